@@ -3,10 +3,9 @@
 // called exact is wrong.
 //
 // Tools run once as their documents call them, with gradients on, and once under torch.no_grad().
-// tests/data/tool_table.txt has how many agree, by tool and exporter, tool_figures.txt each figure
-// beside what the tool printed, tool_texts.txt the terms and assumptions of all, and
-// tool_traces.txt the calls of PyTorch behind each export. UPDATE_GOLDENS=1 rewrites them;
-// ONNXFLOPS_SHOW=1 lists the figures that do not agree.
+// tests/data/tool_table.txt has how many agree, by tool and exporter; UPDATE_GOLDENS=1 rewrites it,
+// and ONNXFLOPS_SHOW=1 lists the figures that do not agree. Tables have each figure with what the
+// tool printed, the terms and assumptions of all, and the calls of PyTorch behind each export.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -31,7 +31,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
-#include "tests/kept_table.h"
+#include "tests/table.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -141,8 +141,8 @@ class Comparer {
   std::map<std::string, int64_t> texts_;
 };
 
-// "figures.json" with "tool_table.txt", "tool_figures.txt" and "tool_texts.txt"; of figures under
-// torch.no_grad() "_no_grad" is in each name.
+// "figures.json" with "tool_table.txt"; of figures under torch.no_grad() "_no_grad" is in each
+// name.
 void ExpectKeptFigures(bool no_grad) {
   const std::string suffix = no_grad ? "_no_grad" : "";
   std::ifstream file(absl::StrCat(ONNXFLOPS_TOOL_MODELS_DIR "/figures", suffix, ".json"));
@@ -152,8 +152,8 @@ void ExpectKeptFigures(bool no_grad) {
   for (const auto& [name, figures] : all.items()) {
     for (const char* exporter : {"dynamo", "ts"}) comparer.Compare(name, exporter, figures);
   }
-  ExpectKept(comparer.lines(), absl::StrCat("tool_figures", suffix, ".txt"));
-  ExpectKept(comparer.Texts(), absl::StrCat("tool_texts", suffix, ".txt"));
+  WriteTable(comparer.lines(), absl::StrCat("tool_figures", suffix, ".txt"));
+  WriteTable(comparer.Texts(), absl::StrCat("tool_texts", suffix, ".txt"));
   const std::string table = comparer.Table();
   const std::string kept = absl::StrCat(kTables, suffix, ".txt");
   if (std::getenv("UPDATE_GOLDENS") != nullptr) {
@@ -227,7 +227,24 @@ std::string TraceText(const TorchTrace& trace) {
   return absl::StrCat(text, " ", trace.problem);
 }
 
-TEST(ToolFiguresTest, TracesAreThoseOfTheTable) {
+// A call that has multiply-accumulates has those of its nodes, and no other call has them.
+void ExpectFits(const Evidence& evidence, const TorchTrace& trace) {
+  std::set<EntryId> seen;
+  for (const TorchCall& call : trace.calls) {
+    SCOPED_TRACE(CallText(evidence, trace, call));
+    EXPECT_LT(call.kind, trace.kinds);
+    if (call.macs == kZero) continue;  // of a node it may be a part: BatchNorm of Conv
+    Expr macs = 0;
+    for (const EntryId id : trace.entries_of(call)) {
+      EXPECT_TRUE(seen.insert(id).second) << "entry " << id << " is in two calls";
+      macs = macs + evidence.amount(evidence.Ours(Unit::kMac, id));
+    }
+    EXPECT_TRUE(macs == evidence.amount(call.macs)) << macs.ToString();
+    EXPECT_EQ(seen.count(call.main), 1U);
+  }
+}
+
+TEST(ToolFiguresTest, TracesFitTheirGraphs) {
   std::vector<std::string> files, lines;
   for (const auto& entry : std::filesystem::directory_iterator(ONNXFLOPS_TOOL_MODELS_DIR)) {
     if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
@@ -239,13 +256,15 @@ TEST(ToolFiguresTest, TracesAreThoseOfTheTable) {
     const Counts counts = onnxflops::Count(inference).value();
     Evidence evidence(inference, counts);
     const TorchTrace& trace = evidence.torch_trace();
+    SCOPED_TRACE(file);
+    ExpectFits(evidence, trace);
     lines.push_back(
         absl::StrCat("## ", std::filesystem::path(file).stem().string(), " ", TraceText(trace)));
     for (const TorchCall& call : trace.calls) {
       if (call.op != Aten::kOther) lines.push_back(CallText(evidence, trace, call));
     }
   }
-  ExpectKept(lines, "tool_traces.txt");
+  WriteTable(lines, "tool_traces.txt");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Nodes of small stored tensors of every rank: types, shapes and all elements that are followed,
 // against what ONNX Runtime gives (tools/export/node_truth.py wrote data/node_truth.jsonl).
-// data/node_truth.txt keeps of each operator how much is followed and refused.
+// At least as much is followed and refused as once was; a table has how much of which operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "tests/infer/runtime_truth.h"
-#include "tests/kept_table.h"
+#include "tests/table.h"
 
 namespace onnxflops {
 namespace {
@@ -127,14 +127,21 @@ void Follow(const Json& truth, onnx::ModelProto proto, int64_t n, Followed* of) 
 
 using ByOp = std::map<std::string, Followed>;
 
-void ExpectAsMuch(const ByOp& by_op, const std::string& name) {
+void ExpectAsMuch(const Followed& least, const ByOp& by_op, const std::string& name) {
   std::vector<std::string> lines;
+  Followed all;
   for (const auto& [op, n] : by_op) {
+    all.open_sizes += n.open_sizes;
+    all.followed += n.followed;
+    all.refused += n.refused;
     lines.push_back(absl::StrCat(op, ": ", n.nodes, " nodes, ", n.open_sizes, " open sizes, ",
                                  n.followed, " of ", n.elements, " elements, ", n.refused, " of ",
                                  n.refused_by_runtime, " refused"));
   }
-  ExpectKept(lines, name);
+  EXPECT_LE(all.open_sizes, least.open_sizes);
+  EXPECT_GE(all.followed, least.followed);
+  EXPECT_GE(all.refused, least.refused);
+  WriteTable(lines, name);
 }
 
 TEST(NodeTruthTest, OutputsAreThoseOfTheRuntime) {
@@ -143,7 +150,7 @@ TEST(NodeTruthTest, OutputsAreThoseOfTheRuntime) {
     const onnx::ModelProto model = ModelOfTruth(truth);
     Follow(truth, model, 0, &by_op[model.graph().node(0).op_type()]);
   }
-  ExpectAsMuch(by_op, "node_truth.txt");
+  ExpectAsMuch({.open_sizes = 6, .followed = 8508, .refused = 28}, by_op, "node_truth.txt");
 }
 
 // One element of a stored tensor as a size N, that of the input "of N", of which it is read.
@@ -187,7 +194,7 @@ TEST(NodeTruthTest, OutputsOfSymbolsAreThoseOfTheirNumbers) {
       Follow(truth, with_symbol, n, &by_op[model.graph().node(0).op_type()]);
     }
   }
-  ExpectAsMuch(by_op, "node_symbols.txt");
+  ExpectAsMuch({.open_sizes = 140, .followed = 5972}, by_op, "node_symbols.txt");
 }
 
 }  // namespace

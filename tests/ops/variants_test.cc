@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -27,6 +28,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "tests/ops/examples.h"
+#include "tests/table.h"
 
 namespace onnxflops {
 namespace {
@@ -78,38 +80,63 @@ std::string Outcome(const onnx::ModelProto& model) {
   return absl::StrCat(absl::StrJoin(outputs, " "), counts->unknown > 0 ? ", not counted" : "");
 }
 
-using Outcomes = std::map<std::string, std::string>;
+// Of an example: by place what is expected of a variant, and how many the runtime does not run.
+struct Outcomes {
+  std::map<std::string, std::string> of;
+  size_t not_run = 0;
+};
 
-// Of each example, what is expected of its variants: of "PLACE: THEIRS | OURS" ours.
+// Of "PLACE; PLACE: THEIRS | OURS" ours.
 std::map<std::string, Outcomes> Expected() {
   std::map<std::string, Outcomes> expected;
   std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/variants.txt");
   std::string example;
   for (std::string line; std::getline(file, line);) {
     absl::string_view text = line;
-    if (absl::ConsumePrefix(&text, "## ")) example = std::string(text);
+    if (absl::ConsumePrefix(&text, "## ")) {
+      example = std::string(text);
+      expected[example] = {};
+    }
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(text, absl::MaxSplits(": ", 1));
     if (parts.second.empty() || example.empty()) continue;
-    const std::vector<std::string> outcomes = absl::StrSplit(parts.second, " | ");
-    expected[example][parts.first] = outcomes.back();
+    Outcomes& outcomes = expected[example];
+    if (parts.first == "-") {
+      EXPECT_TRUE(absl::SimpleAtoi(parts.second, &outcomes.not_run)) << line;
+      continue;
+    }
+    const std::vector<std::string> both = absl::StrSplit(parts.second, " | ");
+    for (const absl::string_view place : absl::StrSplit(parts.first, "; ")) {
+      outcomes.of[std::string(place)] = both.back();
+    }
   }
   return expected;
 }
 
 TEST(VariantsTest, AreWhatTheRuntimeMakesOfThem) {
   const std::map<std::string, Outcomes> expected = Expected();
+  std::vector<std::string> lines;
   for (const auto& [name, example] : NamedExamples()) {
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
-    Outcomes found;
-    for (const Variant& v : VariantsOf(*model, example.def->versions)) {
-      found[v.place] = Outcome(v.model);
-    }
     const auto known = expected.find(name);
     ASSERT_NE(known, expected.end()) << name << " is not in variants.txt";
-    EXPECT_EQ(found, known->second) << name << "\n" << example.example->text;
+    std::map<std::string, std::string> found;
+    size_t not_run = 0;
+    lines.push_back(absl::StrCat("## ", name));
+    for (const Variant& v : VariantsOf(*model, example.def->versions)) {
+      const std::string outcome = Outcome(v.model);
+      lines.push_back(absl::StrCat(v.place, ": ", outcome));
+      if (known->second.of.count(v.place) > 0) {
+        found[v.place] = outcome;
+      } else {
+        ++not_run;
+      }
+    }
+    EXPECT_EQ(found, known->second.of) << name << "\n" << example.example->text;
+    EXPECT_EQ(not_run, known->second.not_run) << name << ": tools/export/variants.py";
   }
+  WriteTable(lines, "variant_shapes.txt");
 }
 
 // What tools/export/variants.py reads: example, place, our outcome and the model in base 64.

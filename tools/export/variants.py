@@ -4,8 +4,8 @@
 Usage: ONNXFLOPS_VARIANTS=/tmp/variants build/tests/variants_test; variants.py /tmp/variants [-o tests/data/variants.txt]
        needs: pip install onnx onnxruntime numpy
 
-A line of the file is "PLACE: OUTCOME" below "## EXAMPLE"; "PLACE: OUTCOME | OURS" where this project finds another outcome, with "-" for the
-outcome of what the runtime does not run as it is, has no kernel for on a CPU, or ends from.
+A line of the file is "PLACE; PLACE: OUTCOME" below "## EXAMPLE"; "PLACE; PLACE: OUTCOME | OURS" where this project finds another outcome.
+"-: N" says that there are N more, which the runtime does not run as they are, has no kernel for on a CPU, or ends from.
 """
 import argparse
 import base64
@@ -29,8 +29,8 @@ HEAD = """# Examples changed in one place, and the shapes that come out or that 
 #   opsets, and of exporters that are not strict, are to be counted all the same;
 # - numbers that only run time sees, an index beyond its axis say, are checked where they are stored;
 # - kernels of the runtime lack what the operator has: a rank, a mode, a broadcast.
-# Behind a comma stands that the cost of a node is not known. "-" stands for what the runtime has no kernel for on a CPU, or ends from:
-# there the line says what came out here, so that a change shows.
+# Behind a comma stands that the cost of a node is not known. "-" is how many more there are, which the runtime has no kernel for on a CPU,
+# or ends from.
 """
 
 
@@ -89,6 +89,20 @@ def outcomes(texts):
     return done
 
 
+def write(out, example, lines):
+    """Places that share an outcome share a line. `lines`: (place, ours, theirs or None)."""
+    places, other = collections.defaultdict(list), 0
+    for place, ours, theirs in lines:
+        if theirs:
+            places[theirs if ours == theirs else f"{theirs} | {ours}"].append(place)
+        else:
+            other += 1
+    out.write(f"\n## {example}\n")
+    out.writelines(f"{'; '.join(where)}: {what}\n" for what, where in places.items())
+    if other:
+        out.write(f"-: {other}\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("variants")
@@ -105,11 +119,12 @@ def main():
             found = outcomes([text for *_, text in variants])
             if found[0] in ("refused", None):
                 found = [None] * len(variants)
-            out.write(f"\n## {example}\n")
+            lines = []
             for (place, ours, _), theirs in zip(variants, found):
                 if theirs and "=" not in ours:  # contents that are not followed
                     theirs = re.sub(r"=\S+", "", theirs)
-                out.write(f"{place}: {theirs or '-'}{'' if ours == theirs else ' | ' + ours}\n")
+                lines.append((place, ours, theirs))
+            write(out, example, lines)
 
 
 if __name__ == "__main__":
