@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What the program does with the pipes, files and signals around it: program_test.py PROGRAM, run at the root of the repository."""
 
+import collections
 import fcntl
+import json
 import os
 import re
 import signal
@@ -357,6 +359,23 @@ class OutputFileTest(ProgramTest):
                     os.remove(path)
 
 
+class DevicesTest(ProgramTest):
+    def test_json_and_the_table_of_a_device_say_the_same(self):
+        devices = json.loads(self.shell("onnxflops devices --format json"))["devices"]
+        listed = [line.split(",")[0].strip('"') for line in self.shell("onnxflops devices --format csv").splitlines()[1:]]
+        self.assertEqual([device["name"] for device in devices], listed)
+        for device in devices:
+            text = " ".join(re.sub(r"(?m)^\|", "", self.shell(f"onnxflops devices {device['name']}")).split())
+            facts = [device["title"], *device["aliases"], device["memory_source"], device["note"]]
+            numbers = {"memory_bytes": "bytes of memory", "bytes_per_second": "bytes per second"}
+            facts += [f"{device[key]:,} {unit}" for key, unit in numbers.items() if device[key] is not None]
+            facts += [peak["source"] for peak in device["peaks"]]
+            self.assertEqual([fact for fact in facts if " ".join(fact.split()) not in text], [], device["name"])
+            for peak in device["peaks"]:
+                shown = [float(number) for number in re.findall(rf"\b{peak['dtype']} ([0-9.]+) ", text)]
+                self.assertTrue(any(abs(number * 1e12 / peak["flops_per_second"] - 1) < 0.001 for number in shown), peak)
+
+
 class CompletionTest(ProgramTest):
     VERBS = ("count", "compare", "explain", "ops", "audit", "completion")
 
@@ -379,6 +398,19 @@ class CompletionTest(ProgramTest):
                 names = re.findall(r"(?m)^  (--?[a-z-]+)", self.shell(f"onnxflops {verb} --help"))
                 for name in set(names) - {"-h"}:
                     self.assertRegex(text, pattern(name), (form, verb))
+
+    def test_the_man_page_has_all_of_the_help(self):
+        """Word for word, under the heading of each verb; what breaks lines and marks options aside."""
+
+        def words(text):
+            return collections.Counter(re.sub(r"\\f[IRB]|\\(?=-)", "", text.replace("\\e", "\\")).split())
+
+        sections = re.split(r"(?m)^\.SH ", self.shell("onnxflops completion man"))
+        sections = dict(re.findall(r"(?s)^ONNXFLOPS (\w+)\n(.*)", section)[0] for section in sections if section.startswith("ONNXFLOPS "))
+        self.assertEqual(sorted(sections), sorted({*HELPS, "estimate", "monitor"}))
+        for verb, section in sections.items():
+            text = self.shell(f"onnxflops {verb} --help")
+            self.assertEqual(words(text) - words(section) - collections.Counter({"usage:": 1, "Options:": 1, "-h": 1}), {}, verb)
 
     def test_bash_offers_what_fits(self):
         self.shell("mkdir d; touch d/a.onnx model.onnx")
