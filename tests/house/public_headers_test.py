@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The public headers are what src/onnxflops.h includes, all of it stands in CMakeLists.txt, and it defines no macro without prefix."""
+"""The public headers are what src/onnxflops.h includes, all of it stands in cmake/sources.cmake, and it defines no macro without prefix."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def included_from(header, found):
     return found
 
 
-with open("CMakeLists.txt", encoding="utf-8") as file:
+with open("cmake/sources.cmake", encoding="utf-8") as file:
     listed = set(re.search(r"set\(ONNXFLOPS_PUBLIC_HEADERS\n(.*?)\n\)", file.read(), re.S)[1].split())
 public = included_from("src/onnxflops.h", set())
 faults = [f"{h} is public, and not in ONNXFLOPS_PUBLIC_HEADERS" for h in sorted(public - listed)]

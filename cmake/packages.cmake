@@ -1,0 +1,14 @@
+# Packages: cpack --config build/CPackConfig.cmake writes a .deb and a .tar.gz
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGE_NAME onnxflops)
+set(CPACK_PACKAGE_VENDOR onnxflops)
+set(CPACK_PACKAGE_CONTACT "the authors of onnxflops <onnxflops@invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "counts the arithmetic of ONNX models, exactly and without running them")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS libabsl-dev)  # for programs that link the library; ours is static
+include(CPack)

@@ -1,0 +1,17 @@
+# The style and the script of pages are files of their own (the script is several, one behind the other), and compiled in without
+# indentation and lines that are comments. tools/web/build does the same.
+foreach(asset parts.js tree.js picture.js table.js profile.js documents.js report.css)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/report/html/${asset})
+  file(READ src/report/html/${asset} text)
+  string(REGEX REPLACE "\n +" "\n" text "\n${text}")
+  string(REGEX REPLACE "\n//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "\n\n+" "\n" text "${text}")
+  cmake_path(GET asset EXTENSION extension)
+  string(APPEND asset${extension} "${text}")
+endforeach()
+file(CONFIGURE OUTPUT html_assets.cc @ONLY CONTENT [[
+#include "src/report/html_page.h"
+const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
+const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
+]])
+list(APPEND ONNXFLOPS_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/html_assets.cc)
