@@ -168,11 +168,27 @@ class SizedDiff {
       }
       diff = Count(at_);
     }
-    if (diff.ok()) LeaveOutUnknown(path, *diff, asked);
+    if (!diff.ok()) return diff;
+    LeaveOutUnknown(path, *diff, asked);
+    RETURN_IF_ERROR(CheckEnds());
     return diff;
   }
 
  private:
+  // A formula holds for all sizes, but a model may fix inside what its inputs leave open.
+  absl::Status CheckEnds() const {
+    if (sizes_.ranges.empty() || !side_.model) return absl::OkStatus();
+    for (const bool last : {false, true}) {
+      CountOptions end = at_;
+      for (const auto& [name, range] : sizes_.ranges) {
+        end.bindings[name] = last ? range.last : range.first;
+      }
+      absl::Status counted = onnxflops::Count(*side_.model, end).status();
+      if (absl::IsInvalidArgument(counted)) return counted;
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Diff> Count(const CountOptions& options) const {
     return DiffWithBase(base_, side_, options);
   }

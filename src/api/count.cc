@@ -91,6 +91,33 @@ absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Repo
   return absl::OkStatus();
 }
 
+// The largest size up to `size` that the model takes: a file may fix inside what its inputs leave
+// open, and learned positions have an end. 0 where it does not even take 1.
+int64_t LargestTaken(const Model& model, const CountOptions& options, const std::string& symbol,
+                     int64_t size) {
+  const auto takes = [&](int64_t n) {
+    CountOptions at = options;
+    at.bindings[symbol] = n;
+    return !absl::IsInvalidArgument(Analyze(model, at, options.causal).status());
+  };
+  if (takes(size)) return size;
+  int64_t taken = 0;
+  for (int64_t refused = size; refused - taken > 1;) {
+    const int64_t middle = taken + (refused - taken) / 2;
+    (takes(middle) ? taken : refused) = middle;
+  }
+  return taken;
+}
+
+void CapFit(const Model& model, const CountOptions& options, FitReport* fit) {
+  for (FitRow& row : fit->rows) {
+    if (!row.largest || *row.largest == 0) continue;
+    const int64_t taken = LargestTaken(model, options, fit->symbol, *row.largest);
+    row.of_model = taken < *row.largest;
+    row.largest = taken;
+  }
+}
+
 // Sizes that were bound to their upper bounds are no bindings of the user's.
 void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   report->upper_bounds = true;
@@ -124,7 +151,10 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
         !added.ok()) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
     }
-    if (report.memory->fit) RETURN_IF_ERROR(CheckFitAtOne(model, options, &report));
+    if (report.memory->fit) {
+      RETURN_IF_ERROR(CheckFitAtOne(model, options, &report));
+      CapFit(model, options, &*report.memory->fit);
+    }
   }
   if (options.activation_peak && !options.memory && options.module.empty() &&
       !options.upper_bounds) {

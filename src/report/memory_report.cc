@@ -172,7 +172,8 @@ LabelledLine FitLine(const MemoryReport& memory) {
                                       !row.largest ? " of any size"
                                       : *row.largest == 0
                                           ? " = 1 is too large"
-                                          : absl::StrCat(" = ", GroupedDigits(*row.largest))));
+                                          : absl::StrCat(" = ", GroupedDigits(*row.largest)),
+                                      row.of_model ? ", as much as the model takes" : ""));
   }
   return line;
 }

@@ -62,6 +62,7 @@ struct FitRow {
   std::string name;                // "inference", "training"
   std::optional<int64_t> largest;  // 0: not even one fits; nullopt: every size does
   bool at_most = false;            // something is unknown: less may fit
+  bool of_model = false;           // more would fit, but the model takes no more
 };
 struct FitReport {
   absl::int128 bytes = 0;

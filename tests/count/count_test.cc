@@ -232,6 +232,21 @@ TEST(OpenBranchesTest, TheLargerAtEachSizeIsCounted) {
   }
 }
 
+// Whichever is counted, the other may cost more.
+TEST(OpenBranchesTest, OneThatIsUnknownMakesALowerBound) {
+  for (const char* nodes : {"p = Relu(x) }, else_branch = b () => (float[5] q) { q = NoSuch(x)",
+                            "p = NoSuch(x) }, else_branch = b () => (float[5] q) { q = Relu(x)"}) {
+    const Counts counts = CountsOf(
+        absl::StrCat("g (bool c, float[5] x) => (float[5] y) { y = If<then_branch = a () => "
+                     "(float[5] p) { ",
+                     nodes, " }>(c) }"));
+    EXPECT_EQ(counts.total.amounts.flops, Expr(5));
+    EXPECT_TRUE(counts.total.lower_bound);
+    ASSERT_EQ(counts.warnings.size(), 1);
+    EXPECT_THAT(counts.warnings[0], testing::HasSubstr("_branch unknown"));
+  }
+}
+
 // Whatever a rule says, no figure is below zero.
 TEST(CountTest, WorkBelowZeroIsAnError) {
   Inference inference =

@@ -384,6 +384,21 @@ TEST(MemoryTest, TheLargestBatchFitsAndTheNextDoesNot) {
   }
 }
 
+// A file that leaves a size open, and fixes it inside.
+TEST(MemoryTest, WhatFitsIsNoMoreThanTheModelTakes) {
+  const Model model = ModelFromText(
+      "g (float[n,4] x) => (float[6,4] y) <float[6,4] w = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+      "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}> { e = Exp(x) c = Concat<axis=0>(e, e) y = Add(c, w) }",
+      20);
+  CountOptions options;
+  options.memory.emplace().fit = *ParseFit("1MiB:n");
+  const Report report = CountAt(model, options);
+  for (const FitRow& row : report.memory->fit->rows) {
+    EXPECT_EQ(row.largest, 3) << row.name;
+    EXPECT_TRUE(row.of_model) << row.name;
+  }
+}
+
 TEST(MemoryTest, BytesAreReadAsWritten) {
   const std::map<std::string, int64_t> sizes = {
       {"80GiB", int64_t{80} << 30}, {"24GB", 24'000'000'000}, {"17", 17}, {"3 KiB", 3072}};
