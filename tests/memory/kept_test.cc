@@ -18,8 +18,10 @@ using Json = nlohmann::json;
 using testing::Contains;
 using testing::HasSubstr;
 
-// Of 100 figures, so many at least are torch's.
-constexpr size_t kPercentAsTorch = 90;
+// Of 100 figures without a warning, so many at least are torch's; of all, so many at most have one.
+// The figures of fresh modules are harder than those that users meet: they were made to break ours.
+constexpr size_t kPercentAsTorch = 97;
+constexpr size_t kPercentWithWarning = 13;
 
 const Json& Cases() {
   static const Json truth =
@@ -27,8 +29,12 @@ const Json& Cases() {
   return truth["cases"];
 }
 
+struct Found {
+  bool equal = false, unknown = false;
+};
+
 // Whether bytes and those of inputs are torch's; what differs without a word is a failure.
-bool IsAsTorch(const Json& row, const std::string& attention) {
+Found Compare(const Json& row, const std::string& attention) {
   const auto model =
       Load(absl::StrCat(ONNXFLOPS_KEPT_MODELS_DIR, "/", row["file"].get<std::string>()));
   EXPECT_TRUE(model.ok()) << model.status();
@@ -37,7 +43,7 @@ bool IsAsTorch(const Json& row, const std::string& attention) {
   if (attention == "flash") training.attention = AttentionBackward::kFlash;
   const absl::StatusOr<Report> report = Count(*model, options);
   EXPECT_TRUE(report.ok()) << report.status();
-  if (!report.ok()) return false;
+  if (!report.ok()) return {};
   const Json& truth = row[attention];
   const bool equal = report->memory->saved_bytes == Expr(truth[0].get<int64_t>()) &&
                      report->memory->saved_input_bytes == Expr(truth[1].get<int64_t>());
@@ -48,25 +54,28 @@ bool IsAsTorch(const Json& row, const std::string& attention) {
     EXPECT_THAT(report->warnings, Contains(HasSubstr("what autograd keeps is not known of")));
   }
   EXPECT_TRUE(equal || unknown || row.contains("unlike")) << report->memory->saved_bytes.ToString();
-  return equal;
+  return {equal, unknown};
 }
 
 TEST(KeptTest, ModulesKeepWhatTorchSaves) {
   ASSERT_GT(Cases().size(), 450);
-  size_t figures = 0, equal = 0;
+  size_t figures = 0, silent = 0, silent_as_torch = 0;
   for (const Json& row : Cases()) {
     SCOPED_TRACE(row["file"].get<std::string>());
     size_t of_case = 0, equal_of_case = 0;
     for (const char* attention : {"math", "flash"}) {
       if (!row.contains(attention)) continue;
       ++of_case;
-      equal_of_case += IsAsTorch(row, attention) ? 1 : 0;
+      const Found found = Compare(row, attention);
+      equal_of_case += found.equal ? 1 : 0;
+      silent += found.unknown ? 0 : 1;
+      silent_as_torch += found.equal && !found.unknown ? 1 : 0;
     }
     EXPECT_TRUE(!row.contains("unlike") || equal_of_case < of_case) << "it is as torch's now";
     figures += of_case;
-    equal += equal_of_case;
   }
-  EXPECT_GE(100 * equal, kPercentAsTorch * figures) << equal << " of " << figures;
+  EXPECT_GE(100 * silent_as_torch, kPercentAsTorch * silent) << silent_as_torch << " of " << silent;
+  EXPECT_LE(100 * (figures - silent), kPercentWithWarning * figures) << figures - silent;
 }
 
 }  // namespace
