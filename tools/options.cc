@@ -103,6 +103,13 @@ std::string FormatOfFile(absl::string_view file) {
   for (const auto& [extension, format] : kExtensions) {
     if (absl::EndsWith(file, extension)) return std::string(format);
   }
+  // What such a program would open is not a table.
+  constexpr absl::string_view kOthers[] = {".xlsx", ".xls",     ".ods",  ".pdf", ".docx",
+                                           ".doc",  ".odt",     ".pptx", ".png", ".svg",
+                                           ".tsv",  ".parquet", ".yaml", ".yml", ".xml"};
+  for (const absl::string_view extension : kOthers) {
+    if (absl::EndsWithIgnoreCase(file, extension)) return std::string(extension.substr(1));
+  }
   return "";
 }
 
@@ -273,9 +280,9 @@ absl::StatusOr<Format> OutputArguments::ParseFormat() const {
     if (is_known() && name == text) return value;
   }
   if (format.empty()) {
-    return Bad(
-        "-o", file,
-        absl::StrCat("this verb writes ", OneOf(formats), ", not ", name, "; --format says which"));
+    return Bad("-o", file,
+               absl::StrCat("this command writes ", OneOf(formats), ", not ", name,
+                            "; --format says which"));
   }
   return Bad("--format", format,
              absl::StrCat("it should be ", OneOf(formats), DidYouMean(format, formats)));

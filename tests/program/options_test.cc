@@ -189,8 +189,12 @@ TEST(FormatTest, IsTheOneGivenOrThatOfTheFile) {
       {"md", "-", "markdown"},
       {"jsn", "-", "--format 'jsn': it should be table, json, csv or markdown; did you mean json?"},
       {"xml", "-", "--format 'xml': it should be table, json, csv or markdown"},
+      {"", "a.XLSX",
+       "-o 'a.XLSX': this command writes table, json, csv or markdown, not xlsx; --format says "
+       "which"},
+      {"csv", "a.xlsx", "csv"},
       {"", "a.jsonl",
-       "-o 'a.jsonl': this verb writes table, json, csv or markdown, not jsonl; --format says "
+       "-o 'a.jsonl': this command writes table, json, csv or markdown, not jsonl; --format says "
        "which"},
   };
   for (const auto& c : cases) EXPECT_EQ(FormatOf(c.format, c.file), c.expected) << c.file;
