@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
@@ -57,11 +58,13 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   }
   if (whole == 0) return "";
   const absl::int128 hundredths = size * 10'000 / whole;
+  const char* const mark = negative ? "-" : sign ? "+" : "";
+  constexpr int kMost = 100'000'000;  // beyond, a limit lacks its unit, and digits say nothing
+  if (hundredths >= kMost) {
+    return absl::StrCat(mark, absl::StrFormat("%.3g", static_cast<double>(hundredths) / 100), " %");
+  }
   const std::string digits = absl::StrCat(Int128ToString(hundredths % 100 + 100)).substr(1);
-  return absl::StrCat(negative ? "-"
-                      : sign   ? "+"
-                               : "",
-                      GroupedDigits(hundredths / 100), ".", digits, " %");
+  return absl::StrCat(mark, GroupedDigits(hundredths / 100), ".", digits, " %");
 }
 
 const char* WhyMissing(const Quantity& quantity) {
