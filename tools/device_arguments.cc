@@ -51,19 +51,10 @@ absl::Status RateArguments::Parse(StepRate* rate, int64_t* count) const {
 }
 
 absl::StatusOr<double> ParseSeconds(absl::string_view option, const std::string& text) {
-  constexpr std::pair<absl::string_view, double> kUnits[] = {
-      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"s", 1}};
-  absl::string_view number = text;
-  double factor = 1;
-  for (const auto& [unit, seconds] : kUnits) {
-    if (!absl::ConsumeSuffix(&number, unit)) continue;
-    factor = seconds;
-    break;
-  }
-  number = absl::StripAsciiWhitespace(number);
-  if (number.empty() != text.empty()) number = text;  // a unit alone
-  const absl::StatusOr<double> value = ParsePositive(option, std::string(number));
-  if (value.ok()) return *value * factor;
+  if (text.empty()) return 0.0;
+  constexpr double kMost = 1e30, kLeast = 1e-30;
+  const std::optional<double> seconds = SecondsOfText(text);
+  if (seconds && *seconds >= kLeast && *seconds <= kMost) return *seconds;
   return absl::InvalidArgumentError(absl::StrCat(
       option, " ", Quoted(text), ": it should be a time above 0, as 0.31, 310ms, 2 s or 1.5min"));
 }
@@ -78,6 +69,26 @@ absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string
   return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": it should be ", what,
                                                  " above 0",
                                                  value > 0 ? ", from 1e-30 to 1e30" : ""));
+}
+
+absl::StatusOr<double> ParsePeakRate(const std::string& text) {
+  constexpr std::pair<absl::string_view, double> kUnits[] = {
+      {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
+  absl::string_view number = text;
+  for (const absl::string_view rate : {"FLOP/s", "FLOPS", "FLOPs"}) {
+    if (absl::ConsumeSuffix(&number, rate)) break;
+  }
+  double factor = 1;
+  for (const auto& [unit, flops] : kUnits) {
+    if (!absl::ConsumeSuffix(&number, unit)) continue;
+    factor = flops;
+    break;
+  }
+  number = absl::StripAsciiWhitespace(number);
+  const absl::StatusOr<double> value = ParsePositive("--peak", std::string(number));
+  if (value.ok() && number.empty() == text.empty()) return *value * factor;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--peak ", Quoted(text), ": it should be FLOP/s above 0, as 312e12 or 312T"));
 }
 
 absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::string& text) {

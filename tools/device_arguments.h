@@ -38,6 +38,8 @@ absl::StatusOr<double> ParseSeconds(absl::string_view option, const std::string&
 // A number above 0; 0 where nothing was given. `what` it should be, for the error.
 absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text,
                                      absl::string_view what = "a number");
+// FLOP/s, of a number with or without a unit: 312e12, 312T, 989.4TFLOPS; 0 where nothing was given.
+absl::StatusOr<double> ParsePeakRate(const std::string& text);
 absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::string& text);
 
 // --device, --dtype, --devices-file: what bounds the time of a run.

@@ -15,7 +15,7 @@ namespace onnxflops::tools {
 namespace {
 
 absl::Status ParseDevice(const MfuArguments& args, MfuOptions* options) {
-  ASSIGN_OR_RETURN(options->peak, ParsePositive("--peak", args.peak));
+  ASSIGN_OR_RETURN(options->peak, ParsePeakRate(args.peak));
   if (!args.dtype.empty()) {
     ASSIGN_OR_RETURN(options->precision, ParsePrecision(args.dtype));
   }
@@ -47,7 +47,7 @@ void MfuArguments::AddPeakTo(OptionList* list) {
   list->AddValue("--dtype", "D", &dtype, "What the device computes in: bf16, fp8, tf32, ...",
                  {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"});
   list->AddValue("--peak", "FLOPS", &peak,
-                 "FLOP/s of one device, as 312e12, instead of the table's.");
+                 "FLOP/s of one device, as 312T or 312e12, instead of the table's.");
   devices_file.AddTo(list);
 }
 

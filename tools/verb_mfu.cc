@@ -23,9 +23,10 @@ constexpr VerbHelp kVerbMfuHelp = {
     "onnxflops mfu MODEL --step-time TIME --device NAME --dtype D [options]",
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
-activations and attention scores, too. --dim gives the batch of all devices,
---batch-per-device that of one. There is no default device. A table shows what
-readers with another formula would get.
+activations and attention scores, too. --dim gives the batch of one run of the
+model on all devices, --batch-per-device that of one device; times
+--grad-accumulation it is the batch of a step. There is no default device. A
+table shows what readers with another formula would get.
 )",
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
@@ -61,9 +62,11 @@ struct MfuCall {
 std::string Objection(const MfuReport& report, bool strict) {
   if (report.mfu > 1 || report.hfu > 1) {
     constexpr double kPercent = 100;
+    const std::string hint = PeakWithUnit(report.mfu, report.peak_flops_per_second);
     return absl::StrCat(absl::StrFormat("MFU %.4g %%, HFU %.4g %%: more than 100 %% cannot be. ",
                                         kPercent * report.mfu, kPercent * report.hfu),
-                        "Check the time of a step, --dim, --devices and the peak");
+                        hint.empty() ? "Check the time of a step, --dim, --devices and the peak"
+                                     : absl::StrCat("The peak lacks its unit: --peak ", hint));
   }
   return strict && report.lower_bound ? "--strict: not all nodes are counted" : "";
 }

@@ -91,7 +91,7 @@ struct ProfileArguments {
                    "their share of FLOPs to that of time. Default: time.",
                    {"time", "flops", "gap"});
     roofline.AddTo(list);
-    list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312e12.");
+    list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312G or 312e9.");
     list->AddValue("--counters", "FILE.csv", &counters,
                    "FLOPs by hardware counters, beside the counted ones: the CSV of Nsight Compute "
                    "or rocprof.");
@@ -180,7 +180,7 @@ absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args)
   int warmup = 0;
   RETURN_IF_ERROR(ParseWhole("--warmup", args.warmup, &warmup));
   options.warmup = warmup;
-  ASSIGN_OR_RETURN(options.peak, ParsePositive("--peak", args.peak));
+  ASSIGN_OR_RETURN(options.peak, ParsePeakRate(args.peak));
   ASSIGN_OR_RETURN(options.device, args.roofline.Parse());
   ASSIGN_OR_RETURN(options.counter_runs, ParsePositiveWhole("--counter-runs", args.counter_runs));
   if (!args.counters.empty()) {

@@ -93,6 +93,8 @@ class MfuMaker {
     }
     facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
     out_.batch = KnownSize(facts_.batch);
+    const InputSizes sizes = FindInputSizes(*analysis_.inference.model);
+    out_.batch_is_fixed = out_.batch && sizes.batch.empty() && sizes.batch_size;
     FillParameters();
     ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
                                                     KnownSize(parameters_.tokens)));
@@ -272,7 +274,7 @@ class MfuMaker {
     absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters_);
     if (absl::IsFailedPrecondition(flops.status())) {
       flops = absl::FailedPreconditionError(
-          absl::StrCat(flops.status().message(), "; --parameter NAME=N gives it"));
+          absl::StrCat(flops.status().message(), " (--parameter NAME=N gives it)"));
     }
     Add(std::move(formula), flops);
   }
@@ -292,9 +294,22 @@ class MfuMaker {
       out_.notes.emplace_back(kNothingCausal);
     }
     NoteCopies();
+    NoteDivision();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
-    for (std::string& reason : ReasonsAboveOne()) out_.notes.push_back(std::move(reason));
+    for (std::string& reason : ReasonsAboveOne(out_.mfu, out_.peak_flops_per_second)) {
+      out_.notes.push_back(std::move(reason));
+    }
+  }
+
+  // Samples are whole: a device cannot have a part of one, unless devices share the samples.
+  void NoteDivision() {
+    if (!out_.batch || *out_.batch % out_.devices == 0) return;
+    out_.notes.push_back(absl::StrCat(
+        "a batch of ", *out_.batch, " does not divide among ", out_.devices,
+        " devices: right only if devices share samples, as tensor-parallel ones do; else ",
+        out_.batch_is_fixed ? "export the model with an open batch"
+                            : "--batch-per-device gives the batch of one"));
   }
 
   // A transposed copy of a tied weight makes formulas of the parameters too large.

@@ -3,11 +3,16 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace onnxflops {
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
@@ -45,16 +50,72 @@ absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> 
          (by_sample ? rate.samples_per_second : rate.tokens_per_second);
 }
 
+namespace {
+
+std::optional<double> Decimal(absl::string_view text) {
+  double value = 0;
+  const bool decimal = text.find_first_not_of("0123456789.eE+-") == absl::string_view::npos;
+  if (!decimal || !absl::SimpleAtod(text, &value) || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// "0:00:02.5", "30:15:00", as clocks of a run show it.
+std::optional<double> SecondsOfClock(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  if (parts.size() != 3) return std::nullopt;
+  double seconds = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    constexpr double kSixty = 60;
+    const std::optional<double> part = Decimal(parts[i]);
+    if (!part || *part < 0 || (i > 0 && *part >= kSixty)) return std::nullopt;
+    seconds = kSixty * seconds + *part;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::optional<double> SecondsOfText(absl::string_view text) {
+  constexpr std::pair<absl::string_view, double> kUnits[] = {
+      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"s", 1}};
+  double factor = 1;
+  for (const auto& [unit, seconds] : kUnits) {
+    if (!absl::ConsumeSuffix(&text, unit)) continue;
+    factor = seconds;
+    break;
+  }
+  text = absl::StripAsciiWhitespace(text);
+  const std::optional<double> value = Decimal(text);
+  return value ? std::optional(*value * factor) : SecondsOfClock(text);
+}
+
 double Utilisation(absl::int128 flops, double seconds, int64_t devices, double peak) {
   return static_cast<double>(flops) / (seconds * static_cast<double>(devices) * peak);
 }
 
-std::vector<std::string> ReasonsAboveOne() {
-  return {"the peak is that of another device, dtype or half of a module",
-          "the batch given by --dim is larger than that of the step that was timed",
-          "--devices is too small, or the time is not that of a whole step",
-          "a part of the model is skipped at run time (padding, early exit, sparsity)",
-          "causal attention is counted in full, and the kernel skips masked blocks"};
+std::string PeakWithUnit(double utilisation, double peak) {
+  constexpr double kLeast = 1e-6;    // of a training that somebody measures
+  constexpr double kMostTera = 1e4;  // of one device; from here on it is in 10^9
+  const double factor = peak < kMostTera ? 1e12 : 1e9;
+  if (utilisation <= kLeast * factor || utilisation > factor) return "";
+  return absl::StrCat(peak, peak < kMostTera ? "T" : "G");
+}
+
+std::vector<std::string> ReasonsAboveOne(double utilisation, double peak) {
+  std::vector<std::string> reasons;
+  if (const std::string with_unit = PeakWithUnit(utilisation, peak); !with_unit.empty()) {
+    reasons.push_back(
+        absl::StrCat("the peak, ", peak, " FLOP/s, lacks its unit: --peak ", with_unit));
+  }
+  for (const char* reason :
+       {"the peak is that of another device, dtype or half of a module",
+        "the batch (of --dim, or of the log) is larger than that of the step that was timed",
+        "--devices is too small, or the time is not that of a whole step",
+        "a part of the model is skipped at run time (padding, early exit, sparsity)",
+        "causal attention is counted in full, and the kernel skips masked blocks"}) {
+    reasons.emplace_back(reason);
+  }
+  return reasons;
 }
 
 std::vector<std::string> ReasonsOfRatio(double executed_to_counted) {

@@ -13,6 +13,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace onnxflops {
 
@@ -25,11 +26,17 @@ struct StepRate {
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens);
 
+// Of a text such as "0.31", "310ms", "2 s", "1.5min" or "0:00:02"; without a unit it is seconds.
+// nullopt where it is no time.
+std::optional<double> SecondsOfText(absl::string_view text);
+
 // flops / (seconds * devices * peak). Not clamped. `peak` in FLOP/s of one device.
 double Utilisation(absl::int128 flops, double seconds, int64_t devices, double peak);
 
+// "312T" where `utilisation` would be plausible if `peak` were in 10^12 or 10^9 FLOP/s; else "".
+std::string PeakWithUnit(double utilisation, double peak);
 // Why a utilisation may be above 1, the likeliest first.
-std::vector<std::string> ReasonsAboveOne();
+std::vector<std::string> ReasonsAboveOne(double utilisation, double peak);
 // Why hardware counters may have measured so many times the counted FLOPs.
 std::vector<std::string> ReasonsOfRatio(double executed_to_counted);
 

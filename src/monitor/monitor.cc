@@ -287,7 +287,7 @@ MonitorPoint Monitor::MakePoint() {
   point.mfu = mfu_;
   point.lower_bound = mfu_ && work_.lower_bound;
   if (mfu_) point.mfu_age = point.step - mfu_step_;
-  if (mfu_ && *mfu_ > 1) point.reasons = ReasonsAboveOne();
+  if (mfu_ && *mfu_ > 1) point.reasons = ReasonsAboveOne(*mfu_, options_.peak);
   window_ = {};
   point_step_ = point.step;
   return point;

@@ -51,13 +51,21 @@ LabelledLine ModelLineOf(const MfuReport& report) {
   for (const auto& [name, size] : report.bindings) {
     line.texts.push_back(absl::StrCat(name, " = ", size));
   }
+  if (report.batch_is_fixed) {
+    line.texts.push_back(absl::StrCat("batch ", *report.batch, ", fixed by the file"));
+  }
   if (report.devices > 1 && report.batch) {
     const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
     line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
                                       " devices = ", absl::StrFormat("%.4g", each), " each"));
   }
   if (report.grad_accumulation > 1) {
-    line.texts.push_back(absl::StrCat(report.grad_accumulation, " runs a step"));
+    const std::string runs = absl::StrCat(report.grad_accumulation, " runs");
+    line.texts.push_back(report.batch ? absl::StrCat(*report.batch, " x ", runs, " = ",
+                                                     Int128ToString(absl::int128(*report.batch) *
+                                                                    report.grad_accumulation),
+                                                     " a step")
+                                      : absl::StrCat(runs, " a step"));
   }
   return line;
 }

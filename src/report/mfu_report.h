@@ -35,6 +35,7 @@ struct MfuReport {
   std::vector<std::pair<std::string, int64_t>> bindings;
   int64_t grad_accumulation = 1;
   std::optional<int64_t> batch;  // of a run of the model, on all devices
+  bool batch_is_fixed = false;   // by the file
   double step_seconds = 0;
   double achieved_flops_per_second = 0;  // of the model, per device
   double peak_flops_per_second = 0;      // per device

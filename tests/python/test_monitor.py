@@ -107,6 +107,13 @@ def test_sizes_that_the_model_does_not_have(gpt2):
     assert Perf(resnet, peak=1e15).flops(batch=1) == resnet.count().training_flops
 
 
+def test_peak_without_its_unit(gpt2):
+    clock = Clock()
+    perf = Perf(gpt2, peak=312, every=1, clock=clock)
+    with pytest.warns(RuntimeWarning, match=r"peak=3\.12e\+14\?"):
+        steps(perf, clock, 1, batch=8, seq=64)
+
+
 def test_per_sample(gpt2):
     resnet = onnxflops.load(ROOT / "models/resnet50.onnx")
     assert Perf(resnet, peak=1e15, per_sample=True).flops(batch=256) == 256 * resnet.count().training_flops
