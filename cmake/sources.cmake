@@ -266,6 +266,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/monitor/event_file.cc
   src/monitor/monitor.cc
   src/monitor/monitor_formats.cc
+  src/monitor/running_totals.cc
   src/monitor/step_log.cc
   src/api/analysis.cc
   src/api/annotate.cc

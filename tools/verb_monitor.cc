@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -13,17 +14,25 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/api/sequence.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/model.h"
 #include "src/monitor/event_file.h"
 #include "src/monitor/monitor.h"
+#include "src/monitor/running_totals.h"
 #include "src/monitor/step_log.h"
 #include "tools/line_reader.h"
 #include "tools/mfu_arguments.h"
@@ -37,31 +46,47 @@ namespace {
 constexpr VerbHelp kVerbMonitorHelp = {
     "onnxflops monitor MODEL --device NAME --dtype D [--log FILE] [options]",
     R"(Utilisation while a training runs. The log is lines of JSON, or CSV with titles:
-step, and time (seconds, or as ISO 8601), step_seconds, or a rate such as
-tokens_per_second. Sizes that vary are fields with the names of the model's
-symbols; --dim gives the others. A size that the model has fixed at another
-number is an error. batch_size, samples or images are the batch; tokens, or
-mask_sum, the sum of an attention mask, are the tokens of the step. All are of a
-whole step, on all devices.
+step, and time (a clock in seconds, in milliseconds since 1970, or as ISO 8601),
+step_seconds (0.25, 250ms, 0:00:02), or a rate such as tokens_per_second. Sizes
+that vary are fields with the names of the model's symbols; --dim gives the
+others. A size that the model has fixed at another number is an error.
+batch_size, samples or images are the batch; tokens, or mask_sum, the sum of an
+attention mask, are the tokens of the step. All are of a whole step, on all
+devices. Where tokens or samples only grow, they are read as running totals.
+Where there is no batch, it is tokens over the length of a sequence.
 
-The names that other logs have are read as well:
+The names that other logs have are read as well, also behind "train/":
   step               trainer/global_step, train/global_step, global_step,
                      iteration, iter, _step
-  time               timestamp, _timestamp, wall_time, _runtime
+  time               timestamp, _timestamp, wall_time, _runtime, train_runtime
   step_seconds       step_time, perf/step_time, device/step_time, time/iter,
-                     iteration-time; in ms: step_time_ms, iter_time_ms
-  steps_per_second   perf/steps_per_second
-  samples_per_second perf/samples_per_second, device/samples_per_sec
-  tokens_per_second  perf/tokens_per_second, tokens_per_sec
+                     iteration-time, step_time_s; in ms: step_time_ms,
+                     iter_time_ms
+  steps_per_second   perf/steps_per_second, train_steps_per_second, it/s
+  samples_per_second perf/samples_per_second, device/samples_per_sec,
+                     train_samples_per_second
+  tokens_per_second  perf/tokens_per_second, tokens_per_sec,
+                     train_tokens_per_second
   batch_size         global_batch_size, batch-size
-These are names of W&B, Lightning, Hugging Face, Megatron, nanoGPT and of this
-program's own output. Lines that Megatron and nanoGPT print are read, too.
+  running totals     num_input_tokens_seen, tokens_seen, consumed_tokens,
+                     total_tokens, samples_seen, consumed_samples
+The batch of one device in one run of the model (per_device_train_batch_size,
+batch_size_per_device, micro_batch_size, train_micro_batch_size_per_gpu) counts
+times the devices (world_size, num_devices, num_gpus; --devices comes before
+them) and the runs of a step (gradient_accumulation_steps, grad_accumulation,
+grad_accum_steps, accumulate_grad_batches).
+These are names of W&B, Lightning, Hugging Face, Megatron, DeepSpeed, nanoGPT
+and of this program's own output. Lines that Megatron, nanoGPT and Hugging
+Face's Trainer print are read, too, and so is its trainer_state.json: where no
+line has a time, the last one gives the mean of the whole training.
 
 Every so many steps it writes a line of JSON with perf/mfu, perf/mfu_percent,
 perf/step_time, perf/steps_per_second, perf/tokens_per_second,
 perf/samples_per_second and perf/flops_per_second: means since the line before.
 Where a time is missing, perf/mfu is the last one, and perf/mfu_age_steps says
-how old it is. What is odd about a line of the log is told on stderr.
+how old it is. What is odd about a line of the log is told on stderr, and so are
+figures of a line that contradict each other by more than 20 % in three lines,
+with the one that is used: step_time and the clock, a rate and what is counted.
 )",
     R"(  A log that has ended:
     onnxflops monitor gpt2.onnx --log train.jsonl --device a100-sxm --dtype bf16
@@ -72,13 +97,13 @@ how old it is. What is odd about a line of the log is told on stderr.
   Its output:
     python train.py | onnxflops monitor gpt2.onnx --dim seq=1024 --peak 312e12
 
-Exit codes: 0 the log has ended, 2 error, or no figure came from the log.
+Exit codes: 0 the log has ended, 2 error, or no line of it gave a utilisation.
 )"};
 
 struct MonitorCall {
   std::vector<std::string> models;
   MfuArguments mfu;
-  std::string devices = "1", every = "10", log = "-", prometheus, tensorboard;
+  std::string devices, every = "10", log = "-", prometheus, tensorboard;
   bool follow = false, per_sample = false;
 
   void AddTo(OptionList* list) {
@@ -87,7 +112,8 @@ struct MonitorCall {
     list->AddFlag("--follow", &follow,
                   "Wait for more at the end of the log, also when another takes its place.");
     list->AddValue("--every", "N", &every, "Write every N steps. Default: 10.");
-    list->AddValue("--devices", "N", &devices, "How many devices share the step. Default: 1.");
+    list->AddValue("--devices", "N", &devices,
+                   "How many devices share the step. Default: what the log says, else 1.");
     mfu.AddPeakTo(list);
     list->AddFlag("--per-sample", &per_sample,
                   "The file fixes the batch: count its FLOPs for each sample of a step.");
@@ -186,60 +212,167 @@ class PointWriter {
   int events_ = -1;
 };
 
-// Tells what is odd about the log, as long as that helps.
+// Tells what is odd about the log, once each, as long as that helps.
 class Complaints {
  public:
-  explicit Complaints(std::string log) : log_(log == "-" ? "standard input" : std::move(log)) {}
-  void Add(int64_t line, absl::string_view problem) {
-    constexpr int kMost = 100;
-    if (++count_ > kMost) return;
-    WriteError(absl::StrCat(Escaped(log_), ":", line, ": ", problem));
-    if (count_ == kMost) WriteError("what follows is not told any more");
+  explicit Complaints(std::string log) : log_(std::move(log)) {}
+  void Add(int64_t line, const std::string& problem) {
+    constexpr size_t kMost = 100;
+    // Steps and columns differ from line to line.
+    std::string kind = problem;
+    kind.erase(std::remove_if(kind.begin(), kind.end(), absl::ascii_isdigit), kind.end());
+    const auto known = places_.find(kind);
+    if (known != places_.end()) {
+      Told& told = told_[known->second];
+      ++told.lines;
+      told.last = line;
+      told.problem = problem;
+      return;
+    }
+    if (told_.size() >= kMost) return;
+    places_.emplace(std::move(kind), told_.size());
+    told_.push_back({problem, 1, line});
+    WriteError(absl::StrCat(log_, ":", line, ": ", problem));
+    if (told_.size() == kMost) WriteError("what follows is not told any more");
+  }
+
+  // What was odd about more than one line.
+  void TellCounts() const {
+    for (const Told& told : told_) {
+      if (told.lines == 1) continue;
+      WriteError(absl::StrCat(log_, ":", told.last, ": again, ", told.lines,
+                              " lines in all: ", told.problem));
+    }
+  }
+
+  // Why most lines have no utilisation; "" where there is no reason.
+  std::string WhyNone() const {
+    constexpr absl::string_view kSize = ": no utilisation of this step";
+    const auto rank = [&](const Told& told) {
+      return std::pair(absl::EndsWith(told.problem, kSize), told.lines);
+    };
+    const auto most =
+        std::max_element(told_.begin(), told_.end(),
+                         [&](const Told& a, const Told& b) { return rank(a) < rank(b); });
+    if (most == told_.end()) return "";
+    const bool is_size = absl::EndsWith(most->problem, kSize);
+    return absl::StrCat(absl::StripSuffix(most->problem, kSize),
+                        is_size ? ", as a field or by --dim (" : " (", most->lines,
+                        most->lines == 1 ? " line)" : " lines)");
   }
 
  private:
+  struct Told {
+    std::string problem;
+    int64_t lines = 0, last = 0;
+  };
   std::string log_;
-  int64_t count_ = 0;
+  std::vector<Told> told_;
+  absl::btree_map<std::string, size_t> places_;  // in told_, by kind
 };
 
-absl::Status AtLine(const std::string& log, int64_t line, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(log == "-" ? "standard input" : Escaped(log), ":",
-                                                  line, ": ", status.message()));
+std::string NameOfLog(const std::string& log) {
+  return log == "-" ? "standard input" : Escaped(log);
 }
 
-absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
-  PointWriter writer(call, *monitor);
-  RETURN_IF_ERROR(writer.Open());
-  Complaints complaints(call.log);
-  StepLog steps;
-  bool any = false;  // is written
-  while (true) {
-    ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
-    if (!line) break;
-    const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(*line);
-    if (!record.ok()) {
-      complaints.Add(log->line(), record.status().message());
-      continue;
+// "step, step_time as step_seconds"; `all` of them, or those only whose name is another's.
+std::string FieldsRead(const StepLog& log, bool all) {
+  std::vector<std::string> fields;
+  for (const auto& [name, means] : log.read()) {
+    if (name != means) {
+      fields.push_back(absl::StrCat(Escaped(name), " as ", means));
+    } else if (all) {
+      fields.push_back(name);
     }
-    if (!*record) continue;
-    std::vector<std::string> problems;
-    const absl::StatusOr<std::optional<MonitorPoint>> point = monitor->Take(**record, &problems);
-    if (!point.ok()) return AtLine(call.log, log->line(), point.status());
-    for (const std::string& problem : problems) complaints.Add(log->line(), problem);
-    if (!*point) continue;
-    any = true;
-    RETURN_IF_ERROR(writer.Write(**point));
   }
-  if (const std::optional<MonitorPoint> rest = monitor->Finish()) {
-    any = true;
-    RETURN_IF_ERROR(writer.Write(*rest));
-  }
-  if (any) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(call.log == "-" ? "standard input" : Escaped(call.log),
-                   ": no line of it has a step and how long it took: it should be JSON lines, or "
-                   "CSV with titles; --help has the names"));
+  return absl::StrJoin(fields, ", ");
 }
+
+// Takes a log line by line.
+class Follower {
+ public:
+  Follower(const MonitorCall& call, Monitor* monitor)
+      : log_name_(NameOfLog(call.log)),
+        monitor_(*monitor),
+        writer_(call, *monitor),
+        complaints_(log_name_) {}
+
+  absl::Status Run(LineReader* log) {
+    RETURN_IF_ERROR(writer_.Open());
+    while (true) {
+      ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
+      if (!line) break;
+      absl::StatusOr<std::optional<StepRecord>> record = steps_.Read(*line);
+      if (!record.ok()) {
+        complaints_.Add(log->line(), std::string(record.status().message()));
+      } else if (*record) {
+        RETURN_IF_ERROR(TakeAll(totals_.Take({log->line(), **std::move(record)})));
+      }
+    }
+    RETURN_IF_ERROR(TakeAll(totals_.Finish()));
+    return End(log->line());
+  }
+
+ private:
+  absl::Status TakeAll(const std::vector<LoggedStep>& ready) {
+    for (const LoggedStep& step : ready) {
+      std::vector<std::string> problems;
+      const absl::StatusOr<std::optional<MonitorPoint>> point =
+          monitor_.Take(step.record, &problems);
+      if (!point.ok()) {
+        return WithMessage(point.status(),
+                           absl::StrCat(log_name_, ":", step.line, ": ", point.status().message()));
+      }
+      for (const std::string& problem : problems) complaints_.Add(step.line, problem);
+      if (*point) RETURN_IF_ERROR(Write(**point));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status End(int64_t line) {
+    std::vector<std::string> problems;
+    const std::optional<MonitorPoint> rest = monitor_.Finish(&problems);
+    for (const std::string& problem : problems) complaints_.Add(line, problem);
+    if (rest) RETURN_IF_ERROR(Write(*rest));
+    complaints_.TellCounts();
+    return any_mfu_ ? absl::OkStatus() : NoFigure();
+  }
+
+  absl::Status Write(const MonitorPoint& point) {
+    if (Figures(point).empty()) return absl::OkStatus();  // nothing is measured yet
+    const std::string renamed = FieldsRead(steps_, /*all=*/false);
+    if (!any_ && !renamed.empty()) WriteError(absl::StrCat(log_name_, ": read ", renamed));
+    any_ = true;
+    any_mfu_ = any_mfu_ || point.mfu.has_value();
+    return writer_.Write(point);
+  }
+
+  absl::Status NoFigure() const {
+    const std::string read = FieldsRead(steps_, /*all=*/true);
+    if (read.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          log_name_,
+          ": no line of it has a step and how long it took: it should be JSON lines, or "
+          "CSV with titles; --help has the names"));
+    }
+    const std::string why = complaints_.WhyNone();
+    std::vector<std::string> others;
+    for (const std::string& name : steps_.unread()) others.push_back(Escaped(name));
+    return absl::InvalidArgumentError(absl::StrCat(
+        log_name_, ": no line of it gives a utilisation: ",
+        why.empty() ? "a second time is missing" : why, "; fields read: ", read,
+        others.empty() ? "" : absl::StrCat("; other fields: ", absl::StrJoin(others, ", ")),
+        "; --help has the names"));
+  }
+
+  std::string log_name_;
+  Monitor& monitor_;
+  PointWriter writer_;
+  Complaints complaints_;
+  StepLog steps_;
+  RunningTotals totals_;
+  bool any_ = false, any_mfu_ = false;  // written
+};
 
 }  // namespace
 
@@ -262,7 +395,9 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
   }
   MonitorOptions options;
   ASSIGN_OR_RETURN(options.every, ParsePositiveWhole("--every", call.every));
-  ASSIGN_OR_RETURN(options.devices, ParsePositiveWhole("--devices", call.devices));
+  options.devices_of_log = call.devices.empty();
+  ASSIGN_OR_RETURN(options.devices,
+                   ParsePositiveWhole("--devices", call.devices.empty() ? "1" : call.devices));
   ASSIGN_OR_RETURN(options.peak, call.mfu.ParsePeak());
   ASSIGN_OR_RETURN(const MfuOptions mfu, call.mfu.Parse());
   if (call.models[0] == "-" && call.log == "-") {
@@ -277,7 +412,7 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
                         absl::StrCat("--log ", Escaped(call.log), ": ", log.status().message()));
   }
   Monitor monitor(std::move(work), options);
-  RETURN_IF_ERROR(Run(call, &*log, &monitor));
+  RETURN_IF_ERROR(Follower(call, &monitor).Run(&*log));
   return kFine;
 }
 

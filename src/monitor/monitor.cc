@@ -1,9 +1,12 @@
 #include "src/monitor/monitor.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/base/quote.h"
@@ -45,6 +48,30 @@ std::optional<int64_t> SizeNamed(const StepRecord& record,
 
 std::optional<int64_t> SamplesOf(const StepRecord& record) {
   return record.samples ? record.samples : SizeNamed(record, {"batch"});
+}
+
+// What the log calls a field, for messages.
+std::string NameOf(const StepRecord& record, absl::string_view means) {
+  const auto name = record.names.find(means);
+  return name == record.names.end() ? "" : Escaped(name->second);
+}
+
+// Of the rate that would give a time, if the batch were known.
+std::string RateNameOf(const StepRecord& record) {
+  const std::string name = NameOf(record, "tokens_per_second");
+  return name.empty() ? NameOf(record, "samples_per_second") : name;
+}
+
+bool IsNear(double one, double other) {
+  constexpr double kSpread = 1.05;
+  return one <= kSpread * other && other <= kSpread * one;
+}
+
+absl::StatusOr<int64_t> BatchOf(int64_t one, int64_t parts) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (one <= kMost / parts) return one * parts;
+  return absl::InvalidArgumentError(
+      absl::StrCat("a batch of ", one, " on ", parts, " devices is more than 2^40"));
 }
 
 std::optional<int64_t> LengthOf(const StepRecord& record) {
@@ -111,6 +138,133 @@ bool Monitor::Follows(const StepRecord& record, std::vector<std::string>* proble
   return true;
 }
 
+void Monitor::Tell(std::string text, std::vector<std::string>* problems) {
+  if (told_.insert(text).second) problems->push_back(std::move(text));
+}
+
+void Monitor::ReadDevices(const StepRecord& record, std::vector<std::string>* problems) {
+  if (!record.devices) return;
+  const std::string says =
+      absl::StrCat(monitor::NameOf(record, "devices"), " is ", *record.devices);
+  if (!options_.devices_of_log) {
+    if (*record.devices == options_.devices) return;
+    return Tell(absl::StrCat(says, ", and --devices says ", options_.devices, ", which is used"),
+                problems);
+  }
+  options_.devices = *record.devices;
+  if (*record.devices > 1) Tell(absl::StrCat(says, ": so many devices share a step"), problems);
+}
+
+// A batch_size may be that of the whole step, as documented, or of one device in one run. One that
+// has no whole sample for each of them is the latter.
+absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* problems) {
+  ReadDevices(*record, problems);
+  const int64_t runs = record->runs.value_or(1);
+  ASSIGN_OR_RETURN(const int64_t parts, monitor::BatchOf(runs, options_.devices));
+  const std::string parts_text = absl::StrCat(options_.devices, " devices x ", runs, " runs");
+  const std::string batch_name = monitor::NameOf(*record, "samples");
+  const bool is_vague = batch_name == "batch_size";
+  if (record->device_batch) {
+    ASSIGN_OR_RETURN(const int64_t whole, monitor::BatchOf(*record->device_batch, parts));
+    const std::string product =
+        absl::StrCat(monitor::NameOf(*record, "device_batch"), " ", *record->device_batch, " x ",
+                     parts_text, " = ", whole);
+    const std::optional<int64_t> given = monitor::SamplesOf(*record);
+    const bool uses_product = !given || (is_vague && *given == *record->device_batch);
+    if (given && *given != whole) {
+      Tell(absl::StrCat(batch_name.empty() ? "batch" : batch_name, " is ", *given, ", and ",
+                        product, ": ", uses_product ? whole : *given, " is used"),
+           problems);
+    } else if (!given && parts > 1) {
+      Tell(absl::StrCat("the batch of a step is ", product), problems);
+    }
+    if (uses_product) record->samples = whole;
+    return absl::OkStatus();
+  }
+  if (!record->runs && !record->devices) return absl::OkStatus();
+  if (record->samples && is_vague && parts > 1) {
+    const bool is_whole = *record->samples % parts == 0;
+    ASSIGN_OR_RETURN(const int64_t whole, monitor::BatchOf(*record->samples, is_whole ? 1 : parts));
+    Tell(
+        is_whole
+            ? absl::StrCat("batch_size ", whole, " is read as that of the whole step, ", parts_text,
+                           ": per_device_train_batch_size would be of one device "
+                           "in one run")
+            : absl::StrCat("batch_size ", *record->samples, " does not divide into ", parts_text,
+                           ": it is read as that of one device in one run, ", whole, " a step"),
+        problems);
+    record->samples = whole;
+  } else if (!monitor::SamplesOf(*record) && runs > 1 && work_.bindings.contains(work_.batch)) {
+    Tell(absl::StrCat(monitor::NameOf(*record, "runs"), " is ", runs, ": --dim ",
+                      Escaped(BareName(work_.batch)), "=", work_.bindings.at(work_.batch),
+                      " is read as the batch of the whole step, of all runs"),
+         problems);
+  }
+  return absl::OkStatus();
+}
+
+void Monitor::Compare(absl::string_view what, double one, double other, std::string text,
+                      std::vector<std::string>* problems) {
+  constexpr double kTolerance = 1.2;  // of what is rounded, or a mean of other steps
+  constexpr int kEnough = 3;
+  Doubt& doubt = doubts_[std::string(what)];
+  if (one <= kTolerance * other && other <= kTolerance * one) {
+    doubt.in_a_row = 0;
+    doubt.ever_agreed = true;
+    return;
+  }
+  doubt.text = std::move(text);
+  if (++doubt.in_a_row < kEnough || doubt.told) return;
+  doubt.told = true;
+  problems->push_back(doubt.text);
+}
+
+void Monitor::CompareTimes(const StepRecord& record, int64_t stride,
+                           std::vector<std::string>* problems) {
+  if (!record.step_seconds || !record.time || !last_time_ || *record.step <= time_step_) return;
+  const double by_time =
+      (*record.time - *last_time_) / static_cast<double>(*record.step - time_step_);
+  if (by_time <= 0) return;
+  const std::string name = monitor::NameOf(record, "step_seconds");
+  const bool of_interval =
+      stride > 1 && monitor::IsNear(*record.step_seconds, by_time * static_cast<double>(stride));
+  Compare("time", *record.step_seconds, by_time,
+          absl::StrFormat(
+              "%s says that a step takes %.4g s, and %s %.4g s: %s is used%s", name,
+              *record.step_seconds, monitor::NameOf(record, "time"), by_time, name,
+              of_interval ? absl::StrCat("; it may be the time of ", stride, " steps") : ""),
+          problems);
+}
+
+void Monitor::CompareRates(const StepRecord& record, const Items& items, double step_seconds,
+                           std::vector<std::string>* problems) {
+  const auto compare = [&](absl::string_view means, const std::optional<double>& rate,
+                           const std::optional<absl::int128>& of_step) {
+    if (!rate || !of_step || *of_step <= 0) return;
+    const double expected = static_cast<double>(*of_step) / step_seconds;
+    const double devices = static_cast<double>(options_.devices);
+    const bool of_one = options_.devices > 1 && monitor::IsNear(*rate * devices, expected);
+    Compare(means, *rate, expected,
+            absl::StrFormat("%s is %.6g, and %s in %.4g s are %.6g: the latter is used%s",
+                            monitor::NameOf(record, means), *rate, Int128ToString(*of_step),
+                            step_seconds, expected,
+                            of_one ? "; the former may be that of one device" : ""),
+            problems);
+  };
+  compare("steps_per_second", record.steps_per_second, absl::int128(1));
+  compare("samples_per_second", record.samples_per_second, items.samples);
+  compare("tokens_per_second", record.tokens_per_second, items.tokens);
+  if (!record.tokens || !items.places || *items.places <= 0) return;
+  const double tokens = static_cast<double>(*record.tokens);
+  const double places = static_cast<double>(*items.places);
+  Compare("tokens", std::max(tokens, places), places,
+          absl::StrFormat("%s is %d, more than batch x length = %s: FLOPs are of the latter, "
+                          "perf/tokens_per_second of the former",
+                          monitor::NameOf(record, "tokens"), *record.tokens,
+                          Int128ToString(*items.places)),
+          problems);
+}
+
 int64_t Monitor::Measure(const StepRecord& record, double* seconds,
                          std::vector<std::string>* problems) {
   const int64_t steps = last_step_ ? *record.step - *last_step_ : 1;
@@ -124,6 +278,7 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
     }
   }
   if (record.step_seconds) {
+    CompareTimes(record, steps, problems);
     *seconds = *record.step_seconds;
     last_time_ = std::nullopt;  // what was measured is not measured again
     return 1;
@@ -133,7 +288,11 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
       *seconds = *by_rate;
       return 1;
     }
-    if (record.faults.empty()) problems->emplace_back("there is neither time nor step_seconds");
+    if (!record.faults.empty()) return 0;
+    const std::string rate = monitor::RateNameOf(record);
+    problems->push_back(
+        rate.empty() ? "there is neither time nor step_seconds"
+                     : absl::StrCat(rate, " alone tells no time of a step: there is no batch"));
     return 0;
   }
   if (!last_time_) return 0;               // the first
@@ -142,7 +301,8 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
     *seconds = *record.time - *last_time_;
     return *record.step - time_step_;
   }
-  problems->emplace_back("time does not go on");
+  problems->emplace_back(
+      "time does not go on: it should be a clock; how long a step takes is step_seconds");
   return 0;
 }
 
@@ -173,9 +333,8 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
     const auto found = sizes.find(work_.sequences[0]);
     if (found != sizes.end()) length = found->second;
   }
-  if (!items.tokens && items.samples && length) {
-    items.tokens = monitor::Times(*items.samples, *length);
-  }
+  if (items.samples && length) items.places = monitor::Times(*items.samples, *length);
+  if (!items.tokens) items.tokens = items.places;
   return items;
 }
 
@@ -198,6 +357,7 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
     // As --mask-sum has it: the mean of the batch, rounded up.
     (*sizes)[sequence] = (*record.tokens + batch->second - 1) / batch->second;
   }
+  BatchOfTokens(record, sizes);
   const absl::StatusOr<absl::int128> flops = work_.flops.Evaluate(*sizes);
   if (flops.ok()) return work_.per_sample ? ForSamples(*flops, samples, problems) : *flops;
   std::vector<std::string> missing;
@@ -208,6 +368,17 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
       missing.empty() ? std::string(flops.status().message())
                       : absl::StrCat("there is no ", missing[0], ": no utilisation of this step"));
   return std::nullopt;
+}
+
+// Where nothing tells the batch, tokens over the length of a sequence do, rounded up.
+void Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const {
+  if (work_.batch.empty() || sizes->contains(work_.batch) || !record.tokens) return;
+  std::optional<int64_t> length = work_.fixed_length;
+  if (!work_.sequences.empty()) {
+    const auto found = sizes->find(work_.sequences[0]);
+    if (found != sizes->end()) length = found->second;
+  }
+  if (length && *length > 0) (*sizes)[work_.batch] = (*record.tokens + *length - 1) / *length;
 }
 
 // FLOPs of the fixed batch for another number of samples.
@@ -227,6 +398,12 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   Bindings sizes = work_.bindings;
   const std::optional<absl::int128> flops = FlopsOf(record, &sizes, problems);
   const Items items = ItemsOf(record, sizes);
+  if (work_.fixed_batch && !work_.per_sample && !monitor::SamplesOf(record)) {
+    Tell(absl::StrCat("there is no batch in the log: a step counts as ", *work_.fixed_batch,
+                      *work_.fixed_batch == 1 ? " sample" : " samples", ", as the file fixes it"),
+         problems);
+  }
+  CompareRates(record, items, seconds / static_cast<double>(steps), problems);
   window_.seconds += seconds;
   window_.steps += steps;
   totals_.seconds += seconds;
@@ -237,10 +414,32 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   AddTo(items.samples, steps, &window_.samples, &window_.has_samples, &totals_.samples);
 }
 
-absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& record,
+// Hugging Face's last line has how many steps and samples a second had, from begin to end.
+std::optional<MonitorPoint> Monitor::TakeSummary(StepRecord record,
+                                                 std::vector<std::string>* problems) {
+  if (totals_.steps > 0 || *record.time <= 0) return std::nullopt;
+  const double by_rate = std::round(*record.time * *record.steps_per_second);
+  if (!record.step && by_rate >= 1 && by_rate < 0x1p40) record.step = static_cast<int64_t>(by_rate);
+  if (!record.step || *record.step < 1) return std::nullopt;
+  const int64_t steps = *record.step;
+  if (!monitor::SamplesOf(record) && !work_.bindings.contains(work_.batch) &&
+      record.samples_per_second) {
+    const double samples = *record.samples_per_second * *record.time / static_cast<double>(steps);
+    if (samples < 0x1p40) record.samples = static_cast<int64_t>(std::round(samples));
+  }
+  Add(record, steps, *record.time, problems);
+  last_step_ = steps;
+  return MakePoint();
+}
+
+absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& given,
                                                           std::vector<std::string>* problems) {
+  StepRecord record = given;
+  RETURN_IF_ERROR(ReadRanks(&record, problems));
   RETURN_IF_ERROR(CheckSizes(work_, record));
+  for (const std::string& note : record.notes) Tell(note, problems);
   problems->insert(problems->end(), record.faults.begin(), record.faults.end());
+  if (record.is_summary) return TakeSummary(std::move(record), problems);
   if (!record.step) {
     if (record.faults.empty()) problems->emplace_back("there is no step");
     return std::nullopt;
@@ -250,7 +449,8 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& reco
   const int64_t steps = Measure(record, &seconds, problems);
   if (steps > 0) Add(record, steps, seconds, problems);
   last_step_ = record.step;
-  if (record.time) {
+  // A clock may be coarser than a step: what it does not show yet is of the next time.
+  if (record.time && record.time != last_time_) {
     last_time_ = record.time;
     time_step_ = *record.step;
   }
@@ -259,7 +459,12 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& reco
   return std::optional(MakePoint());
 }
 
-std::optional<MonitorPoint> Monitor::Finish() {
+std::optional<MonitorPoint> Monitor::Finish(std::vector<std::string>* problems) {
+  for (auto& [what, doubt] : doubts_) {
+    if (doubt.told || doubt.ever_agreed) continue;
+    problems->push_back(std::move(doubt.text));
+    doubt.told = true;
+  }
   if (window_.steps == 0) return std::nullopt;
   return MakePoint();
 }
@@ -287,7 +492,10 @@ MonitorPoint Monitor::MakePoint() {
   point.mfu = mfu_;
   point.lower_bound = mfu_ && work_.lower_bound;
   if (mfu_) point.mfu_age = point.step - mfu_step_;
-  if (mfu_ && *mfu_ > 1) point.reasons = ReasonsAboveOne(*mfu_, options_.peak);
+  if (mfu_ && *mfu_ > 1) {
+    point.reasons = ReasonsAboveOne(*mfu_, options_.peak);
+    point.reasons.emplace_back("a field of the log is not of one step: a total, or of several");
+  }
   window_ = {};
   point_step_ = point.step;
   return point;

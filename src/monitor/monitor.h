@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,7 +46,8 @@ absl::Status CheckSizes(const StepWork& work, const StepRecord& record);
 struct MonitorOptions {
   int64_t every = 10;
   int64_t devices = 1;
-  double peak = 0;  // FLOP/s of one device
+  bool devices_of_log = false;  // `devices` holds only where the log does not tell
+  double peak = 0;              // FLOP/s of one device
 };
 
 struct MonitorPoint {
@@ -72,8 +75,8 @@ class Monitor {
   // Errors: of CheckSizes.
   absl::StatusOr<std::optional<MonitorPoint>> Take(const StepRecord& record,
                                                    std::vector<std::string>* problems);
-  // What is left at the end of a log.
-  std::optional<MonitorPoint> Finish();
+  // What is left at the end of a log. `problems` gets doubts that a longer log would have told.
+  std::optional<MonitorPoint> Finish(std::vector<std::string>* problems);
 
   const MonitorTotals& totals() const { return totals_; }
 
@@ -87,8 +90,29 @@ class Monitor {
 
   struct Items {  // of a step
     std::optional<absl::int128> samples, tokens;
+    std::optional<absl::int128> places;  // samples x length: no step has more tokens
   };
 
+  // Two figures for the same that differ. One line says nothing, as with a pause of the training.
+  struct Doubt {
+    int in_a_row = 0;
+    bool ever_agreed = false, told = false;
+    std::string text;  // of the last line
+  };
+
+  // Devices and runs of the log: the batch of the whole step.
+  absl::Status ReadRanks(StepRecord* record, std::vector<std::string>* problems);
+  void ReadDevices(const StepRecord& record, std::vector<std::string>* problems);
+  // The mean of a training that has ended, of a log that has no other time.
+  std::optional<MonitorPoint> TakeSummary(StepRecord record, std::vector<std::string>* problems);
+  // Tells a problem once.
+  void Tell(std::string text, std::vector<std::string>* problems);
+  // `text` says how `one` and `other` differ, if they do.
+  void Compare(absl::string_view what, double one, double other, std::string text,
+               std::vector<std::string>* problems);
+  void CompareTimes(const StepRecord& record, int64_t stride, std::vector<std::string>* problems);
+  void CompareRates(const StepRecord& record, const Items& items, double step_seconds,
+                    std::vector<std::string>* problems);
   // Whether the record goes on from the last one; it starts again where steps do.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
   // How many steps the record's time is of, and how long they took; 0 where it is not known.
@@ -97,6 +121,7 @@ class Monitor {
            std::vector<std::string>* problems);
   std::optional<absl::int128> FlopsOf(const StepRecord& record, Bindings* sizes,
                                       std::vector<std::string>* problems) const;
+  void BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
   Items ItemsOf(const StepRecord& record, const Bindings& sizes) const;
   std::optional<double> SecondsByRate(const StepRecord& record) const;
   std::optional<absl::int128> ForSamples(absl::int128 flops, const std::optional<int64_t>& samples,
@@ -112,6 +137,8 @@ class Monitor {
   int64_t time_step_ = 0;  // of the last time
   std::optional<double> mfu_;
   int64_t mfu_step_ = 0;
+  absl::btree_set<std::string> told_;
+  absl::btree_map<std::string, Doubt> doubts_;
 };
 
 // A line of JSON, with its end: "perf/mfu" and the like (tools/schema/monitor.v1.schema.json).

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/base/byte_reader.h"
@@ -19,12 +20,24 @@
 #include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/hardware/mfu.h"
 
 namespace onnxflops {
+
+// A number, or no figure.
+struct LogField {
+  std::string name;
+  std::optional<double> number;
+  std::optional<int64_t> whole;
+  bool is_nan = false;
+  bool has_unit = false;  // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
+};
+
 namespace monitor {
 namespace {
 
-constexpr int64_t kMostOfStep = int64_t{1} << 40;  // more than any training has
+constexpr int64_t kMostOfStep = int64_t{1} << 40;   // more than any training has
+constexpr int64_t kMostOfTotal = int64_t{1} << 53;  // what a double holds exactly
 
 // Seconds that can be, so that a rate of any model is finite.
 constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
@@ -49,17 +62,9 @@ std::string WithoutNan(absl::string_view line) {
   return text;
 }
 
-// A field: a number, or no figure.
-struct Field {
-  std::string name;
-  std::optional<double> number;
-  std::optional<int64_t> whole;
-  bool is_nan = false;
-};
-
 std::optional<int64_t> WholeOf(double number) {
   const bool whole = std::isfinite(number) && number == std::floor(number) &&
-                     std::abs(number) <= static_cast<double>(kMostOfStep);
+                     std::abs(number) <= static_cast<double>(kMostOfTotal);
   return whole ? std::optional<int64_t>(static_cast<int64_t>(number)) : std::nullopt;
 }
 
@@ -108,33 +113,35 @@ std::optional<double> SecondsOfIso(absl::string_view text) {
          seconds;
 }
 
-Field FieldOf(const std::string& name, const nlohmann::json& value) {
-  const bool is_nan = value.is_null() || (value.is_object() && value.empty());
-  Field field = {name, {}, {}, is_nan};
-  if (value.is_number()) {
-    field.number = value.get<double>();
-    field.whole = WholeOf(*field.number);
-  } else if (value.is_string()) {
-    field.number = SecondsOfIso(value.get_ref<const std::string&>());
-  }
-  return field;
-}
-
-Field FieldOfCell(const std::string& name, absl::string_view cell) {
-  Field field = {name, {}, {}, false};
+LogField FieldOfCell(const std::string& name, absl::string_view cell) {
+  LogField field = {name, {}, {}, false, false};
   double number = 0;
   if (absl::SimpleAtod(cell, &number)) {
     field.is_nan = !std::isfinite(number);
     if (!field.is_nan) field.number = number;
     field.whole = WholeOf(number);
   } else {
-    field.number = SecondsOfIso(cell);
+    field.number = SecondsOfText(cell);
+    if (!field.number) field.number = SecondsOfIso(cell);
+    field.has_unit = field.number.has_value();
   }
   return field;
 }
 
-void TakeSize(const Field& field, int64_t least, std::optional<int64_t>* size, StepRecord* record) {
-  if (field.whole && *field.whole >= least) {
+LogField FieldOf(const std::string& name, const nlohmann::json& value) {
+  if (value.is_string()) return FieldOfCell(name, value.get_ref<const std::string&>());
+  const bool is_nan = value.is_null() || (value.is_object() && value.empty());
+  LogField field = {name, {}, {}, is_nan, false};
+  if (value.is_number()) {
+    field.number = value.get<double>();
+    field.whole = WholeOf(*field.number);
+  }
+  return field;
+}
+
+void TakeSize(const LogField& field, int64_t least, int64_t most, std::optional<int64_t>* size,
+              StepRecord* record) {
+  if (field.whole && *field.whole >= least && *field.whole <= most) {
     *size = field.whole;
   } else {
     record->faults.push_back(
@@ -142,7 +149,7 @@ void TakeSize(const Field& field, int64_t least, std::optional<int64_t>* size, S
   }
 }
 
-void TakeTime(const Field& field, double least, double most, std::optional<double>* time,
+void TakeTime(const LogField& field, double least, double most, std::optional<double>* time,
               StepRecord* record) {
   if (field.number && *field.number >= least && *field.number <= most) {
     *time = field.number;
@@ -151,6 +158,21 @@ void TakeTime(const Field& field, double least, double most, std::optional<doubl
   } else {
     record->faults.push_back(
         absl::StrCat(field.name, field.is_nan ? " is NaN or infinite" : " is no number"));
+  }
+}
+
+// Clocks of programs that have no floats count parts of a second since 1970. A number of seconds is
+// never so large.
+void ReadAsSeconds(LogField* field, StepRecord* record) {
+  constexpr double kFirst = 1e11;  // milliseconds: 1973; seconds: the year 5138
+  constexpr std::pair<double, const char*> kUnits[] = {
+      {1e3, "milliseconds"}, {1e6, "microseconds"}, {1e9, "nanoseconds"}};
+  if (!field->number || field->has_unit) return;
+  for (const auto& [part, unit] : kUnits) {
+    if (*field->number < kFirst * part / 1e3 || *field->number >= kFirst * part) continue;
+    *field->number /= part;
+    record->notes.push_back(absl::StrCat(field->name, " is read as ", unit, " since 1970"));
+    return;
   }
 }
 
@@ -168,6 +190,7 @@ constexpr LogName kLogNames[] = {
     {"_timestamp", "time", 1, "W&B"},
     {"wall_time", "time", 1, "TensorBoard"},
     {"_runtime", "time", 1, "W&B"},
+    {"train_runtime", "time", 1, "Hugging Face, since the training began"},
     {"step_seconds", "step_seconds", 1, "ours"},
     {"step_time", "step_seconds", 1, ""},
     {"perf/step_time", "step_seconds", 1, "ours, as it is written"},
@@ -175,16 +198,21 @@ constexpr LogName kLogNames[] = {
     {"time/iter", "step_seconds", 1, ""},
     {"iteration-time", "step_seconds", 1, "Megatron with TensorBoard or W&B"},
     {"elapsed time per iteration (ms)", "step_seconds", kMilli, "Megatron"},
+    {"step_time_s", "step_seconds", 1, ""},
     {"step_time_ms", "step_seconds", kMilli, ""},
     {"iter_time_ms", "step_seconds", kMilli, ""},
     {"steps_per_second", "steps_per_second", 1, ""},
     {"perf/steps_per_second", "steps_per_second", 1, "ours, as it is written"},
+    {"train_steps_per_second", "steps_per_second", 1, "Hugging Face, of the whole training"},
+    {"it/s", "steps_per_second", 1, ""},
     {"samples_per_second", "samples_per_second", 1, ""},
     {"perf/samples_per_second", "samples_per_second", 1, "ours, as it is written"},
     {"device/samples_per_sec", "samples_per_second", 1, "Lightning's ThroughputMonitor"},
+    {"train_samples_per_second", "samples_per_second", 1, "Hugging Face, of the whole training"},
     {"tokens_per_second", "tokens_per_second", 1, ""},
     {"perf/tokens_per_second", "tokens_per_second", 1, "ours, as it is written"},
     {"tokens_per_sec", "tokens_per_second", 1, ""},
+    {"train_tokens_per_second", "tokens_per_second", 1, "Hugging Face, since it began"},
     {"tokens", "tokens", 1, "ours"},
     {"mask_sum", "tokens", 1, "ours"},
     {"samples", "samples", 1, "ours"},
@@ -193,21 +221,63 @@ constexpr LogName kLogNames[] = {
     {"global_batch_size", "samples", 1, ""},
     {"global batch size", "samples", 1, "Megatron"},
     {"batch-size", "samples", 1, "Megatron with TensorBoard or W&B"},
+    {"num_input_tokens_seen", "tokens_total", 1, "Hugging Face"},
+    {"consumed_tokens", "tokens_total", 1, ""},
+    {"tokens_seen", "tokens_total", 1, ""},
+    {"total_tokens", "tokens_total", 1, ""},
+    {"consumed samples", "samples_total", 1, "Megatron"},
+    {"consumed_samples", "samples_total", 1, ""},
+    {"samples_seen", "samples_total", 1, ""},
+    {"per_device_train_batch_size", "device_batch", 1, "Hugging Face"},
+    {"batch_size_per_device", "device_batch", 1, ""},
+    {"train_micro_batch_size_per_gpu", "device_batch", 1, "DeepSpeed"},
+    {"micro_batch_size", "device_batch", 1, "Megatron"},
+    {"gradient_accumulation_steps", "runs", 1, "Hugging Face, DeepSpeed, nanoGPT"},
+    {"grad_accumulation", "runs", 1, ""},
+    {"gradient_accumulation", "runs", 1, ""},
+    {"grad_accum_steps", "runs", 1, ""},
+    {"accumulate_grad_batches", "runs", 1, "Lightning"},
+    {"world_size", "devices", 1, "torch"},
+    {"num_devices", "devices", 1, ""},
+    {"num_gpus", "devices", 1, ""},
 };
 
 const LogName* FindLogName(absl::string_view name) {
-  for (const LogName& known : kLogNames) {
-    if (known.name == name) return &known;
+  for (const absl::string_view spelled : {name, absl::StripPrefix(name, "train/")}) {
+    for (const LogName& known : kLogNames) {
+      if (absl::EqualsIgnoreCase(known.name, spelled)) return &known;
+    }
   }
   return nullptr;
 }
 
-void TakeAs(const LogName& as, Field field, StepRecord* record) {
-  if (field.number) *field.number *= as.unit;
-  if (as.means == "step") return TakeSize(field, 0, &record->step, record);
-  if (as.means == "tokens") return TakeSize(field, 0, &record->tokens, record);
-  if (as.means == "samples") return TakeSize(field, 0, &record->samples, record);
-  if (as.means == "time") return TakeTime(field, -kMostTime, kMostTime, &record->time, record);
+struct CountField {  // of a record
+  absl::string_view means;
+  int64_t least, most;
+  std::optional<int64_t> StepRecord::*value;
+};
+constexpr CountField kCounts[] = {
+    {"step", 0, kMostOfStep, &StepRecord::step},
+    {"tokens", 0, kMostOfTotal, &StepRecord::tokens},
+    {"samples", 0, kMostOfTotal, &StepRecord::samples},
+    {"tokens_total", 0, kMostOfTotal, &StepRecord::tokens_total},
+    {"samples_total", 0, kMostOfTotal, &StepRecord::samples_total},
+    {"device_batch", 1, kMostOfStep, &StepRecord::device_batch},
+    {"runs", 1, kMostOfStep, &StepRecord::runs},
+    {"devices", 1, kMostOfStep, &StepRecord::devices},
+};
+
+void TakeAs(const LogName& as, LogField field, StepRecord* record) {
+  record->names[std::string(as.means)] = field.name;
+  for (const CountField& count : kCounts) {
+    if (count.means != as.means) continue;
+    return TakeSize(field, count.least, count.most, &(record->*count.value), record);
+  }
+  if (field.number && !field.has_unit) *field.number *= as.unit;
+  if (as.means == "time") {
+    ReadAsSeconds(&field, record);
+    return TakeTime(field, -kMostTime, kMostTime, &record->time, record);
+  }
   std::optional<double>* const rate = as.means == "step_seconds"       ? &record->step_seconds
                                       : as.means == "steps_per_second" ? &record->steps_per_second
                                       : as.means == "samples_per_second"
@@ -216,31 +286,12 @@ void TakeAs(const LogName& as, Field field, StepRecord* record) {
   TakeTime(field, kLeastSeconds, kMostTime, rate, record);
 }
 
-// Fields of a line. Of several names for the same, the first of kLogNames is read.
-StepRecord RecordOf(const std::vector<Field>& fields) {
-  StepRecord record;
-  std::vector<const LogName*> known(fields.size());
-  for (size_t i = 0; i < fields.size(); ++i) {
-    known[i] = FindLogName(fields[i].name);
-    const bool is_size = known[i] == nullptr && fields[i].whole && *fields[i].whole >= 0;
-    if (is_size) record.sizes[fields[i].name] = *fields[i].whole;
-  }
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const bool is_first =
-        known[i] != nullptr && std::none_of(known.begin(), known.end(), [&](const LogName* other) {
-          return other != nullptr && other->means == known[i]->means && other < known[i];
-        });
-    if (is_first) TakeAs(*known[i], fields[i], &record);
-  }
-  return record;
-}
-
 // "iter 20: loss 2.31, time 410.5ms, mfu 31.2%", as nanoGPT prints it.
-std::optional<std::vector<Field>> FieldsOfNanoGpt(absl::string_view line) {
+std::optional<std::vector<LogField>> FieldsOfNanoGpt(absl::string_view line) {
   if (!absl::ConsumePrefix(&line, "iter ")) return std::nullopt;
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(line, absl::MaxSplits(": ", 1));
-  std::vector<Field> fields = {FieldOfCell("step", parts.first)};
+  std::vector<LogField> fields = {FieldOfCell("step", parts.first)};
   for (absl::string_view part : absl::StrSplit(parts.second, ", ")) {
     if (absl::ConsumePrefix(&part, "time ") && absl::ConsumeSuffix(&part, "ms")) {
       fields.push_back(FieldOfCell("step_time_ms", part));
@@ -251,11 +302,11 @@ std::optional<std::vector<Field>> FieldsOfNanoGpt(absl::string_view line) {
 
 // "... iteration 20/ 100 | elapsed time per iteration (ms): 410.5 | global batch size: 32 | ...",
 // as Megatron prints it.
-std::optional<std::vector<Field>> FieldsOfMegatron(absl::string_view line) {
+std::optional<std::vector<LogField>> FieldsOfMegatron(absl::string_view line) {
   constexpr absl::string_view kStep = "iteration ";
   const size_t at = line.find(kStep);
   if (at == absl::string_view::npos || !absl::StrContains(line, " | ")) return std::nullopt;
-  std::vector<Field> fields;
+  std::vector<LogField> fields;
   for (const absl::string_view cell : absl::StrSplit(line.substr(at + kStep.size()), '|')) {
     if (fields.empty()) {
       const std::pair<absl::string_view, absl::string_view> steps = absl::StrSplit(cell, '/');
@@ -276,14 +327,32 @@ absl::Status InThisLine(const absl::Status& status, absl::string_view place) {
   return absl::Status(status.code(), absl::StripPrefix(status.message(), place));
 }
 
-absl::StatusOr<StepRecord> RecordOfJson(absl::string_view line) {
-  const absl::StatusOr<nlohmann::json> parsed = ParseJson(WithoutNan(line), {});
-  if (!parsed.ok()) return InThisLine(parsed.status(), "line 1, ");
-  const nlohmann::json& json = *parsed;
-  if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");
-  std::vector<Field> fields;
-  for (const auto& [name, value] : json.items()) fields.push_back(FieldOf(name, value));
-  return RecordOf(fields);
+// A dict as Python prints it, as JSON: quotes are double ones, and None, True and False small.
+std::string JsonOfPython(absl::string_view line) {
+  std::string text;
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0 && c == '\\' && i + 1 < line.size()) {
+      if (line[++i] != '\'') text += '\\';
+      text += line[i];
+    } else if (c == '\'' || c == '"') {
+      if (quote != 0 && quote != c) {
+        absl::StrAppend(&text, c == '"' ? "\\\"" : "'");
+        continue;
+      }
+      quote = quote == 0 ? c : 0;
+      text += '"';
+    } else {
+      text += c;
+    }
+  }
+  return absl::StrReplaceAll(text, {{": None", ": null"},
+                                    {": True", ": true"},
+                                    {": False", ": false"},
+                                    {": nan", ": NaN"},
+                                    {": inf", ": Infinity"},
+                                    {": -inf", ": -Infinity"}});
 }
 
 }  // namespace
@@ -291,20 +360,88 @@ absl::StatusOr<StepRecord> RecordOfJson(absl::string_view line) {
 
 absl::Span<const LogName> LogNames() { return monitor::kLogNames; }
 
+// Of several names for the same, the first of kLogNames is read.
+StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
+  constexpr size_t kMostUnread = 12;  // that a message could name
+  StepRecord record;
+  std::vector<const LogName*> known(fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    known[i] = monitor::FindLogName(fields[i].name);
+    if (known[i] != nullptr) continue;
+    if (unread_.size() < kMostUnread) unread_.insert(fields[i].name);
+    const bool is_size =
+        fields[i].whole && *fields[i].whole >= 0 && *fields[i].whole <= monitor::kMostOfStep;
+    if (is_size) record.sizes[fields[i].name] = *fields[i].whole;
+  }
+  bool of_training = false;  // a rate of all of it
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (known[i] == nullptr) continue;
+    const bool is_first = std::none_of(known.begin(), known.end(), [&](const LogName* other) {
+      return other != nullptr && other->means == known[i]->means && other < known[i];
+    });
+    if (!is_first) continue;
+    of_training = of_training || known[i]->name == "train_steps_per_second";
+    read_.try_emplace(fields[i].name, known[i]->means);
+    monitor::TakeAs(*known[i], fields[i], &record);
+  }
+  record.is_summary = of_training && record.time && record.steps_per_second;
+  return record;
+}
+
+absl::StatusOr<StepRecord> StepLog::RecordOfJson(absl::string_view text) {
+  const absl::StatusOr<nlohmann::json> parsed = ParseJson(monitor::WithoutNan(text), {});
+  if (!parsed.ok()) return monitor::InThisLine(parsed.status(), "line 1, ");
+  const nlohmann::json& json = *parsed;
+  if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");
+  std::vector<LogField> fields;
+  for (const auto& [name, value] : json.items()) fields.push_back(monitor::FieldOf(name, value));
+  return RecordOf(fields);
+}
+
+absl::StatusOr<std::optional<StepRecord>> StepLog::ReadDocument(absl::string_view line) {
+  const bool opens = absl::EndsWith(line, "{") || absl::EndsWith(line, "[");
+  const bool closes = absl::StartsWith(line, "}") || absl::StartsWith(line, "]");
+  if (closes && depth_ > 0) --depth_;
+  if (line == "{") {  // inside another one: that is a document, and this is a line of its list
+    object_.clear();
+    object_depth_ = depth_ + 1;
+  }
+  if (opens) ++depth_;
+  if (object_depth_ == 0) return std::nullopt;
+  if (object_.size() + line.size() > kMaxLogLine) {
+    object_.clear();
+    object_depth_ = 0;
+    return LimitError("log-line",
+                      absl::StrCat("an object has more than ", kMaxLogLine, " bytes (log-line)"));
+  }
+  absl::StrAppend(&object_, line, "\n");
+  if (!closes || depth_ >= object_depth_) return std::nullopt;
+  object_depth_ = 0;
+  absl::StatusOr<StepRecord> record =
+      RecordOfJson(absl::StripSuffix(absl::StripAsciiWhitespace(object_), ","));
+  if (!record.ok()) return record.status();
+  return std::optional<StepRecord>(*std::move(record));
+}
+
 absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty()) return std::nullopt;
   if (line.size() > kMaxLogLine) {
     return LimitError("log-line", absl::StrCat("has more than ", kMaxLogLine, " bytes (log-line)"));
   }
+  const bool is_document = line == "{" || line == "[" || (depth_ > 0 && line[0] != '{');
+  if (is_document) return ReadDocument(line);
   if (line[0] == '{') {
-    absl::StatusOr<StepRecord> record = monitor::RecordOfJson(line);
+    if (depth_ > 0) absl::ConsumeSuffix(&line, ",");
+    const bool python = absl::StartsWith(line, "{'");
+    absl::StatusOr<StepRecord> record =
+        RecordOfJson(python ? monitor::JsonOfPython(line) : std::string(line));
     if (!record.ok()) return record.status();
     return std::optional<StepRecord>(*std::move(record));
   }
   for (const auto& read : {monitor::FieldsOfNanoGpt, monitor::FieldsOfMegatron}) {
-    const std::optional<std::vector<monitor::Field>> fields = read(line);
-    if (fields) return std::optional(monitor::RecordOf(*fields));
+    const std::optional<std::vector<LogField>> fields = read(line);
+    if (fields) return std::optional(RecordOf(*fields));
   }
   ByteReader bytes(line);
   CsvReader csv(&bytes, {});
@@ -327,11 +464,11 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     return absl::InvalidArgumentError(
         absl::StrCat("has ", cells.size(), " cells, and the titles are ", titles_.size()));
   }
-  std::vector<monitor::Field> fields;
+  std::vector<LogField> fields;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (!cells[i].empty()) fields.push_back(monitor::FieldOfCell(titles_[i], cells[i]));
   }
-  return std::optional(monitor::RecordOf(fields));
+  return std::optional(RecordOf(fields));
 }
 
 }  // namespace onnxflops

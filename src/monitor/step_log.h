@@ -3,11 +3,13 @@
 //   {"step": 20, "time": 1700000012.5, "batch": 32, "seq": 512, "loss": 2.31}
 //   {"step": 21, "step_seconds": 0.41, "batch": 32, "mask_sum": 14022}
 //
-// A line has a step; `time` (seconds of any clock that goes on, or an ISO 8601 time) or
-// `step_seconds`, or a rate of steps, samples or tokens; sizes by the names of the model's symbols;
-// `samples`, `images` or `batch_size`; `tokens`, or `mask_sum`, the sum of an attention mask. Other
-// fields are not read. LogNames() has the names that the logs of other programs use for these.
-// Lines of text as Megatron and nanoGPT print them are read, too.
+// A line has a step; `time` (seconds of any clock that goes on, milliseconds since 1970, or an ISO
+// 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
+// tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
+// or `mask_sum`, the sum of an attention mask. Other fields are not read. LogNames() has the names
+// that the logs of other programs use for these. Lines of text as Megatron and nanoGPT print them
+// are read, too, as are Python's dicts, which Hugging Face prints, and JSON over several lines, as
+// trainer_state.json is: an object of a list is a line.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -30,12 +33,19 @@ struct StepRecord {
   std::optional<double> steps_per_second, samples_per_second, tokens_per_second;
   std::optional<int64_t> tokens;  // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
+  std::optional<int64_t> tokens_total, samples_total;  // since the training began
+  // Of one device in one run of the model; runs before a step of the optimizer; devices.
+  std::optional<int64_t> device_batch, runs, devices;
+  bool is_summary = false;  // `time` and the rates are those of the whole training
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
-  std::vector<std::string> faults;              // fields that are no figure: "step_seconds is NaN"
+  // What the log calls what is read, by LogName::means: "tokens" -> "mask_sum".
+  absl::btree_map<std::string, std::string> names;
+  std::vector<std::string> faults;  // fields that are no figure: "step_seconds is NaN"
+  std::vector<std::string> notes;   // how a field is read, where that is not obvious
 };
 
 // A name of a field of a log: what it is, and in which unit. Of two names for the same, the first
-// in this table holds.
+// in this table holds. Case does not matter, nor "train/" in front of it, which W&B's logs have.
 struct LogName {
   absl::string_view name;
   absl::string_view means;  // "step", "time", "step_seconds", "tokens", ...
@@ -44,14 +54,31 @@ struct LogName {
 };
 absl::Span<const LogName> LogNames();
 
+struct LogField;  // of a line
+
 class StepLog {
  public:
   // What a line says; nullopt where it says nothing: it is blank, or the titles of CSV.
   // InvalidArgument for what is neither JSON nor CSV.
   absl::StatusOr<std::optional<StepRecord>> Read(absl::string_view line);
 
+  // Fields that were read so far, and as what: "step_time" -> "step_seconds".
+  const absl::btree_map<std::string, std::string>& read() const { return read_; }
+  // Some of the others.
+  const absl::btree_set<std::string>& unread() const { return unread_; }
+
  private:
+  StepRecord RecordOf(const std::vector<LogField>& fields);
+  absl::StatusOr<StepRecord> RecordOfJson(absl::string_view text);
+  // A line of a document that has several; nullopt where no object ends.
+  absl::StatusOr<std::optional<StepRecord>> ReadDocument(absl::string_view line);
+
   std::vector<std::string> titles_;  // of CSV
+  absl::btree_map<std::string, std::string> read_;
+  absl::btree_set<std::string> unread_;
+  int depth_ = 0;         // of brackets that are open, in a document of several lines
+  int object_depth_ = 0;  // of `object_`; 0: there is none
+  std::string object_;    // an object of a list, so far
 };
 
 }  // namespace onnxflops

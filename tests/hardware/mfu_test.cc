@@ -25,6 +25,7 @@
 #include "src/family/family.h"
 #include "src/monitor/event_file.h"
 #include "src/monitor/monitor.h"
+#include "src/monitor/running_totals.h"
 #include "src/monitor/step_log.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
@@ -516,6 +517,24 @@ TEST(MfuTest, FlopsBeyond128BitsAreAnError) {
   EXPECT_EQ(CountMfu(huge, Eight(1)).status().code(), absl::StatusCode::kOutOfRange);
 }
 
+TEST(MfuTest, PeaksThatLackTheirUnit) {
+  EXPECT_EQ(PeakWithUnit(7.52e10, 312), "312T");
+  EXPECT_EQ(PeakWithUnit(7.52e7, 312000), "312000G");
+  for (const double mfu : {0.5, 1.5, 200.0, 1e15}) EXPECT_EQ(PeakWithUnit(mfu, 312), "") << mfu;
+  EXPECT_NE(ReasonsAboveOne(7.52e10, 312)[0].find("--peak 312T"), std::string::npos);
+}
+
+TEST(MfuTest, TimesInWords) {
+  constexpr std::pair<const char*, double> kTimes[] = {
+      {"0.25", 0.25}, {"250ms", 0.25},    {"2 s", 2},          {"1.5min", 90},
+      {"1h", 3600},   {"0:00:02.5", 2.5}, {"30:00:01", 108001}};
+  for (const auto& [text, seconds] : kTimes)
+    EXPECT_DOUBLE_EQ(*SecondsOfText(text), seconds) << text;
+  for (const char* text : {"", "ms", "1:30", "0:60:00", "-1:00:00", "0,25", "4it/s", "2m", "nan"}) {
+    EXPECT_FALSE(SecondsOfText(text).has_value()) << text;
+  }
+}
+
 TEST(MfuTest, ParametersOfFormulas) {
   FormulaParameters p;
   EXPECT_EQ(FlopsByFormula(Formula::kPalm, p).status().code(),
@@ -546,16 +565,28 @@ std::string Watch(absl::string_view log, int64_t every = 1) {
     absl::StrAppend(&out, point.step, " ", point.mfu.value_or(-1), " ", point.mfu_age.value_or(-1),
                     ";");
   };
+  const auto tell = [&](const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems) absl::StrAppend(&out, problem, ";");
+  };
+  RunningTotals totals;
+  const auto take = [&](const std::vector<LoggedStep>& ready) {
+    for (const LoggedStep& step : ready) {
+      std::vector<std::string> problems;
+      const std::optional<MonitorPoint> point = monitor.Take(step.record, &problems).value();
+      tell(problems);
+      if (point) show(*point);
+    }
+  };
   for (const absl::string_view line : absl::StrSplit(log, '\n')) {
     const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(line);
     if (!record.ok()) absl::StrAppend(&out, record.status().message(), ";");
-    if (!record.ok() || !*record) continue;
-    std::vector<std::string> problems;
-    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems).value();
-    for (const std::string& problem : problems) absl::StrAppend(&out, problem, ";");
-    if (point) show(*point);
+    if (record.ok() && *record) take(totals.Take({0, **record}));
   }
-  if (const std::optional<MonitorPoint> rest = monitor.Finish()) show(*rest);
+  take(totals.Finish());
+  std::vector<std::string> problems;
+  const std::optional<MonitorPoint> rest = monitor.Finish(&problems);
+  tell(problems);
+  if (rest) show(*rest);
   return out;
 }
 
@@ -613,6 +644,168 @@ TEST(MonitorTest, NamesOfOtherPrograms) {
   for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
 }
 
+// What logs hold in words, in other units, or as sums.
+TEST(MonitorTest, OtherFormsOfFigures) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_time": "2", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": "1", "step_time": "2000ms", "batch_size": "1", "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time": "0:00:02", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time_ms": "2 s", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time": "1:30", "batch": 1, "seq": 1})", "step_time is no number;"},
+      {"step,time,Batch_Size,seq\n1,0:00:58,1,1\n2,0:01:00,1,1", "2 0.5 0;"},
+      {R"({"train/step_time": 2, "train/global_step": 1, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"step,time,batch,seq\n1,1700000000000,1,1\n2,1700000002000,1,1",
+       "time is read as milliseconds since 1970;2 0.5 0;"},
+      {"step,time,batch,seq\n1,1700000000000000000,1,1\n2,1700000002000000000,1,1",
+       "time is read as nanoseconds since 1970;2 0.5 0;"},
+      // The batch of tokens and a length; steps of 2 s with 2 x 4 tokens.
+      {R"({"step": 1, "step_time": 2, "tokens": 8, "seq": 4})", "1 4 0;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// Four lines of a log with 1, 2, 3, ... times 8 tokens: 4 FLOPs' worth of MFU each, or a total.
+std::string TokenLog(absl::string_view name, const std::vector<int>& values, int first = 1) {
+  std::string log;
+  for (size_t i = 0; i < values.size(); ++i) {
+    absl::StrAppend(&log, "{\"step\": ", first + static_cast<int>(i),
+                    ", \"step_time\": 2, \"batch\": 2, \"", name, "\": ", values[i], "}\n");
+  }
+  return log;
+}
+
+TEST(MonitorTest, RunningTotals) {
+  constexpr char kTold[] = "tokens grows by some 8 a step: it is read as a running total;";
+  constexpr char kFour[] = "1 4 0;2 4 0;3 4 0;4 4 0;";
+  const std::pair<std::string, std::string> logs[] = {
+      {TokenLog("tokens", {8, 8, 8, 8}), kFour},
+      {TokenLog("tokens", {8, 16, 24, 32}), absl::StrCat(kTold, kFour)},
+      // Of a training that goes on: the total begins with the log, or went on with the steps.
+      {TokenLog("tokens", {8, 16, 24, 32}, 900),
+       absl::StrCat(kTold, "900 4 0;901 4 0;902 4 0;903 4 0;")},
+      {TokenLog("tokens", {7200, 7208, 7216, 7224}, 900),
+       absl::StrCat(kTold, "900 4 0;901 4 0;902 4 0;903 4 0;")},
+      // Sequences that get longer: by less than they have.
+      {TokenLog("tokens", {80, 88, 96, 104}), "1 40 0;2 44 0;3 48 0;4 52 0;"},
+      {TokenLog("tokens", {8, 16, 24, 8}), "1 4 0;2 8 0;3 12 0;4 4 0;"},
+      {TokenLog("mask_sum", {8, 16, 24, 32}), "1 4 0;2 8 0;3 12 0;4 16 0;"},
+      // A name that says it needs two lines.
+      {TokenLog("num_input_tokens_seen", {800, 808}), "1 4 0;2 4 0;"},
+  };
+  for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// The batch of a step from the parts that logs have, on two devices; 2 x 3 x 1 tokens in 2 s: 3.
+TEST(MonitorTest, BatchesOfDevicesAndRuns) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_time": 2, "seq": 1, "per_device_train_batch_size": 1, "gradient_accumulation_steps": 3})",
+       "the batch of a step is per_device_train_batch_size 1 x 2 devices x 3 runs = 6;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch_size": 1, "grad_accumulation": 3, "world_size": 2})",
+       "batch_size 1 does not divide into 2 devices x 3 runs: it is read as that of one device in "
+       "one run, 6 a step;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch_size": 6, "grad_accumulation": 3})",
+       "batch_size 6 is read as that of the whole step, 2 devices x 3 runs: "
+       "per_device_train_batch_size would be of one device in one run;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "global_batch_size": 6, "micro_batch_size": 2})",
+       "global_batch_size is 6, and micro_batch_size 2 x 2 devices x 1 runs = 4: 6 is used;1 3 "
+       "0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch": 6, "world_size": 4})",
+       "world_size is 4, and --devices says 2, which is used;1 3 0;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+TEST(MonitorTest, DevicesOfTheLog) {
+  StepWork work;
+  work.flops = Expr(10);
+  Monitor monitor(work, {.every = 1, .devices_of_log = true, .peak = 5});
+  StepRecord record;
+  record.step = 1;
+  record.step_seconds = 2;
+  record.devices = 4;
+  std::vector<std::string> problems;
+  EXPECT_EQ(monitor.Take(record, &problems).value()->mfu, 10 / (2.0 * 4 * 5));
+}
+
+// Every line has two figures for the same. Three lines in a row are told, once.
+std::string Thrice(absl::string_view fields) {
+  std::string log;
+  for (int step = 10; step <= 40; step += 10) {
+    absl::StrAppend(&log, "{\"step\": ", step, ", \"batch\": 1, \"seq\": 1, ",
+                    absl::Substitute(fields, step / 5), "}\n");
+  }
+  return log;
+}
+
+TEST(MonitorTest, FiguresThatContradictEachOther) {
+  const std::pair<std::string, std::string> logs[] = {
+      {Thrice(R"("step_time": 2, "time": $0)"),
+       "step_time says that a step takes 2 s, and time 0.2 s: step_time is used; it may be the "
+       "time "
+       "of 10 steps;40 0.5 0;"},
+      {Thrice(R"("step_time": 0.21, "time": $0)"), "40 4.7619 0;"},
+      {Thrice(R"("step_time": 2, "tokens_per_second": 5)"),
+       "tokens_per_second is 5, and 1 in 2 s are 0.5: the latter is used;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "samples_per_second": 0.25)"),
+       "samples_per_second is 0.25, and 1 in 2 s are 0.5: the latter is used; the former may be "
+       "that of one device;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "mask_sum": 9)"),
+       "mask_sum is 9, more than batch x length = 1: FLOPs are of the latter, "
+       "perf/tokens_per_second of the former;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "steps_per_second": 0.5, "samples_per_second": 0.5)"),
+       "40 0.5 0;"},
+      // A pause is no contradiction.
+      {"step,step_time,time,batch,seq\n1,2,2,1,1\n2,2,4,1,1\n3,2,90,1,1\n4,2,92,1,1", "4 0.5 0;"},
+      // A short log: it never agreed.
+      {R"({"step": 1, "step_time": 2, "batch": 1, "seq": 1, "tokens_per_second": 5})",
+       "tokens_per_second is 5, and 1 in 2 s are 0.5: the latter is used;1 0.5 0;"},
+  };
+  for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log, 100), expected) << log;
+}
+
+// What Hugging Face's Trainer prints, and its trainer_state.json: 4 steps a second, 2 samples each.
+TEST(MonitorTest, TrainersOfHuggingFace) {
+  constexpr char kNoTime[] = "there is neither time nor step_seconds;";
+  constexpr char kPrinted[] =
+      "{'loss': 2.1, 'grad_norm': nan, 'epoch': 0.5, 'note': \"it's\"}\n"
+      "{'train_runtime': 25.0, 'train_samples_per_second': 8.0, 'train_steps_per_second': 4.0, "
+      "'train_loss': 2.0, 'seq': 1}";
+  EXPECT_EQ(Watch(kPrinted), "there is no step;100 8 0;");
+  constexpr char kState[] = R"({
+  "best_metric": null,
+  "global_step": 100,
+  "log_history": [
+    {
+      "loss": NaN,
+      "step": 50
+    },
+    {
+      "seq": 1,
+      "step": 100,
+      "train_runtime": 25.0,
+      "train_samples_per_second": 8.0,
+      "train_steps_per_second": 4.0
+    }
+  ],
+  "max_steps": 100,
+  "stateful_callbacks": {
+    "TrainerControl": {
+      "args": {
+        "should_save": true
+      },
+      "attributes": {}
+    }
+  },
+  "train_batch_size": 2
+})";
+  EXPECT_EQ(Watch(kState), absl::StrCat(kNoTime, "100 8 0;"));
+  // A log with times of its own needs no mean.
+  EXPECT_EQ(Watch("{'step': 1, 'step_time': 2, 'batch': 1, 'seq': 1}\n"
+                  "{'step': 1, 'train_runtime': 9, 'train_steps_per_second': 4}"),
+            "1 0.5 0;");
+  EXPECT_EQ(Watch("[\n{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1},\n]"), "1 0.5 0;");
+}
+
 // The lines of nanoGPT's train.py, and of Megatron's training_log, where --dim gives the rest.
 TEST(MonitorTest, LinesThatOtherProgramsPrint) {
   StepLog log;
@@ -642,9 +835,15 @@ TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
   EXPECT_EQ(CheckSizes(work, record).message(),
             "a step has batch = 256, and the file fixes it at 2: export the model with an open "
             "batch, or --per-sample counts its FLOPs for each sample");
-  work.per_sample = true;
+  record = {};
   record.step = 1;
   record.step_seconds = 2;
+  std::vector<std::string> told;
+  EXPECT_EQ(Monitor(work, {.every = 1, .peak = 5}).Take(record, &told).value()->mfu, 1);
+  EXPECT_EQ(told, std::vector<std::string>{"there is no batch in the log: a step counts as 2 "
+                                           "samples, as the file fixes it"});
+  work.per_sample = true;
+  record.samples = 256;
   std::vector<std::string> problems;
   Monitor monitor(work, {.every = 1, .devices = 2, .peak = 5});
   EXPECT_EQ(monitor.Take(record, &problems).value()->mfu, 10 * 128 / (2.0 * 2 * 5));
@@ -665,7 +864,13 @@ TEST(MonitorTest, GapsRestartsAndOrder) {
   EXPECT_EQ(Watch(at(3, 6) + at(3, 6)), "step 3 is there again: left out;");
   EXPECT_EQ(Watch(at(8, 6) + at(9, 8) + at(4, 20) + at(5, 24)),
             "9 0.5 0;the training starts again: step 4 follows 9;5 0.25 0;");
-  EXPECT_EQ(Watch(at(1, 2) + at(2, 2)), "time does not go on;2 -1 -1;");
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 2)),
+            "time does not go on: it should be a clock; how long a step takes is step_seconds;2 "
+            "-1 -1;");
+  // A clock of whole seconds: two steps in four seconds.
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 2) + at(3, 6), 10),
+            "time does not go on: it should be a clock; how long a step takes is step_seconds;3 "
+            "0.5 0;");
   EXPECT_EQ(Watch(at(1, 2) + at(9, 18) + at(12, 24), 10), "12 0.5 0;");
 }
 
