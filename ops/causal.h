@@ -18,6 +18,12 @@ inline Expr TwiceCausalPairs(const Expr& queries, const Expr& keys, const Expr& 
   return growing * (2 * first + growing + 1) + 2 * (meeting - growing) * keys;
 }
 
+// The same of a window: of the keys up to first offset + i + 1, query i meets the last `window`.
+inline Expr TwiceWindowPairs(const Expr& queries, const Expr& keys, const Expr& offset,
+                             const Expr& window) {
+  return TwiceCausalPairs(queries, keys, offset) - TwiceCausalPairs(queries, keys, offset - window);
+}
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_OPS_CAUSAL_H_

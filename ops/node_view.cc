@@ -54,7 +54,7 @@ Census operator*(const ElementCost& cost, const Expr& elements) {
 NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
                    absl::Span<const Fact* const> inputs, absl::Span<const Fact* const> outputs,
                    RuleHost* host, absl::Span<const Attribute> call_attributes,
-                   CausalCounting causal)
+                   CausalCounting causal, bool least)
     : model_(model),
       node_(node),
       def_(def),
@@ -64,7 +64,8 @@ NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, i
       outputs_(outputs),
       host_(host),
       call_attributes_(call_attributes),
-      causal_(causal) {}
+      causal_(causal),
+      least_(least) {}
 
 bool NodeView::HasOutput(int i) const {
   return i < num_outputs() && node_.output(static_cast<size_t>(i)).has_value();

@@ -77,7 +77,7 @@ class NodeView {
   NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
            absl::Span<const Fact* const> inputs, absl::Span<const Fact* const> outputs,
            RuleHost* host, absl::Span<const Attribute> call_attributes,
-           CausalCounting causal = CausalCounting::kFull);
+           CausalCounting causal = CausalCounting::kFull, bool least = false);
 
   // ---- identity
   const OpDef& def() const { return def_; }
@@ -85,8 +85,12 @@ class NodeView {
   // The since_version of the operator that is in force: 7 for Add at opset 12.
   int version() const { return version_; }
   int opset() const { return opset_; }
+  // In cost rules: whether the question is not what the operator costs, but which of its
+  // multiply-accumulates no correct program can leave out, for a bound on time. Those on padding,
+  // of outputs that are cut away, and of what a mask hides or may hide are none of them.
+  bool least() const { return least_; }
   // In cost rules: whether what a causal mask hides is left out of the count.
-  bool half_causal() const { return causal_ == CausalCounting::kHalf; }
+  bool half_causal() const { return least_ || causal_ == CausalCounting::kHalf; }
 
   // ---- inputs and outputs
   int num_inputs() const {
@@ -173,7 +177,8 @@ class NodeView {
   // attributes are in the status() of the new view.
   NodeView As(const OpDef& def, int opset, absl::Span<const Fact* const> inputs,
               absl::Span<const Fact* const> outputs) const {
-    return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_, causal_);
+    return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_, causal_,
+                    least_);
   }
 
   // The error of an attribute read so far, if any; the driver asks after every rule.
@@ -192,6 +197,7 @@ class NodeView {
   RuleHost* host_;
   absl::Span<const Attribute> call_attributes_;  // of the call, inside a function's body
   CausalCounting causal_;
+  bool least_;
   mutable absl::Status status_;
 };
 

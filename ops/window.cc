@@ -1,7 +1,9 @@
 #include "ops/window.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "src/base/status_macros.h"
@@ -37,6 +39,39 @@ Expr OutputSize(const WindowAxis& axis, const Expr& input, bool ceil_mode) {
 Expr Windows::KernelElements() const {
   Expr elements = 1;
   for (const WindowAxis& axis : axes) elements *= axis.kernel;
+  return elements;
+}
+
+Expr ElementsOnData(const WindowAxis& axis, const Expr& pad, const Expr& input,
+                    const Expr& windows) {
+  constexpr int64_t kMaxKernel = 64;  // up to which element after element is looked at
+  const std::optional<int64_t> kernel = axis.kernel.AsInt64();
+  if (!kernel || *kernel > kMaxKernel) return 0;
+  Expr elements;
+  for (int64_t t = 0; t < *kernel; ++t) {
+    const Expr before = pad - absl::int128(axis.dilation) * t;  // what is left of element t
+    const Expr first = Max(0, CeilDiv(before, axis.stride));
+    const Expr end = Min(windows, FloorDiv(input - 1 + before, axis.stride) + 1);
+    elements += Max(0, end - first);
+  }
+  return elements;
+}
+
+Expr Windows::ElementsOnData(absl::Span<const Expr> input, absl::Span<const Expr> outputs) const {
+  Expr elements = 1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const WindowAxis& axis = axes[i];
+    if (!Same() && !ceil_mode && axis.pad_begin == 0 && axis.pad_end == 0) {
+      elements *= outputs[i] * axis.kernel;
+      continue;
+    }
+    Expr pad = axis.pad_begin;
+    if (Same()) {
+      const Expr both = Max(0, (outputs[i] - 1) * axis.stride + axis.Extent() - input[i]);
+      pad = auto_pad == AutoPad::kSameUpper ? FloorDiv(both, 2) : CeilDiv(both, 2);
+    }
+    elements *= onnxflops::ElementsOnData(axis, pad, input[i], outputs[i]);
+  }
   return elements;
 }
 

@@ -38,10 +38,18 @@ struct Windows {
   bool Same() const { return auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower; }
   // Elements of one window, padding included.
   Expr KernelElements() const;
+  // Elements of all windows that are none of padding: see the function of that name.
+  Expr ElementsOnData(absl::Span<const Expr> input, absl::Span<const Expr> outputs) const;
   // How many windows there are along each axis of an input of these spatial sizes (one per axis).
   // InvalidArgument when a window is larger than the padded input.
   absl::StatusOr<Dims> Outputs(absl::Span<const Expr> input) const;
 };
+
+// Along one axis, the pairs of a window and an element of it that is on the input, not on padding;
+// `pad` is what is in front of the input. Of a kernel that is longer than 64 or of open size 0,
+// which is a lower bound.
+Expr ElementsOnData(const WindowAxis& axis, const Expr& pad, const Expr& input,
+                    const Expr& windows);
 
 // The attributes strides, dilations, pads, auto_pad and ceil_mode, for a kernel of these sizes; all
 // checked: as many values as axes, strides and dilations positive, pads not negative. Where

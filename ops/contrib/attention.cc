@@ -59,6 +59,13 @@ void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa) {
   if (n.half_causal()) sdpa->twice_unmasked = twice_unmasked;
 }
 
+void LeaveOutHidden(const NodeView& n, std::initializer_list<int> inputs, Sdpa* sdpa) {
+  if (!n.least()) return;
+  for (int input : inputs) {
+    if (n.HasInput(input)) sdpa->twice_unmasked = 0;
+  }
+}
+
 Census HeadNormWork(const Expr& heads, const Expr& head_size) {
   return RmsNormWork(heads, heads * head_size, true);
 }
@@ -83,6 +90,7 @@ Census CacheWork(DType stored, bool quantized, const CacheUse& use) {
 absl::StatusOr<Expr> PackedPairs(const NodeView& n, int token_offset) {
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengthsOfSums(n, token_offset + 1));
   Expr pairs = 0;
+  if (n.least() && !lengths.has_value()) return pairs;
   if (lengths.has_value()) {
     for (const Expr& length : *lengths) pairs += length * length;
     return pairs;
@@ -199,6 +207,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   const Expr projected = a.batch * a.length * a.Projected();
   Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = (n.HasInput(3) ? 1 : 0) + (n.HasInput(5) ? 1 : 0);
+  LeaveOutHidden(n, {3, 5}, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * a.features;
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
@@ -262,6 +271,7 @@ absl::StatusOr<Cost> CountQAttention(const NodeView& n) {
   const Expr projected = a.batch * a.length * a.Projected();
   Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = n.HasInput(5) ? 1 : 0;
+  LeaveOutHidden(n, {5}, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 3);
   // The product of the scales; then that and the bias for each sum of the projection.
@@ -310,6 +320,7 @@ absl::StatusOr<Cost> CountQOrderedAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(SelfAttention a, ReadQOrderedAttention(n));
   Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = (n.HasInput(17) ? 1 : 0) + (n.HasInput(19) ? 1 : 0);
+  LeaveOutHidden(n, {17, 19}, &sdpa);
   const Expr projected = a.batch * a.length * a.Projected();
   const ElementCost requantize = {.mul = 1, .cmp = 2, .round = 1};
   Cost cost = SdpaCost(sdpa);
@@ -352,6 +363,7 @@ absl::StatusOr<Cost> CountPackedAttention(const NodeView& n) {
   Sdpa sdpa = a.Products();
   ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 3));
   sdpa.biases = n.HasInput(5) ? 1 : 0;
+  LeaveOutHidden(n, {5}, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * a.features;
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
@@ -429,6 +441,7 @@ absl::StatusOr<Cost> CountDecoderAttention(const NodeView& n) {
   Sdpa sdpa = {.pairs = q[0] * q[1] * keys.total, .heads = heads, .qk_size = size, .v_size = size};
   const std::optional<Expr> masked = n.KnownInt(11);
   sdpa.biases = n.HasInput(5) && masked.has_value() && *masked != Expr(0) ? 1 : 0;
+  LeaveOutHidden(n, {5}, &sdpa);
   const Expr projected = q[1] * (q[0] + 2 * keys.projected) * q[2];
   Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * q[2];

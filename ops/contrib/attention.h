@@ -7,6 +7,7 @@
 #ifndef ONNXFLOPS_OPS_CONTRIB_ATTENTION_H_
 #define ONNXFLOPS_OPS_CONTRIB_ATTENTION_H_
 
+#include <initializer_list>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,9 @@ struct Sdpa {
 // Makes attention causal: of its pairs, half of `twice_unmasked` are those that the mask lets
 // through.
 void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa);
+
+// For a bound on time: where one of these inputs is given, what it holds may hide any pair.
+void LeaveOutHidden(const NodeView& n, std::initializer_list<int> inputs, Sdpa* sdpa);
 
 // mac of Q K' and P V; per score: mul (scale), add for each bias, div, tanh and mul for a softcap,
 // the softmax; per row a sink.

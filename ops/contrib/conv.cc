@@ -329,6 +329,7 @@ absl::StatusOr<Facts> InferWordConvEmbedding(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountWordConvEmbedding(const NodeView& n) {
+  if (n.least()) return Cost();  // how long a word is, is data
   ASSIGN_OR_RETURN(WordConv conv, ReadWordConv(n));
   const Expr places = conv.words * conv.positions * conv.filters;
   Cost cost = Flops(ElementCost{.add = 1, .cmp = 1, .tanh = 1} * places);

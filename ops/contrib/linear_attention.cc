@@ -130,6 +130,7 @@ absl::StatusOr<Recurrence> ReadRecurrence(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
   Cost cost = Flops(RecurrenceWork(r));
   cost.flops += DefaultScaleWork(n);
@@ -259,6 +260,7 @@ Recurrence RecurrenceOf(const DeltaNet& d) {
 }
 
 absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
+  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
   Recurrence r = RecurrenceOf(d);
   ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
@@ -342,6 +344,7 @@ constexpr OpExample kDeltaNetExamples[] = {
 absl::StatusOr<Cost> CausalConvCost(const NodeView& n, const Expr& elements, const Expr& kernel) {
   ASSIGN_OR_RETURN(ElementCost after, ActivationCost(n.String("activation", "none")));
   Cost cost = Flops(after * elements);
+  if (n.least()) return cost;  // the past may be zeros
   cost.flops[Kind::kMac] = elements * kernel;
   return cost;
 }

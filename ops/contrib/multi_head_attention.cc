@@ -164,6 +164,7 @@ absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
   ASSIGN_OR_RETURN(Mha m, ReadMha(n, in));
   ASSIGN_OR_RETURN(Sdpa sdpa, MhaProducts(n, m));
   sdpa.biases = (n.HasInput(in.mask) ? 1 : 0) + (n.HasInput(in.attention_bias) ? 1 : 0);
+  LeaveOutHidden(n, {in.mask, in.attention_bias}, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   if (n.HasInput(in.bias)) cost.flops[Kind::kAdd] += BiasedElements(m);
@@ -290,6 +291,7 @@ absl::StatusOr<Cost> CountPackedMha(const NodeView& n) {
   Sdpa sdpa = m.Products();
   ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 4));
   sdpa.biases = n.HasInput(6) ? 1 : 0;
+  LeaveOutHidden(n, {6}, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   if (n.HasInput(3)) cost.flops[Kind::kAdd] += m.length * m.heads * (2 * m.qk_size + m.v_size);
@@ -441,6 +443,21 @@ Sdpa GroupQueryProducts(const NodeView& n, const GroupQuery& g) {
   return sdpa;
 }
 
+// For a bound on time: of the longest sequence alone, since the others may be shorter, and of its
+// window.
+absl::Status LeaveOutHiddenKeys(const NodeView& n, const GroupQuery& g, Sdpa* sdpa) {
+  ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 6));
+  const bool causal = n.Flag("causal", true), sure = total.has_value() || !n.HasInput(3);
+  const int64_t window = n.Int("local_window_size", -1);
+  const Expr offset = g.total - g.length;
+  sdpa->twice_unmasked = 2 * g.length * g.total;
+  if (causal) sdpa->twice_unmasked = TwiceCausalPairs(g.length, g.total, offset);
+  if (window >= 0) sdpa->twice_unmasked = TwiceWindowPairs(g.length, g.total, offset, window);
+  if (!sure) sdpa->twice_unmasked = 0;
+  LeaveOutHidden(n, {10}, sdpa);
+  return absl::OkStatus();
+}
+
 // Rotations are turned back as they were made. A cache in few bits is of a run that serves.
 absl::StatusOr<Census> GroupQueryGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const GroupQuery g, ReadGroupQuery(n));
@@ -457,7 +474,9 @@ absl::StatusOr<Census> GroupQueryGradient(const NodeView& n, const GradientQuery
 
 absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(const GroupQuery g, ReadGroupQuery(n));
-  Cost cost = SdpaCost(GroupQueryProducts(n, g));
+  Sdpa sdpa = GroupQueryProducts(n, g);
+  if (n.least()) RETURN_IF_ERROR(LeaveOutHiddenKeys(n, g, &sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   cost.flops += GroupQueryPreparation(n, g, 7, 14);
   const Expr per_position = g.batch * g.kv_heads * g.size;
@@ -556,12 +575,15 @@ absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengthsOfSums(n, 5));
   ASSIGN_OR_RETURN(const std::optional<Dims> past, KnownLengths(n, 6));
   if (lengths.has_value() && past.has_value() && lengths->size() == past->size()) {
+    const int64_t window = n.least() ? n.Int("local_window_size", -1) : -1;
     PagedKeys counts = {0, 0, 0};
     for (size_t i = 0; i < past->size(); ++i) {
       const Expr keys = (*past)[i] + (*lengths)[i];
       counts.keys += keys;
       counts.pairs += (*lengths)[i] * keys;
-      counts.twice_unmasked += TwiceCausalPairs((*lengths)[i], keys, (*past)[i]);
+      counts.twice_unmasked += window < 0
+                                   ? TwiceCausalPairs((*lengths)[i], keys, (*past)[i])
+                                   : TwiceWindowPairs((*lengths)[i], keys, (*past)[i], window);
     }
     return counts;
   }
@@ -569,7 +591,7 @@ absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
   ASSIGN_OR_RETURN(Shape table, n.RankedShape(7, 2));
   const Expr per_sequence = table[1] * cache[1];
   const Expr pairs = tokens * per_sequence;
-  return PagedKeys{pairs, table[0] * per_sequence, 2 * pairs};
+  return PagedKeys{pairs, table[0] * per_sequence, n.least() ? Expr(0) : 2 * pairs};
 }
 
 absl::StatusOr<Cost> CountPagedAttention(const NodeView& n) {
@@ -583,7 +605,7 @@ absl::StatusOr<Cost> CountPagedAttention(const NodeView& n) {
                .v_size = p.v_size,
                .softcap = n.Float("softcap", 0.0f) != 0.0f,
                .sink = n.HasInput(11)};
-  if (n.Flag("is_causal", true)) MakeCausal(n, counts.twice_unmasked, &sdpa);
+  if (n.least() || n.Flag("is_causal", true)) MakeCausal(n, counts.twice_unmasked, &sdpa);
   Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   cost.flops += GroupQueryPreparation(n, g, 8, 12);

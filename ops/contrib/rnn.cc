@@ -103,6 +103,7 @@ absl::StatusOr<Census> MemoryAttentionWork(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountAttnLstm(const NodeView& n) {
+  if (n.least()) return Cost();  // how long a memory is, is data
   ASSIGN_OR_RETURN(Cost cost, CountAs(n, "LSTM", AttentionLstmInputs(n), OutputsOf(n), kLstmOpset));
   if (!n.HasInput(8)) return cost;
   ASSIGN_OR_RETURN(Census attention, MemoryAttentionWork(n));

@@ -70,6 +70,7 @@ absl::StatusOr<Facts> InferSparseAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountSparseAttention(const NodeView& n) {
+  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 3));
   ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 7));
   if (!total.has_value()) {
@@ -122,6 +123,7 @@ absl::StatusOr<Facts> InferDynamicSparseAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountDynamicSparseAttention(const NodeView& n) {
+  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 3));
   if (n.Int("local_window_size", -1) < 0 &&
       n.String("attention_mode", "selected_only") == "local_plus_selected") {
@@ -160,6 +162,7 @@ absl::StatusOr<Facts> InferSparsePagedAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountSparsePagedAttention(const NodeView& n) {
+  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 2));
   ASSIGN_OR_RETURN(Shape cache, n.RankedShape(3, 4));
   ASSIGN_OR_RETURN(Shape table, n.RankedShape(7, 2));
@@ -409,6 +412,7 @@ Expr LongformerProjected(const Longformer& l) {
 }
 
 absl::StatusOr<Cost> CountLongformer(const NodeView& n) {
+  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 6));
   Cost cost = Flops(SdpaWork(LongformerProducts(l)));
   cost.flops[Kind::kMac] += LongformerProjected(l) * l.hidden;
@@ -425,6 +429,7 @@ constexpr OpExample kLongformerExamples[] = {
 };
 
 absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
+  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 12));
   Cost cost = Flops(SdpaWork(LongformerProducts(l)));
   const Expr projected = LongformerProjected(l);

@@ -209,6 +209,27 @@ absl::StatusOr<Expr> TwicePairs(const NodeView& n, const AttentionDims& dims) {
   return twice;
 }
 
+// Of these, those that nothing hides or may hide. A mask that is an input may hide any.
+absl::StatusOr<Expr> TwiceLeastPairs(const NodeView& n, const AttentionDims& dims) {
+  if (n.HasInput(3)) return Expr(0);
+  ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengths(n, 6));
+  if (n.HasInput(6) && !lengths.has_value()) return Expr(0);
+  const int64_t left = n.Int("left_window_size", -1), right = n.Int("right_window_size", -1);
+  const bool causal = n.Flag("is_causal"), ends = causal || right >= 0;
+  const auto of_sequence = [&](const Expr& keys, const Expr& offset) {
+    const Expr last = offset + (causal ? 0 : right);
+    const Expr twice =
+        ends ? TwiceCausalPairs(dims.q_length, keys, last) : 2 * dims.q_length * keys;
+    return left < 0 ? twice : twice - TwiceCausalPairs(dims.q_length, keys, offset - 1 - left);
+  };
+  if (!lengths.has_value()) return dims.batch * of_sequence(dims.total, dims.past);
+  Expr twice;
+  for (const Expr& end : *lengths) {
+    twice += of_sequence(Min(end, dims.total), n.HasInput(4) ? dims.past : end - dims.q_length);
+  }
+  return twice;
+}
+
 // sqrt(scale), and before it 1/sqrt(head size) where no scale is given: once.
 constexpr ElementCost ScaleCost(bool given) {
   return given ? ElementCost{.sqrt = 1} : ElementCost{.div = 1, .sqrt = 2};
@@ -224,7 +245,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   if (n.Float("softcap", 0) != 0) {
     per_score = per_score + kSoftcapCost;
   }
-  ASSIGN_OR_RETURN(const Expr twice, TwicePairs(n, dims));
+  ASSIGN_OR_RETURN(const Expr twice, n.least() ? TwiceLeastPairs(n, dims) : TwicePairs(n, dims));
   const Expr twice_scores = dims.q_heads * twice;
   Census work = per_score * twice_scores;
   work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
@@ -344,6 +365,7 @@ absl::StatusOr<Facts> InferFlexAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountFlexAttention(const NodeView& n) {
+  if (n.least() && n.HasAttr("score_mod")) return Cost();  // which may hide any pair
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadFlexAttention(n));
   const Expr scores = dims.Scores().NumElements();
   Cost cost;
@@ -459,6 +481,7 @@ absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
   const Expr rows = dims.batch * dims.steps;
   const Expr states = rows * dims.k.heads * dims.qk_size * dims.v.size;
@@ -550,6 +573,7 @@ absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1, 3));
   ASSIGN_OR_RETURN(const ElementCost activation, ActivationCost(n.String("activation", "none")));
   const Expr elements = y.NumElements();
+  if (n.least() && !n.HasInput(3)) return Cost();  // the past is zeros
   Cost cost;
   cost.flops = activation * elements;
   cost.flops[Kind::kMac] = elements * w[2];

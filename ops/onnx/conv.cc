@@ -33,8 +33,9 @@ absl::StatusOr<int64_t> PositiveAttr(const NodeView& n, absl::string_view name) 
 
 struct Convolution {
   Shape output;
-  Expr window;  // Cin/group * k1*k2..: the length of each dot product
-  Expr Macs() const { return output.NumElements() * window; }
+  // N*Cout * Cin/group * o1*o2..*k1*k2..: every output takes its whole window. For a bound on time,
+  // what of it is none of padding.
+  Expr macs;
 };
 
 absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w) {
@@ -50,7 +51,10 @@ absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w
   Convolution conv;
   conv.output = Shape{x[0], w[0]};
   for (const Expr& size : spatial) conv.output.push_back(size);
-  conv.window = cin_per_group * windows.KernelElements();
+  const Expr elements = n.least()
+                            ? windows.ElementsOnData(SpatialDims(x), spatial)
+                            : conv.output.Product(2, conv.output.rank()) * windows.KernelElements();
+  conv.macs = x[0] * w[0] * cin_per_group * elements;
   return conv;
 }
 
@@ -69,7 +73,7 @@ absl::StatusOr<Facts> InferConv(const NodeView& n) {
 absl::StatusOr<Cost> CountConv(const NodeView& n) {
   ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
   Census work;
-  work[Kind::kMac] = conv.Macs();
+  work[Kind::kMac] = conv.macs;
   if (n.HasInput(2)) work[Kind::kAdd] = conv.output.NumElements();
   return CostIn(n.dtype(0), std::move(work));
 }
@@ -99,7 +103,7 @@ absl::StatusOr<Facts> InferConvInteger(const NodeView& n) {
 absl::StatusOr<Cost> CountConvInteger(const NodeView& n) {
   ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
   Cost cost;
-  cost.int_ops[Kind::kMac] = conv.Macs();
+  cost.int_ops[Kind::kMac] = conv.macs;
   if (n.HasInput(2)) cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements();
   if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += n.input(1).shape.NumElements();
   return cost;
@@ -124,7 +128,7 @@ absl::StatusOr<Cost> CountQLinearConv(const NodeView& n) {
   ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 3));
   const Expr outputs = conv.output.NumElements();
   Cost cost;
-  cost.int_ops[Kind::kMac] = conv.Macs();
+  cost.int_ops[Kind::kMac] = conv.macs;
   cost.int_ops[Kind::kAdd] = n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
   if (n.HasInput(8)) cost.int_ops[Kind::kAdd] += outputs;
   cost.flops += kRequantize * outputs;
@@ -189,6 +193,32 @@ absl::StatusOr<Facts> InferConvTranspose(const NodeView& n) {
   return Facts{n.Like(0, std::move(output))};
 }
 
+// Elements of the windows that inputs are spread over, but for what the padding cuts away.
+absl::StatusOr<Expr> ElementsNotCut(const NodeView& n, const Dims& kernel, const Shape& x,
+                                    const Shape& y) {
+  ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, kernel));
+  ASSIGN_OR_RETURN(const auto output_padding, PerAxis(n, "output_padding", kernel.size(), 0, 0));
+  const bool follows = windows.Same() || !n.Ints("output_shape").empty();
+  Expr elements = 1;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const WindowAxis& axis = windows.axes[i];
+    const Expr& input = SpatialDims(x)[i];
+    const Expr& output = SpatialDims(y)[i];
+    if (!follows && axis.pad_begin == 0 && axis.pad_end == 0) {
+      elements *= input * axis.kernel;
+      continue;
+    }
+    Expr pad = axis.pad_begin;
+    if (follows) {
+      const Expr both =
+          Max(0, axis.stride * (input - 1) + output_padding[i] + axis.Extent() - output);
+      pad = windows.auto_pad == AutoPad::kSameUpper ? FloorDiv(both, 2) : CeilDiv(both, 2);
+    }
+    elements *= ElementsOnData(axis, pad, output, input);
+  }
+  return elements;
+}
+
 absl::StatusOr<Cost> CountConvTranspose(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
   ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1));
@@ -196,8 +226,14 @@ absl::StatusOr<Cost> CountConvTranspose(const NodeView& n) {
   ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[0]));
   ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
   Census work;
-  work[Kind::kMac] = x[0] * cin * x.Product(2, x.rank()) * w[1];
-  for (const Expr& size : kernel) work[Kind::kMac] *= size;
+  work[Kind::kMac] = x[0] * cin * w[1];
+  if (n.least()) {
+    ASSIGN_OR_RETURN(const Expr elements, ElementsNotCut(n, kernel, x, y));
+    work[Kind::kMac] *= elements;
+  } else {
+    work[Kind::kMac] *= x.Product(2, x.rank());
+    for (const Expr& size : kernel) work[Kind::kMac] *= size;
+  }
   if (n.HasInput(2)) work[Kind::kAdd] = y.NumElements();
   return CostIn(n.dtype(0), std::move(work));
 }
@@ -255,6 +291,7 @@ absl::StatusOr<Facts> InferDeformConv(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountDeformConv(const NodeView& n) {
+  if (n.least()) return Cost();  // offsets may move any sample onto padding
   ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
   ASSIGN_OR_RETURN(const Expr places_per_pixel, SampledPlaces(n));
   ASSIGN_OR_RETURN(
@@ -265,7 +302,7 @@ absl::StatusOr<Cost> CountDeformConv(const NodeView& n) {
   const Expr places = places_per_pixel * conv.output[0] * conv.output.Product(2, spatial_rank + 2);
   const Expr samples = places * cin_per_offset_group;
   Census work;
-  work[Kind::kMac] = conv.Macs();
+  work[Kind::kMac] = conv.macs;
   work[Kind::kRound] = places * spatial_rank;
   work[Kind::kAdd] = places * (3 * spatial_rank) + samples * corners;
   work[Kind::kMul] = places * corners * (spatial_rank - 1) + samples * corners;

@@ -412,6 +412,7 @@ class EinsumCounter {
 
 absl::StatusOr<Cost> CountEinsum(const NodeView& n) {
   ASSIGN_OR_RETURN(const Equation equation, ReadEquation(n));
+  if (n.least() && equation.operands.size() > 2) return Cost();  // another order may be less
   EinsumCounter counter(equation);
   for (size_t i = 0; i < equation.operands.size(); ++i) {
     counter.Join(i, equation.operands[i], n.input(static_cast<int>(i)).shape);

@@ -348,6 +348,7 @@ absl::StatusOr<Facts> InferAffineGrid(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountAffineGrid(const NodeView& n) {
+  if (n.least()) return Cost();  // a product with each coordinate is enough
   ASSIGN_OR_RETURN(const Shape grid, n.OutputShape(0));
   const int axes = grid.rank() - 2;
   Cost cost;

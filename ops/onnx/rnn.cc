@@ -118,10 +118,18 @@ absl::StatusOr<Census> LayerActivations(const NodeView& n, const Layer& layer,
   return work;
 }
 
+// A state that is not given is zero. How long sequences are, is data.
+Expr LeastMacs(const NodeView& n, const Layer& layer, int gates) {
+  if (n.HasInput(4)) return 0;
+  const Expr first = n.HasInput(5) ? Expr(0) : layer.batch * layer.hidden * layer.directions;
+  return gates * (layer.States() * layer.features + (layer.States() - first) * layer.hidden);
+}
+
 // What all layers have in common, for `gates` gates.
 Census GateCost(const NodeView& n, const Layer& layer, int gates) {
   Census work;
   work[Kind::kMac] = gates * layer.States() * (layer.features + layer.hidden);
+  if (n.least()) work[Kind::kMac] = LeastMacs(n, layer, gates);
   if (n.HasInput(3)) work[Kind::kAdd] = 2 * gates * layer.States();
   return work;
 }

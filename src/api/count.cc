@@ -56,6 +56,8 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
     if (options.module.empty()) {
       how.roofline->compulsory_bytes =
           CompulsoryBytes(analysis.inference, analysis.counts, options.on_device->precision);
+      ASSIGN_OR_RETURN(how.roofline->arithmetic_time,
+                       LeastArithmeticTime(analysis.inference, analysis.counts));
       ASSIGN_OR_RETURN(how.roofline->fused_time_estimate,
                        FusedTimeEstimate(analysis.inference, analysis.counts, rates));
     }

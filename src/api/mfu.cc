@@ -189,6 +189,12 @@ class MfuMaker {
     return PerStep(tool.counts_macs ? 2 * tool.headline : tool.headline);
   }
 
+  // One of our own figures.
+  void AddOurs(MfuFormula formula, const absl::StatusOr<absl::int128>& flops) {
+    formula.lower_bound = report_.totals.lower_bound;
+    Add(std::move(formula), flops);
+  }
+
   void Add(MfuFormula formula, const absl::StatusOr<absl::int128>& flops) {
     if (flops.ok()) {
       formula.flops_per_step = *flops;
@@ -215,27 +221,27 @@ class MfuMaker {
             ? PerStep(forward + backward_.flops)
             : absl::StatusOr<absl::int128>(absl::FailedPreconditionError(
                   absl::StrCat("the gradient of ", backward_.unknown[0].op, " is not known")));
-    Add({.name = "exact",
-         .text = "forward + what autograd executes",
-         .source = "count --backward exact",
-         .chosen = ours && exact},
-        exactly);
-    Add({.name = "2x",
-         .text = "3 x forward",
-         .source = "PaLM, arXiv 2204.02311, appendix B",
-         .chosen = ours && !exact},
-        PerStep(kForwardAndBackward * forward));
-    Add({.name = "contractions",
-         .text = "3 x 2 x MACs: matrix products and convolutions alone",
-         .source = "torch.utils.flop_counter"},
-        PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
+    AddOurs({.name = "exact",
+             .text = "forward + what autograd executes",
+             .source = "count --backward exact",
+             .chosen = ours && exact},
+            exactly);
+    AddOurs({.name = "2x",
+             .text = "3 x forward",
+             .source = "PaLM, arXiv 2204.02311, appendix B",
+             .chosen = ours && !exact},
+            PerStep(kForwardAndBackward * forward));
+    AddOurs({.name = "contractions",
+             .text = "3 x 2 x MACs: matrix products and convolutions alone",
+             .source = "torch.utils.flop_counter"},
+            PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
     // With --causal half the forward pass of causal operators is without them already.
     const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
     if (facts_.attention.layers > 0 && !halved) {
-      Add({.name = "2x_causal_half",
-           .text = "3 x forward, half of the products with scores left out",
-           .source = "attention found in the graph"},
-          PerStep(kForwardAndBackward * (forward - FloorDiv(facts_.attention.flops, 2))));
+      AddOurs({.name = "2x_causal_half",
+               .text = "3 x forward, half of the products with scores left out",
+               .source = "attention found in the graph"},
+              PerStep(kForwardAndBackward * (forward - FloorDiv(facts_.attention.flops, 2))));
     }
     for (const FormulaInfo& info : kFormulas) {
       const bool of_experts =

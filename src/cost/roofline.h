@@ -18,8 +18,13 @@ inline constexpr double kZeptosecondsPerSecond = 1e21;
 
 struct Roofline {
   absl::int128 zs_per_operation = 0, zs_per_byte = 0;
+  // Where operands are integers, or were: at the fastest peak that they may run at. 0: not known.
+  absl::int128 zs_per_integer_operation = 0;
 
   Expr ComputeTime(const Expr& operations) const { return operations * Expr(zs_per_operation); }
+  Expr IntegerTime(const Expr& operations) const {
+    return operations * Expr(zs_per_integer_operation);
+  }
   Expr MemoryTime(const Expr& bytes) const { return bytes * Expr(zs_per_byte); }
   Expr TimeOf(const Expr& operations, const Expr& bytes) const {
     return Max(ComputeTime(operations), MemoryTime(bytes));

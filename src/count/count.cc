@@ -356,26 +356,30 @@ class Counter {
 
   void AddTime(const Call& call, Tally* own) const {
     const TimedWork work = TimedWorkOf(in_, call, *own);
-    own->amounts.time_bound = roofline_->ComputeTime(work.operations);
     own->amounts.time_estimate =
         roofline_->TimeOf(work.operations, work.bytes_read + work.bytes_written);
   }
 
-  // An estimate is a maximum. It may be no polynomial of the trip's number where all else is.
+  // Estimates and bounds are maxima. They may be no polynomials of the trip's number where all else
+  // is.
   absl::Status CheckTimeOfTrips(const Call& call, const CallCost& cost) const {
-    if (!roofline_ || !call.growing.has_value()) return absl::OkStatus();
-    Tally sum;
-    AddBodies(call, cost, &sum);
-    const Expr& trip =
-        out_.instances[static_cast<size_t>(call.bodies[0].instance)].amounts.time_estimate;
-    if (cost.coverage == Coverage::kUnknown ||
-        SumOver(trip, call.growing->symbol, call.growing->count) == sum.amounts.time_estimate) {
+    if (!roofline_ || !call.growing.has_value() || cost.coverage == Coverage::kUnknown) {
       return absl::OkStatus();
     }
-    return absl::UnimplementedError(absl::StrCat(
-        Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
-        ": its sizes change from trip to trip, and the estimate of its time has no closed form; "
-        "count without --device"));
+    Tally sum;
+    AddBodies(call, cost, &sum);
+    const Tally& trip = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
+    for (Expr Amounts::*time : {&Amounts::time_estimate, &Amounts::time_bound}) {
+      if (SumOver(trip.amounts.*time, call.growing->symbol, call.growing->count) !=
+          sum.amounts.*time) {
+        return absl::UnimplementedError(
+            absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
+                         ": its sizes change from trip to trip, and the ", QuantityOf(time).title,
+                         " of it has no closed form; count without "
+                         "--device"));
+      }
+    }
+    return absl::OkStatus();
   }
 
   // Whether every amount of a body is a polynomial of the trip's number, whose sum over all trips
@@ -385,6 +389,7 @@ class Counter {
     AddBodies(call, cost, &sum);
     Tally one = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
     sum.amounts.time_estimate = one.amounts.time_estimate = 0;
+    sum.amounts.time_bound = one.amounts.time_bound = 0;
     std::vector<Expr> sums = AmountsOf(sum);
     std::vector<Expr> trip = AmountsOf(one);
     if (sums.size() != trip.size()) return false;
@@ -497,7 +502,26 @@ class Counter {
     AddArithmetic(outputs, own);
     AddMacs(std::as_const(*own).flops, cost.flops_mac_operands, own);
     AddMacs(std::as_const(*own).int_ops, cost.int_ops_mac_operands, own);
+    if (roofline_ && !call.constant && !own->amounts.macs.is_zero()) {
+      const NodeView least(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
+                           call.call_attributes, causal_, /*least=*/true);
+      ASSIGN_OR_RETURN(Cost needed, CostOf(least));
+      FillOperands(inputs, &needed);
+      own->amounts.time_bound = LeastTime(*roofline_, needed);
+    }
     return absl::OkStatus();
+  }
+
+  // Of the multiply-accumulates alone: what else a program computes can be folded into them, as a
+  // normalization into a convolution, or runs on other units meanwhile.
+  static Expr LeastTime(const Roofline& roofline, const Cost& needed) {
+    const auto integer = [](const MacOperands& types) {
+      return types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
+    };
+    const Expr macs = needed.flops[Kind::kMac];
+    return 2 * (integer(needed.flops_mac_operands) ? roofline.IntegerTime(macs)
+                                                   : roofline.ComputeTime(macs)) +
+           2 * roofline.IntegerTime(needed.int_ops[Kind::kMac]);
   }
 
   // The amounts that follow from the census.

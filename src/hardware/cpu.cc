@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "src/base/byte_text.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/device.h"
@@ -26,7 +28,9 @@ constexpr int64_t kPerGiga = 1'000'000'000;
 
 absl::Status BadCpu(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(
-      Quoted(text), ": a CPU is cpu:CORES:GHZ:SET or cpu:CORES:GHZ:SET:GB/s, with one of ",
+      Quoted(text),
+      ": a CPU is cpu:CORES:GHZ:SET, cpu:CORES:GHZ:SET:GB/s or "
+      "cpu:CORES:GHZ:SET:GB/s:CACHE (32MiB, all of its caches together), with one of ",
       absl::StrJoin(kCpuSets, ", ",
                     [](std::string* out, const CpuSet& set) { absl::StrAppend(out, set.name); })));
 }
@@ -62,10 +66,11 @@ absl::StatusOr<Device> CpuByFormula(int64_t cores, int64_t hertz, int64_t flops_
 }
 
 absl::StatusOr<Device> ParseCpu(absl::string_view text) {
-  constexpr size_t kFields = 4;
+  constexpr size_t kFields = 4, kBandwidth = 4, kCache = 5;
+  constexpr int64_t kMostCache = int64_t{1} << 40;
   constexpr double kMostGigahertz = 100, kMostGigabytes = 1e6;
   const std::vector<absl::string_view> fields = absl::StrSplit(text, ':');
-  if (fields.size() != kFields && fields.size() != kFields + 1) return BadCpu(text);
+  if (fields.size() < kFields || fields.size() > kCache + 1) return BadCpu(text);
   int64_t cores = 0, hertz = 0, bytes = 0;
   const auto set = std::find_if(std::begin(kCpuSets), std::end(kCpuSets), [&](const CpuSet& s) {
     return absl::EqualsIgnoreCase(s.name, fields[3]);
@@ -74,8 +79,14 @@ absl::StatusOr<Device> ParseCpu(absl::string_view text) {
       set == std::end(kCpuSets)) {
     return BadCpu(text);
   }
-  if (fields.size() > kFields && !ParseGiga(fields[kFields], kMostGigabytes, &bytes)) {
+  if (fields.size() > kBandwidth && !ParseGiga(fields[kBandwidth], kMostGigabytes, &bytes)) {
     return BadCpu(text);
+  }
+  std::optional<absl::int128> cache;
+  if (fields.size() > kCache) {
+    cache = ParseBytes(fields[kCache]);
+    const bool unit = absl::EndsWithIgnoreCase(fields[kCache], "B");
+    if (!cache || !unit || *cache > kMostCache) return BadCpu(text);
   }
   Device cpu;
   for (const auto& [precision, rate] : {std::pair(Precision::kFp64, set->fp64),
@@ -93,6 +104,10 @@ absl::StatusOr<Device> ParseCpu(absl::string_view text) {
   if (bytes > 0) {
     cpu.bytes_per_second = bytes;
     cpu.memory_source = "as given";
+  }
+  if (cache) {
+    cpu.cache_bytes = static_cast<int64_t>(*cache);
+    cpu.cache_source = "as given";
   }
   return cpu;
 }

@@ -69,8 +69,8 @@ absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision);
 absl::StatusOr<Device> CpuByFormula(int64_t cores, int64_t hertz, int64_t flops_per_cycle,
                                     Precision precision);
 // "cpu:64:2.5:avx512" is 64 cores at 2.5 GHz with an instruction set of kCpuSets, "cpu:64:2.5:avx2:
-// 300" with 300 GB/s of memory bandwidth as well. FindDevice takes such names. InvalidArgument,
-// with the form and the sets.
+// 300" with 300 GB/s of memory bandwidth as well, "cpu:64:2.5:avx2:300:256MiB" with caches that
+// hold so much together. FindDevice takes such names. InvalidArgument, with the form and the sets.
 absl::StatusOr<Device> ParseCpu(absl::string_view text);
 
 // Operations per cycle of a core, a multiply-accumulate being two.

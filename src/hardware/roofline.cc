@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -65,6 +66,23 @@ absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
     }
   }
   return outside;
+}
+
+// Nodes whose outputs, or what follows from them, something outside of the graph reads.
+std::vector<bool> NodesThatAreRead(const ModelData& model, const Graph& graph,
+                                   const absl::flat_hash_set<ValueId>& outside) {
+  std::vector<bool> is_read(graph.nodes.size(), false);
+  absl::flat_hash_set<ValueId> read;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = model.node(graph.nodes[i]);
+    is_read[i] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
+      return value && (outside.contains(*value) || read.contains(*value));
+    });
+    for (OptionalValueId value : node.inputs) {
+      if (is_read[i] && value) read.insert(*value);
+    }
+  }
+  return is_read;
 }
 
 // The kernels of one graph that runs.
@@ -243,6 +261,74 @@ class Fuser {
   std::vector<Kernel> kernels_;
 };
 
+// The arithmetic of one graph that runs which no program can leave out.
+class LeastWork {
+ public:
+  // `outside`: see FindOutside. `least`: by instance, the times of those that this one runs.
+  LeastWork(const Inference& inference, const Counts& counts,
+            const absl::flat_hash_set<ValueId>& outside, const std::vector<Expr>& least)
+      : in_(inference), counts_(counts), outside_(outside), least_(least) {}
+
+  Expr TimeOf(const Instance& instance) {
+    const Graph& graph = in_.model->graph(instance.graph);
+    const std::vector<bool> is_read = NodesThatAreRead(*in_.model, graph, outside_);
+    ExprSum sum;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      SpendSteps(kStepsPerFusedNode);
+      const bool shape_work = !instance.shape_work.empty() && instance.shape_work[i];
+      if (!is_read[i] || shape_work || in_.call(instance.calls[i]).constant) continue;
+      if (IsFirst(in_.model->node(graph.nodes[i]), instance.calls[i])) {
+        sum.Add(TimeOf(instance.calls[i]));
+      }
+    }
+    return sum.Total();
+  }
+
+ private:
+  // Whether no node before does the same with the same values.
+  bool IsFirst(const Node& node, CallId id) {
+    const Call& call = in_.call(id);
+    if (call.def == nullptr || !call.bodies.empty() || Has(call.def->traits, Traits::kRandom)) {
+      return true;
+    }
+    std::vector<int64_t> key = {static_cast<int64_t>(id)};
+    for (OptionalValueId value : node.inputs) {
+      const auto same = value ? same_.find(*value) : same_.end();
+      key.push_back(same != same_.end() ? static_cast<int64_t>(same->second)
+                    : value             ? static_cast<int64_t>(*value)
+                                        : -1);
+    }
+    const auto [first, inserted] = first_.emplace(std::move(key), &node);
+    if (inserted) return true;
+    for (size_t j = 0; j < node.outputs.size() && j < first->second->outputs.size(); ++j) {
+      const OptionalValueId original = first->second->outputs[j];
+      if (node.outputs[j] && original) same_[*node.outputs[j]] = *original;
+    }
+    return false;
+  }
+
+  Expr TimeOf(CallId id) const {
+    const Call& call = in_.call(id);
+    const CallCost& cost = counts_.cost(id);
+    if (call.growing.has_value()) return cost.tally().amounts.time_bound;
+    const auto of_body = [&](size_t b) -> const Expr& {
+      return least_[static_cast<size_t>(call.bodies[b].instance)];
+    };
+    const Expr& own = cost.own().amounts.time_bound;
+    if (call.choose_larger) return own + Min(of_body(0), of_body(1));
+    Expr time = own;
+    for (size_t b = 0; b < cost.body_times.size(); ++b) time += of_body(b) * cost.body_times[b];
+    return time;
+  }
+
+  const Inference& in_;
+  const Counts& counts_;
+  const absl::flat_hash_set<ValueId>& outside_;
+  const std::vector<Expr>& least_;
+  absl::flat_hash_map<ValueId, ValueId> same_;  // what a node makes again
+  absl::flat_hash_map<std::vector<int64_t>, const Node*> first_;
+};
+
 int64_t BitsOf(Precision precision) {
   switch (precision) {
     case Precision::kFp64:
@@ -272,10 +358,12 @@ class CompulsoryTraffic {
   Expr Bytes() {
     const Instance& main = in_.instance(0);
     const absl::Span<const NodeId> nodes = model_.graph(main.graph).nodes;
+    const std::vector<bool> is_read =
+        NodesThatAreRead(model_, model_.graph(main.graph), FindOutside(model_));
     for (size_t i = 0; i < nodes.size() && i < main.calls.size(); ++i) {
       SpendSteps(kStepsPerFusedNode);
       const bool shape_work = !main.shape_work.empty() && main.shape_work[i];
-      if (!shape_work) Visit(model_.node(nodes[i]), main.calls[i]);
+      if (!shape_work && is_read[i]) Visit(model_.node(nodes[i]), main.calls[i]);
     }
     for (ValueId output : model_.graph(main.graph).outputs) {
       const auto written = written_.find(Source(output));
@@ -358,6 +446,17 @@ class CompulsoryTraffic {
   ExprSum total_;
 };
 
+// That of `precision`, `giga`, if it is one of integers; else the fastest. A program may multiply
+// integers as they are, whatever it computes the rest in. Without a peak of integers nothing is
+// known of them: more than any.
+int64_t IntegerPeak(const Device& device, Precision precision, int64_t giga) {
+  if (precision == Precision::kInt8 || precision == Precision::kInt4) return giga;
+  const PeakFigure* int8 = device.PeakOf(Precision::kInt8);
+  const PeakFigure* int4 = device.PeakOf(Precision::kInt4);
+  if (int8 == nullptr) return std::numeric_limits<int64_t>::max();
+  return std::max({giga, int8->giga, int4 == nullptr ? 0 : int4->giga});
+}
+
 }  // namespace
 
 Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision) {
@@ -378,30 +477,49 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
         absl::StrCat(Escaped(device.name), ": a peak of ", peak.giga,
                      " GFLOP/s is outside of what a bound on time is for, 1 to 10^12"));
   }
-  return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second};
+  return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second,
+                  absl::int128(kZsPerGiga) / IntegerPeak(device, precision, peak.giga)};
+}
+
+namespace {
+
+// `of(outside, times so far, instance)` of the main graph, from what it runs upwards.
+template <typename Of>
+absl::StatusOr<Expr> TimeOfRun(const Inference& inference, const char* what, const Of& of) {
+  const ModelData& model = *inference.model;
+  const WorkLimit work(MaxSteps(model, inference.limits));
+  const absl::flat_hash_set<ValueId> outside = FindOutside(model);
+  std::vector<Expr> times(inference.instances.size());
+  for (InstanceId id : inference.callees_first) {
+    if (work.exceeded()) break;
+    times[static_cast<size_t>(id)] = of(outside, times, inference.instance(id));
+  }
+  if (work.exceeded()) {
+    return LimitError("steps-per-node",
+                      absl::StrCat(what, " takes more than ", MaxSteps(model, inference.limits),
+                                   " steps of arithmetic (steps-per-node)"));
+  }
+  if (const char* error = times[0].error()) {
+    return LimitError(LimitOf(error), absl::StrCat(what, " ", error));
+  }
+  return times[0];
+}
+
+}  // namespace
+
+absl::StatusOr<Expr> LeastArithmeticTime(const Inference& inference, const Counts& counts) {
+  return TimeOfRun(inference, "the bound on time",
+                   [&](const auto& outside, const auto& times, const Instance& instance) {
+                     return LeastWork(inference, counts, outside, times).TimeOf(instance);
+                   });
 }
 
 absl::StatusOr<Expr> FusedTimeEstimate(const Inference& inference, const Counts& counts,
                                        const Roofline& roofline) {
-  const ModelData& model = *inference.model;
-  const WorkLimit work(MaxSteps(model, inference.limits));
-  const absl::flat_hash_set<ValueId> outside = FindOutside(model);
-  std::vector<Expr> fused(inference.instances.size());
-  for (InstanceId id : inference.callees_first) {
-    if (work.exceeded()) break;
-    fused[static_cast<size_t>(id)] =
-        Fuser(inference, counts, roofline, outside, fused).TimeOf(inference.instance(id));
-  }
-  if (work.exceeded()) {
-    return LimitError(
-        "steps-per-node",
-        absl::StrCat("the estimate of time with fused operators takes more than ",
-                     MaxSteps(model, inference.limits), " steps of arithmetic (steps-per-node)"));
-  }
-  if (const char* error = fused[0].error()) {
-    return LimitError(LimitOf(error), absl::StrCat("the estimate of time ", error));
-  }
-  return fused[0];
+  return TimeOfRun(inference, "the estimate of time with fused operators",
+                   [&](const auto& outside, const auto& times, const Instance& instance) {
+                     return Fuser(inference, counts, roofline, outside, times).TimeOf(instance);
+                   });
 }
 
 }  // namespace onnxflops

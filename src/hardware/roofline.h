@@ -3,14 +3,15 @@
 //   absl::StatusOr<Roofline> roofline = RooflineOf(*FindDevice("h100-sxm"), Precision::kBf16);
 //   Counts counts = Count(inference, causal, *roofline).value();
 //   Expr bytes = CompulsoryBytes(inference, counts, Precision::kBf16);
-//   Max(counts.total.amounts.time_bound, roofline->MemoryTime(bytes))   // the bound, uncached
+//   Expr arithmetic = LeastArithmeticTime(inference, counts).value();
+//   Max(arithmetic, roofline->MemoryTime(bytes))                        // the bound, uncached
 //   counts.total.amounts.time_estimate                                  // node by node
 //   FusedTimeEstimate(inference, counts, *roofline)                     // fused
 //
-// The bound is what no machine of that kind can beat: the arithmetic at its peak, and what has to
-// go through its memory whatever is fused, but for what a cache may keep from the run before. The
-// estimates assume that tensors between kernels go to memory and back. A cache may hold them, so
-// that a run may take less.
+// The bound is what no machine of that kind can beat: the multiply-accumulates that no program can
+// leave out, at its peak, and what has to go through its memory whatever is fused, but for what a
+// cache may keep from the run before. The estimates assume that tensors between kernels go to
+// memory and back. A cache may hold them, so that a run may take less.
 #ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 #define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 
@@ -32,6 +33,11 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision);
 // type and `precision`. Where it is not certain that a tensor is moved, it is left out: tables that
 // rows are looked up in, what only bodies or functions read, sizes that are not known.
 Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision);
+
+// The sum of Amounts::time_bound over the nodes of a run that count once and whose outputs
+// something reads. Of an If whose condition is open it takes the branch of less. OutOfRange where a
+// limit is met.
+absl::StatusOr<Expr> LeastArithmeticTime(const Inference& inference, const Counts& counts);
 
 // Element-wise operators join the kernel that makes an input of theirs of the same size, if that
 // kernel can wait for their other inputs. A kernel reads each tensor once, does not read what it

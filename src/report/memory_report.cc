@@ -66,7 +66,8 @@ LabelledLine PeakLine(const MemoryReport& memory, const ByteTexts& texts) {
                     memory.options.order == ExecutionOrder::kOrt ? "ONNX Runtime's order"
                                                                  : "order of the file")}};
   for (const PeakRow& row : memory.other) {
-    line.texts.push_back(absl::StrCat(texts.Of(row.value), " ", RuleText(row)));
+    line.texts.push_back(
+        absl::StrCat(texts.Of(row.value, memory.unknown_sizes > 0), " ", RuleText(row)));
   }
   if (memory.unknown_sizes > 0) {
     line.texts.push_back(absl::StrCat(Plural(memory.unknown_sizes, "tensor"), " of unknown size"));
@@ -130,17 +131,18 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
 // Of a size of 1, PyTorch may view what it copies of larger ones: the formulas of training are of
 // sizes from 2.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
-  const auto add = [&](const char* name, const std::optional<Expr>& bytes, const char* holds = "") {
+  const auto add = [&](const char* name, const std::optional<Expr>& bytes, bool lower_bound,
+                       const char* holds = "") {
     if (bytes && bytes->is_literal()) return;
     std::string text = "none is shown: which step is the peak depends on too many sizes";
     if (bytes) text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
-    lines->push_back({"", {absl::StrCat(name, text)}});
+    lines->push_back({"", {absl::StrCat(name, lower_bound ? " >= " : " = ", text)}});
   };
   const char* const from_two = "   for sizes >= 2";
-  add("peak bytes = ", memory.peak.bytes);
-  add("kept bytes = ", memory.saved_bytes, from_two);
-  add("step bytes = ", memory.step.bytes, from_two);
+  add("peak bytes", memory.peak.bytes, memory.unknown_sizes > 0);
+  add("kept bytes", memory.saved_bytes, memory.unknown_saved > 0, from_two);
+  add("step bytes", memory.step.bytes, memory.step.lower_bound, from_two);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {

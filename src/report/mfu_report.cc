@@ -19,6 +19,7 @@ namespace {
 using report::DrawLabelled;
 using report::JsonWriter;
 using report::Known;
+using report::KnownField;
 using report::KnownText;
 using report::kOneLine;
 using report::LabelledLine;
@@ -128,6 +129,7 @@ void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
     json->Key("hfu").Null();
     json->Key("missing").String(formula.missing);
   }
+  json->Key("lower_bound").Bool(formula.lower_bound);
   json->Key("parameters").BeginObject(kOneLine);
   for (const auto& [name, value] : formula.parameters) json->Key(name).Int(value);
   json->EndObject();
@@ -141,6 +143,11 @@ void WriteMeasured(const MfuReport& r, JsonWriter* json) {
   WriteNumber("executed_to_counted", r.measured_to_counted, json);
   WriteNumber("hfu", r.measured_hfu, json);
   json->EndObject();
+}
+
+Known KnownOf(const MfuFormula& formula) {
+  if (!formula.flops_per_step) return Known::kNothing;
+  return formula.lower_bound ? LowerBound(*formula.flops_per_step) : Known::kExact;
 }
 
 TextTable FormulaTable(const MfuReport& report) {
@@ -160,9 +167,12 @@ TextTable FormulaTable(const MfuReport& report) {
         f.parameters, " ", [](std::string* out, const std::pair<std::string, int64_t>& p) {
           absl::StrAppend(out, p.first, "=", p.second);
         });
+    const auto shown = [&](const std::string& text) {
+      return f.flops_per_step ? KnownText(KnownOf(f), text) : "";
+    };
     row.cells = {
-        f.name, f.flops_per_step ? SiNumber(*f.flops_per_step) : "",
-        f.flops_per_step ? PercentText(f.mfu) : "", f.flops_per_step ? PercentText(f.hfu) : "",
+        f.name, shown(SiNumber(f.flops_per_step.value_or(0))), shown(PercentText(f.mfu)),
+        shown(PercentText(f.hfu)),
         f.missing.empty() ? absl::StrCat(f.text, values.empty() ? "" : "; ", values) : f.missing};
     row.strong = f.chosen;
     row.faint = !f.flops_per_step;
@@ -192,10 +202,14 @@ std::string ToMarkdown(const MfuReport& report) {
 
 std::string ToCsv(const MfuReport& report) {
   TextTable table = FormulaTable(report);
+  table.columns.push_back({"lower_bound"});
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const MfuFormula& f = report.formulas[i];
-    if (!f.flops_per_step) continue;
-    table.rows[i].cells[1] = Int128ToString(*f.flops_per_step);
+    std::vector<std::string>& cells = table.rows[i].cells;
+    cells[1] = KnownField(KnownOf(f), Int128ToString(f.flops_per_step.value_or(0)));
+    cells[2] = KnownField(KnownOf(f), PercentText(f.mfu));
+    cells[3] = KnownField(KnownOf(f), PercentText(f.hfu));
+    cells.emplace_back(f.lower_bound ? "true" : "false");
   }
   return DrawCsv(table);
 }

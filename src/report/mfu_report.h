@@ -20,7 +20,8 @@ struct MfuFormula {
   std::string text;  // "6 N tokens"
   std::string source;
   std::optional<absl::int128> flops_per_step;
-  std::string missing;  // why there is no figure
+  bool lower_bound = false;  // a part is not counted
+  std::string missing;       // why there is no figure
   std::vector<std::pair<std::string, int64_t>> parameters;
   double mfu = 0, hfu = 0;
   bool chosen = false;  // the one of MfuReport::mfu

@@ -57,6 +57,7 @@ void Raiser::PutTotals(Report* report) {
   Put(&report->census);
   Put(&report->int_census);
   if (report->roofline && report->roofline->fused_time_estimate) {
+    Put(&*report->roofline->arithmetic_time);
     Put(&*report->roofline->compulsory_bytes);
     Put(&*report->roofline->fused_time_estimate);
   }

@@ -152,7 +152,8 @@ void Redactor::Work(Report* report) {
   if (report->memory) Memory(&*report->memory);
   if (report->roofline) {
     for (std::optional<Expr>* formula :
-         {&report->roofline->compulsory_bytes, &report->roofline->fused_time_estimate}) {
+         {&report->roofline->arithmetic_time, &report->roofline->compulsory_bytes,
+          &report->roofline->fused_time_estimate}) {
       if (*formula) Formula(&**formula);
     }
   }

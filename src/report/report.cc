@@ -262,7 +262,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   report.totals = AddUp(counts.total, tree.modules[0]);
   if (report.roofline) {
-    report.totals.time_bound = Max(report.totals.time_bound, report.roofline->MemoryBound());
+    report.totals.time_bound =
+        Max(report.roofline->arithmetic_time.value_or(report.totals.time_bound),
+            report.roofline->MemoryBound());
   }
   report.census = counts.total.flops;
   report.int_census = counts.total.int_ops;
@@ -301,6 +303,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   text.Add(report);
   if (report.roofline && report.roofline->fused_time_estimate) {
     text.Add(*report.roofline->compulsory_bytes);
+    text.Add(*report.roofline->arithmetic_time);
     text.Add(*report.roofline->fused_time_estimate);
   }
   RETURN_IF_ERROR(text.Check());

@@ -24,15 +24,15 @@ struct RooflineReport {
   Roofline rates;
   std::optional<int64_t> cache_bytes;
   std::string cache_source;
-  // Of the whole model, not of a part (CountOptions::module): inputs, parameters and outputs, once
+  // Of the whole model, not of a part (CountOptions::module): arithmetic that no run can leave out;
+  // inputs, parameters and outputs, once
   // each; and the estimate with element-wise operators fused into what makes their input.
-  std::optional<Expr> compulsory_bytes, fused_time_estimate;
+  std::optional<Expr> arithmetic_time, compulsory_bytes, fused_time_estimate;
 
   // What the memory alone takes: compulsory_bytes, but for what a cache may keep from the run
-  // before.
+  // before. Of a cache of unknown size, that may be all.
   Expr MemoryBound() const {
-    if (!compulsory_bytes) return 0;
-    if (!cache_bytes) return rates.MemoryTime(*compulsory_bytes);
+    if (!compulsory_bytes || !cache_bytes) return 0;
     return rates.MemoryTime(Max(0, *compulsory_bytes - Expr(*cache_bytes)));
   }
 

@@ -315,9 +315,10 @@ LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const 
 void AddFormulas(const Report& report, const ViewOptions& options,
                  std::vector<LabelledLine>* lines) {
   const std::pair<const char*, const Expr*> formulas[] = {
-      {"FLOPs = ", &report.totals.flops},
-      {"MACs  = ", &report.totals.macs},
+      {"FLOPs ", &report.totals.flops},
+      {"MACs  ", &report.totals.macs},
   };
+  const char* const sign = report.totals.lower_bound ? ">= " : "= ";
   const char* label = "formula";
   for (const auto& [name, e] : formulas) {
     if (e->is_literal()) continue;
@@ -325,7 +326,8 @@ void AddFormulas(const Report& report, const ViewOptions& options,
         !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
                            e->ToString().size() > kMaxTotalColumns);
     lines->push_back(
-        {label, {absl::StrCat(name, too_long ? "(long: --exact shows it)" : GroupedExpr(*e))}});
+        {label,
+         {absl::StrCat(name, sign, too_long ? "(long: --exact shows it)" : GroupedExpr(*e))}});
     label = "";
   }
 }
@@ -465,30 +467,32 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
   const RooflineReport& roofline = *report.roofline;
   const Totals& t = report.totals;
   const auto time = [&](const Expr& e) { return TimeText(texts.Value(e), options.exact); };
-  // The totals hold the larger of both.
-  const Expr& arithmetic =
-      report.modules.empty() ? t.time_bound : report.modules[0].amounts->time_bound;
+  // The totals hold the larger of both; of a part, this.
+  const Expr& arithmetic = roofline.arithmetic_time ? *roofline.arithmetic_time : t.time_bound;
   LabelledLine line = {
       "time",
       {absl::StrCat(KnownText(Known::kAtLeast, time(t.time_bound)), " on ", roofline.device, " in ",
                     PrecisionName(roofline.precision)),
        absl::StrCat(
-           "arithmetic ", time(arithmetic), " at ",
+           "multiply-accumulates ", time(arithmetic), " at ",
            WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"))}};
-  if (roofline.compulsory_bytes) {
-    const std::string beyond =
-        roofline.cache_bytes
-            ? absl::StrCat(", beyond a cache of ", WithByteUnit(SiNumber(*roofline.cache_bytes)))
-            : "";
-    line.texts.push_back(absl::StrCat("inputs, parameters and outputs, once each as ",
-                                      PrecisionName(roofline.precision), " or narrower", beyond,
-                                      ": ", time(roofline.MemoryBound()), " at ",
-                                      WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
+  if (roofline.compulsory_bytes && roofline.cache_bytes) {
+    line.texts.push_back(absl::StrCat(
+        "inputs, parameters and outputs, once each as ", PrecisionName(roofline.precision),
+        " or narrower, beyond a cache of ", WithByteUnit(SiNumber(*roofline.cache_bytes)), ": ",
+        time(roofline.MemoryBound()), " at ",
+        WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
+  } else if (roofline.compulsory_bytes) {
+    line.texts.emplace_back(
+        "nothing for memory: how much a cache of the device keeps is not known");
   }
   lines->push_back(std::move(line));
-  line = {"estimate", {absl::StrCat(time(t.time_estimate), " node by node")}};
+  const auto estimate = [&](const Expr& e) {
+    return KnownText(t.lower_bound ? LowerBound(e) : Known::kExact, time(e));
+  };
+  line = {"estimate", {absl::StrCat(estimate(t.time_estimate), " node by node")}};
   if (roofline.fused_time_estimate) {
-    line.texts.push_back(absl::StrCat(time(*roofline.fused_time_estimate),
+    line.texts.push_back(absl::StrCat(estimate(*roofline.fused_time_estimate),
                                       " with element-wise operators fused into their producers"));
   }
   line.texts.emplace_back(

@@ -31,6 +31,7 @@ using report::JsonWriter;
 using report::kColumnGap;
 using report::kLineMark;
 using report::Known;
+using report::KnownField;
 using report::KnownOf;
 using report::KnownText;
 using report::kOneLine;
@@ -237,7 +238,9 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
   for (const SweepPoint& point : sweep.points) {
     std::vector<std::string> fields = PointFields(sweep, point);
     for (const Quantity& q : kQuantities) {
-      if (sweep.report.Has(q)) fields.push_back((point.totals.*q.value).ToString());
+      const Expr& amount = point.totals.*q.value;
+      if (!sweep.report.Has(q)) continue;
+      fields.push_back(KnownField(KnownOf(q, amount, point.totals.lower_bound), amount.ToString()));
     }
     fields.emplace_back(point.totals.lower_bound ? "true" : "false");
     table->rows.push_back({std::move(fields)});
@@ -250,13 +253,19 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
   for (const char* title : {"row", "repeated"}) table->columns.push_back({title});
   if (has_flops) table->columns.push_back({"flops"});
   if (has_macs) table->columns.push_back({"macs"});
+  table->columns.push_back({"lower_bound"});
   for (const SweepPoint& point : sweep.points) {
     for (size_t r = 0; r < sweep.rows.size(); ++r) {
+      const bool lower_bound = sweep.rows[r].lower_bound;
+      const auto field = [&](const Expr& amount) {
+        return KnownField(lower_bound ? LowerBound(amount) : Known::kExact, amount.ToString());
+      };
       std::vector<std::string> fields = PointFields(sweep, point);
       fields.push_back(sweep.rows[r].path);
       fields.push_back(absl::StrCat(sweep.rows[r].repeated));
-      if (has_flops) fields.push_back(point.flops[r].ToString());
-      if (has_macs) fields.push_back(point.macs[r].ToString());
+      if (has_flops) fields.push_back(field(point.flops[r]));
+      if (has_macs) fields.push_back(field(point.macs[r]));
+      fields.emplace_back(lower_bound ? "true" : "false");
       table->rows.push_back({std::move(fields)});
     }
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -122,9 +123,11 @@ TEST(DeviceTest, CpusByFormula) {
   EXPECT_EQ(FindPeak(*named, Precision::kFp32)->giga, 56 * 2 * 64);
   EXPECT_EQ(FindPeak(*named, Precision::kBf16)->giga, 56 * 2 * 1024);
   EXPECT_EQ(named->bytes_per_second, 300'000'000'000);
-  for (const char* text :
-       {"cpu:", "cpu:8", "cpu:8:3", "cpu:8:3:mmx", "cpu:0:3:avx2", "cpu:8:-3:avx2",
-        "cpu:8:3:avx2:x", "cpu:8:3:avx2:5:5", "cpu:8:nan:avx2"}) {
+  EXPECT_EQ(named->cache_bytes, std::nullopt);
+  EXPECT_EQ(FindDevice("cpu:8:3:avx2:50:32MiB")->cache_bytes, 32 << 20);
+  for (const char* text : {"cpu:", "cpu:8", "cpu:8:3", "cpu:8:3:mmx", "cpu:0:3:avx2",
+                           "cpu:8:-3:avx2", "cpu:8:3:avx2:x", "cpu:8:3:avx2:5:5",
+                           "cpu:8:3:avx2:5:xMiB", "cpu:8:3:avx2:5:1MiB:1", "cpu:8:nan:avx2"}) {
     EXPECT_EQ(FindDevice(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }

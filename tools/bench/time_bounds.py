@@ -2,9 +2,10 @@
 """Runs models through ONNX Runtime on this machine and holds the measured times to the bounds of onnxflops: none may be below.
 
     python3 -m venv venv && venv/bin/pip install onnx onnxruntime numpy
-    venv/bin/python tools/bench/time_bounds.py build/onnxflops
+    venv/bin/python tools/bench/time_bounds.py build/onnxflops [MODEL...]
 
-The device is measured first (machine_peak.cc); its cache is the one that Linux states. Weights are random. The time is the best of some
+More models can be named behind the program. The device is measured first (machine_peak.cc); its cache is all that Linux states, of all
+CPUs. Weights are random. The time is the best of some
 runs. Estimates are printed beside it, and may be above or below. Exit code 1: a measured time is below its bound.
 """
 import glob
@@ -30,14 +31,15 @@ def device_file(folder):
     program = os.path.join(folder, "machine_peak")
     subprocess.run(["g++", "-O3", "-march=native", "-std=c++20", "-pthread", os.path.join(ROOT, "tools/bench/machine_peak.cc"), "-o", program], check=True)
     text = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    caches = []
-    for path in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size"):
-        with open(path, encoding="ascii") as file:
-            size = file.read().strip()
-        caches.append(int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]])
+    caches = {}  # each once, by its level and kind and the CPUs that share it
+    for index in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/cache/index*"):
+        level, kind, shared, size = (open(os.path.join(index, name), encoding="ascii").read().strip()
+                                     for name in ("level", "type", "shared_cpu_list", "size"))
+        if kind != "Instruction":
+            caches[level, kind, shared] = int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]]
     path = os.path.join(folder, "here.toml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text + (f"cache_bytes = {max(caches)}\n" if caches else ""))
+        file.write(text + (f"cache_bytes = {sum(caches.values())}\n" if caches else ""))
     return path, text
 
 
@@ -76,7 +78,20 @@ def with_weights(path):
     return model
 
 
+def conv(channels, size, kernel):
+    """A convolution of which most is padding."""
+    weights = numpy.random.default_rng(1).standard_normal((channels, channels, kernel, kernel), numpy.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[kernel // 2] * 4)
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, size, size])  # noqa: E731
+    graph = helper.make_graph([node], "conv", [value("x")], [value("y")], [numpy_helper.from_array(weights, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 def cases():
+    for path in sys.argv[2:]:
+        yield os.path.basename(path), onnx.load(path)
+    for channels, size, kernel in ((64, 8, 31), (256, 7, 3), (64, 14, 7)):
+        yield f"Conv {kernel} x {kernel}, {channels} x {size} x {size}", conv(channels, size, kernel)
     for op in ("Add", "Mul", "Relu", "Tanh", "Sqrt"):
         for nodes in (1, 10, 40):
             for elements in (1 << 16, 1 << 20):

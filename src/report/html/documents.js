@@ -178,13 +178,13 @@ function countPage(data) {
     }
     const int = of("int_ops");
     return figures([
-      ["FLOPs", known(flops, show(flops)), flops > 0n ? `2 \u00d7 MACs + ${show(other)} other` : null],
-      ["MACs", known(macs, show(macs)), int > 0n ? `${show(int)} integer operations` : null],
+      ["FLOPs", known(flops, show(flops)), flops > 0n ? `2 \u00d7 MACs + ${known(other, show(other))} other` : null],
+      ["MACs", known(macs, show(macs)), int > 0n ? `${known(int, show(int))} integer operations` : null],
       ["Parameters", show(of("params")), show(of("param_bytes"), "B")],
-      ["Bytes moved", known(sum([read, written]), show(sum([read, written]), "B")), `read ${show(read, "B")}, written ${show(written, "B")}`],
+      ["Bytes moved", known(sum([read, written]), show(sum([read, written]), "B")), `read ${known(read, show(read, "B"))}, written ${known(written, show(written, "B"))}`],
       report.coverage.lower_bound ? null : ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
       bound === undefined ? null
-        : ["Time", knownText("atLeast", time(big(bound))), `estimate ${time(estimate)}; ${report.roofline.device}, ${report.roofline.dtype}`],
+        : ["Time", knownText("atLeast", time(big(bound))), `estimate ${known(estimate, time(estimate))}; ${report.roofline.device}, ${report.roofline.dtype}`],
       saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,
     ]);
   };
@@ -425,11 +425,12 @@ function mfuPage(data) {
                                    s("rect", { class: chosen ? "family0" : "plain", x: 0, y: 0, width: Math.max(1, 1000 * value / most), height: 10 }),
                                    most > 1 ? s("line", { class: "limit", x1: 1000 / most, x2: 1000 / most, y1: 0, y2: 10 }) : null);
   const known = data.formulas.filter((formula) => formula.flops_per_step !== undefined && formula.flops_per_step !== null);
+  const shown = (formula, text) => knownText(knownOf(big(formula.flops_per_step), formula.lower_bound), text);
   const missing = data.formulas.filter((formula) => !known.includes(formula));
   page.replaceChildren(...[
     heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
     figures([["MFU", knownText(data.lower_bound ? "atLeast" : "exact", part(data.mfu)), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
-             ["HFU", part(data.hfu), "with what is computed again"],
+             ["HFU", knownText(data.lower_bound ? "atLeast" : "exact", part(data.hfu)), "with what is computed again"],
              ["FLOPs a step", knownText(knownOf(big(data.training_flops), data.lower_bound), si(big(data.training_flops))),
               `forward ${knownText(knownOf(big(data.forward_flops), data.lower_bound), si(big(data.forward_flops)))}`],
              ["Step", `${number(data.step_seconds)} s`, data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
@@ -437,8 +438,8 @@ function mfuPage(data) {
              ["Peak", rate(data.peak_flops_per_second), data.peak_source]]),
     h("section", {}, h("h2", { text: "By other formulas" }),
       plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
-                 known.map((formula) => [formula.name, h("span", { title: digits(big(formula.flops_per_step)), text: si(big(formula.flops_per_step)) }),
-                                         part(formula.mfu), bar(formula.mfu, formula.name === data.counted), formula.formula, formula.source])),
+                 known.map((formula) => [formula.name, h("span", { title: digits(big(formula.flops_per_step)), text: shown(formula, si(big(formula.flops_per_step))) }),
+                                         shown(formula, part(formula.mfu)), bar(formula.mfu, formula.name === data.counted), formula.formula, formula.source])),
       most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
