@@ -137,7 +137,10 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
     std::string text = "none is shown: which step is the peak depends on too many sizes";
     if (bytes) text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
-    lines->push_back({"", {absl::StrCat(name, lower_bound ? " >= " : " = ", text)}});
+    lines->push_back({"",
+                      {absl::StrCat(name, " ",
+                                    lower_bound ? KnownText(Known::kAtLeast, text)
+                                                : absl::StrCat("= ", text))}});
   };
   const char* const from_two = "   for sizes >= 2";
   add("peak bytes", memory.peak.bytes, memory.unknown_sizes > 0);

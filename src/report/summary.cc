@@ -318,16 +318,17 @@ void AddFormulas(const Report& report, const ViewOptions& options,
       {"FLOPs ", &report.totals.flops},
       {"MACs  ", &report.totals.macs},
   };
-  const char* const sign = report.totals.lower_bound ? ">= " : "= ";
   const char* label = "formula";
   for (const auto& [name, e] : formulas) {
     if (e->is_literal()) continue;
     const bool too_long =
         !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
                            e->ToString().size() > kMaxTotalColumns);
+    const std::string text = too_long ? "(long: --exact shows it)" : GroupedExpr(*e);
     lines->push_back(
         {label,
-         {absl::StrCat(name, sign, too_long ? "(long: --exact shows it)" : GroupedExpr(*e))}});
+         {absl::StrCat(name, report.totals.lower_bound ? KnownText(Known::kAtLeast, text)
+                                                       : absl::StrCat("= ", text))}});
     label = "";
   }
 }
