@@ -32,7 +32,7 @@ struct Amounts {
   Expr bops;              // macs, each times the bits of both operands as stored
   Expr gradient_flops;    // of the backward pass, as autograd executes it
   Expr gradient_macs;     // of these
-  Expr time_bound;        // arithmetic at a device's peak: see Roofline of src/cost/roofline.h
+  Expr time_bound;        // least arithmetic at a peak: see Roofline of src/cost/roofline.h
   Expr time_estimate;     // node by node on a device, with all tensors in its memory
 
   // this += other * times.

@@ -109,7 +109,8 @@ struct Counts {
   const Tally& run_of(InstanceId id) const { return instances[static_cast<size_t>(id)]; }
 };
 
-// With a roofline, Amounts::time_bound is the arithmetic of all nodes at the peak, and
+// With a roofline, Amounts::time_bound is the multiply-accumulates of all nodes that no program can
+// leave out (NodeView::least), at the peak, and
 // time_estimate the sum of max(arithmetic, bytes) over the nodes. Work on constants, which a
 // runtime does once, and shape arithmetic take no time. Unimplemented for a loop of growing sizes
 // whose estimate has no closed form.

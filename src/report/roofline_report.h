@@ -12,7 +12,7 @@
 
 namespace onnxflops {
 
-// Of rows, Amounts::time_bound is the arithmetic at the peak, and time_estimate the sum over the
+// Of rows, Amounts::time_bound is the least arithmetic at the peak, time_estimate the sum over the
 // nodes. The time_bound of the totals is that of a run: not below what has to go through memory. In
 // zeptoseconds, as Roofline has it.
 struct RooflineReport {
