@@ -89,11 +89,13 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/timm_vit.cc
   src/family/vit.cc
   src/family/whisper.cc
+  src/resolve/body_map.cc
   src/resolve/inline_calls.cc
   src/resolve/operators.cc
   src/resolve/parameters.cc
   src/resolve/resolve.cc
   src/resolve/ties.cc
+  src/resolve/value_flow.cc
   src/infer/body_facts.cc
   src/infer/budget.cc
   src/infer/control_flow.cc

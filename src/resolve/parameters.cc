@@ -11,11 +11,13 @@
 #include "src/exporter/tensor_name.h"
 #include "src/family/family.h"
 #include "src/resolve/operators.h"
+#include "src/resolve/value_flow.h"
 
 namespace onnxflops::resolve {
 namespace {
 
-// A tensor of a Constant node with fewer elements is a constant, whatever it is used for.
+// A tensor of a Constant node with fewer elements is a constant, unless a contraction has it in the
+// place of a weight.
 constexpr int64_t kMinConstantWeight = 1024;
 
 // Rank 2 or more, square in the last two dimensions, 1 in the others.
@@ -31,6 +33,8 @@ struct ValueUse {
   OptionalNodeId first_user;  // in the graph that holds the value: of several, a call of a function
   bool used = false;
   bool as_weight = false;        // somewhere it has the place of a weight
+  bool as_factor = false;        // and a contraction takes it as it is, with an activation
+  bool in_weight = false;        // what is computed from it has
   bool as_int32_weight = false;  // and of one that may be int32: a bias
   bool as_parameter = false;     // somewhere it has a place that a parameter may have
   bool as_state = false;         // somewhere it has the place of a state
@@ -38,6 +42,8 @@ struct ValueUse {
   int per_byte = 1;  // elements in a byte of a packed weight
   // Attributes of the function that decide: of `per_byte`, and whether a Cast makes a mask.
   absl::string_view bits_attribute, cast_attribute;
+
+  bool operator==(const ValueUse&) const = default;
 };
 
 constexpr int kDefaultBits = 4;
@@ -59,10 +65,14 @@ class RoleFinder {
       : model_(model),
         uses_(model.values.size()),
         stands_for_(model.values.size(), kNone),
-        place_(model.values.size()) {
+        place_(model.values.size()),
+        flow_(model, &rows_) {
     FindStored();
     const std::vector<std::vector<NodeId>> nodes = NodesByFunction();
-    for (const size_t function : CalleesFirst(nodes)) FindUses(nodes[function]);
+    const std::vector<size_t> order = CalleesFirst(nodes);
+    for (const size_t function : order) FindStandIns(nodes[function]);
+    for (const size_t function : order) FindUses(nodes[function]);
+    FollowFlows();
   }
 
   std::vector<TensorRole> Roles() {
@@ -149,14 +159,14 @@ class RoleFinder {
         place_[static_cast<size_t>(inputs[i])] = i;
       }
     }
-    FindLargeConstants();
+    FindConstants();
   }
 
   void StandFor(ValueId value, OptionalValueId stored) {
     stands_for_[static_cast<size_t>(value)] = stored;
   }
 
-  void FindLargeConstants() {
+  void FindConstants() {
     for (const Node& node : model_.nodes) {
       if (!node.inputs.empty() || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
@@ -165,7 +175,8 @@ class RoleFinder {
       if (def == nullptr || !Has(def->traits, Traits::kStored)) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
       const OptionalValueId value = node.output(0);
-      if (t.elements < kMinConstantWeight || !value) continue;
+      const bool may_be = IsFloatOrByte(t.dtype) || t.dtype == DType::kInt32;
+      if (t.elements <= 1 || !may_be || !value) continue;
       if (constants_.empty()) constants_.resize(model_.values.size());
       constants_[static_cast<size_t>(*value)] = a.tensors[0];
       StandFor(*value, value);
@@ -200,29 +211,73 @@ class RoleFinder {
 
   // ---- uses
 
-  void FindUses(const std::vector<NodeId>& nodes) {
+  void FindStandIns(const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {
       const Node& node = model_.node(id);
       if (node.function) FindOutputs(node);
       if (HandsOn(node) && node.output(0)) StandFor(*node.output(0), StoredIn(node.input(0)));
     }
+  }
+
+  void FindUses(const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {
       const Node& node = model_.node(id);
       if (HandsOn(node)) continue;
       std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
-        const OptionalValueId value = StoredIn(node.inputs[place]);
-        if (!value) continue;
-        ValueUse& use = uses_[static_cast<size_t>(*value)];
+        if (!node.inputs[place]) continue;
+        ValueUse& use = UseOf(*node.inputs[place]);
         if (!use.first_user) use.first_user = id;
-        if (node.function) {
-          UseInCall(node, place, &use);
-          continue;
-        }
-        if (!op) op.emplace(node, DefOf(node));
+        if (node.function) continue;  // as its body uses it
+        if (!op) op.emplace(node, DefOf(node), node.output(0) && flow_.Varies(*node.output(0)));
         Use(*op, place, &use);
+        if (flow_.Moves(node, place)) continue;
+        if (!op->IsNoParameter(place)) use.as_parameter = true;
       }
     }
+  }
+
+  // Of what stands for a stored value, that value's.
+  ValueUse& UseOf(ValueId value) {
+    return uses_[static_cast<size_t>(StoredIn(value) ? *StoredIn(value) : value)];
+  }
+
+  // The uses of what is made of a value are its own. Each step adds to a use, of which there is
+  // little to add, so that this ends.
+  void FollowFlows() {
+    std::vector<ValueId> open;
+    for (size_t v = uses_.size(); v-- > 0;) {
+      if (uses_[v].used) open.push_back(static_cast<ValueId>(v));
+    }
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      for (const Flow& flow : flow_.Into(value)) {
+        const OptionalValueId stored = StoredIn(flow.from);
+        const ValueId from = stored ? *stored : flow.from;
+        ValueUse& use = uses_[static_cast<size_t>(from)];
+        const ValueUse before = use;
+        Follow(flow, uses_[static_cast<size_t>(value)], &use);
+        if (!(use == before)) open.push_back(from);
+      }
+    }
+  }
+
+  void Follow(const Flow& flow, const ValueUse& to, ValueUse* use) const {
+    use->in_weight |= to.in_weight;
+    if (flow.kind == Flow::Kind::kComputed) {
+      use->in_weight |= to.as_weight;
+      return;
+    }
+    use->used |= to.used;
+    use->as_weight |= to.as_weight;
+    use->as_int32_weight |= to.as_int32_weight;
+    use->as_parameter |= to.as_parameter;
+    use->as_state |= to.as_state;
+    if (flow.kind == Flow::Kind::kGiven) use->as_factor |= to.as_factor;
+    if (flow.kind == Flow::Kind::kGiven) return UseInCall(model_.node(flow.node), to, use);
+    use->per_byte = std::max(use->per_byte, to.per_byte);
+    if (use->bits_attribute.empty()) use->bits_attribute = to.bits_attribute;
   }
 
   // What a node's operator says of its inputs.
@@ -232,10 +287,12 @@ class RoleFinder {
     absl::string_view cast_attribute;  // of the function around it: the type that a Cast makes
     int per_byte = 1;                  // elements in a byte of a packed weight
     absl::string_view bits_attribute;
+    bool contracts;  // with an activation
 
-    Operator(const Node& node, const OpDef* def)
+    Operator(const Node& node, const OpDef* def, bool varies)
         : roles(def == nullptr ? OperandRoles() : def->operands),
-          moves_mask(def != nullptr && Has(def->traits, Traits::kMovesMask)) {
+          moves_mask(def != nullptr && Has(def->traits, Traits::kMovesMask)),
+          contracts(varies && def != nullptr && def->gradient.products != 0) {
       if (const Attribute* to = node.FindAttribute("to"); moves_mask && to != nullptr) {
         cast_attribute = to->ref_attr_name;
         moves_mask = !cast_attribute.empty() || MakesMask(to);
@@ -245,6 +302,9 @@ class RoleFinder {
       if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
       if (bits != nullptr) bits_attribute = bits->ref_attr_name;
       per_byte = PerByte(bits == nullptr ? kDefaultBits : bits->i);
+    }
+    bool IsNoParameter(size_t place) const {
+      return place < 32 && (roles.not_parameters >> place & 1) != 0;
     }
   };
 
@@ -257,11 +317,11 @@ class RoleFinder {
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
     if ((op.roles.weights & bit) != 0) {
       use->as_weight = true;
+      use->as_factor |= op.contracts;
       if (op.roles.not_parameters != 0) use->as_int32_weight = true;
       if (op.roles.packed) use->per_byte = op.per_byte;
       if (op.roles.packed) use->bits_attribute = op.bits_attribute;
     }
-    if ((op.roles.not_parameters & bit) == 0) use->as_parameter = true;
     if ((op.roles.states & bit) != 0) use->as_state = true;
     if (!op.moves_mask) use->as_other_than_mask = true;
     CastBy(op.cast_attribute, use);
@@ -270,30 +330,21 @@ class RoleFinder {
   // Casts by two attributes are taken for one that makes no mask.
   static void CastBy(absl::string_view attribute, ValueUse* use) {
     if (attribute.empty()) return;
-    if (!use->cast_attribute.empty() && use->cast_attribute != attribute) {
-      use->as_other_than_mask = true;
-    }
-    use->cast_attribute = attribute;
+    if (use->cast_attribute.empty()) use->cast_attribute = attribute;
+    if (use->cast_attribute != attribute) use->as_other_than_mask = true;
   }
 
-  // As the function uses what it is given.
-  void UseInCall(const Node& call, size_t place, ValueUse* use) const {
+  // What depends on attributes of a call: `inside` is how its function uses what it is given.
+  void UseInCall(const Node& call, const ValueUse& inside, ValueUse* use) const {
     const Function& function = model_.function(*call.function);
-    const Graph& body = model_.graph(function.body);
-    if (place >= body.inputs.size()) return;
-    const ValueUse& inside = uses_[static_cast<size_t>(body.inputs[place])];
-    use->used |= inside.used;
-    use->as_weight |= inside.as_weight;
-    use->as_int32_weight |= inside.as_int32_weight;
-    use->as_parameter |= inside.as_parameter;
-    use->as_state |= inside.as_state;
     use->as_other_than_mask |= inside.as_other_than_mask;
-    if (inside.per_byte != 1) use->per_byte = inside.per_byte;
+    int per_byte = inside.per_byte;
     if (!inside.bits_attribute.empty()) {
       const Attribute* bits = Given(call, function, inside.bits_attribute);
-      use->bits_attribute = bits == nullptr ? absl::string_view() : bits->ref_attr_name;
-      use->per_byte = PerByte(bits == nullptr ? kDefaultBits : bits->i);
+      per_byte = PerByte(bits == nullptr ? kDefaultBits : bits->i);
+      if (bits != nullptr && use->bits_attribute.empty()) use->bits_attribute = bits->ref_attr_name;
     }
+    use->per_byte = std::max(use->per_byte, per_byte);
     if (inside.cast_attribute.empty()) return;
     const Attribute* to = Given(call, function, inside.cast_attribute);
     if (to != nullptr && !to->ref_attr_name.empty()) return CastBy(to->ref_attr_name, use);
@@ -309,11 +360,15 @@ class RoleFinder {
   TensorRole RoleOf(TensorId id, ValueId value) const {
     const Tensor& t = model_.tensor(id);
     const ValueUse& use = uses_[static_cast<size_t>(value)];
+    const bool is_initializer = model_.value(value).initializer.has_value();
+    if (!is_initializer && t.elements < kMinConstantWeight && !use.as_factor) {
+      return TensorRole::kConstant;
+    }
     if (use.used && !use.as_parameter) {
       return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
     }
-    if (IsUsedAsWeight(t.dtype, use)) return TensorRole::kWeight;
-    if (!model_.value(value).initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
+    if (IsUsedAsWeight(t, use)) return TensorRole::kWeight;
+    if (!is_initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
     const bool of_config = is_config_ && t.external;
     if (use.used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t) && !of_config) {
       return TensorRole::kBuffer;
@@ -328,10 +383,15 @@ class RoleFinder {
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
-  // at most 8 bits, their biases 32.
-  static bool IsUsedAsWeight(DType type, const ValueUse& use) {
-    const bool may_be = IsFloat(type) || (IsInteger(type) && BitsPerElement(type) <= 8);
-    return (may_be && use.as_weight) || (type == DType::kInt32 && use.as_int32_weight);
+  // at most 8 bits, their biases 32. A number that a weight is computed with is a constant.
+  static bool IsUsedAsWeight(const Tensor& t, const ValueUse& use) {
+    const bool has_place = use.as_weight || (use.in_weight && t.elements != 1);
+    return (has_place && IsFloatOrByte(t.dtype)) ||
+           (t.dtype == DType::kInt32 && use.as_int32_weight);
+  }
+
+  static bool IsFloatOrByte(DType type) {
+    return IsFloat(type) || (IsInteger(type) && BitsPerElement(type) <= 8);
   }
 
   const ModelData& model_;
@@ -343,7 +403,8 @@ class RoleFinder {
   std::vector<OptionalValueId> stands_for_;   // by ValueId: the stored value or input that it is
   std::vector<std::optional<size_t>> place_;  // by ValueId: of an input of a function
   std::vector<OptionalTensorId>
-      constants_;  // by ValueId: large tensors of Constant nodes; empty if none
+      constants_;  // by ValueId: tensors of Constant nodes that may be weights; empty if none
+  const ValueFlow flow_;
 };
 
 }  // namespace

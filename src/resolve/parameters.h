@@ -16,10 +16,15 @@
 //     - the dynamo exporter made its name up ("val_31", "add_46", "unsqueeze_16": an ATen operator
 //       and a number) and it has nowhere the place of a weight: a folded constant.
 //   An integer initializer is one where it has the place of a quantised weight or bias, and a
-//   tensor of a Constant node where it has the place of a weight and kMinConstantWeight elements.
+//   tensor of a Constant node where it has the place of a weight and kMinConstantWeight elements,
+//   or fewer and a contraction takes it as it is, with an activation.
 //
 // The place of a weight is an input that operators of the kind keep for weights: a factor of a
-// contraction, the scale of a normalization, the table of an embedding.
+// contraction, the scale of a normalization, the table of an embedding. A tensor has it as well
+// where something made of constants alone has it, and the tensor is part of that: behind a Cast or
+// a Transpose, in a Concat, in w + B A or v / |v| (src/resolve/value_flow.h). So has it the place
+// of a statistic. A single number that a weight is computed with is a constant, and so are the
+// scales and zero points of integers.
 //
 // What no file can tell: a weight that the exporter copied (GPT-2's tied output layer, which
 // TorchScript transposes) counts twice,

@@ -17,6 +17,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"
+#include "src/resolve/body_map.h"
 #include "src/symbolic/expr_sum.h"
 #include "src/symbolic/work.h"
 #include "src/training/attention_pattern.h"
@@ -39,48 +40,6 @@ struct OpGradient {
 };
 using GradientsByOp = absl::btree_map<OpName, OpGradient>;
 using GradientsByNode = absl::btree_map<NodeId, OpGradient>;
-
-// How the inputs and outputs of a node with bodies stand to those of a body.
-struct BodyMap {
-  int first_input = 0;       // node input of the body's input 0
-  int first_output = 0;      // body output of the node's output 0
-  size_t carried = 0;        // values handed from trip to trip
-  size_t carried_out = 0;    // the first of them among the body's outputs
-  size_t carried_in = 0;     // and among its inputs
-  bool takes_inputs = true;  // inputs of the node become those of the body
-  bool on_scores = false;    // the body runs on scores, which inputs 0 and 1 make
-};
-
-BodyMap MapOf(const Node& node, const Call& call, const Graph& body) {
-  BodyMap map;
-  if (call.def == nullptr) return map;  // a function: one to one
-  switch (call.def->control_flow) {
-    case ControlFlow::kNone:  // an operator with modifiers: FlexAttention
-      map.takes_inputs = false;
-      map.on_scores = call.def->gradient.weighs_scores;
-      break;
-    case ControlFlow::kSequence:
-      break;
-    case ControlFlow::kIf:
-      map.takes_inputs = false;
-      break;
-    case ControlFlow::kLoop:  // (trips, condition, v...) runs (number, condition, v...)
-      map.first_output = 1;
-      map.carried_out = 1;
-      map.carried_in = 2;
-      map.carried = body.inputs.size() < 2 ? 0 : body.inputs.size() - 2;
-      break;
-    case ControlFlow::kScan: {
-      const Attribute* scans = node.FindAttribute("num_scan_inputs");
-      const size_t inputs = body.inputs.size();
-      const auto scanned = static_cast<size_t>(scans == nullptr || scans->i < 0 ? 0 : scans->i);
-      map.first_input = call.opset < 9 ? 1 : 0;  // then there are sequence_lens first
-      map.carried = scanned > inputs ? 0 : inputs - scanned;
-      break;
-    }
-  }
-  return map;
-}
 
 class BackwardWalk {
  public:
@@ -219,7 +178,7 @@ class BackwardWalk {
   };
   BodyNeeds NeedsOfBody(const Node& node, const Call& call, const BodyRun& run) {
     const Graph& body = model_.graph(in_.instance(run.instance).graph);
-    const BodyMap map = MapOf(node, call, body);
+    const resolve::BodyMap map = resolve::BodyMapOf(node, call.def, call.opset, body);
     BodyNeeds needs{Needed(body.inputs.size(), 0), {}};
     const Needed given = NeededInputs(node, call);
     for (size_t i = 0; map.takes_inputs && i < needs.inputs.size(); ++i) {
@@ -256,7 +215,8 @@ class BackwardWalk {
   Needed OutputsOfBodies(const Node& node, const Call& call) {
     Needed outputs(node.outputs.size(), 0);
     for (const BodyRun& run : call.bodies) {
-      const BodyMap map = MapOf(node, call, model_.graph(in_.instance(run.instance).graph));
+      const resolve::BodyMap map = resolve::BodyMapOf(
+          node, call.def, call.opset, model_.graph(in_.instance(run.instance).graph));
       const BodyNeeds needs = NeedsOfBody(node, call, run);
       for (size_t j = 0; j < outputs.size(); ++j) {
         const size_t from = j + static_cast<size_t>(map.first_output);
@@ -474,8 +434,8 @@ class BackwardWalk {
     Needed reached(node.inputs.size(), 0);
     absl::btree_map<ValueId, Around> around;
     for (size_t b = 0; b < call.bodies.size(); ++b) {
-      const BodyMap map =
-          MapOf(node, call, model_.graph(in_.instance(call.bodies[b].instance).graph));
+      const resolve::BodyMap map = resolve::BodyMapOf(
+          node, call.def, call.opset, model_.graph(in_.instance(call.bodies[b].instance).graph));
       const std::shared_ptr<const Pass> inside = TakeBody(node, call, call.bodies[b], map);
       for (size_t i = 0; map.takes_inputs && i < inside->reached.size(); ++i) {
         const size_t to = i + static_cast<size_t>(map.first_input);
@@ -512,7 +472,7 @@ class BackwardWalk {
 
   // Outputs of the body that the node's outputs or later trips hand a gradient.
   std::shared_ptr<const Pass> TakeBody(const Node& node, const Call& call, const BodyRun& run,
-                                       const BodyMap& map) {
+                                       const resolve::BodyMap& map) {
     const BodyNeeds needs = NeedsOfBody(node, call, run);
     Needed outputs(needs.outputs.size(), 0);
     for (size_t j = 0; j < node.outputs.size(); ++j) {

@@ -6,10 +6,13 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "src/onnxflops.h"
+#include "src/resolve/parameters.h"
 #include "tests/api/wrap_functions.h"
 #include "tests/infer/random_graph.h"
 #include "tests/model_maker.h"
@@ -218,6 +221,168 @@ TEST(SameModelTest, WeightsOfFunctionsHaveTheirRoles) {
     const std::string totals = TotalsOf(WithFunctions(make.proto, 1, depth));
     EXPECT_NE(totals.find("params 144\n"), std::string::npos) << totals;  // 2 * 64 + 2 * 8
     EXPECT_NE(totals.find("nodes 3,"), std::string::npos) << totals;
+  }
+}
+
+// ---- What stands between a weight and its use
+
+enum class Way { kCast, kTranspose, kReshape, kSlice, kScale, kSqueeze, kConcat };
+constexpr Way kWays[] = {Way::kCast,  Way::kTranspose, Way::kReshape, Way::kSlice,
+                         Way::kScale, Way::kSqueeze,   Way::kConcat};
+
+// Takes weights of a model some way round.
+class WayRound {
+ public:
+  WayRound(onnx::ModelProto model, Way way) : model_(std::move(model)), way_(way) {
+    Ints("way_zero", {0});
+    Ints("way_all", {INT64_MAX});
+    onnx::TensorProto* one = model_.mutable_graph()->add_initializer();
+    one->set_name("val_1000000");
+    one->set_data_type(onnx::TensorProto::FLOAT);
+    one->add_float_data(1);
+  }
+
+  void Take(const std::string& weight) {
+    for (onnx::NodeProto& node : *model_.mutable_graph()->mutable_node()) {
+      for (std::string& input : *node.mutable_input()) {
+        if (input == weight) input = weight + "_used";
+      }
+    }
+    AddWay(weight, weight + "_on", weight + "_used");
+  }
+
+  // In an order in which they can run.
+  onnx::ModelProto Build() {
+    for (const onnx::NodeProto& node : model_.graph().node()) *way_nodes_.add_node() = node;
+    model_.mutable_graph()->mutable_node()->Swap(way_nodes_.mutable_node());
+    return model_;
+  }
+
+ private:
+  void AddWay(const std::string& from, const std::string& on, const std::string& to) {
+    onnx::TensorProto* weight = TensorOf(from);
+    const std::vector<int64_t> dims(weight->dims().begin(), weight->dims().end());
+    switch (way_) {
+      case Way::kCast:
+        weight->set_data_type(onnx::TensorProto::FLOAT16);
+        return Add("Cast", {from}, to, "to", onnx::TensorProto::FLOAT);
+      case Way::kTranspose:  // and back: the order is reversed
+        Add("Transpose", {from}, on);
+        return Add("Transpose", {on}, to);
+      case Way::kReshape:
+        Ints(from + "_dims", dims);
+        weight->clear_dims();
+        weight->add_dims(Elements(dims));
+        return Add("Reshape", {from, from + "_dims"}, to);
+      case Way::kSlice:
+        return Add("Slice", {from, "way_zero", "way_all"}, to);
+      case Way::kScale:
+        return Add("Mul", {from, "val_1000000"}, to);
+      case Way::kSqueeze:
+        Add("Unsqueeze", {from, "way_zero"}, on);
+        return Add("Squeeze", {on, "way_zero"}, to);
+      case Way::kConcat:
+        *model_.mutable_graph()->add_initializer() = *TensorOf(from);
+        weight = TensorOf(from);  // the first of the name
+        weight->set_dims(0, dims[0] / 2);
+        onnx::TensorProto* rest = &*model_.mutable_graph()->mutable_initializer()->rbegin();
+        rest->set_name(from + "00");  // a name of the same kind
+        rest->set_dims(0, dims[0] - dims[0] / 2);
+        return Add("Concat", {from, from + "00"}, to, "axis", 0);
+    }
+  }
+
+  onnx::TensorProto* TensorOf(const std::string& name) {
+    for (onnx::TensorProto& tensor : *model_.mutable_graph()->mutable_initializer()) {
+      if (tensor.name() == name) return &tensor;
+    }
+    return nullptr;
+  }
+
+  static int64_t Elements(const std::vector<int64_t>& dims) {
+    int64_t elements = 1;
+    for (const int64_t dim : dims) elements *= dim;
+    return elements;
+  }
+
+  void Ints(const std::string& name, const std::vector<int64_t>& values) {
+    onnx::TensorProto* tensor = model_.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(static_cast<int64_t>(values.size()));
+    for (const int64_t value : values) tensor->add_int64_data(value);
+  }
+
+  void Add(const std::string& op, const ModelMaker::Strings& inputs, const std::string& output,
+           const std::string& attribute = "", int64_t value = 0) {
+    onnx::NodeProto* node = ModelMaker::AddNode(&way_nodes_, "", op, inputs, {output});
+    if (attribute.empty()) return;
+    onnx::AttributeProto* a = node->add_attribute();
+    a->set_name(attribute);
+    a->set_type(onnx::AttributeProto::INT);
+    a->set_i(value);
+  }
+
+  onnx::ModelProto model_;
+  const Way way_;
+  onnx::GraphProto way_nodes_;
+};
+
+// The weights of a model that have at least two rows, without what the file holds of them. With
+// `folded`, they get names as of constants that the exporter folded.
+std::vector<std::string> TakeOutWeights(bool folded, onnx::ModelProto* model) {
+  const absl::StatusOr<Model> loaded = LoadFromBytes(model->SerializeAsString());
+  std::vector<std::string> names;
+  absl::flat_hash_map<std::string, std::string> renamed;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(**loaded)) {
+    const std::string name((*loaded)->value(parameter.value).name);
+    renamed[name] = folded ? absl::StrCat("val_", 9'000'000 + renamed.size()) : name;
+  }
+  for (onnx::TensorProto& tensor : *model->mutable_graph()->mutable_initializer()) {
+    const auto found = renamed.find(tensor.name());
+    if (found == renamed.end() || tensor.data_type() != onnx::TensorProto::FLOAT) continue;
+    tensor.set_name(found->second);
+    tensor.clear_raw_data();
+    tensor.clear_float_data();
+    tensor.clear_external_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    if (tensor.dims_size() > 0 && tensor.dims(0) > 1) names.push_back(tensor.name());
+  }
+  for (onnx::NodeProto& node : *model->mutable_graph()->mutable_node()) {
+    for (std::string& input : *node.mutable_input()) {
+      const auto found = renamed.find(input);
+      if (found != renamed.end()) input = found->second;
+    }
+  }
+  return names;
+}
+
+std::string ParametersAndProductsOf(const onnx::ModelProto& proto) {
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  if (!model.ok()) return model.status().ToString();
+  CountOptions options;
+  options.training.emplace();
+  const absl::StatusOr<Report> report = Count(*model, options);
+  if (!report.ok()) return report.status().ToString();
+  return absl::StrCat("params ", report->totals.params.ToString(), ", backward MACs ",
+                      report->totals.backward_macs.ToString());
+}
+
+TEST(SameModelTest, WaysOfWeightsChangeNeitherParametersNorProducts) {
+  for (const char* name : {"resnet50.onnx", "mobilenet-v3-large.onnx", "clip-vit-b-32.onnx",
+                           "gpt2.onnx", "bert-base.onnx", "llama-tiny.onnx", "lstm.onnx"}) {
+    for (const bool folded : {false, true}) {
+      onnx::ModelProto model = ReadModel(name);
+      const std::vector<std::string> weights = TakeOutWeights(folded, &model);
+      ASSERT_FALSE(weights.empty()) << name;
+      const std::string figures = ParametersAndProductsOf(model);
+      for (const Way way : kWays) {
+        WayRound round(model, way);
+        for (const std::string& weight : weights) round.Take(weight);
+        EXPECT_EQ(ParametersAndProductsOf(round.Build()), figures)
+            << name << ", way " << static_cast<int>(way) << (folded ? ", folded names" : "");
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "src/resolve/parameters.h"
 #include "tests/model_maker.h"
@@ -60,6 +61,149 @@ TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
               c.role == resolve::TensorRole::kWeight ? 1u : 0u)
         << c.what;
   }
+}
+
+// A graph whose inputs beside "x" and "c" are initializers, as if their data were in another file.
+ModelMaker MakerOf(const std::string& graph) {
+  ModelMaker make(21);
+  const std::string text = "g " + graph;
+  const auto parsed = onnx::OnnxParser::Parse(*make.proto.mutable_graph(), text.c_str());
+  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage() << "\n" << text;
+  const auto inputs = make.proto.graph().input();
+  make.proto.mutable_graph()->clear_input();
+  for (const onnx::ValueInfoProto& input : inputs) {
+    const auto& type = input.type().tensor_type();
+    if (input.name() == "x" || input.name() == "c") {
+      *make.proto.mutable_graph()->add_input() = input;
+      continue;
+    }
+    std::vector<int64_t> dims;
+    for (const auto& dim : type.shape().dim()) dims.push_back(dim.dim_value());
+    make.Weight(input.name(), dims, type.elem_type());
+  }
+  return make;
+}
+
+int64_t ParametersOf(const std::string& graph) {
+  const absl::StatusOr<Model> model = MakerOf(graph).Load();
+  EXPECT_TRUE(model.ok()) << model.status() << "\n" << graph;
+  if (!model.ok()) return -1;
+  int64_t elements = 0;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(**model)) {
+    elements += static_cast<int64_t>(parameter.elements);
+  }
+  return elements;
+}
+
+// "val_1" is no name of a parameter: what tells is the place that it has in the end.
+TEST(RolesTest, WhatAWeightIsMadeOfIsWeights) {
+  // What makes w of val_1, with other inputs; how many elements of theirs are weights.
+  const struct {
+    const char* inputs;
+    const char* nodes;
+    int64_t elements;
+  } cases[] = {
+      {"float16[8,8] val_1", "w = Cast<to=1>(val_1)", 64},
+      {"float[8,8] val_1", "w = Cast<to=1>(val_1)", 64},
+      {"float16[8,8] val_1", "w = CastLike(val_1, x)", 64},
+      {"float[8,8] val_1", "h = Cast<to=10>(val_1) w = Cast<to=1>(h)", 64},
+      {"float[8,8] val_1", "w = Transpose<perm=[1,0]>(val_1)", 64},
+      {"float[64] val_1, int64[2] s", "w = Reshape(val_1, s)", 64},
+      {"float[8,8] fc_weight, int64[1] s", "u = Unsqueeze(fc_weight, s) w = Squeeze(u, s)", 64},
+      {"float[8,8] fc_weight, int64[2] s", "w = Expand(fc_weight, s)", 64},
+      {"float[1,8] val_1", "s = Shape(x) w = Expand(val_1, s)", 8},
+      {"float[8,16] val_1", "w, v = Split<axis=1, num_outputs=2>(val_1)", 128},
+      {"float[8,16] val_1", "v, w = Split<axis=1, num_outputs=2>(val_1)", 128},
+      {"float[9,8] val_1, int64[1] a, int64[1] b", "w = Slice(val_1, a, b)", 72},
+      {"float[4,8] val_1, float[4,8] val_2", "w = Concat<axis=0>(val_1, val_2)", 64},
+      {"float[7,8] val_1, int64[4] p", "w = Pad(val_1, p)", 56},
+      {"float[4,8] val_1, int64[2] n", "w = Tile(val_1, n)", 32},
+      {"float[9,8] val_1, int64[8] i", "w = Gather(val_1, i)", 72},
+      {"float[9,8] val_1, int64[8,1] i", "w = GatherND(val_1, i)", 72},
+      {"float[8,8] val_1", "w = Dropout(val_1)", 64},
+      {"float[8,8] val_1, bool[8,8] m, float z", "w = Where(m, val_1, z)", 64},
+      {"float[8,8] val_1, int64 i", "s = SequenceConstruct(val_1) w = SequenceAt(s, i)", 64},
+      {"float[8,8] val_1", "o = Optional(val_1) w = OptionalGetElement(o)", 64},
+      {"float[8,8] val_1, float[1] val_2", "w = Mul(val_1, val_2)", 64},
+      {"float[8,8] fc_weight, float[8,8] delta", "w = Add(fc_weight, delta)", 128},
+      {"float[8,8] fc_weight, float[8,2] b, float[2,8] a", "d = MatMul(b, a) w = Add(fc_weight, d)",
+       96},
+      {"float[8,8] val_1, float[8,1] val_2",
+       "n = ReduceL2<keepdims=1>(val_1) v = Div(val_1, n) w = Mul(v, val_2)", 72},
+      {"float[8,8] val_1", "m = ReduceMean<keepdims=1>(val_1) w = Sub(val_1, m)", 64},
+      // A layer of which of two is not known.
+      {"bool c, float[8,8] val_1, float[8,8] val_2",
+       "w = If(c) <then_branch = t () => (a) { a = Identity(val_1) }, else_branch = e () => (b) { "
+       "b "
+       "= Transpose(val_2) }>",
+       128},
+      // Quantised without a QuantizeLinear: scale and zero point are no weights.
+      {"int8[8,8] val_1, float[8,1] val_2", "f = Cast<to=1>(val_1) w = Mul(f, val_2)", 64},
+      {"uint8[8,8] val_1, uint8[8,1] val_2, float[8,1] val_3",
+       "q = Cast<to=1>(val_1) z = Cast<to=1>(val_2) d = Sub(q, z) w = Mul(d, val_3)", 64},
+  };
+  for (const auto& c : cases) {
+    const std::string graph =
+        std::string("(float[2,8] x, ") + c.inputs + ") => (y) { " + c.nodes + " y = MatMul(x, w) }";
+    EXPECT_EQ(ParametersOf(graph), c.elements) << graph;
+  }
+}
+
+TEST(RolesTest, WhatALoopHandsOnIsAWeightWhereItDoesNotChange) {
+  const std::string body =
+      " y, z = Loop(n, , x, val_1) <body = b (int64 i, bool ci, float[2,8] s, float[8,8] w) => "
+      "(bool "
+      "co, float[2,8] so, float[8,8] wo) { co = Identity(ci) so = MatMul(s, w) wo = ";
+  const std::string inputs = "(float[2,8] x, int64 n, float[8,8] val_1) => (y) {";
+  EXPECT_EQ(ParametersOf(inputs + body + "Identity(w) }> }"), 64);
+  // A state that begins with zeros.
+  EXPECT_EQ(ParametersOf(inputs + body + "MatMul(so, so) }> }"), 0);
+}
+
+TEST(RolesTest, WhatMeetsActivationsOnTheWayIsNoWeight) {
+  for (const char* nodes : {
+           "h = Add(x, val_1) y = MatMul(h, x)",                        // a table of positions
+           "h = Where(c, val_1, x) y = MatMul(h, x)",                   // what is masked out
+           "h = Concat<axis=0>(val_1, x) y = MatMul(x, h)",             // a cache
+           "h = Mul(x, val_1) r = Reshape(h, s) y = MatMul(r, x)",      // angles
+           "m = Cast<to=9>(val_1) h = Where(m, x, x) y = MatMul(h, x)"  // a mask
+       }) {
+    const std::string graph =
+        std::string("(float[8,8] x, bool c, int64[2] s, float[8,8] val_1) => (y) { ") + nodes +
+        " }";
+    EXPECT_EQ(ParametersOf(graph), 0) << graph;
+  }
+}
+
+TEST(RolesTest, StatisticsBehindACastAreBuffers) {
+  EXPECT_EQ(
+      ParametersOf("(float[2,8] x, float16[8] n_weight, float16[8] n_bias, float16[8] "
+                   "n_running_mean, float16[8] n_running_var) => (y) { s = Cast<to=1>(n_weight) "
+                   "b = Cast<to=1>(n_bias) m = Cast<to=1>(n_running_mean) v = "
+                   "Cast<to=1>(n_running_var) y = BatchNormalization(x, s, b, m, v) }"),
+      16);
+}
+
+// A Constant with few elements is a weight where a contraction takes it with an activation.
+TEST(RolesTest, SmallConstants) {
+  const std::string constant = "w = Constant<value = float[2,2] {1.0, 2.0, 3.0, 4.0}>() ";
+  EXPECT_EQ(ParametersOf("(float[2,2] x) => (y) { " + constant + "y = MatMul(x, w) }"), 4);
+  EXPECT_EQ(ParametersOf("(float[2,2] x) => (y) { " + constant + "y = Gemm(x, x, w) }"), 4);
+  EXPECT_EQ(ParametersOf("(float[2,2] x) => (y) { " + constant + "y = Add(x, w) }"), 0);
+  EXPECT_EQ(
+      ParametersOf("(float[2,2] x) => (y) { " + constant + "p = MatMul(w, w) y = Mul(x, p) }"), 0);
+}
+
+// Each value is made of the one before twice: what is looked at is of the order of the model.
+TEST(RolesTest, ValuesThatAreMadeOfOneTwice) {
+  std::string nodes = "a0 = Add(val_1, val_1) ";
+  for (int i = 1; i < 2000; ++i) {
+    const std::string before = "a" + std::to_string(i - 1);
+    nodes += "a" + std::to_string(i) + " = Add(" + before + ", " + before + ") ";
+  }
+  EXPECT_EQ(
+      ParametersOf("(float[8,8] x, float[8,8] val_1) => (y) { " + nodes + "y = MatMul(x, a1999) }"),
+      64);
 }
 
 }  // namespace

@@ -1,0 +1,269 @@
+#include "src/resolve/value_flow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/limits.h"
+#include "src/graph/dtype.h"
+#include "src/resolve/body_map.h"
+
+namespace onnxflops::resolve {
+
+namespace {
+constexpr int kMaxWeightBits = 8;  // of a quantised weight
+}  // namespace
+
+// Which values depend on what the model is given, or on chance: all that can be reached from there.
+class ValueFlow::VariesFinder {
+ public:
+  // `links`: how calls and bodies hand values on.
+  VariesFinder(const ValueFlow& flow, const std::vector<Flow>& links)
+      : flow_(flow), model_(flow.model_), varies_(model_.values.size(), false) {
+    std::vector<bool> is_linked(model_.values.size(), false);
+    for (const Flow& link : links) {
+      steps_.push_back({link.from, link.to, false});
+      is_linked[static_cast<size_t>(link.to)] = true;
+    }
+    for (size_t n = 0; n < model_.nodes.size(); ++n) AddNode(static_cast<NodeId>(n));
+    std::sort(steps_.begin(), steps_.end(),
+              [](const Step& a, const Step& b) { return a.from < b.from; });
+    for (const Graph& graph : model_.graphs) {
+      if (graph.function && !graph.parent_node) continue;  // what no call gives is not there
+      for (const ValueId input : graph.inputs) {
+        if (!is_linked[static_cast<size_t>(input)] && !model_.value(input).initializer) Mark(input);
+      }
+    }
+  }
+
+  std::vector<bool> Run() {
+    while (!open_.empty()) {
+      const ValueId value = open_.back();
+      open_.pop_back();
+      auto step = std::lower_bound(steps_.begin(), steps_.end(), value,
+                                   [](const Step& s, ValueId v) { return s.from < v; });
+      for (; step != steps_.end() && step->from == value; ++step) {
+        if (step->to_node) {
+          MarkOutputs(model_.node(step->to));
+        } else {
+          Mark(step->to);
+        }
+      }
+    }
+    return std::move(varies_);
+  }
+
+ private:
+  struct Step {
+    ValueId from = 0;
+    int32_t to = 0;  // a value, or a node and so its outputs
+    bool to_node = false;
+  };
+
+  void AddNode(NodeId id) {
+    const Node& node = model_.node(id);
+    const OpDef* def = flow_.DefOf(node);
+    if (def != nullptr && Has(def->traits, Traits::kRandom)) MarkOutputs(node);
+    const bool is_linked =
+        node.function || (def != nullptr && def->control_flow != ControlFlow::kNone);
+    if (is_linked || (def != nullptr && Has(def->traits, Traits::kShapeOnly))) return;
+    const uint32_t shapes = def == nullptr ? 0 : def->shape_inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i] || (i < 32 && (shapes >> i & 1) != 0)) continue;
+      steps_.push_back({*node.inputs[i], id, true});
+    }
+  }
+
+  void Mark(ValueId value) {
+    if (varies_[static_cast<size_t>(value)]) return;
+    varies_[static_cast<size_t>(value)] = true;
+    open_.push_back(value);
+  }
+
+  void MarkOutputs(const Node& node) {
+    // All are marked together, so that a node with many inputs is looked at once.
+    for (const OptionalValueId output : node.outputs) {
+      if (!output) continue;
+      if (varies_[static_cast<size_t>(*output)]) return;
+      Mark(*output);
+    }
+  }
+
+  const ValueFlow& flow_;
+  const ModelData& model_;
+  std::vector<Step> steps_;
+  std::vector<bool> varies_;
+  std::vector<ValueId> open_;
+};
+
+ValueFlow::ValueFlow(const ModelData& model, RowFinder* rows)
+    : model_(model), rows_(*rows), read_(model.values.size(), false) {
+  for (size_t n = 0; n < model.nodes.size(); ++n) {
+    const Node& node = model.nodes[n];
+    const auto id = static_cast<NodeId>(n);
+    for (const OptionalValueId input : node.inputs) {
+      if (input) read_[static_cast<size_t>(*input)] = true;
+    }
+    if (node.function) {
+      LinkCall(node, id);
+    } else if (node.has_graphs) {
+      LinkBodies(node, id, DefOf(node));
+    }
+  }
+  varies_ = VariesFinder(*this, flows_).Run();
+  flows_.erase(std::remove_if(flows_.begin(), flows_.end(),
+                              [&](const Flow& flow) {
+                                return flow.kind != Flow::Kind::kGiven && Varies(flow.to);
+                              }),
+               flows_.end());
+  FindMade();
+  for (size_t g = 0; g < model.graphs.size(); ++g) AddFlows(model.graphs[g].nodes);
+  SortFlows();
+}
+
+absl::Span<const Flow> ValueFlow::Into(ValueId value) const {
+  const auto v = static_cast<size_t>(value);
+  return absl::MakeConstSpan(flows_).subspan(first_[v], first_[v + 1] - first_[v]);
+}
+
+bool ValueFlow::Moves(const Node& node, size_t place) const {
+  const Passing passing = PassingOf(DefOf(node));
+  if (!passing.moves || !passing.Takes(place) || !IsLive(node, passing)) return false;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId output) {
+    return output && read_[static_cast<size_t>(*output)];
+  });
+}
+
+ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
+  constexpr Traits kNothingPasses =
+      Traits::kShapeOnly | Traits::kStored | Traits::kUnknown | Traits::kRandom;
+  if (def == nullptr || def->control_flow != ControlFlow::kNone) return {};
+  if ((static_cast<uint32_t>(def->traits) & static_cast<uint32_t>(kNothingPasses)) != 0) return {};
+  if (def->count != nullptr && def->gradient.formula == nullptr) return {};
+  Passing passing;
+  passing.any = true;
+  passing.moves = def->count == nullptr || Has(def->traits, Traits::kStrided);
+  passing.not_inputs = def->shape_inputs | def->operands.weights | def->operands.not_parameters;
+  if (Has(def->traits, Traits::kCasts)) passing.not_inputs |= InputBits({1});
+  return passing;
+}
+
+// In any version: files hold operators that are newer than the opset they declare.
+const OpDef* ValueFlow::DefOf(const Node& node) const {
+  return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
+}
+
+// Whether what the node makes is a constant if the inputs that are looked at are.
+bool ValueFlow::IsLive(const Node& node, const Passing& passing) const {
+  if (!node.output(0)) return false;
+  if (!Varies(*node.output(0))) return true;
+  size_t taken = 0;
+  for (size_t i = 0; i < node.inputs.size() && taken < 2; ++i) {
+    taken += node.inputs[i] && passing.Takes(i) ? 1 : 0;
+  }
+  return passing.moves && taken == 1;
+}
+
+// ---- calls and bodies
+
+void ValueFlow::Link(OptionalValueId from, OptionalValueId to, Flow::Kind kind, NodeId id) {
+  if (from && to) flows_.push_back({*from, *to, kind, id});
+}
+
+void ValueFlow::LinkCall(const Node& node, NodeId id) {
+  const Graph& body = model_.graph(model_.function(*node.function).body);
+  for (size_t i = 0; i < node.inputs.size() && i < body.inputs.size(); ++i) {
+    Link(node.inputs[i], body.inputs[i], Flow::Kind::kGiven, id);
+  }
+  for (size_t j = 0; j < node.outputs.size() && j < body.outputs.size(); ++j) {
+    Link(body.outputs[j], node.outputs[j], Flow::Kind::kMoved, id);
+  }
+}
+
+void ValueFlow::LinkBodies(const Node& node, NodeId id, const OpDef* def) {
+  if (def == nullptr || def->control_flow == ControlFlow::kNone) return;
+  for (const Attribute& attribute : node.attributes) {
+    for (const GraphId graph : attribute.graphs) LinkBody(node, id, def, model_.graph(graph));
+  }
+}
+
+void ValueFlow::LinkBody(const Node& node, NodeId id, const OpDef* def, const Graph& body) {
+  const int64_t opset = node.opset > 0 ? node.opset : model_.OpsetOf(node.domain).value_or(1);
+  const BodyMap map = BodyMapOf(node, def, opset, body);
+  constexpr Flow::Kind kMoved = Flow::Kind::kMoved;
+  // Those before the carried ones count trips.
+  for (size_t i = map.carried_in; map.takes_inputs && i < body.inputs.size(); ++i) {
+    Link(node.input(i + static_cast<size_t>(map.first_input)), body.inputs[i], kMoved, id);
+  }
+  for (size_t i = 0; i < map.carried; ++i) {
+    const size_t out = map.carried_out + i, in = map.carried_in + i;
+    if (out >= body.outputs.size() || in >= body.inputs.size()) break;
+    Link(body.outputs[out], body.inputs[in], kMoved, id);
+  }
+  for (size_t j = 0; j < node.outputs.size(); ++j) {
+    const size_t from = j + static_cast<size_t>(map.first_output);
+    if (from < body.outputs.size()) Link(body.outputs[from], node.outputs[j], kMoved, id);
+  }
+}
+
+// ---- operators
+
+void ValueFlow::FindMade() {
+  made_.resize(model_.values.size());
+  for (size_t v = 0; v < model_.values.size(); ++v) {
+    const OptionalTensorId stored = model_.values[v].initializer;
+    if (!stored) continue;
+    const Tensor& tensor = model_.tensor(*stored);
+    made_[v].of_integers =
+        IsInteger(tensor.dtype) && BitsPerElement(tensor.dtype) <= kMaxWeightBits;
+    made_[v].elements = tensor.elements;
+  }
+}
+
+ValueFlow::Made ValueFlow::JoinMade(const Node& node, const Passing& passing) const {
+  Made joined;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i] || !passing.Takes(i)) continue;
+    const Made& made = MadeOf(*node.inputs[i]);
+    if (joined.of_integers && !made.of_integers) continue;
+    const bool first_integers = made.of_integers && !joined.of_integers;
+    joined.of_integers = made.of_integers;
+    joined.elements = first_integers ? made.elements : std::max(joined.elements, made.elements);
+  }
+  return joined;
+}
+
+void ValueFlow::AddFlows(const std::vector<NodeId>& nodes) {
+  for (const NodeId id : nodes) AddFlowsOf(model_.node(id), id);
+}
+
+// Where integers are computed with, as w = (q - zero_point) * scale, the largest are the weight.
+void ValueFlow::AddFlowsOf(const Node& node, NodeId id) {
+  const Passing passing = PassingOf(DefOf(node));
+  if (!passing.any || !IsLive(node, passing)) return;
+  const Made made = JoinMade(node, passing);
+  MadeOf(*node.output(0)) = made;
+  const bool is_quantized = !passing.moves && made.of_integers;
+  size_t taken = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i] || !passing.Takes(i)) continue;
+    const Made& input = MadeOf(*node.inputs[i]);
+    if (is_quantized && (!input.of_integers || input.elements < made.elements)) continue;
+    // A number beside others, as Where has it, is no part of what it is put in.
+    const bool is_number = input.elements == 1 && made.elements > 1;
+    const bool moves = passing.moves && !is_number;
+    const Flow::Kind kind = moves ? Flow::Kind::kMoved : Flow::Kind::kComputed;
+    // Several outputs are parts of the first input: those of a Split.
+    const size_t outputs = ++taken == 1 ? node.outputs.size() : 1;
+    for (size_t j = 0; j < outputs; ++j) Link(node.inputs[i], node.outputs[j], kind, id);
+  }
+}
+
+void ValueFlow::SortFlows() {
+  std::stable_sort(flows_.begin(), flows_.end(),
+                   [](const Flow& a, const Flow& b) { return a.to < b.to; });
+  first_.assign(model_.values.size() + 1, 0);
+  for (const Flow& flow : flows_) ++first_[static_cast<size_t>(flow.to) + 1];
+  for (size_t v = 0; v < model_.values.size(); ++v) first_[v + 1] += first_[v];
+}
+
+}  // namespace onnxflops::resolve
