@@ -6,11 +6,9 @@
 
 #include "absl/types/span.h"
 #include "ops/op_def.h"
-#include "src/base/limits.h"
 #include "src/exporter/exporter.h"
 #include "src/exporter/tensor_name.h"
 #include "src/family/family.h"
-#include "src/resolve/operators.h"
 #include "src/resolve/value_flow.h"
 
 namespace onnxflops::resolve {
@@ -66,7 +64,7 @@ class RoleFinder {
         uses_(model.values.size()),
         stands_for_(model.values.size(), kNone),
         place_(model.values.size()),
-        flow_(model, &rows_) {
+        flow_(model) {
     FindStored();
     const std::vector<std::vector<NodeId>> nodes = NodesByFunction();
     const std::vector<size_t> order = CalleesFirst(nodes);
@@ -171,7 +169,7 @@ class RoleFinder {
       if (!node.inputs.empty() || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
-      const OpDef* def = DefOf(node);
+      const OpDef* def = flow_.DefOf(node);
       if (def == nullptr || !Has(def->traits, Traits::kStored)) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
       const OptionalValueId value = node.output(0);
@@ -224,15 +222,17 @@ class RoleFinder {
       const Node& node = model_.node(id);
       if (HandsOn(node)) continue;
       std::optional<Operator> op;
+      if (!node.function) {
+        op.emplace(node, flow_.DefOf(node), node.output(0) && flow_.Varies(*node.output(0)));
+      }
+      const ValueFlow::Passing moved = flow_.MovedBy(node);
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         if (!node.inputs[place]) continue;
         ValueUse& use = UseOf(*node.inputs[place]);
         if (!use.first_user) use.first_user = id;
-        if (node.function) continue;  // as its body uses it
-        if (!op) op.emplace(node, DefOf(node), node.output(0) && flow_.Varies(*node.output(0)));
+        if (!op) continue;  // a call: as the function uses it
         Use(*op, place, &use);
-        if (flow_.Moves(node, place)) continue;
-        if (!op->IsNoParameter(place)) use.as_parameter = true;
+        if (!moved.Takes(place) && !op->IsNoParameter(place)) use.as_parameter = true;
       }
     }
   }
@@ -351,12 +351,6 @@ class RoleFinder {
     if (!MakesMask(to)) use->as_other_than_mask = true;
   }
 
-  // The row of the node's operator; nullptr if it has none. What weights are is the same in every
-  // version, and files hold operators that are newer than the opset they declare.
-  const OpDef* DefOf(const Node& node) {
-    return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
-  }
-
   TensorRole RoleOf(TensorId id, ValueId value) const {
     const Tensor& t = model_.tensor(id);
     const ValueUse& use = uses_[static_cast<size_t>(value)];
@@ -397,8 +391,6 @@ class RoleFinder {
   const ModelData& model_;
   const bool is_config_ = !ConfigOf(model_).empty();  // its weights are what is outside of the file
   const bool is_pytorch_ = exporter::ExporterOf(model_) != exporter::Exporter::kOther;
-  const Operators operators_;
-  RowFinder rows_{operators_};
   std::vector<ValueUse> uses_;                // by ValueId: of what stands for itself
   std::vector<OptionalValueId> stands_for_;   // by ValueId: the stored value or input that it is
   std::vector<std::optional<size_t>> place_;  // by ValueId: of an input of a function

@@ -6,11 +6,27 @@
 #include "src/base/limits.h"
 #include "src/graph/dtype.h"
 #include "src/resolve/body_map.h"
+#include "src/resolve/operators.h"
 
 namespace onnxflops::resolve {
 
 namespace {
+
 constexpr int kMaxWeightBits = 8;  // of a quantised weight
+
+// Sorts by a value, in the order that there is, and returns where each value's begin, and the end.
+template <typename T>
+std::vector<size_t> SortBy(size_t values, ValueId T::*by, std::vector<T>* items) {
+  std::vector<size_t> first(values + 1, 0);
+  for (const T& item : *items) ++first[static_cast<size_t>(item.*by) + 1];
+  for (size_t v = 0; v < values; ++v) first[v + 1] += first[v];
+  std::vector<size_t> next(first.begin(), first.end() - 1);
+  std::vector<T> sorted(items->size());
+  for (const T& item : *items) sorted[next[static_cast<size_t>(item.*by)]++] = item;
+  items->swap(sorted);
+  return first;
+}
+
 }  // namespace
 
 // Which values depend on what the model is given, or on chance: all that can be reached from there.
@@ -25,8 +41,7 @@ class ValueFlow::VariesFinder {
       is_linked[static_cast<size_t>(link.to)] = true;
     }
     for (size_t n = 0; n < model_.nodes.size(); ++n) AddNode(static_cast<NodeId>(n));
-    std::sort(steps_.begin(), steps_.end(),
-              [](const Step& a, const Step& b) { return a.from < b.from; });
+    first_ = SortBy(model_.values.size(), &Step::from, &steps_);
     for (const Graph& graph : model_.graphs) {
       if (graph.function && !graph.parent_node) continue;  // what no call gives is not there
       for (const ValueId input : graph.inputs) {
@@ -39,9 +54,9 @@ class ValueFlow::VariesFinder {
     while (!open_.empty()) {
       const ValueId value = open_.back();
       open_.pop_back();
-      auto step = std::lower_bound(steps_.begin(), steps_.end(), value,
-                                   [](const Step& s, ValueId v) { return s.from < v; });
-      for (; step != steps_.end() && step->from == value; ++step) {
+      const auto v = static_cast<size_t>(value);
+      for (size_t i = first_[v]; i < first_[v + 1]; ++i) {
+        const Step* step = &steps_[i];
         if (step->to_node) {
           MarkOutputs(model_.node(step->to));
         } else {
@@ -90,16 +105,20 @@ class ValueFlow::VariesFinder {
 
   const ValueFlow& flow_;
   const ModelData& model_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;    // by `from`
+  std::vector<size_t> first_;  // by ValueId: of steps_
   std::vector<bool> varies_;
   std::vector<ValueId> open_;
 };
 
-ValueFlow::ValueFlow(const ModelData& model, RowFinder* rows)
-    : model_(model), rows_(*rows), read_(model.values.size(), false) {
+ValueFlow::ValueFlow(const ModelData& model)
+    : model_(model), defs_(model.nodes.size(), nullptr), read_(model.values.size(), false) {
+  const Operators operators;
+  RowFinder rows(operators);
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const Node& node = model.nodes[n];
     const auto id = static_cast<NodeId>(n);
+    if (!node.function) defs_[n] = rows.Find(node.domain, node.op_type, kMaxOpset).def;
     for (const OptionalValueId input : node.inputs) {
       if (input) read_[static_cast<size_t>(*input)] = true;
     }
@@ -117,7 +136,7 @@ ValueFlow::ValueFlow(const ModelData& model, RowFinder* rows)
                flows_.end());
   FindMade();
   for (size_t g = 0; g < model.graphs.size(); ++g) AddFlows(model.graphs[g].nodes);
-  SortFlows();
+  first_ = SortBy(model.values.size(), &Flow::to, &flows_);
 }
 
 absl::Span<const Flow> ValueFlow::Into(ValueId value) const {
@@ -125,12 +144,12 @@ absl::Span<const Flow> ValueFlow::Into(ValueId value) const {
   return absl::MakeConstSpan(flows_).subspan(first_[v], first_[v + 1] - first_[v]);
 }
 
-bool ValueFlow::Moves(const Node& node, size_t place) const {
+ValueFlow::Passing ValueFlow::MovedBy(const Node& node) const {
   const Passing passing = PassingOf(DefOf(node));
-  if (!passing.moves || !passing.Takes(place) || !IsLive(node, passing)) return false;
-  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId output) {
-    return output && read_[static_cast<size_t>(*output)];
-  });
+  const auto is_read = [&](OptionalValueId v) { return v && read_[static_cast<size_t>(*v)]; };
+  if (!passing.moves || !IsLive(node, passing)) return {};
+  const bool leads_on = std::any_of(node.outputs.begin(), node.outputs.end(), is_read);
+  return leads_on ? passing : Passing();
 }
 
 ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
@@ -145,11 +164,6 @@ ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
   passing.not_inputs = def->shape_inputs | def->operands.weights | def->operands.not_parameters;
   if (Has(def->traits, Traits::kCasts)) passing.not_inputs |= InputBits({1});
   return passing;
-}
-
-// In any version: files hold operators that are newer than the opset they declare.
-const OpDef* ValueFlow::DefOf(const Node& node) const {
-  return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
 }
 
 // Whether what the node makes is a constant if the inputs that are looked at are.
@@ -256,14 +270,6 @@ void ValueFlow::AddFlowsOf(const Node& node, NodeId id) {
     const size_t outputs = ++taken == 1 ? node.outputs.size() : 1;
     for (size_t j = 0; j < outputs; ++j) Link(node.inputs[i], node.outputs[j], kind, id);
   }
-}
-
-void ValueFlow::SortFlows() {
-  std::stable_sort(flows_.begin(), flows_.end(),
-                   [](const Flow& a, const Flow& b) { return a.to < b.to; });
-  first_.assign(model_.values.size() + 1, 0);
-  for (const Flow& flow : flows_) ++first_[static_cast<size_t>(flow.to) + 1];
-  for (size_t v = 0; v < model_.values.size(); ++v) first_[v + 1] += first_[v];
 }
 
 }  // namespace onnxflops::resolve

@@ -16,7 +16,6 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/graph/model.h"
-#include "src/resolve/operators.h"
 
 namespace onnxflops::resolve {
 
@@ -35,17 +34,17 @@ struct Flow {
 class ValueFlow {
  public:
   // Takes time and memory of the order of the model's size.
-  ValueFlow(const ModelData& model, RowFinder* rows);
+  explicit ValueFlow(const ModelData& model);
+
+  // The row of the node's operator; nullptr if it has none. What weights are is the same in every
+  // version, and files hold operators that are newer than the opset they declare.
+  const OpDef* DefOf(const Node& node) const {
+    return defs_[static_cast<size_t>(&node - model_.nodes.data())];
+  }
 
   // To this value, except where several inputs go to a value and one of them depends on what the
   // model is given: then it is no constant.
   absl::Span<const Flow> Into(ValueId value) const;
-  // Whether all that becomes of a node's input is what becomes of its outputs.
-  bool Moves(const Node& node, size_t place) const;
-  // Whether a value depends on what the model is given, or on chance.
-  bool Varies(ValueId value) const { return varies_[static_cast<size_t>(value)]; }
-
- private:
   // How the elements of a node's inputs go to its outputs.
   struct Passing {
     bool any = false, moves = false;
@@ -55,8 +54,14 @@ class ValueFlow {
       return any && (place >= 32 || (not_inputs >> place & 1) == 0);
     }
   };
+  // The inputs of a node that are moved, so that what becomes of the outputs is all that becomes of
+  // them.
+  Passing MovedBy(const Node& node) const;
+  // Whether a value depends on what the model is given, or on chance.
+  bool Varies(ValueId value) const { return varies_[static_cast<size_t>(value)]; }
+
+ private:
   static Passing PassingOf(const OpDef* def);
-  const OpDef* DefOf(const Node& node) const;
   bool IsLive(const Node& node, const Passing& passing) const;
 
   // What a stored tensor, or a constant made of some, holds.
@@ -73,13 +78,12 @@ class ValueFlow {
   void AddFlowsOf(const Node& node, NodeId id);
   void FindMade();
   Made JoinMade(const Node& node, const Passing& passing) const;
-  void SortFlows();
 
   Made& MadeOf(ValueId value) { return made_[static_cast<size_t>(value)]; }
   const Made& MadeOf(ValueId value) const { return made_[static_cast<size_t>(value)]; }
 
   const ModelData& model_;
-  RowFinder& rows_;
+  std::vector<const OpDef*> defs_;   // by NodeId
   std::vector<Flow> flows_;          // by `to`
   std::vector<size_t> first_;        // by ValueId: of flows_
   std::vector<bool> varies_, read_;  // by ValueId
