@@ -438,7 +438,11 @@ Sdpa GroupQueryProducts(const NodeView& n, const GroupQuery& g) {
                .softcap = n.Float("softcap", 0.0f) != 0.0f,
                .sink = n.HasInput(11) || n.Int("smooth_softmax", -1) == 1};
   if (n.Flag("causal", true)) {
-    MakeCausal(n, g.batch * TwiceCausalPairs(g.length, g.total, g.total - g.length), &sdpa);
+    const int64_t window = n.Int("local_window_size", -1);
+    const Expr offset = g.total - g.length;
+    const Expr twice = window < 0 ? TwiceCausalPairs(g.length, g.total, offset)
+                                  : TwiceWindowPairs(g.length, g.total, offset, window);
+    MakeCausal(n, g.batch * twice, &sdpa);
   }
   return sdpa;
 }

@@ -192,20 +192,23 @@ absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost
 }
 
 // Twice the pairs of a query and a key, over the whole batch: all of them, or those that the causal
-// mask lets through. A sequence whose end nonpad_kv_seqlen tells has its queries at that end; where
-// the content is not known, at the end of all keys.
+// mask and its window let through. A sequence whose end nonpad_kv_seqlen tells has its queries at
+// that end; where the content is not known, at the end of all keys.
 absl::StatusOr<Expr> TwicePairs(const NodeView& n, const AttentionDims& dims) {
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengths(n, 6));
   if (!n.Flag("is_causal") || !n.half_causal()) return 2 * dims.batch * dims.q_length * dims.total;
+  const int64_t left = n.Int("left_window_size", -1);
+  const auto of_sequence = [&](const Expr& offset) {
+    return left < 0 ? TwiceCausalPairs(dims.q_length, dims.total, offset)
+                    : TwiceWindowPairs(dims.q_length, dims.total, offset, left + 1);
+  };
   const bool by_end = n.HasInput(6) && !n.HasInput(4);
   if (!by_end || !lengths.has_value()) {
     const Expr offset = by_end ? dims.total - dims.q_length : dims.past;
-    return dims.batch * TwiceCausalPairs(dims.q_length, dims.total, offset);
+    return dims.batch * of_sequence(offset);
   }
   Expr twice;
-  for (const Expr& end : *lengths) {
-    twice += TwiceCausalPairs(dims.q_length, dims.total, end - dims.q_length);
-  }
+  for (const Expr& end : *lengths) twice += of_sequence(end - dims.q_length);
   return twice;
 }
 

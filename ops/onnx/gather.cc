@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/choice.h"
@@ -27,16 +28,32 @@ std::optional<int64_t> PlaceOn(int64_t size, const Scalar& index) {
   return counted;
 }
 
+absl::Status CheckIndex(const Scalar& index, const Expr& size) {
+  if (!index.is_int() || !index.i.is_literal()) return absl::OkStatus();
+  if (index.i.literal() < size.literal() && index.i.literal() >= -size.literal()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "index ", index.i.ToString(), " is outside of an axis of size ", size.ToString()));
+}
+
+// The last of many that follow a rule: of positions, the largest.
+std::optional<Scalar> LastOfRule(const Fact& fact) {
+  if (!fact.has_rule() || !fact.shape.ranked()) return std::nullopt;
+  std::vector<Expr> last;
+  for (const Expr& dim : fact.shape.dims()) {
+    if (!dim.is_literal() || dim.literal() < 1) return std::nullopt;
+    last.push_back(dim - 1);
+  }
+  return ElementOfRule(*fact.rule, last);
+}
+
 // InvalidArgument for a known index that is outside of a literal size.
 absl::Status CheckIndices(const Fact& indices, const Expr& size) {
-  if (!indices.has_content() || !size.is_literal()) return absl::OkStatus();
-  for (const Scalar& index : *indices.content) {
-    if (!index.is_int() || !index.i.is_literal()) continue;
-    if (index.i.literal() >= size.literal() || index.i.literal() < -size.literal()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "index ", index.i.ToString(), " is outside of an axis of size ", size.ToString()));
-    }
-  }
+  if (!size.is_literal()) return absl::OkStatus();
+  if (const std::optional<Scalar> last = LastOfRule(indices)) return CheckIndex(*last, size);
+  if (!indices.has_content()) return absl::OkStatus();
+  for (const Scalar& index : *indices.content) RETURN_IF_ERROR(CheckIndex(index, size));
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -39,6 +40,18 @@ TEST(CausalPairsTest, AreThoseThatALoopMeets) {
     if (offset != keys - queries) return;
     EXPECT_EQ(TwiceCausalPairs(q, k, k - q).Substitute({{"q", queries}, {"k", keys}}),
               Expr(2 * pairs));
+  });
+}
+
+TEST(CausalPairsTest, OfAWindowAreItsLast) {
+  ForEach({6, 8, 9, 5}, [](const Sizes& i) {
+    const int64_t queries = i[0], keys = i[1], offset = i[2] - 4, window = i[3];
+    int64_t pairs = 0;
+    for (int64_t q = 0; q < queries; ++q) {
+      for (int64_t k = 0; k < keys && k <= q + offset; ++k) pairs += k > q + offset - window;
+    }
+    EXPECT_EQ(TwiceWindowPairs(queries, keys, offset, window), Expr(2 * pairs))
+        << queries << " queries, " << keys << " keys after " << offset << ", " << window;
   });
 }
 
@@ -92,12 +105,13 @@ TEST(CausalTest, AttentionOfOnnx) {
 }
 
 // softmax(scale Q K') V of ONNX Runtime, query i after `past` others.
-void Sdpa(const Sizes& batch_and_heads, int64_t queries, int64_t keys, int64_t past,
-          int64_t depth) {
+void Sdpa(const Sizes& batch_and_heads, int64_t queries, int64_t keys, int64_t past, int64_t depth,
+          int64_t window = 100) {
   ForEach(batch_and_heads, [&](const Sizes&) {
     for (int64_t q = 0; q < queries; ++q) {
       Row scores;
-      for (int64_t k = 0; k < keys && k <= past + q; ++k) {
+      for (int64_t k = std::max<int64_t>(past + q + 1 - window, 0); k < keys && k <= past + q;
+           ++k) {
         Counted score = 0;
         for (int64_t d = 0; d < depth; ++d) MulAcc(&score, 0.5, 0.25);
         scores.push_back(score * 0.5);
@@ -150,23 +164,28 @@ TEST(CausalTest, MultiHeadAttention) {
 }
 
 TEST(CausalTest, GroupQueryAttention) {
-  ForEach({2, 3, 4, 4, 2}, [](const Sizes& i) {
+  ForEach({2, 3, 4, 4, 3}, [](const Sizes& i) {
     const int64_t batch = i[0] + 1, kv = i[1] + 1, length = i[2] + 1, past = i[3], depth = 4;
-    const bool causal = i[4] == 0;
+    const bool causal = i[4] != 1;
+    const int64_t window = i[4] == 2 ? 2 : -1;
     const Input cache = In({batch, kv, 16, depth});  // of which `past` positions are in use
     Input total = Ints({past + length});
     total.dims = {};
-    ExpectAsLoop({"GroupQueryAttention",
-                  1,
-                  {In({batch, length, 2 * kv * depth}), In({batch, length, kv * depth}),
-                   In({batch, length, kv * depth}), cache, cache, In({batch}, 6), total},
-                  {{"num_heads", 2 * kv}, {"kv_num_heads", kv}, {"causal", int64_t{causal}}},
-                  3,
-                  kMs},
-                 [&] {
-                   const int64_t before = causal ? past : past + length;  // all if not causal
-                   Sdpa({batch, 2 * kv}, length, past + length, before, depth);
-                 });
+    ExpectAsLoop(
+        {"GroupQueryAttention",
+         1,
+         {In({batch, length, 2 * kv * depth}), In({batch, length, kv * depth}),
+          In({batch, length, kv * depth}), cache, cache, In({batch}, 6), total},
+         {{"num_heads", 2 * kv},
+          {"kv_num_heads", kv},
+          {"causal", int64_t{causal}},
+          {"local_window_size", window}},
+         3,
+         kMs},
+        [&] {
+          const int64_t before = causal ? past : past + length;  // all if not causal
+          Sdpa({batch, 2 * kv}, length, past + length, before, depth, window < 0 ? 100 : window);
+        });
   });
 }
 
