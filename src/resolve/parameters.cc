@@ -222,20 +222,24 @@ class RoleFinder {
       const Node& node = model_.node(id);
       if (HandsOn(node)) continue;
       std::optional<Operator> op;
-      if (!node.function) {
-        op.emplace(node, flow_.DefOf(node), node.output(0) && flow_.Varies(*node.output(0)));
-      }
-      const ValueFlow::Passing moved = flow_.MovedBy(node);
+      ValueFlow::Passing moved;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
-        if (!node.inputs[place]) continue;
+        if (!node.inputs[place] || !IsMadeOfStored(*node.inputs[place])) continue;
         ValueUse& use = UseOf(*node.inputs[place]);
         if (!use.first_user) use.first_user = id;
-        if (!op) continue;  // a call: as the function uses it
+        if (node.function) continue;  // as the function uses it
+        if (!op) {
+          op.emplace(node, flow_.DefOf(node), node.output(0) && flow_.Varies(*node.output(0)));
+          moved = flow_.MovedBy(node);
+        }
         Use(*op, place, &use);
         if (!moved.Takes(place) && !op->IsNoParameter(place)) use.as_parameter = true;
       }
     }
   }
+
+  // In part at least, as far as a function tells. Uses of activations are of no interest.
+  bool IsMadeOfStored(ValueId value) const { return StoredIn(value) || !flow_.Into(value).empty(); }
 
   // Of what stands for a stored value, that value's.
   ValueUse& UseOf(ValueId value) {
@@ -247,7 +251,8 @@ class RoleFinder {
   void FollowFlows() {
     std::vector<ValueId> open;
     for (size_t v = uses_.size(); v-- > 0;) {
-      if (uses_[v].used) open.push_back(static_cast<ValueId>(v));
+      const auto id = static_cast<ValueId>(v);
+      if (uses_[v].used && !flow_.Into(id).empty()) open.push_back(id);
     }
     while (!open.empty()) {
       const ValueId value = open.back();

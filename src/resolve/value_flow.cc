@@ -14,6 +14,11 @@ namespace {
 
 constexpr int kMaxWeightBits = 8;  // of a quantised weight
 
+// Those of which the type alone is looked at.
+uint32_t TypeInputs(const OpDef& def) {
+  return Has(def.traits, Traits::kCasts) ? InputBits({1}) : 0;
+}
+
 // Sorts by a value, in the order that there is, and returns where each value's begin, and the end.
 template <typename T>
 std::vector<size_t> SortBy(size_t values, ValueId T::*by, std::vector<T>* items) {
@@ -81,7 +86,7 @@ class ValueFlow::VariesFinder {
     const bool is_linked =
         node.function || (def != nullptr && def->control_flow != ControlFlow::kNone);
     if (is_linked || (def != nullptr && Has(def->traits, Traits::kShapeOnly))) return;
-    const uint32_t shapes = def == nullptr ? 0 : def->shape_inputs;
+    const uint32_t shapes = def == nullptr ? 0 : def->shape_inputs | TypeInputs(*def);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i] || (i < 32 && (shapes >> i & 1) != 0)) continue;
       steps_.push_back({*node.inputs[i], id, true});
@@ -161,20 +166,22 @@ ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
   Passing passing;
   passing.any = true;
   passing.moves = def->count == nullptr || Has(def->traits, Traits::kStrided);
-  passing.not_inputs = def->shape_inputs | def->operands.weights | def->operands.not_parameters;
-  if (Has(def->traits, Traits::kCasts)) passing.not_inputs |= InputBits({1});
+  passing.not_inputs =
+      def->shape_inputs | TypeInputs(*def) | def->operands.weights | def->operands.not_parameters;
   return passing;
 }
 
-// Whether what the node makes is a constant if the inputs that are looked at are.
+// Whether what the node makes is a constant if the inputs that are looked at are. In a function
+// that is given a weight here and an activation there, it is if there is one such input.
 bool ValueFlow::IsLive(const Node& node, const Passing& passing) const {
   if (!node.output(0)) return false;
   if (!Varies(*node.output(0))) return true;
+  if (!passing.moves || !model_.graph(node.graph).function) return false;
   size_t taken = 0;
   for (size_t i = 0; i < node.inputs.size() && taken < 2; ++i) {
     taken += node.inputs[i] && passing.Takes(i) ? 1 : 0;
   }
-  return passing.moves && taken == 1;
+  return taken == 1;
 }
 
 // ---- calls and bodies
