@@ -270,6 +270,7 @@ class RoleFinder {
 
   void Follow(const Flow& flow, const ValueUse& to, ValueUse* use) const {
     use->in_weight |= to.in_weight;
+    use->as_parameter |= to.as_parameter;
     if (flow.kind == Flow::Kind::kComputed) {
       use->in_weight |= to.as_weight;
       return;
@@ -277,7 +278,6 @@ class RoleFinder {
     use->used |= to.used;
     use->as_weight |= to.as_weight;
     use->as_int32_weight |= to.as_int32_weight;
-    use->as_parameter |= to.as_parameter;
     use->as_state |= to.as_state;
     if (flow.kind == Flow::Kind::kGiven) use->as_factor |= to.as_factor;
     if (flow.kind == Flow::Kind::kGiven) return UseInCall(model_.node(flow.node), to, use);

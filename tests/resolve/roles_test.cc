@@ -184,6 +184,19 @@ TEST(RolesTest, StatisticsBehindACastAreBuffers) {
       16);
 }
 
+// A number that is put beside others is a constant, as these are.
+TEST(RolesTest, NumbersBesideOthersAreConstants) {
+  const absl::StatusOr<Model> model =
+      MakerOf(
+          "(float[2,8] x, int64[1] one, int64[2] two) => (y) { s = Concat<axis=0>(one, two) y = "
+          "Expand(x, s) }")
+          .Load();
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (const resolve::TensorRole role : resolve::FindRoles(**model)) {
+    EXPECT_EQ(role, resolve::TensorRole::kConstant);
+  }
+}
+
 // A Constant with few elements is a weight where a contraction takes it with an activation.
 TEST(RolesTest, SmallConstants) {
   const std::string constant = "w = Constant<value = float[2,2] {1.0, 2.0, 3.0, 4.0}>() ";
