@@ -94,30 +94,36 @@ absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Repo
 }
 
 // The largest size up to `size` that the model takes: a file may fix inside what its inputs leave
-// open, and learned positions have an end. 0 where it does not even take 1.
-int64_t LargestTaken(const Model& model, const CountOptions& options, const std::string& symbol,
-                     int64_t size) {
-  const auto takes = [&](int64_t n) {
+// open, most often to a small number, and learned positions have an end.
+absl::StatusOr<int64_t> LargestTaken(const Model& model, const CountOptions& options,
+                                     const std::string& symbol, int64_t size) {
+  constexpr int64_t kMostFixed = 64;
+  const auto check = [&](int64_t n) {
     CountOptions at = options;
     at.bindings[symbol] = n;
-    return !absl::IsInvalidArgument(Analyze(model, at, options.causal).status());
+    const absl::Status status = Analyze(model, at, options.causal).status();
+    return absl::IsInvalidArgument(status) ? status : absl::OkStatus();
   };
-  if (takes(size)) return size;
-  int64_t taken = 0;
+  const absl::Status at_size = check(size);
+  if (at_size.ok()) return size;
+  int64_t taken = 1;
+  while (taken < std::min(size, kMostFixed) && !check(taken).ok()) ++taken;
+  if (taken == std::min(size, kMostFixed)) return at_size;
   for (int64_t refused = size; refused - taken > 1;) {
     const int64_t middle = taken + (refused - taken) / 2;
-    (takes(middle) ? taken : refused) = middle;
+    (check(middle).ok() ? taken : refused) = middle;
   }
   return taken;
 }
 
-void CapFit(const Model& model, const CountOptions& options, FitReport* fit) {
+absl::Status CapFit(const Model& model, const CountOptions& options, FitReport* fit) {
   for (FitRow& row : fit->rows) {
     if (!row.largest || *row.largest == 0) continue;
-    const int64_t taken = LargestTaken(model, options, fit->symbol, *row.largest);
+    ASSIGN_OR_RETURN(const int64_t taken, LargestTaken(model, options, fit->symbol, *row.largest));
     row.of_model = taken < *row.largest;
     row.largest = taken;
   }
+  return absl::OkStatus();
 }
 
 // Sizes that were bound to their upper bounds are no bindings of the user's.
@@ -155,7 +161,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     }
     if (report.memory->fit) {
       RETURN_IF_ERROR(CheckFitAtOne(model, options, &report));
-      CapFit(model, options, &*report.memory->fit);
+      RETURN_IF_ERROR(CapFit(model, options, &*report.memory->fit));
     }
   }
   if (options.activation_peak && !options.memory && options.module.empty() &&

@@ -134,8 +134,13 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
   const auto add = [&](const char* name, const std::optional<Expr>& bytes, bool lower_bound,
                        const char* holds = "") {
     if (bytes && bytes->is_literal()) return;
-    std::string text = "none is shown: which step is the peak depends on too many sizes";
-    if (bytes) text = absl::StrCat(GroupedExpr(*bytes), holds);
+    if (!bytes) {
+      lines->push_back({"",
+                        {absl::StrCat(name, ": which step is the peak depends on too many sizes",
+                                      " for a formula")}});
+      return;
+    }
+    std::string text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
     lines->push_back({"",
                       {absl::StrCat(name, " ",

@@ -251,7 +251,9 @@ absl::Status ParseLog(uint8_t choice, absl::string_view text) {
     }
     if (point) RequirePoint(*point, monitor.totals());
   }
-  const std::optional<MonitorPoint> rest = monitor.Finish();
+  std::vector<std::string> left;
+  const std::optional<MonitorPoint> rest = monitor.Finish(&left);
+  for (const std::string& problem : left) RequireOneLine(absl::InvalidArgumentError(problem), "");
   if (rest) RequirePoint(*rest, monitor.totals());
   return absl::OkStatus();
 }

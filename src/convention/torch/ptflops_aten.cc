@@ -35,8 +35,9 @@ class PtflopsAten : public TorchTool {
     if (!call.has_bias) return Products(call);
     if (!x.ranked() || x.rank() != 2) {
       ledger().Assume(
-          "inputs of linear layers are taken to lie in memory in order, as behind a transposition "
-          "they do not: only then is the bias counted");
+          "the bias of a linear layer is counted where its input lies in memory in order, which it "
+          "is taken to do, but for what a transposition gives");
+      if (call.is_transposed) return Products(call);
     }
     return {Plus(call.macs, call.out)};
   }

@@ -66,6 +66,18 @@ Work FindWork(const Evidence& evidence, Aten op, absl::Span<const EntryId> entri
 
 }  // namespace
 
+namespace {
+
+// PyTorch transposes without moving anything, so that what comes after it finds another order.
+bool IsTransposed(const Evidence& evidence, const Entry& entry) {
+  const ModelData& model = evidence.model();
+  const OptionalValueId x = evidence.node(entry).inputs[0];
+  const OptionalNodeId producer = x ? model.value(*x).producer : OptionalNodeId(kNone);
+  return producer && model.node(*producer).op_type == "Transpose";
+}
+
+}  // namespace
+
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
   const absl::Span<const EntryId> entries = trace->entries_of(*call);
   const Work work = FindWork(*evidence, call->op, entries);
@@ -88,6 +100,7 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
   call->arguments.has_vector_weight =
       call->op == Aten::kLinear &&
       evidence->node(evidence->entry(entries.back())).op_type == "Squeeze";
+  call->is_transposed = call->op == Aten::kLinear && IsTransposed(*evidence, main);
   call->in = elements(*call->x);
   call->out = call->y == call->x ? call->in : elements(*call->y);
 }
@@ -154,6 +167,7 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.has_bias,
       c.is_affine,
       c.is_out_proj,
+      c.is_transposed,
       c.in_torch_nn,
       c.has_source,
       attention >= 0,

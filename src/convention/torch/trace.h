@@ -97,15 +97,16 @@ struct TorchCall {
   // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
   int32_t kind = 0;
   // See also shape_of_x() and its like.
-  const Fact* x = nullptr;   // first operand (of a product; of addmm, the second)
-  const Fact* w = nullptr;   // second operand of a product, weight of a convolution
-  const Fact* y = nullptr;   // result
-  AmountId macs = kZero;     // of its nodes; this and the next in all runs
-  AmountId in = kZero;       // elements of x
-  AmountId out = kZero;      // elements of y
-  bool has_bias = false;     // of a linear layer or convolution
-  bool is_out_proj = false;  // the last linear layer of an nn.MultiheadAttention
-  bool is_affine = false;    // of a normalisation
+  const Fact* x = nullptr;     // first operand (of a product; of addmm, the second)
+  const Fact* w = nullptr;     // second operand of a product, weight of a convolution
+  const Fact* y = nullptr;     // result
+  AmountId macs = kZero;       // of its nodes; this and the next in all runs
+  AmountId in = kZero;         // elements of x
+  AmountId out = kZero;        // elements of y
+  bool has_bias = false;       // of a linear layer or convolution
+  bool is_out_proj = false;    // the last linear layer of an nn.MultiheadAttention
+  bool is_affine = false;      // of a normalisation
+  bool is_transposed = false;  // of a linear layer: its input is what a Transpose gives
   OpenFact<Spelling> spelling;
   // How many arguments the source gives by position, those by keyword aside.
   OpenFact<int32_t> positional = OpenFact<int32_t>(kAllArguments);
