@@ -86,8 +86,8 @@ struct TrainingOptions {
   // the state has the type of the parameters, as torch.optim makes it.
   bool float32_masters = false;
 };
-// Whether a backward pass of this training is another than that of training all, in PyTorch's default
-// way: twice forward would not be its figure.
+// Whether a backward pass of this training is another than that of training all, in PyTorch's
+// default way: twice forward would not be its figure.
 bool HasOwnBackward(const TrainingOptions& options);
 // The same training where nothing is computed again, neither by checkpointing nor by flash
 // attention: what MFU counts.
