@@ -267,7 +267,7 @@ constexpr OpExample kGruExamples[] = {
 // The dynamo exporter writes an LSTM with proj_size as one of proj_size units, without the weights
 // that do not fit. Its cell state shows it.
 absl::Status CheckCellState(const NodeView& n, const Layer& layer) {
-  const absl::Status status = CheckShape(n, 6, "initial_c", StateShape(layer));
+  absl::Status status = CheckShape(n, 6, "initial_c", StateShape(layer));
   if (status.ok() || !n.HasInput(5) || !CheckShape(n, 5, "", StateShape(layer)).ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat(
       status.message(),

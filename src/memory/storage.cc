@@ -193,7 +193,7 @@ bool Storages::CanView(ValueId value, const Shape& from, const Shape& to) const 
 }
 
 Layout Storages::ViewOf(const Node& node, const Call& call, size_t output) const {
-  const Layout own = {*node.outputs[output], {}};
+  Layout own = {*node.outputs[output], {}};
   if (call.def == nullptr || !node.input(0) || call.inputs.empty() ||
       output >= call.outputs.size()) {
     return own;
