@@ -17,6 +17,7 @@
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/report/format.h"
+#include "src/report/summary.h"
 
 namespace onnxflops {
 namespace {

@@ -13,7 +13,6 @@
 namespace onnxflops {
 namespace {
 
-using report::Known;
 using report::KnownOf;
 using report::KnownText;
 using report::MarkdownCode;

@@ -33,6 +33,7 @@ using report::FormulaText;
 using report::MaxRowText;
 using report::NodeLabel;
 using report::RaiseToUpperBounds;
+using report::Ranges;
 using report::TakePart;
 
 ModelInfo DescribeModel(const ModelData& model) {
