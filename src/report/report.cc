@@ -1,7 +1,6 @@
 #include "src/report/report.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -239,6 +238,18 @@ void NoteSums(const Inference& inference, std::vector<SymbolOrigin>* symbols) {
   }
 }
 
+void TakeWarnings(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                  Report* report) {
+  for (const std::vector<std::string>* more :
+       {&inference.model->warnings, &inference.warnings, &counts.warnings, &tree.warnings}) {
+    report->warnings.insert(report->warnings.end(), more->begin(), more->end());
+  }
+  if (report->nodes_omitted > 0) {
+    report->warnings.push_back(absl::StrCat(Plural(report->nodes_omitted, "node"),
+                                            " more have no row (row-text-per-name)"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
@@ -291,16 +302,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.undecided_branches = std::count_if(inference.calls.begin(), inference.calls.end(),
                                             [](const Call& call) { return call.choose_larger; });
   DescribeCopies(inference, &report);
-  report.warnings = model.warnings;
-  for (const std::vector<std::string>& more :
-       {std::cref(inference.warnings), std::cref(counts.warnings),
-        std::cref(std::as_const(tree).warnings)}) {
-    report.warnings.insert(report.warnings.end(), more.begin(), more.end());
-  }
-  if (report.nodes_omitted > 0) {
-    report.warnings.push_back(absl::StrCat(Plural(report.nodes_omitted, "node"),
-                                           " more have no row (row-text-per-name)"));
-  }
+  TakeWarnings(inference, counts, tree, &report);
   text.Add(report);
   if (report.roofline && report.roofline->fused_time_estimate) {
     text.Add(*report.roofline->compulsory_bytes);
