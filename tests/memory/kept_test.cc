@@ -52,6 +52,8 @@ Found Compare(const Json& row, const std::string& attention) {
   EXPECT_EQ(unknown, expected == Json(true) || expected == Json(attention));
   if (unknown) {
     EXPECT_THAT(report->warnings, Contains(HasSubstr("what autograd keeps is not known of")));
+    const bool above = report->memory->saved_bytes.literal() > truth[0].get<int64_t>();
+    EXPECT_EQ(above, row.contains("above")) << report->memory->saved_bytes.ToString();
   }
   EXPECT_TRUE(equal || unknown || row.contains("unlike")) << report->memory->saved_bytes.ToString();
   return {equal, unknown};
