@@ -97,7 +97,8 @@ absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Repo
 // open, most often to a small number, and learned positions have an end.
 absl::StatusOr<int64_t> LargestTaken(const Model& model, const CountOptions& options,
                                      const std::string& symbol, int64_t size) {
-  constexpr int64_t kMostFixed = 64;
+  constexpr int64_t kMostFixed = 8;
+  constexpr int kMostHalvings = 24;
   const auto check = [&](int64_t n) {
     CountOptions at = options;
     at.bindings[symbol] = n;
@@ -109,11 +110,12 @@ absl::StatusOr<int64_t> LargestTaken(const Model& model, const CountOptions& opt
   int64_t taken = 1;
   while (taken < std::min(size, kMostFixed) && !check(taken).ok()) ++taken;
   if (taken == std::min(size, kMostFixed)) return at_size;
-  for (int64_t refused = size; refused - taken > 1;) {
+  int64_t refused = size;
+  for (int i = 0; i < kMostHalvings && refused - taken > 1; ++i) {
     const int64_t middle = taken + (refused - taken) / 2;
     (check(middle).ok() ? taken : refused) = middle;
   }
-  return taken;
+  return refused - taken > 1 ? at_size : absl::StatusOr<int64_t>(taken);
 }
 
 absl::Status CapFit(const Model& model, const CountOptions& options, FitReport* fit) {
