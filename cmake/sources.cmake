@@ -219,6 +219,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/sweep_report.cc
   src/report/table.cc
   src/report/memory_json.cc
+  src/report/memory_at.cc
   src/report/memory_report.cc
   src/report/memory_rows.cc
   src/report/serving_report.cc

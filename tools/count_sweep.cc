@@ -78,11 +78,9 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   std::string objection;
-  const auto object = [&](const Report& report) {
-    if (args.strict && objection.empty()) objection = Objection(report);
-  };
-  ASSIGN_OR_RETURN(const std::string text, RenderMemorySweep(model, options, swept, args.redact,
-                                                             format, view, style, object));
+  ASSIGN_OR_RETURN(const std::string text,
+                   RenderMemorySweep(model, options, swept, args.redact, format, view, style,
+                                     args.strict ? &objection : nullptr));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file,
                               {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   if (objection.empty()) return kFine;

@@ -5,6 +5,7 @@
 
 #include "src/base/status_macros.h"
 #include "src/report/redact.h"
+#include "tools/count_sweep.h"
 #include "tools/progress.h"
 
 namespace onnxflops::tools {
@@ -18,8 +19,7 @@ std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
 absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
                                               const std::vector<SweptSymbol>& swept, bool redact,
                                               Format format, const ViewOptions& view,
-                                              const TableStyle& style,
-                                              absl::FunctionRef<void(const Report&)> each) {
+                                              const TableStyle& style, std::string* objection) {
   std::vector<MemoryRow> rows;
   std::vector<std::string> elements;
   std::string lines;
@@ -27,12 +27,14 @@ absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOpt
   size_t points = 1;
   for (const auto& [name, sizes] : swept) points *= sizes.size();
   Progress progress(points, "sizes");
-  RETURN_IF_ERROR(CountPoints(model, options, swept, [&](Report report) {
+  const bool is_json = format == Format::kJson || format == Format::kJsonLines;
+  const PointParts parts = is_json || objection != nullptr ? PointParts::kAll : PointParts::kMemory;
+  RETURN_IF_ERROR(SweepMemory(model, options, swept, parts, [&](Report report) {
     if (redact) RETURN_IF_ERROR(redactor.Redact(&report));
     rows.push_back(MakeMemoryRow(report));
     if (format == Format::kJson) elements.push_back(ToJsonElement(report));
     if (format == Format::kJsonLines) lines += ToJsonLine(report);
-    each(report);
+    if (objection != nullptr && objection->empty()) *objection = Objection(report);
     progress.OneMore();
     return absl::OkStatus();
   }));

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "src/api/sweep.h"
 #include "src/report/memory_rows.h"
@@ -18,13 +17,12 @@ namespace onnxflops::tools {
 std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
                              const ViewOptions& view, const TableStyle& style);
 
-// A row for every point, or reports as JSON. With `redact`, as Redactor has it. `each` sees the
-// reports.
+// A row for every point, or reports as JSON. With `redact`, as Redactor has it. `objection`, if it
+// is there, becomes what --strict says of the first report that it refuses.
 absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
                                               const std::vector<SweptSymbol>& swept, bool redact,
                                               Format format, const ViewOptions& view,
-                                              const TableStyle& style,
-                                              absl::FunctionRef<void(const Report&)> each);
+                                              const TableStyle& style, std::string* objection);
 
 }  // namespace onnxflops::tools
 

@@ -9,6 +9,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -16,6 +17,8 @@
 #include "src/base/status_macros.h"
 #include "src/cost/amounts.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/memory_at.h"
+#include "src/report/memory_rows.h"
 #include "src/report/redact.h"
 
 namespace onnxflops {
@@ -56,6 +59,9 @@ class Sweeper {
   const CountOptions& options_;
   const absl::string_view convention_;
 };
+
+// Up to so many points are counted at once: looking for formulas takes as many counts.
+constexpr size_t kMinFormulaPoints = 3;
 
 // The largest point: where sizes are too large for a model, it is.
 Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
@@ -160,17 +166,77 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
   return sweep;
 }
 
-// Memory has no formulas here, so each point is a count of its own.
+// The formulas of a training step are of sizes from 2.
+constexpr int64_t kMinFormulaSize = 2;
+
+// The largest of several sums can be written in more than one way: it is compared by its value.
+bool Agree(MemoryRow a, MemoryRow b) {
+  for (size_t i = 0; i < std::size(kMemoryFigures); ++i) {
+    std::string &one = a.bytes[i].exact, &other = b.bytes[i].exact;
+    if (!absl::StrContains(one, "max(") && !absl::StrContains(other, "max(")) continue;
+    one.clear();
+    other.clear();
+  }
+  return a == b;
+}
+
+// Points that are not counted: their memory comes from the formulas of a count with open sizes.
+class MemoryFormulas {
+ public:
+  // nullopt where the model has none, or where a count gives something else. The error of a count.
+  static absl::StatusOr<std::optional<MemoryFormulas>> Find(const Sweeper& sweeper,
+                                                            absl::Span<const SweptSymbol> swept) {
+    absl::StatusOr<Report> open = sweeper.CountAt({});
+    if (!open.ok()) return std::nullopt;
+    absl::StatusOr<std::vector<std::string>> names = NamesIn(*open, swept);
+    if (!names.ok()) return std::nullopt;
+    MemoryFormulas formulas(*std::move(open), swept, *std::move(names));
+    for (const Bindings& end : {LargestOf(swept), SmallestOf(swept)}) {
+      if (!formulas.Has(end)) continue;
+      ASSIGN_OR_RETURN(const Report counted, sweeper.CountAt(end));
+      const absl::StatusOr<Report> given = formulas.At(end);
+      if (!given.ok() || !Agree(MakeMemoryRow(*given), MakeMemoryRow(counted))) return std::nullopt;
+    }
+    return formulas;
+  }
+
+  bool Has(const Bindings& point) const {
+    return std::all_of(point.begin(), point.end(),
+                       [](const auto& size) { return size.second >= kMinFormulaSize; });
+  }
+  absl::StatusOr<Report> At(const Bindings& point) const {
+    return report::MemoryAt(open_, Rename({point}, swept_, names_)[0]);
+  }
+
+ private:
+  MemoryFormulas(Report open, absl::Span<const SweptSymbol> swept, std::vector<std::string> names)
+      : open_(std::move(open)), swept_(swept), names_(std::move(names)) {}
+
+  // Of the sizes that formulas have.
+  static Bindings SmallestOf(absl::Span<const SweptSymbol> swept) {
+    Bindings smallest = LargestOf(swept);
+    for (const auto& [name, sizes] : swept) {
+      for (const int64_t size : sizes) {
+        if (size >= kMinFormulaSize) smallest[name] = std::min(smallest[name], size);
+      }
+    }
+    return smallest;
+  }
+
+  Report open_;
+  absl::Span<const SweptSymbol> swept_;
+  std::vector<std::string> names_;  // in the report
+};
+
 absl::Status RequireFew(const ModelData& model, size_t points) {
   const size_t nodes = std::max<size_t>(model.nodes.size(), 1);
   const size_t most = std::max(kMinMemoryPoints, kMaxMemorySweepNodes / nodes);
   if (points <= most) return absl::OkStatus();
   return LimitError(
       "memory-sweep",
-      absl::StrCat(Escaped(model.path),
-                   ": a sweep of memory counts the model again at each of its ", points,
+      absl::StrCat(Escaped(model.path), ": this sweep of memory counts the model again at ", points,
                    " points, and with ", nodes, " nodes it can have ", most,
-                   " (memory-sweep): sweep fewer sizes at once, or leave out --memory"));
+                   " (memory-sweep): sweep fewer sizes at once"));
 }
 
 }  // namespace
@@ -200,14 +266,21 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   return SweepByCounting(sweeper, swept, points, redact_names);
 }
 
-absl::Status CountPoints(const Model& model, const CountOptions& options,
-                         absl::Span<const SweptSymbol> swept,
+absl::Status SweepMemory(const Model& model, const CountOptions& options,
+                         absl::Span<const SweptSymbol> swept, PointParts parts,
                          absl::FunctionRef<absl::Status(Report)> each) {
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
-  RETURN_IF_ERROR(RequireFew(*model, points.size()));
   const Sweeper sweeper(model, options, "");
+  std::optional<MemoryFormulas> formulas;
+  if (parts == PointParts::kMemory && !options.memory->fit && points.size() > kMinFormulaPoints) {
+    ASSIGN_OR_RETURN(formulas, MemoryFormulas::Find(sweeper, swept));
+  }
+  const auto is_counted = [&](const Bindings& point) { return !formulas || !formulas->Has(point); };
+  RETURN_IF_ERROR(RequireFew(
+      *model, static_cast<size_t>(std::count_if(points.begin(), points.end(), is_counted))));
   for (const Bindings& point : points) {
-    ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));
+    ASSIGN_OR_RETURN(Report report,
+                     is_counted(point) ? sweeper.CountAt(point) : formulas->At(point));
     RETURN_IF_ERROR(each(std::move(report)));
   }
   return absl::OkStatus();

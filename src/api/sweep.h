@@ -33,10 +33,16 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
                                        const std::optional<ViewOptions>& rows,
                                        bool redact_names = false);
 
-// Counts at every combination on its own, for what no formula gives, as memory. `each` takes the
-// reports. A point that cannot be counted, or that `each` refuses, is the error.
-absl::Status CountPoints(const Model& model, const CountOptions& options,
-                         absl::Span<const SweptSymbol> swept,
+// What a sweep of memory gives of each point: what MakeMemoryRow reads, or the whole report.
+enum class PointParts : uint8_t { kMemory, kAll };
+
+// What the model holds in memory at every combination; `each` takes the reports. Those of kMemory
+// come from formulas where a count at the smallest and at the largest sizes agrees with them; other
+// points are counted, each on its own. A point that cannot be counted, or that `each` refuses, is
+// the error, and so are more points than may be counted (kMaxMemorySweepNodes).
+// REQUIRES: options.memory.
+absl::Status SweepMemory(const Model& model, const CountOptions& options,
+                         absl::Span<const SweptSymbol> swept, PointParts parts,
                          absl::FunctionRef<absl::Status(Report)> each);
 
 }  // namespace onnxflops

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -38,34 +37,30 @@ class Comparisons {
   absl::flat_hash_map<Expr, bool> known_;
 };
 
-// Sums of which none is always at most another.
+// Sums of which none is always at most another, each with the place where it was found.
 class Largest {
  public:
   explicit Largest(Comparisons* comparisons) : comparisons_(comparisons) {}
 
-  void Add(const BytesSum& bytes) {
+  void Add(const BytesSum& bytes, size_t place) {
     const Expr& sum = bytes.expr();
     if (sum.is_literal() && largest_literal_ && sum.literal() <= *largest_literal_) return;
     if (too_many_ || sum == last_) return;
     last_ = sum;
     const Samples samples = bytes.samples();
-    if (above_ < sums_.size() && IsAtLeast(above_, sum, samples)) return;
-    for (size_t i = 0; i < sums_.size(); ++i) {
+    if (above_ < found_.size() && IsAtLeast(above_, sum, samples)) return;
+    for (size_t i = 0; i < found_.size(); ++i) {
       if (i == above_ || !IsAtLeast(i, sum, samples)) continue;
       above_ = i;
       return;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      if (samples.MayBeAtLeast(samples_[i]) && comparisons_->AtLeast(sum, sums_[i])) continue;
-      Move(i, kept++);
-    }
-    Keep(kept);
-    sums_.push_back(sum);
-    samples_.push_back(samples);
+    std::erase_if(found_, [&](const Found& found) {
+      return samples.MayBeAtLeast(found.samples) && comparisons_->AtLeast(sum, found.sum);
+    });
+    found_.push_back({sum, samples, place});
     if (sum.is_literal()) largest_literal_ = sum.literal();
-    too_many_ = sums_.size() > kMaxPeakSums;
-    if (too_many_) Keep(0);
+    too_many_ = found_.size() > kMaxPeakSums;
+    if (too_many_) found_.clear();
   }
 
   // Drops sums that are at most a mean of two around them: one of these is at least as large. Of a
@@ -73,30 +68,45 @@ class Largest {
   void DropMiddle() {
     for (bool dropped = true; dropped;) {
       dropped = false;
-      for (size_t i = 1; i + 1 < sums_.size(); ++i) {
+      for (size_t i = 1; i + 1 < found_.size(); ++i) {
         if (!IsBelowMean(i) && !IsBelowHalf(i)) continue;
-        sums_.erase(sums_.begin() + static_cast<std::ptrdiff_t>(i));
-        samples_.erase(samples_.begin() + static_cast<std::ptrdiff_t>(i--));
+        found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i--));
         dropped = true;
       }
     }
   }
 
   bool too_many() const { return too_many_; }
-  const std::vector<Expr>& sums() const { return sums_; }
+  size_t size() const { return found_.size(); }
+  std::vector<Expr> sums() const {
+    std::vector<Expr> sums;
+    for (const Found& found : found_) sums.push_back(found.sum);
+    return sums;
+  }
+  std::vector<size_t> places() const {  // of each sum
+    std::vector<size_t> places;
+    for (const Found& found : found_) places.push_back(found.place);
+    return places;
+  }
   std::optional<Expr> AsOne() const {
-    if (too_many_ || sums_.size() > kMaxShownSums) return std::nullopt;
+    if (too_many_ || found_.size() > kMaxShownSums) return std::nullopt;
     Expr most = 0;
-    for (const Expr& sum : sums_) most = Max(most, sum);
+    for (const Found& found : found_) most = Max(most, found.sum);
     return most;
   }
 
  private:
+  struct Found {
+    Expr sum;
+    Samples samples;
+    size_t place;
+  };
+
   static constexpr size_t kAround = 12;
   static constexpr int kParts = 16;  // means are looked at in steps of so many
 
   bool IsAtLeast(size_t i, const Expr& sum, const Samples& samples) const {
-    return samples_[i].MayBeAtLeast(samples) && comparisons_->AtLeast(sums_[i], sum);
+    return found_[i].samples.MayBeAtLeast(samples) && comparisons_->AtLeast(found_[i].sum, sum);
   }
 
   // Whether sum i is at most a mean of its two neighbours, looked at in steps of 1 / kParts.
@@ -110,40 +120,29 @@ class Largest {
   // A block gives several sums: those of the same place in the blocks around it stand further off.
   bool IsBelowHalf(size_t i) const {
     for (size_t before = 1; before <= std::min(kAround, i); ++before) {
-      for (size_t after = 1; after <= kAround && i + after < sums_.size(); ++after) {
+      for (size_t after = 1; after <= kAround && i + after < found_.size(); ++after) {
         if (IsBelow(i, i - before, 1, i + after, 1)) return true;
       }
     }
     return false;
   }
 
-  // sums_[i] <= (part_a * sums_[a] + part_b * sums_[b]) / (part_a + part_b).
+  // sum i <= (part_a * sum a + part_b * sum b) / (part_a + part_b).
   bool IsBelow(size_t i, size_t a, int part_a, size_t b, int part_b) const {
     Samples whole;
-    whole.Add(samples_[i], part_a + part_b);
+    whole.Add(found_[i].samples, part_a + part_b);
     Samples mean;
-    mean.Add(samples_[a], part_a);
-    mean.Add(samples_[b], part_b);
+    mean.Add(found_[a].samples, part_a);
+    mean.Add(found_[b].samples, part_b);
     if (!mean.MayBeAtLeast(whole)) return false;
-    const Expr sum = part_a * sums_[a] + part_b * sums_[b];
-    return comparisons_->AtLeast(sum, (part_a + part_b) * sums_[i]);
-  }
-
-  void Move(size_t from, size_t to) {
-    if (from == to) return;
-    sums_[to] = std::move(sums_[from]);
-    samples_[to] = samples_[from];
-  }
-  void Keep(size_t count) {
-    sums_.resize(count);
-    samples_.resize(count);
+    const Expr sum = part_a * found_[a].sum + part_b * found_[b].sum;
+    return comparisons_->AtLeast(sum, (part_a + part_b) * found_[i].sum);
   }
 
   Comparisons* comparisons_;
-  std::vector<Expr> sums_;
-  std::vector<Samples> samples_;  // of each
+  std::vector<Found> found_;
   std::optional<absl::int128> largest_literal_;
-  size_t above_ = 0;  // of sums_: what the last one was below, which the next one may be as well
+  size_t above_ = 0;  // of found_: what the last one was below, which the next one may be as well
   Expr last_ = -1;
   bool too_many_ = false;
 };

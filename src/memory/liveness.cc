@@ -134,6 +134,9 @@ class Simulator {
       peak.sums.clear();
     } else {
       peak.bytes = largest_main_.AsOne();
+      for (size_t place : largest_main_.places()) {
+        peak.nodes.push_back(model_.graph(0).nodes[place]);
+      }
     }
     for (const Expr& sum : main.sums) {
       if (const char* error = sum.error()) {
@@ -244,8 +247,8 @@ class Simulator {
 
   // What a node's bodies hold while they run: every sum of each of them. Of a loop, its outputs are
   // there as well.
-  void AddBodies(const Call& call, const BytesSum& before, GraphPeak* peak, Largest* largest,
-                 std::optional<absl::int128>* most) {
+  void AddBodies(const Call& call, const BytesSum& before, size_t place, GraphPeak* peak,
+                 Largest* largest, std::optional<absl::int128>* most) {
     const bool loops = call.def != nullptr && (call.def->control_flow == ControlFlow::kLoop ||
                                                call.def->control_flow == ControlFlow::kScan ||
                                                call.def->control_flow == ControlFlow::kSequence);
@@ -261,7 +264,7 @@ class Simulator {
         const Expr last = call.growing ? InLastTrip(sum, *call.growing) : sum;
         BytesSum inside = around;
         inside.Add(*formulas_->Make(last));
-        largest->Add(inside);
+        largest->Add(inside, place);
         if (call.growing && value) value = Larger(value, ValueOf(last));
       }
       const std::optional<absl::int128> outside = ValueOf(around.expr());
@@ -315,8 +318,8 @@ class Simulator {
       const bool ends = !ending_[step].empty() || step + 1 == order.size();
       if (!ends && call.bodies.empty()) continue;
       std::optional<absl::int128> most = ValueOf(live_.expr());
-      largest.Add(live_);
-      AddBodies(call, before, &peak, &largest, &most);
+      largest.Add(live_, order[step]);
+      AddBodies(call, before, order[step], &peak, &largest, &most);
       if (step == stop) {
         Describe(graph.nodes[order[step]], most, described);
         return peak;

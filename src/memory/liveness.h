@@ -48,6 +48,7 @@ struct MemoryPeak {
   // Sums of live bytes, of which none is always below another: the peak is the largest of them.
   // Empty if there are more than kMaxPeakSums.
   std::vector<Expr> sums;
+  std::vector<NodeId> nodes;  // of the main graph: where each of the sums is alive
   std::optional<Expr> bytes;  // the largest of them as one expression, if that is short enough
   // At the sizes of PeakOptions::at; nullopt if one is missing.
   std::optional<absl::int128> value;

@@ -178,10 +178,10 @@ class Timeline {
   }
 
   void Mark(StepPhase phase, OptionalNodeId node) {
-    largest_.Add(live_);
-    if (largest_.sums().size() >= drop_at_) {
+    largest_.Add(live_, 0);
+    if (largest_.size() >= drop_at_) {
       largest_.DropMiddle();
-      drop_at_ = largest_.sums().size() + kMaxSumsAside;
+      drop_at_ = largest_.size() + kMaxSumsAside;
     }
     const std::optional<absl::int128> value = ValueOf(live_.expr());
     if (!value || (peak_.value && *value <= *peak_.value)) return;

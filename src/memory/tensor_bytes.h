@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/numeric/int128.h"
+#include "ops/rules.h"
 #include "src/graph/fact.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/samples.h"

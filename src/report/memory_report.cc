@@ -198,6 +198,9 @@ PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const 
   row.bytes = peak.bytes;
   row.value = peak.value;
   row.sums = peak.sums;
+  for (NodeId id : peak.nodes) {
+    row.sum_nodes.push_back(NodeLabel(*inference.model, inference.model->node(id)));
+  }
   if (peak.node) {
     const Node& node = inference.model->node(*peak.node);
     row.node = NodeLabel(*inference.model, node);

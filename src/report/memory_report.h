@@ -31,10 +31,11 @@ struct AliveTensor {
 // A peak of live activations, under one rule of what shares memory.
 struct PeakRow {
   bool views = false, in_place = false, inputs = false;
-  std::optional<Expr> bytes;          // of all sizes; nullopt where the largest cannot be shown
-  std::optional<absl::int128> value;  // at MemoryReport::at
-  std::string node, op, domain;       // where it is, at MemoryReport::at; "" if nothing is alive
-  std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
+  std::optional<Expr> bytes;           // of all sizes; nullopt where the largest cannot be shown
+  std::optional<absl::int128> value;   // at MemoryReport::at
+  std::string node, op, domain;        // where it is, at MemoryReport::at; "" if nothing is alive
+  std::vector<Expr> sums;              // the peak is the largest of them; empty: too many
+  std::vector<std::string> sum_nodes;  // where each of them is alive
 };
 
 // The peak of a whole training step.

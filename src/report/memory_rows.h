@@ -35,6 +35,7 @@ struct MemoryRow {
     std::optional<absl::int128> shown;  // at `sizes`
     bool at_least = false;              // a part is unknown
     bool guessed = false;               // `shown` rests on sizes inside of the model
+    friend bool operator==(const Bytes&, const Bytes&) = default;
   };
   std::string path;
   std::string sizes;  // "batch = 1": those given, and those that `shown` is at
@@ -43,6 +44,7 @@ struct MemoryRow {
   Bytes bytes[std::size(kMemoryFigures)];
   std::string at_node;                                    // of the peak
   std::vector<std::pair<std::string, std::string>> fits;  // "fit inference", "batch = 12"
+  friend bool operator==(const MemoryRow&, const MemoryRow&) = default;
 };
 
 // REQUIRES: report.memory.

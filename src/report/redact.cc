@@ -198,6 +198,7 @@ void Redactor::Memory(MemoryReport* memory) {
   for (PeakRow* row : peaks) {
     if (row->bytes) Formula(&*row->bytes);
     for (Expr& sum : row->sums) Formula(&sum);
+    row->sum_nodes.clear();
     if (row->node.empty()) continue;
     row->node = Replace("n", row->node);
     Operator(&row->op, &row->domain);

@@ -23,6 +23,7 @@
 #include "src/memory/fit.h"
 #include "src/memory/liveness.h"
 #include "src/onnxflops.h"
+#include "src/report/memory_rows.h"
 #include "tests/infer/random_graph.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
@@ -258,11 +259,59 @@ TEST(MemoryTest, SweepsThatWouldTakeTooLongAreRefused) {
   ASSERT_LT(most, 1000);
   std::vector<int64_t> sizes(most);
   std::iota(sizes.begin(), sizes.end(), 1);
-  EXPECT_EQ(CountPoints(*model, options, {{"seq", sizes}}, each).message(), "the first point");
+  const auto sweep = [&] {
+    return SweepMemory(*model, options, {{"seq", sizes}}, PointParts::kAll, each);
+  };
+  EXPECT_EQ(sweep().message(), "the first point");
   sizes.push_back(static_cast<int64_t>(most) + 1);
-  const absl::Status status = CountPoints(*model, options, {{"seq", sizes}}, each);
-  EXPECT_THAT(status.message(), HasSubstr("deep.json: a sweep of memory counts the model again"));
+  const absl::Status status = sweep();
+  EXPECT_THAT(status.message(),
+              HasSubstr("deep.json: this sweep of memory counts the model again"));
   EXPECT_THAT(status.message(), HasSubstr("sweep fewer sizes at once"));
+}
+
+struct SweptRows {
+  std::vector<MemoryRow> rows;
+  int counted = 0;
+};
+
+SweptRows RowsOf(const Model& model, absl::Span<const SweptSymbol> swept, PointParts parts) {
+  CountOptions options;
+  options.memory.emplace().training.optimizer = Optimizer::kAdamW;
+  SweptRows result;
+  const absl::Status status = SweepMemory(model, options, swept, parts, [&](const Report& report) {
+    result.rows.push_back(MakeMemoryRow(report));
+    // Of a size that is open, the largest of sums can be written in more than one way.
+    for (MemoryRow::Bytes& bytes : result.rows.back().bytes) {
+      if (result.rows.back().open) bytes.exact.clear();
+    }
+    result.counted += report.modules.empty() ? 0 : 1;
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  return result;
+}
+
+// Where a size is 1, what a step holds has another formula: these points are counted.
+TEST(MemoryTest, SweepsByFormulasAreThoseByCounting) {
+  const char* const configs[] = {
+      R"({"model_type": "gpt2", "n_layer": 2})",
+      R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 256,
+          "num_attention_heads": 8, "intermediate_size": 700, "vocab_size": 1000})",
+      R"({"model_type": "bert", "num_hidden_layers": 1})",
+  };
+  const SweptSymbol batch = {"batch", {1, 2, 7}}, seq = {"seq", {1, 2, 3, 100, 511}};
+  for (const char* config : configs) {
+    const auto model = LoadConfig(config, "config.json");
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const auto& [swept, ones] :
+         {std::make_pair(std::vector<SweptSymbol>{batch, seq}, 7), {{seq}, 1}}) {
+      const SweptRows formulas = RowsOf(*model, swept, PointParts::kMemory);
+      const SweptRows counts = RowsOf(*model, swept, PointParts::kAll);
+      EXPECT_EQ(formulas.rows, counts.rows) << config;
+      EXPECT_EQ(formulas.counted, ones) << config;
+    }
+  }
 }
 
 struct PeakCase {
