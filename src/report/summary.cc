@@ -470,10 +470,13 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
   const auto time = [&](const Expr& e) { return TimeText(texts.Value(e), options.exact); };
   // The totals hold the larger of both; of a part, this.
   const Expr& arithmetic = roofline.arithmetic_time ? *roofline.arithmetic_time : t.time_bound;
+  // At another size inside of the model, a run may take less.
+  const bool guessed = RestsOnSizesInside(report, t.time_bound);
   LabelledLine line = {
       "time",
-      {absl::StrCat(KnownText(Known::kAtLeast, time(t.time_bound)), " on ", roofline.device, " in ",
-                    PrecisionName(roofline.precision)),
+      {absl::StrCat(KnownText(guessed ? Known::kExact : Known::kAtLeast, time(t.time_bound)),
+                    " on ", roofline.device, " in ", PrecisionName(roofline.precision),
+                    guessed ? " at these sizes, no bound at others" : ""),
        absl::StrCat(
            "multiply-accumulates ", time(arithmetic), " at ",
            WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"))}};
