@@ -41,9 +41,12 @@ bool BeginsWithOurs(absl::string_view line) {
   const auto is_begin = [&](absl::string_view begin) {
     return absl::StartsWith(words, begin) || absl::StartsWith(begin, words);
   };
+  // A name that is longer than a line goes on after the mark of the next one.
+  const auto is_name = [&](const convention::Convention* c) {
+    return is_begin(c->name) || absl::StartsWith(c->name, line);
+  };
   return std::any_of(std::begin(kLineBegins), std::end(kLineBegins), is_begin) ||
-         std::any_of(convention::Conventions().begin(), convention::Conventions().end(),
-                     [&](const convention::Convention* c) { return is_begin(c->name); });
+         std::any_of(convention::Conventions().begin(), convention::Conventions().end(), is_name);
 }
 
 // ---- Markdown
