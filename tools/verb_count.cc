@@ -58,7 +58,7 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops detector.onnx --input image=1x3x800x1200
   Which operators do the work:
     onnxflops resnet50.onnx --by op
-  The ten dearest nodes, and the dearest modules by bytes that they read:
+  The ten costliest nodes, and the costliest modules by bytes that they read:
     onnxflops resnet50.onnx --top 10
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:

@@ -27,12 +27,12 @@ constexpr VerbHelp kVerbExplainHelp = {
     "onnxflops explain MODEL NODE|MODULE [options]\n       onnxflops explain OP",
     R"(Tells what a node costs and why: its operator's formula, the shapes of its
 inputs and outputs, and the formula with these sizes. NODE is a node's name, or
-the name of one of its outputs. Of a MODULE, tells what is in it and its dearest
+the name of one of its outputs. Of a MODULE, tells what is in it and its costliest
 nodes. With OP, tells the formula, versions and examples of an operator.
 )",
     R"(  One node, at batch 8:
     onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481 --dim batch=8
-  A module, with its dearest nodes:
+  A module, with its costliest nodes:
     onnxflops explain clip-vit-l-14-336.onnx visual.transformer.resblocks.0
   An operator, and one of ONNX Runtime:
     onnxflops explain Conv
@@ -91,13 +91,13 @@ absl::Status RequireOperator(const std::string& name, const ExplainArguments& ar
   return absl::OkStatus();
 }
 
-// A module: what is in it, and its dearest nodes.
+// A module: what is in it, and its costliest nodes.
 std::string DescribeModule(const Report& report, Format format, const TableStyle& style) {
   if (format == Format::kJson) return ToJson(report);
-  constexpr int kDearestNodes = 5;
+  constexpr int kCostliestNodes = 5;
   ViewOptions nodes;
   nodes.by = GroupBy::kNode;
-  nodes.top = kDearestNodes;
+  nodes.top = kCostliestNodes;
   return absl::StrCat(ToTable(report, {}, style), "\n",
                       DrawText(report::MakeTable(report, nodes, /*bars=*/true), style));
 }

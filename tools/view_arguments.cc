@@ -42,7 +42,7 @@ void ViewArguments::AddTo(OptionList* list) {
                  "Rows: module, op or node. Default: module; of several models, a row each.",
                  {"module", "op", "node"});
   list->AddValue("--top", "N", &top,
-                 "Only the N dearest nodes (or --by op, --by module), with their shapes. Equal "
+                 "Only the N costliest nodes (or --by op, --by module), with their shapes. Equal "
                  "nodes share a row.");
   list->AddValue("--module", "GLOB", &module,
                  "Only a part of the model, as if it were the model: a path like visual.conv1, or "

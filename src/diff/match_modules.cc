@@ -276,7 +276,7 @@ class Matcher {
   }
 
   // The child that has more than half of its parent's MACs at all sizes; kNone.
-  static int32_t DearestChild(const Side& side, int32_t parent) {
+  static int32_t CostliestChild(const Side& side, int32_t parent) {
     const Expr& all = side.At(parent).amounts->macs;
     for (int32_t c = parent + 1; c < side.At(parent).end; c = side.At(c).end) {
       if (side.At(c).own || side.At(c).amounts->macs.is_zero()) continue;
@@ -286,7 +286,7 @@ class Matcher {
     return kNone;
   }
 
-  // Modules by the work of what is in them: of themselves, of their dearest child, of that one's
+  // Modules by the work of what is in them: of themselves, of their costliest child, of that one's
   // ...
   struct Chains {
     std::map<std::pair<size_t, int32_t>, std::vector<int32_t>> tops;  // by depth and work there
@@ -302,7 +302,7 @@ class Matcher {
           std::vector<int32_t>& list = tops[{depth, work}];
           if (list.empty()) depths[work].push_back(depth);
           list.push_back(top);
-          c = DearestChild(side, c);
+          c = CostliestChild(side, c);
         }
       }
     }
@@ -363,7 +363,7 @@ class Matcher {
   static void OpenLevels(size_t depth, size_t other, int32_t top, Side* side) {
     for (; depth > other; --depth) {
       (*side->wrapper)[static_cast<size_t>(top)] = true;
-      top = DearestChild(*side, top);
+      top = CostliestChild(*side, top);
     }
   }
 

@@ -13,13 +13,13 @@ namespace onnxflops::diff {
 // From the models down: children of two modules that are the same are the same if their names are;
 // of the others, those with the same MACs and weights, inside as well; then those whose children
 // have mostly the same names; then those with the same MACs and weights, or at least with the same
-// MACs, or whose dearest parts have the same, as two programs of one network do. What is left may
+// MACs, or whose costliest parts have the same, as two programs of one network do. What is left may
 // have moved: it is the same as a module elsewhere with the same MACs and weights inside, if it has
 // children or the same name.
 //
 // A module that only one of the models has may be a wrapper, as `m` in m.encoder and m.head where
 // the other model has encoder and head: most of its parent is in it, and most of its children are
-// children of the other parent; or its dearest part is a child of the other parent. Its children
+// children of the other parent; or its costliest part is a child of the other parent. Its children
 // then count as those of its parent.
 //
 // The partner of each module; kNone if it has none, or if it is inside of one that moved. Swapping

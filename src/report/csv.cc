@@ -138,7 +138,7 @@ void AddModules(const Report& report, const ViewOptions& options, Lines* lines) 
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& m = report.modules[i];
     if (options.depth >= 0 && m.depth > options.depth) continue;
-    // The dearest of those that hold no others.
+    // The costliest of those that hold no others.
     if (options.top > 0 && m.end != static_cast<int32_t>(i) + 1) continue;
     lines->Add(*m.amounts, m.lower_bound ? Known::kAtLeast : Known::kExact,
                {report.model.path, m.path, m.type, absl::StrCat(m.depth), absl::StrCat(m.nodes)},

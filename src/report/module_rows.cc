@@ -206,8 +206,8 @@ class RowMaker {
     return below;
   }
 
-  // Sorts the groups, leaves the dearest and puts those of less than 1 % into a last row, and those
-  // that are too many.
+  // Sorts the groups, leaves the costliest and puts those of less than 1 % into a last row, and
+  // those that are too many.
   void JoinSmall(int64_t times, size_t most, std::vector<Group>* groups) const {
     Sort([&](const Group& group) { return CostOf(group); }, groups);
     size_t kept = 0;
@@ -259,7 +259,7 @@ class RowMaker {
     });
   }
 
-  // The dearest row first. A row is not opened if nothing in it would stand alone.
+  // The costliest row first. A row is not opened if nothing in it would stand alone.
   void OpenByCost() {
     std::vector<std::pair<absl::int128, size_t>> queue = {{total_, 0}};
     while (!queue.empty()) {
@@ -331,7 +331,7 @@ class RowMaker {
     return view;
   }
 
-  // The dearest of the modules that have no others inside, with their paths, and what is left.
+  // The costliest of the modules that have no others inside, with their paths, and what is left.
   ModuleView Leaves() {
     std::vector<Group> leaves;
     std::vector<std::pair<size_t, std::string>> stack = {{0, ""}};

@@ -34,8 +34,8 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
   if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
   if (parts.empty()) return;
-  table->notes.push_back(
-      absl::StrCat(absl::StrJoin(parts, ", "), ": --depth N opens them; dearest nodes: --top 10"));
+  table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
+                                      ": --depth N opens them; costliest nodes: --top 10"));
 }
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bars) {
@@ -80,7 +80,7 @@ struct Line {
   absl::int128 key = 0;  // that lines are sorted by
 };
 
-// The dearest `top` lines; what is left is one line, so that all of them add up to the total.
+// The costliest `top` lines; what is left is one line, so that all of them add up to the total.
 void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
              std::vector<Line>* lines) {
   for (Line& line : *lines) line.key = figures.SortKey(line.amounts);
@@ -204,7 +204,7 @@ std::vector<EqualNodes> FindEqual(const Report& report, const ViewOptions& optio
   return groups;
 }
 
-// The dearest nodes; equal ones share a row.
+// The costliest nodes; equal ones share a row.
 TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) {
   const std::vector<Figure> shown = ShownFigures(report, options);
   const FigureColumns figures(report, options);

@@ -44,7 +44,7 @@ struct ViewOptions {
   int depth = -1;               // of the module tree below the model; -1: opened where the cost is
   bool fold = true;             // equal siblings into one row, only children into their parent's
   bool exact = false;           // every digit instead of SI units
-  int top = 0;                  // only so many rows, the dearest first; 0: all
+  int top = 0;                  // only so many rows, the costliest first; 0: all
   std::optional<Figure> sort;   // what is dear; without it FLOPs, or MACs where they are no FLOPs
   std::vector<Figure> columns;  // empty: FLOPs, their share, MACs, parameters
   // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one

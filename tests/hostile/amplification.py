@@ -248,17 +248,17 @@ def serve(path):
 
 
 def nodes_to_explain(table):
-    """The dearest node and the last one, of a table of nodes as CSV."""
+    """The costliest node and the last one, of a table of nodes as CSV."""
     csv.field_size_limit(HARD_OUTPUT)
-    dearest, last, most = None, None, (-1, -1)
+    costliest, last, most = None, None, (-1, -1)
     with open(table, newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             flops = row["flops"] or "0"
             cost = (len(flops), int(flops)) if flops.isdigit() else (len(flops), 0)
             last = row["node"]
             if cost > most:
-                dearest, most = last, cost
-    return [n for n in dict.fromkeys((dearest, last)) if n and len(n) < 100_000]
+                costliest, most = last, cost
+    return [n for n in dict.fromkeys((costliest, last)) if n and len(n) < 100_000]
 
 
 def is_due(name, verb, options):

@@ -167,8 +167,8 @@ TEST(WordTest, OneOfAMegabyteIsBrokenIntoLines) {
 
 // ---- the tree
 
-// The dearest modules have as many rows as a page has. The others are joined or closed, and a note
-// says so.
+// The costliest modules have as many rows as a page has. The others are joined or closed, and a
+// note says so.
 TEST(TreeTest, RowsFitOnAPage) {
   for (const char* name : {"resnet50.onnx", "mobilenet-v3-large.onnx", "vit-b-16.onnx"}) {
     const Report report = CountModel(name, {.bindings = {}});

@@ -76,7 +76,7 @@ class TreeTable {
              })));
   }
 
-  // As far as a screen shows rows: the dearest first.
+  // As far as a screen shows rows: the costliest first.
   openByCost() {
     const { tree } = this.view;
     const cost = (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side))) || 0n;

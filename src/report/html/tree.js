@@ -100,7 +100,7 @@ class Tree {
     const [first, ...rest] = node.children;
     return first ? rest.reduce((most, child) => (cost(child) > cost(most) ? child : most), first).type : node.label;
   }
-  // Classes of the modules that do the work themselves, the dearest first: these have a color.
+  // Classes of the modules that do the work themselves, the costliest first: these have a color.
   classify() {
     const weight = new Map();
     for (const node of this.nodes) {
