@@ -53,7 +53,7 @@ Exit codes: 0 success, whether anything changed or not; 2 error.
 
 std::vector<std::string> QuantityKeys() {
   std::vector<std::string> keys;
-  for (const Quantity& q : kQuantities) keys.emplace_back(q.key);
+  for (const Quantity* q : AllQuantities()) keys.emplace_back(q->key);
   return keys;
 }
 
@@ -118,13 +118,12 @@ struct DiffArguments {
           absl::StrCat("--depth ", Quoted(depth), ": it should be a whole number, 0 or more"));
     }
     const std::vector<std::string> keys = QuantityKeys();
-    const auto key = std::find(keys.begin(), keys.end(), quantity);
-    if (key == keys.end()) {
+    view.quantity = FindQuantity(quantity);
+    if (view.quantity == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("--sort ", Quoted(quantity), ": it should be one of ",
                        absl::StrJoin(keys, ", "), DidYouMean(quantity, keys)));
     }
-    view.quantity = &kQuantities[key - keys.begin()];
     ASSIGN_OR_RETURN(view.threshold, Threshold());
     return view;
   }

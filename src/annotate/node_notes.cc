@@ -120,8 +120,8 @@ class NodeNoteMaker {
                                                               : Known::kExact;
       return KnownText(known, Printable(value.Shortened(kMaxShownFormula)));
     };
-    return {text(amounts.macs), text(amounts.flops),
-            text(amounts.bytes_read + amounts.bytes_written), std::move(reason)};
+    return {text(amounts.macs), text(amounts.flops), text(kBytesMoved.In(amounts)),
+            std::move(reason)};
   }
 
   const Inference& in_;

@@ -157,8 +157,7 @@ class MfuMaker {
     out_.counted = exact ? "exact" : "2x";
     out_.lower_bound = report_.totals.lower_bound || (exact && !backward_.unknown.empty());
     ASSIGN_OR_RETURN(out_.forward_flops, PerStep(report_.totals.flops));
-    const absl::StatusOr<absl::int128> bytes =
-        PerStep(report_.totals.bytes_read + report_.totals.bytes_written);
+    const absl::StatusOr<absl::int128> bytes = PerStep(kBytesMoved.In(report_.totals));
     if (bytes.ok() && *bytes > 0) {
       out_.flops_per_byte = static_cast<double>(out_.forward_flops) / static_cast<double>(*bytes);
     }

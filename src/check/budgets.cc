@@ -42,14 +42,12 @@ absl::StatusOr<BudgetRule*> AppendRule(BudgetRule::Kind kind, Budgets* budgets) 
   return &rule;
 }
 
-absl::StatusOr<const Quantity*> FindQuantity(absl::string_view text) {
+absl::StatusOr<const Quantity*> ParseQuantity(absl::string_view text) {
   const absl::string_view name = absl::StripAsciiWhitespace(text);
-  std::vector<std::string> known;
-  for (const Quantity& q : kQuantities) {
-    if (q.key == name) return &q;
-    known.emplace_back(q.key);
-  }
+  if (const Quantity* const quantity = FindQuantity(name)) return quantity;
   if (kPeakActivations.key == name) return &kPeakActivations;
+  std::vector<std::string> known;
+  for (const Quantity* q : AllQuantities()) known.emplace_back(q->key);
   known.emplace_back(kPeakActivations.key);
   const std::string similar = DidYouMean(name, known);
   return absl::InvalidArgumentError(absl::StrCat(
@@ -60,9 +58,9 @@ absl::StatusOr<const Quantity*> FindQuantity(absl::string_view text) {
 // What a limit is on: "flops", or "other_flops / flops". The rule's module is set.
 absl::Status SetQuantities(absl::string_view text, BudgetRule* rule) {
   const size_t slash = text.find('/');
-  ASSIGN_OR_RETURN(rule->quantity, FindQuantity(text.substr(0, slash)));
+  ASSIGN_OR_RETURN(rule->quantity, ParseQuantity(text.substr(0, slash)));
   if (slash != absl::string_view::npos) {
-    ASSIGN_OR_RETURN(rule->per, FindQuantity(text.substr(slash + 1)));
+    ASSIGN_OR_RETURN(rule->per, ParseQuantity(text.substr(slash + 1)));
   }
   if (rule->module && rule->AsksForPeak()) {
     return absl::InvalidArgumentError(

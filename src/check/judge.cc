@@ -253,16 +253,19 @@ class RuleJudge {
 
   bool Knows(const Quantity& q) const {
     if (&q == &kPeakActivations) return diff_.peak.has_value();
-    return std::find(diff_.quantities.begin(), diff_.quantities.end(), &q) !=
-           diff_.quantities.end();
+    const auto knows = [&](Expr Amounts::*value) {
+      return value == nullptr || std::find(diff_.quantities.begin(), diff_.quantities.end(),
+                                           &QuantityOf(value)) != diff_.quantities.end();
+    };
+    return knows(q.value) && knows(q.by_rule.first.of) && knows(q.by_rule.second.of);
   }
 
   // Figures of quantities that are known.
-  const Expr& BaseOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->base : (*m.base).*(q.value);
+  Expr BaseOf(const ModuleDiff& m, const Quantity& q) const {
+    return &q == &kPeakActivations ? diff_.peak->base : q.In(*m.base);
   }
-  const Expr& HeadOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->head : (*m.head).*(q.value);
+  Expr HeadOf(const ModuleDiff& m, const Quantity& q) const {
+    return &q == &kPeakActivations ? diff_.peak->head : q.In(*m.head);
   }
   Known BaseKnown(const ModuleDiff& m, const Quantity& q) const {
     const bool peak = &q == &kPeakActivations;
@@ -289,7 +292,7 @@ class RuleJudge {
 
   // Above 0 where the limit is broken.
   Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) const {
-    const Expr& head = HeadOf(m, *rule.quantity);
+    const Expr head = HeadOf(m, *rule.quantity);
     switch (limit.kind) {
       case BudgetLimit::Kind::kAbsolute:
         return head - Expr(limit.value);

@@ -5,7 +5,8 @@
 //
 // What adds up, sums or prints amounts goes through the table. A new quantity that adds up is a
 // member, a row of the table, and the place that computes it (CountOperator in
-// src/count/count.cc, for what a node does).
+// src/count/count.cc, for what a node does). One that follows from others is a row of
+// kDerivedQuantities.
 #ifndef ONNXFLOPS_SRC_COST_AMOUNTS_H_
 #define ONNXFLOPS_SRC_COST_AMOUNTS_H_
 
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
@@ -59,11 +61,25 @@ struct Quantity {
   absl::string_view title;  // for people
   Unit unit;
   Of of;
-  Expr Amounts::*value;
+  Expr Amounts::*value;  // nullptr of what is no member
   // A report has it always, with a device, with an exact backward pass, or if the types of all
   // operands of MACs are known and the figure has no more than 128 bits.
   enum class Needs : uint8_t { kNothing, kDevice, kTraining, kTypes };
   Needs needs = Needs::kNothing;
+  // Of one that follows from others: what it is the sum of, by the rule that backward takes twice
+  // what forward takes (PaLM, appendix B), and with an exact backward pass.
+  struct Term {
+    int times = 0;
+    Expr Amounts::*of = nullptr;
+  };
+  struct Sum {
+    Term first, second;
+  };
+  Sum by_rule = {}, exact = {};
+
+  bool is_derived() const { return by_rule.first.of != nullptr; }
+  // REQUIRES: a member, or what follows from members.
+  Expr In(const Amounts& amounts, bool exact_backward = false) const;
 };
 
 inline constexpr Quantity kQuantities[] = {
@@ -97,6 +113,46 @@ inline constexpr Quantity kQuantities[] = {
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);
 static_assert(sizeof(Amounts) == kNumQuantities * sizeof(Expr), "a quantity has no row");
+
+inline constexpr Quantity kBytesMoved = {"bytes_moved",
+                                         "bytes moved",
+                                         Quantity::Unit::kBytes,
+                                         Quantity::Of::kWork,
+                                         nullptr,
+                                         Quantity::Needs::kNothing,
+                                         {{1, &Amounts::bytes_read}, {1, &Amounts::bytes_written}},
+                                         {{1, &Amounts::bytes_read}, {1, &Amounts::bytes_written}}};
+inline constexpr Quantity kBackwardFlops = {"backward_flops",
+                                            "backward FLOPs",
+                                            Quantity::Unit::kFlops,
+                                            Quantity::Of::kWork,
+                                            nullptr,
+                                            Quantity::Needs::kNothing,
+                                            {{2, &Amounts::flops}, {}},
+                                            {{1, &Amounts::gradient_flops}, {}}};
+inline constexpr Quantity kBackwardMacs = {"backward_macs",
+                                           "backward MACs",
+                                           Quantity::Unit::kMacs,
+                                           Quantity::Of::kWork,
+                                           nullptr,
+                                           Quantity::Needs::kNothing,
+                                           {{2, &Amounts::macs}, {}},
+                                           {{1, &Amounts::gradient_macs}, {}}};
+inline constexpr Quantity kTrainingFlops = {"training_flops",
+                                            "training FLOPs",
+                                            Quantity::Unit::kFlops,
+                                            Quantity::Of::kWork,
+                                            nullptr,
+                                            Quantity::Needs::kNothing,
+                                            {{3, &Amounts::flops}, {}},
+                                            {{1, &Amounts::flops}, {1, &Amounts::gradient_flops}}};
+// What follows from the members: JSON has it in totals, and all that names a quantity may name it.
+inline constexpr const Quantity* kDerivedQuantities[] = {&kBytesMoved, &kBackwardFlops,
+                                                         &kBackwardMacs, &kTrainingFlops};
+
+// The rows of both tables, and one by its key: nullptr if there is none.
+absl::Span<const Quantity* const> AllQuantities();
+const Quantity* FindQuantity(absl::string_view key);
 
 // The row of a member of Amounts.
 constexpr const Quantity& QuantityOf(Expr Amounts::*value) {

@@ -54,7 +54,7 @@ struct DiffPart {
   bool base_lower_bound = false, head_lower_bound = false;
 
   bool lower_bound() const { return base_lower_bound || head_lower_bound; }
-  Expr Change(const Quantity& q) const { return *head.*q.value - *base.*q.value; }
+  Expr Change(const Quantity& q) const { return q.In(*head) - q.In(*base); }
 };
 
 struct ModuleDiff : DiffPart {

@@ -27,7 +27,9 @@ Diff WithoutRows(const Diff& full) {
 }
 
 HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
-  HtmlTree tree(diff.quantities);
+  std::vector<const Quantity*> quantities = diff.quantities;
+  if (cost.is_derived()) quantities.push_back(&cost);
+  HtmlTree tree(std::move(quantities));
   const auto value = [&](const Expr& expr) -> absl::int128 {
     return expr.Evaluate(diff.sizes).value_or(0);
   };
@@ -40,7 +42,7 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
     item.status = NameOf(m.status);
     item.lower_bounds = {m.base_lower_bound, m.head_lower_bound};
     item.figures = {m.base.get(), m.head.get()};
-    item.weight = std::max(value((*m.base).*(cost.value)), value((*m.head).*(cost.value)));
+    item.weight = std::max(value(cost.In(*m.base)), value(cost.In(*m.head)));
     tree.Add(std::move(item));
   }
   return tree;

@@ -61,14 +61,14 @@ std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, 
 // A quantity in both models, and how far it is known.
 struct Sides {
   const Quantity& q;
-  const Expr &base, &head;
+  Expr base, head;
   Known base_known, head_known;
 
-  Sides(const Quantity& quantity, const Expr& base, bool base_lower_bound, const Expr& head,
+  Sides(const Quantity& quantity, Expr base_amount, bool base_lower_bound, Expr head_amount,
         bool head_lower_bound)
       : q(quantity),
-        base(base),
-        head(head),
+        base(std::move(base_amount)),
+        head(std::move(head_amount)),
         base_known(KnownOf(q, base, base_lower_bound)),
         head_known(KnownOf(q, head, head_lower_bound)) {}
   Known change() const { return KnownOfChange(base_known, head_known); }
@@ -76,11 +76,10 @@ struct Sides {
 
 // Of a DiffPart with amounts, or of a ShownRow.
 Sides SidesOf(const DiffPart& part, const Quantity& q) {
-  return {q, (*part.base).*(q.value), part.base_lower_bound, (*part.head).*(q.value),
-          part.head_lower_bound};
+  return {q, q.In(*part.base), part.base_lower_bound, q.In(*part.head), part.head_lower_bound};
 }
 Sides SidesOf(const ShownRow& row, const Quantity& q) {
-  return {q, row.base.*(q.value), row.base_lower_bound, row.head.*(q.value), row.head_lower_bound};
+  return {q, q.In(row.base), row.base_lower_bound, q.In(row.head), row.head_lower_bound};
 }
 
 // "+9.7", ">= +9.7"; "-" where the change is not known.

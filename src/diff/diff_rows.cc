@@ -71,7 +71,7 @@ class DiffRowMaker {
 
   const ModuleDiff& At(int32_t i) const { return diff_.modules[static_cast<size_t>(i)]; }
   absl::int128 MagnitudeOf(const Group& group) const {
-    return Magnitude(diff_, group.head.*q_.value - group.base.*q_.value);
+    return Magnitude(diff_, q_.In(group.head) - q_.In(group.base));
   }
 
   // Modules of one kind changed in the same way, and so did what is in them.
@@ -216,7 +216,7 @@ class DiffRowMaker {
       rest.base.*q.value = (*At(parent).base).*(q.value) - base.*q.value;
       rest.head.*q.value = (*At(parent).head).*(q.value) - head.*q.value;
     }
-    const bool none = (rest.base.*q_.value).is_zero() && (rest.head.*q_.value).is_zero();
+    const bool none = q_.In(rest.base).is_zero() && q_.In(rest.head).is_zero();
     if (!none) groups->push_back(std::move(rest));
   }
 
@@ -336,7 +336,7 @@ absl::int128 Magnitude(const Diff& diff, const Expr& change) {
 
 bool IsBelowThreshold(const Diff& diff, const DiffViewOptions& options, const Expr& change) {
   if (options.threshold == 0) return false;
-  const Expr& formula = (*diff.modules[0].base).*(options.quantity->value);
+  const Expr formula = options.quantity->In(*diff.modules[0].base);
   const absl::int128 total = ShownValue(diff, formula).value_or(0);
   const bool fits = total <= absl::Int128Max() / options.threshold;
   return Magnitude(diff, change) <

@@ -22,7 +22,7 @@ class FormulaMapper {
 
   absl::Status Map(Report* report) {
     AllAmounts(&report->totals);
-    for (const DerivedQuantity& q : kDerivedQuantities) Formula(&(report->totals.*q.value));
+    report->totals.SetBackward(report->training.has_value());
     Peak(&report->activation_peak);
     for (OpRow& row : report->by_op) {
       AllAmounts(&row);

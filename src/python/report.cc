@@ -283,10 +283,15 @@ nb::tuple Shown(const PyReport& of) {
 
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
-  for (const DerivedQuantity& d : kDerivedQuantities) {
+  const std::pair<const Quantity*, Expr Totals::*> figures[] = {
+      {&kBackwardFlops, &Totals::backward_flops},
+      {&kBackwardMacs, &Totals::backward_macs},
+      {&kTrainingFlops, &Totals::training_flops}};
+  for (const auto& [q, value] : figures) {
     cls.def_prop_ro(
-        d.key.data(), [&d, totals_of](const Class& of) { return ToNumber(totals_of(of).*d.value); },
-        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()),
+        q->key.data(),
+        [value = value, totals_of](const Class& of) { return ToNumber(totals_of(of).*value); },
+        nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),
         "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
 }

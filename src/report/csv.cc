@@ -95,13 +95,13 @@ class Lines {
   std::string Cell(const Figure& figure, const Amounts& amounts, Known known) const {
     if (figure.kind == Figure::Kind::kQuantity) {
       const Quantity& q = *figure.quantity;
-      const Expr& amount = amounts.*(q.value);
+      const Expr amount = report_.In(q, amounts);
       if (!report_.Has(q)) return "";
       return KnownField(FigureColumns::KnownOfCell(q, amount, known), amount.ToString());
     }
     if (known == Known::kNothing) return "";
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
-      return Bound(figure.kind, amounts.*(CostQuantity(report_, options_).value), known);
+      return Bound(figure.kind, report_.In(CostQuantity(report_, options_), amounts), known);
     }
     if (figure.kind == Figure::Kind::kBound) {
       const std::string text = columns_.BoundText(amounts);
@@ -109,9 +109,10 @@ class Lines {
     }
     const bool share = figure.kind == Figure::Kind::kShare;
     const Quantity& cost = CostQuantity(report_, options_);
-    const auto part = values_.Of(share ? amounts.*(cost.value) : OperationsOf(report_, amounts));
-    const auto whole = values_.Of(share ? report_.totals.*(cost.value)
-                                        : amounts.bytes_read + amounts.bytes_written);
+    const auto part =
+        values_.Of(share ? report_.In(cost, amounts) : OperationsOf(report_, amounts));
+    const auto whole =
+        values_.Of(share ? report_.In(cost, report_.totals) : kBytesMoved.In(amounts));
     if (!part || !whole) return "";
     const std::string text = share ? Percent(*part, *whole) : Intensity(*part, *whole);
     return text == "-" ? "" : text;

@@ -34,7 +34,7 @@ namespace {
 
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
-  for (const Quantity& q : kQuantities) all.push_back({Figure::Kind::kQuantity, &q});
+  for (const Quantity* q : AllQuantities()) all.push_back({Figure::Kind::kQuantity, q});
   for (const Figure::Kind kind :
        {Figure::Kind::kShare, Figure::Kind::kIntensity, Figure::Kind::kBound,
         Figure::Kind::kAtLeast, Figure::Kind::kAtMost}) {
@@ -229,14 +229,14 @@ std::string FigureColumns::ShowNumber(const Quantity& q, absl::int128 number) co
 
 std::string FigureColumns::BoundText(const Amounts& amounts) const {
   const auto operations = values_.Of(OperationsOf(report_, amounts));
-  const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
+  const auto bytes = values_.Of(kBytesMoved.In(amounts));
   if (!report_.roofline || !operations || !bytes) return "-";
   const auto bound = BoundOf(report_.roofline->rates, *operations, *bytes);
   return bound ? BoundName(*bound) : "-";
 }
 
 std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const {
-  const Expr& amount = amounts.*(cost_.value);
+  const Expr amount = report_.In(cost_, amounts);
   if (end == Figure::Kind::kAtMost && known != Known::kExact) return "?";
   if (known == Known::kNothing) return "0";
   const std::optional<Expr> bound =
@@ -248,15 +248,16 @@ std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Kn
 std::string FigureColumns::Cell(const Figure& figure, const Amounts& amounts, Known known) const {
   switch (figure.kind) {
     case Figure::Kind::kShare: {
-      if (KnownOfCell(cost_, amounts.*(cost_.value), known) == Known::kNothing) return "-";
-      const auto part = values_.Of(amounts.*(cost_.value));
-      const auto whole = values_.Of(RootAmounts(report_).*(cost_.value));
+      const Expr amount = report_.In(cost_, amounts);
+      if (KnownOfCell(cost_, amount, known) == Known::kNothing) return "-";
+      const auto part = values_.Of(amount);
+      const auto whole = values_.Of(report_.In(cost_, RootAmounts(report_)));
       return part && whole ? Percent(*part, *whole) : "-";
     }
     case Figure::Kind::kIntensity: {
       if (known == Known::kNothing) return KnownText(known, "");
       const auto work = values_.Of(OperationsOf(report_, amounts));
-      const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
+      const auto bytes = values_.Of(kBytesMoved.In(amounts));
       return work && bytes ? Intensity(*work, *bytes) : "-";
     }
     case Figure::Kind::kBound:
@@ -269,7 +270,7 @@ std::string FigureColumns::Cell(const Figure& figure, const Amounts& amounts, Kn
   }
   const Quantity& q = *figure.quantity;
   if (!report_.Has(q) && q.of == Quantity::Of::kWork) return "-";
-  const Expr& amount = amounts.*(q.value);
+  const Expr amount = report_.In(q, amounts);
   if (q.of == Quantity::Of::kWeights) {
     return amount == Expr(0) ? "" : Show(q, amount);
   }
@@ -294,7 +295,7 @@ absl::int128 FigureColumns::SortKey(const Amounts& amounts) const {
   if (!options_.sort || options_.sort->kind != Figure::Kind::kIntensity) {
     return Cost(amounts);
   }
-  absl::int128 bytes = ValueOf(amounts.bytes_read + amounts.bytes_written);
+  absl::int128 bytes = ValueOf(kBytesMoved.In(amounts));
   absl::int128 work = ValueOf(OperationsOf(report_, amounts));
   constexpr int kPrecision = 1'000'000;  // in millionths, so that close ones have an order
   while (work > absl::Int128Max() / kPrecision) {

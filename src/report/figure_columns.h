@@ -50,7 +50,7 @@ class FigureColumns {
   void AddCells(const Amounts& amounts, Known known, bool bars,
                 std::vector<std::string>* cells) const;
   // What the share is of; 0 where it has no value.
-  absl::int128 Cost(const Amounts& amounts) const { return ValueOf(amounts.*(cost_.value)); }
+  absl::int128 Cost(const Amounts& amounts) const { return ValueOf(report_.In(cost_, amounts)); }
   // How far a quantity of a row is known, if its work is known so far.
   static Known KnownOfCell(const Quantity& q, const Expr& amount, Known row);
   // "compute", "memory"; "-" without a device, and of what does nothing.

@@ -33,7 +33,10 @@ using report::ReferenceValues;
 class ReportTree {
  public:
   ReportTree(const Report& report, const Quantity& cost)
-      : report_(report), cost_(cost), values_(report), tree_(QuantitiesOf(report)) {
+      : report_(report),
+        cost_(cost),
+        values_(report),
+        tree_(QuantitiesOf(report, cost), report.training.has_value()) {
     SortNodes();
     auto node = order_.begin();
     for (size_t m = 0; m < report.modules.size(); ++m) {
@@ -59,11 +62,12 @@ class ReportTree {
  private:
   using Order = std::vector<const NodeRow*>;
 
-  static std::vector<const Quantity*> QuantitiesOf(const Report& report) {
+  static std::vector<const Quantity*> QuantitiesOf(const Report& report, const Quantity& cost) {
     std::vector<const Quantity*> quantities;
     for (const Quantity& q : kQuantities) {
       if (report.Has(q)) quantities.push_back(&q);
     }
+    if (cost.is_derived()) quantities.push_back(&cost);
     return quantities;
   }
 
@@ -86,7 +90,7 @@ class ReportTree {
   }
 
   absl::int128 Weight(const Amounts& amounts) const {
-    return values_.Of(amounts.*(cost_.value)).value_or(0);
+    return values_.Of(report_.In(cost_, amounts)).value_or(0);
   }
 
   void AddModule(const Module& m) {

@@ -141,8 +141,8 @@ class TreeRowFinder {
 // Texts, formulas and amounts, each once.
 class TreeDictionary {
  public:
-  explicit TreeDictionary(const std::vector<const Quantity*>& quantities)
-      : quantities_(quantities) {}
+  TreeDictionary(const std::vector<const Quantity*>& quantities, bool exact_backward)
+      : quantities_(quantities), exact_backward_(exact_backward) {}
 
   size_t Type(absl::string_view type) {
     return NumberOf(std::string(Utf8Prefix(type, kMaxPageName)), &type_numbers_, &types_);
@@ -152,7 +152,9 @@ class TreeDictionary {
     const auto [known, is_new] = seen_.try_emplace(amounts, 0);
     if (!is_new) return known->second;
     std::vector<size_t> formulas;
-    for (const Quantity* q : quantities_) formulas.push_back(Formula((*amounts).*(q->value)));
+    for (const Quantity* q : quantities_) {
+      formulas.push_back(Formula(q->In(*amounts, exact_backward_)));
+    }
     std::string key;
     for (size_t f : formulas) absl::StrAppend(&key, f, ",");
     const auto [place, added] = amounts_numbers_.try_emplace(key, amounts_.size());
@@ -206,6 +208,7 @@ class TreeDictionary {
   }
 
   const std::vector<const Quantity*>& quantities_;
+  const bool exact_backward_;
   TextNumbers type_numbers_, formula_numbers_, amounts_numbers_;
   std::vector<std::string> types_, formulas_;
   std::vector<std::vector<size_t>> amounts_;
@@ -220,11 +223,12 @@ std::string ShortName(absl::string_view name) {
 
 class TreeWriter {
  public:
-  TreeWriter(const std::vector<const Quantity*>& quantities, const std::vector<TreeItem>& items)
+  TreeWriter(const std::vector<const Quantity*>& quantities, bool exact_backward,
+             const std::vector<TreeItem>& items)
       : quantities_(quantities),
         items_(items),
         rows_(TreeRowFinder(items).Find()),
-        dictionary_(quantities) {}
+        dictionary_(quantities, exact_backward) {}
 
   void Write(JsonWriter* json) {
     Choose();
@@ -365,6 +369,8 @@ class TreeWriter {
 
 }  // namespace
 
-void HtmlTree::Write(JsonWriter* json) const { TreeWriter(quantities_, items_).Write(json); }
+void HtmlTree::Write(JsonWriter* json) const {
+  TreeWriter(quantities_, exact_backward_, items_).Write(json);
+}
 
 }  // namespace onnxflops::report

@@ -47,7 +47,8 @@ class HtmlTree {
     absl::int128 weight = 0;              // which rows have room: those of most weight
   };
 
-  explicit HtmlTree(std::vector<const Quantity*> quantities) : quantities_(std::move(quantities)) {}
+  explicit HtmlTree(std::vector<const Quantity*> quantities, bool exact_backward = false)
+      : quantities_(std::move(quantities)), exact_backward_(exact_backward) {}
 
   // Each before those in it.
   void Add(Item item) { items_.push_back(std::move(item)); }
@@ -55,6 +56,7 @@ class HtmlTree {
 
  private:
   const std::vector<const Quantity*> quantities_;
+  const bool exact_backward_;
   std::vector<Item> items_;
 };
 

@@ -73,12 +73,12 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
       json->Null();
     }
   }
-  for (const DerivedQuantity& q : kDerivedQuantities) {
-    json->Key(q.key);
-    if (report.tool) {
-      json->Null();
+  for (const Quantity* q : kDerivedQuantities) {
+    json->Key(q->key);
+    if (report.Has(*q)) {
+      WriteWork(report.In(*q, report.totals), ranges, json);
     } else {
-      WriteWork(report.totals.*q.value, ranges, json);
+      json->Null();
     }
   }
   if (report.memory) WritePeakTotal(*report.memory, json);

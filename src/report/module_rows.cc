@@ -36,7 +36,8 @@ struct Group : Amounts {        // of all of them
 class RowMaker {
  public:
   RowMaker(const Report& report, const ViewOptions& options)
-      : modules_(report.modules),
+      : report_(report),
+        modules_(report.modules),
         options_(options),
         by_cost_(options.depth < 0 && options.fold && options.top == 0 && !options.stable),
         cost_(report, options),
@@ -85,7 +86,7 @@ class RowMaker {
   bool Hidden(const Module& m) const {
     if (!options_.fold || m.lower_bound) return false;
     return std::all_of(shown_.begin(), shown_.end(),
-                       [&](const Quantity* q) { return (*m.amounts).*(q->value) == Expr(0); });
+                       [&](const Quantity* q) { return report_.In(*q, *m.amounts) == Expr(0); });
   }
 
   Group GroupOf(int32_t index) const {
@@ -165,8 +166,9 @@ class RowMaker {
     sum.Add(place.amounts);
     for (const Group& group : *below) sum.Add(group, -times);
     const Amounts rest = sum.Total();
-    const bool none = std::all_of(shown_.begin(), shown_.end(),
-                                  [&](const Quantity* q) { return rest.*(q->value) == Expr(0); });
+    const bool none = std::all_of(shown_.begin(), shown_.end(), [&](const Quantity* q) {
+      return report_.In(*q, rest) == Expr(0);
+    });
     if (none || below->empty()) return;
     // In terms of one of the rows above, as the others are; whole numbers by construction.
     Group group{{}, -1, -1, 1, "(moving data)"};
@@ -363,6 +365,7 @@ class RowMaker {
     return view;
   }
 
+  const Report& report_;
   const std::vector<Module>& modules_;
   const ViewOptions& options_;
   const bool by_cost_;  // opened where the cost is

@@ -57,9 +57,7 @@ absl::Status TakePart(const Inference& inference, const Counts& counts, const Mo
   report->part = glob;
   const Module& root = part->modules[0];
   static_cast<Amounts&>(report->totals) = *root.amounts;
-  for (const DerivedQuantity& q : kDerivedQuantities) {
-    report->totals.*q.value = report->totals.*q.of * q.times;
-  }
+  report->totals.SetBackward(/*exact_backward=*/false);
   report->totals.lower_bound = root.lower_bound;
   report->census = inside.total.flops;
   report->int_census = inside.total.int_ops;

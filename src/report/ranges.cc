@@ -53,7 +53,7 @@ void Raiser::Put(std::vector<TensorInfo>* tensors) {
 
 void Raiser::PutTotals(Report* report) {
   Put(static_cast<Amounts*>(&report->totals));
-  for (const DerivedQuantity& q : kDerivedQuantities) Put(&(report->totals.*q.value));
+  report->totals.SetBackward(report->training.has_value());
   Put(&report->census);
   Put(&report->int_census);
   if (report->roofline && report->roofline->fused_time_estimate) {

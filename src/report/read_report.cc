@@ -208,9 +208,7 @@ class ReportReader {
     }
     if ((report_.absent & 1) != 0) return Fault("totals", "it should have the field flops");
     RETURN_IF_ERROR(ReadAmounts(*totals, /*weights=*/true, &report_.totals));
-    for (const DerivedQuantity& q : kDerivedQuantities) {
-      report_.totals.*q.value = report_.totals.*q.of * Expr(q.times);
-    }
+    report_.totals.SetBackward(/*exact_backward=*/false);
     RETURN_IF_ERROR(ReadPeak(root, *totals));
     ASSIGN_OR_RETURN(const Json* coverage, Get(root, "coverage"));
     ASSIGN_OR_RETURN(report_.coverage.nodes, Number(*coverage, "nodes"));

@@ -142,7 +142,7 @@ void Redactor::ModelAndSymbols(Report* report) {
 
 void Redactor::Work(Report* report) {
   AllAmounts(&report->totals);
-  for (const DerivedQuantity& q : kDerivedQuantities) Formula(&(report->totals.*q.value));
+  report->totals.SetBackward(report->training.has_value());
   for (Census* census : {&report->census, &report->int_census}) {
     const Census before = *census;
     before.ForEach([&](Kind kind, const Expr&) { Formula(&(*census)[kind]); });

@@ -107,7 +107,7 @@ Totals AddUp(const Tally& total, const Module& root) {
   for (const Quantity& q : kQuantities) {
     if (q.of == Quantity::Of::kWeights) t.*q.value = (*root.amounts).*q.value;
   }
-  for (const DerivedQuantity& q : kDerivedQuantities) t.*q.value = t.*q.of * q.times;
+  t.SetBackward(/*exact_backward=*/false);
   t.lower_bound = total.lower_bound;
   return t;
 }
@@ -191,16 +191,28 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   Totals result = totals;
   const auto substitute = [&](Expr* value) { *value = value->Substitute(sizes); };
   for (const Quantity& q : kQuantities) substitute(&(result.*q.value));
-  for (const DerivedQuantity& q : kDerivedQuantities) substitute(&(result.*q.value));
+  result.SetBackward(training.has_value());
   const char* error = result.error();
-  for (const DerivedQuantity& q : kDerivedQuantities) {
-    if (error == nullptr) error = (result.*q.value).error();
+  for (const Expr* e : {&result.backward_flops, &result.backward_macs, &result.training_flops}) {
+    if (error == nullptr) error = e->error();
   }
   if (error != nullptr) return LimitError(LimitOf(error), absl::StrCat("a total ", error));
   return result;
 }
 
+void Totals::SetBackward(bool exact_backward) {
+  backward_flops = kBackwardFlops.In(*this, exact_backward);
+  backward_macs = kBackwardMacs.In(*this, exact_backward);
+  training_flops = kTrainingFlops.In(*this, exact_backward);
+}
+
 bool Report::Has(const Quantity& quantity) const {
+  if (quantity.is_derived()) {
+    const auto has = [&](const Quantity::Term& term) {
+      return term.of == nullptr || Has(QuantityOf(term.of));
+    };
+    return !tool && has(quantity.by_rule.first) && has(quantity.by_rule.second);
+  }
   const auto row = static_cast<size_t>(&QuantityOf(quantity.value) - kQuantities);
   if ((absent >> row & 1) != 0) return false;
   return !tool || quantity.value == (tool->counts_macs ? &Amounts::macs : &Amounts::flops);

@@ -60,19 +60,9 @@ struct Totals : Amounts {
   Expr backward_flops, backward_macs;
   Expr training_flops;       // forward and backward
   bool lower_bound = false;  // something is unknown: the true figures may be larger
-};
 
-// The totals that follow from another one.
-struct DerivedQuantity {
-  absl::string_view key;
-  Expr Totals::*value;
-  Expr Amounts::*of;
-  int times;
-};
-inline constexpr DerivedQuantity kDerivedQuantities[] = {
-    {"backward_flops", &Totals::backward_flops, &Amounts::flops, 2},
-    {"backward_macs", &Totals::backward_macs, &Amounts::macs, 2},
-    {"training_flops", &Totals::training_flops, &Amounts::flops, 3},
+  // Makes those of training follow from the others.
+  void SetBackward(bool exact_backward);
 };
 
 struct CoverageItem {
@@ -171,6 +161,10 @@ struct Report {
   // counting; InvalidArgument if the report does not have it; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
+  // A quantity of a part of it.
+  Expr In(const Quantity& quantity, const Amounts& amounts) const {
+    return quantity.In(amounts, training.has_value());
+  }
   // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
   bool Has(const Quantity& quantity) const;
   // Whether writers have a place for the quantity, if only to say that it is missing.

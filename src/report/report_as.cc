@@ -136,7 +136,7 @@ class Recount {
                                               " without a rule of ours cost nothing"));
     }
     Totals totals{report->totals};
-    for (const DerivedQuantity& q : kDerivedQuantities) totals.*q.value = 0;
+    totals.backward_flops = totals.backward_macs = totals.training_flops = 0;
     SetWork(tool.headline, &totals);
     report->totals = std::move(totals);
     report->tool = std::move(tool);

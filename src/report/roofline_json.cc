@@ -28,7 +28,7 @@ void WriteSeconds(const char* key, const Expr& zeptoseconds, JsonWriter* json) {
 void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json) {
   const Roofline& rates = report.roofline->rates;
   const Expr operations = OperationsOf(report, amounts);
-  const Expr bytes = amounts.bytes_read + amounts.bytes_written;
+  const Expr bytes = kBytesMoved.In(amounts);
   json->Key("bound").BeginObject(kOneLine);
   json->Key("intensity");
   if (operations.is_literal() && bytes.is_literal() && bytes != Expr(0)) {

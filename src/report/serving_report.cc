@@ -55,7 +55,7 @@ std::string ShowServing(const std::optional<Expr>& e, bool bytes, const Bindings
 
 std::optional<double> IntensityOf(const Totals& totals, const Bindings& at) {
   const auto flops = totals.flops.Evaluate(at);
-  const auto bytes = (totals.bytes_read + totals.bytes_written).Evaluate(at);
+  const auto bytes = kBytesMoved.In(totals).Evaluate(at);
   if (!flops.ok() || !bytes.ok() || *bytes == 0) return std::nullopt;
   return static_cast<double>(*flops) / static_cast<double>(*bytes);
 }

@@ -303,7 +303,7 @@ LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const 
                         absl::StrCat("read ", texts.Bytes(t.bytes_read, t.lower_bound),
                                      ", written ", texts.Bytes(t.bytes_written, t.lower_bound))}};
   const std::string intensity =
-      Intensity(texts.Value(OperationsOf(report, t)), texts.Value(t.bytes_read + t.bytes_written));
+      Intensity(texts.Value(OperationsOf(report, t)), texts.Value(kBytesMoved.In(t)));
   if (intensity != "-" && !t.lower_bound) {
     line.texts.push_back(
         absl::StrCat(intensity, HasIntegerMacs(report) ? " operations/byte" : " FLOP/byte"));

@@ -121,7 +121,7 @@ struct CellStyle {
 
 // Operations per byte at a point; "-" where a size is open.
 std::string IntensityAt(const Report& report, const Totals& totals) {
-  const Expr work = OperationsOf(report, totals), bytes = totals.bytes_read + totals.bytes_written;
+  const Expr work = OperationsOf(report, totals), bytes = kBytesMoved.In(totals);
   const bool is_known = work.is_literal() && bytes.is_literal() && !totals.lower_bound;
   return is_known ? Intensity(work.literal(), bytes.literal()) : "-";
 }
@@ -231,16 +231,17 @@ std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint&
 
 // A line per point: its sizes, then every quantity.
 void AddPointLines(const SweepReport& sweep, TextTable* table) {
-  for (const Quantity& q : kQuantities) {
-    if (sweep.report.Has(q)) table->columns.push_back({std::string(q.key)});
+  for (const Quantity* q : AllQuantities()) {
+    if (sweep.report.Has(*q)) table->columns.push_back({std::string(q->key)});
   }
   table->columns.push_back({"lower_bound"});
   for (const SweepPoint& point : sweep.points) {
     std::vector<std::string> fields = PointFields(sweep, point);
-    for (const Quantity& q : kQuantities) {
-      const Expr& amount = point.totals.*q.value;
-      if (!sweep.report.Has(q)) continue;
-      fields.push_back(KnownField(KnownOf(q, amount, point.totals.lower_bound), amount.ToString()));
+    for (const Quantity* q : AllQuantities()) {
+      if (!sweep.report.Has(*q)) continue;
+      const Expr amount = sweep.report.In(*q, point.totals);
+      fields.push_back(
+          KnownField(KnownOf(*q, amount, point.totals.lower_bound), amount.ToString()));
     }
     fields.emplace_back(point.totals.lower_bound ? "true" : "false");
     table->rows.push_back({std::move(fields)});
@@ -392,13 +393,15 @@ void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter
   json->BeginObject();
   WriteSizes(point.at, &json->Key("sizes"));
   json->Key("totals").BeginObject();
-  for (const Quantity& q : kQuantities) {
-    if (!report.Lists(q)) continue;
-    json->Key(q.key);
-    const Expr& amount = point.totals.*q.value;
-    if (!report.Has(q)) {
+  for (const Quantity* q : AllQuantities()) {
+    if (!report.Lists(*q)) continue;
+    json->Key(q->key);
+    if (!report.Has(*q)) {
       json->Null();
-    } else if (q.of == Quantity::Of::kWeights) {
+      continue;
+    }
+    const Expr amount = report.In(*q, point.totals);
+    if (q->of == Quantity::Of::kWeights) {
       json->Int(amount.literal());
     } else {
       json->Quantity(amount);

@@ -123,15 +123,13 @@ absl::Status SetTraining(const Inference& inference, const Counts& counts, const
     text_left -= static_cast<int64_t>(row.node.size() + row.op.size() + row.reason.size());
     training.unknown.push_back(std::move(row));
   }
-  report->totals.backward_flops = backward.flops;
-  report->totals.backward_macs = backward.macs;
-  report->totals.training_flops = report->totals.flops + backward.flops;
   report->training = std::move(training);
   for (size_t i = 0; i < kNumQuantities; ++i) {
     if (kQuantities[i].needs == Quantity::Needs::kTraining) report->absent &= ~(uint32_t{1} << i);
   }
   report->totals.gradient_flops = backward.flops;
   report->totals.gradient_macs = backward.macs;
+  report->totals.SetBackward(/*exact_backward=*/true);
   SetOperators(backward, report);
   SetNodes(backward, report);
   ASSIGN_OR_RETURN(const ModuleTree tree, BuildModules(inference, counts));

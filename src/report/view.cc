@@ -126,9 +126,10 @@ void AddLines(const FigureColumns& figures, std::vector<Line> lines, bool bars, 
 }
 
 // Whether every quantity that the table shows is nothing.
-bool IsFree(const std::vector<Figure>& shown, const Amounts& amounts) {
+bool IsFree(const Report& report, const std::vector<Figure>& shown, const Amounts& amounts) {
   return std::all_of(shown.begin(), shown.end(), [&](const Figure& figure) {
-    return figure.kind != Figure::Kind::kQuantity || amounts.*(figure.quantity->value) == Expr(0);
+    return figure.kind != Figure::Kind::kQuantity ||
+           report.In(*figure.quantity, amounts) == Expr(0);
   });
 }
 
@@ -138,7 +139,7 @@ TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
   std::vector<Line> lines;
   size_t hidden = 0;
   for (const OpRow& row : report.by_op) {
-    if (options.fold && !row.lower_bound && IsFree(shown, row)) {
+    if (options.fold && !row.lower_bound && IsFree(report, shown, row)) {
       ++hidden;
       continue;
     }
@@ -213,7 +214,7 @@ TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) 
   for (const EqualNodes& group : FindEqual(report, options)) {
     const NodeRow& row = *group.first;
     const bool unknown = row.status == Coverage::kUnknown;
-    if (options.fold && !unknown && IsFree(shown, row)) {
+    if (options.fold && !unknown && IsFree(report, shown, row)) {
       hidden += static_cast<size_t>(group.count);
       continue;
     }
@@ -245,7 +246,7 @@ TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars)
   bool once = true;
   for (const NodeRow& row : report.nodes) {
     const bool unknown = row.status == Coverage::kUnknown;
-    const bool free = row.status == Coverage::kFree && IsFree(shown, row);
+    const bool free = row.status == Coverage::kFree && IsFree(report, shown, row);
     if (options.fold && free) continue;
     std::string output;
     if (!row.outputs.empty()) output = TensorText(row.outputs[0].type, row.outputs[0].shape);

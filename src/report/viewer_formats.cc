@@ -76,7 +76,7 @@ std::string ToModelExplorer(const Report& report, const ViewOptions& options) {
   std::vector<absl::string_view> order;
   for (const NodeRow& row : report.nodes) {
     if (row.outputs.empty() || row.status == Coverage::kUnknown) continue;
-    const std::optional<absl::int128> value = values.Of(row.*quantity.value);
+    const std::optional<absl::int128> value = values.Of(report.In(quantity, row));
     const auto [known, is_new] = results.try_emplace(row.outputs[0].name, value);
     if (is_new) {
       order.push_back(row.outputs[0].name);
