@@ -191,9 +191,12 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
   ASSIGN_OR_RETURN(const GitRun known,
                    RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
   if (!known.ok) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--git ", Quoted(revision),
-                     ": git finds no such revision in the repository of ", Quoted(folder)));
+    ASSIGN_OR_RETURN(const GitRun repository, RunGit(folder, {"rev-parse", "--git-dir"}));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--git ", Quoted(revision), ": ",
+        repository.ok
+            ? absl::StrCat("git finds no such revision in the repository of ", Quoted(folder))
+            : absl::StrCat(Quoted(folder), " is in no repository that git reads")));
   }
   ASSIGN_OR_RETURN(const std::string blob,
                    FindBlob(folder, Beginning(known.output), revision, path));

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "ops/registry.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -236,8 +237,29 @@ class BudgetsReader : private TomlFile {
       ASSIGN_OR_RETURN(BudgetRule * rule,
                        AddRule(key.source(), kind, absl::StrCat(section, ".", name)));
       ASSIGN_OR_RETURN((name == "allow" ? rule->allow : rule->forbid), Strings(list, name));
+      if (kind != BudgetRule::Kind::kOperators) continue;
+      for (const std::string& op : name == "allow" ? rule->allow : rule->forbid) {
+        if (const std::string similar = MeantOperator(op); !similar.empty()) {
+          return Fault(list, absl::StrCat("no operator is named ", Quoted(op), similar));
+        }
+      }
     }
     return absl::OkStatus();
+  }
+  // Which operators of ours a name may have meant, as DidYouMean has it: a name that no model has
+  // would forbid nothing. Patterns and names of other domains are not looked at.
+  static std::string MeantOperator(absl::string_view name) {
+    absl::ConsumePrefix(&name, "ai.onnx.");
+    absl::ConsumePrefix(&name, "com.microsoft.");
+    if (name.find_first_of("*?.") != absl::string_view::npos) return "";
+    std::vector<std::string> names;
+    for (const OpFamily& family : AllFamilies()) {
+      for (const OpDef& row : family.rows) {
+        if (row.name == name) return "";
+        if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
+      }
+    }
+    return DidYouMean(name, names);
   }
 
   // ---- [opset] min = 17, max = 21; "com.microsoft" = { max = 1 }

@@ -215,6 +215,9 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[modules]\nflops = \"1\"\n", "onnxflops.toml:2:9: a module's budget should be a table"},
       {"[operators]\nforbid = \"Loop\"\n",
        "onnxflops.toml:2:10: forbid should be a list of strings"},
+      {"[operators]\nforbid = [\"Loop\", \"Dequantizelinear\"]\n",
+       "onnxflops.toml:2:10: no operator is named 'Dequantizelinear'; did you mean "
+       "DequantizeLinear"},
       {"[opset]\nmin = 0\n", "onnxflops.toml:2:7: an opset is a whole number, 1 or more"},
       {"[at]\nbatch = \"8..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
       {"[at]\nbatch = \"0..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},

@@ -292,7 +292,7 @@ def test_git_of_others(folder):
     copy(MODEL, os.path.join(folder, "sub", "m.onnx"))
     git("add", "-A", cwd=folder)
     git("commit", "-qm", "one", cwd=folder)
-    expect_error("git finds no such revision", "diff", "--git", "HEAD", "evil/m.onnx", cwd=folder)
+    expect_error("is in no repository that git reads", "diff", "--git", "HEAD", "evil/m.onnx", cwd=folder)
     expect(not any("pwned" in names for _, _, names in os.walk(folder)), "a configuration in the repository ran a program")
     for place in (".git", os.path.join(folder, ".git")):
         expect("nothing changed" in run("diff", "--git", "HEAD", "sub/m.onnx", cwd=folder, GIT_DIR=place), "a hook's GIT_DIR")
