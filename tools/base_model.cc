@@ -89,7 +89,7 @@ absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& optio
 }
 
 absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
-                                  const CountOptions& options) {
+                                  const CountOptions& options, ComparedSizes sizes) {
   if (base.path.empty()) return DiffWithNothing(head, options);
   if (!base.revision.empty() && !head.model) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -105,11 +105,11 @@ absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
   }
   if (!side.ok()) return side.status();
   if (side->model) {
-    return head.model ? DiffModels(*side->model, *head.model, options)
-                      : DiffModels(*side->model, *head.report, options);
+    return head.model ? DiffModels(*side->model, *head.model, options, sizes)
+                      : DiffModels(*side->model, *head.report, options, sizes);
   }
-  return head.model ? DiffModels(*side->report, *head.model, options)
-                    : DiffModels(*side->report, *head.report, options);
+  return head.model ? DiffModels(*side->report, *head.model, options, sizes)
+                    : DiffModels(*side->report, *head.report, options, sizes);
 }
 
 }  // namespace onnxflops::tools

@@ -42,7 +42,7 @@ struct BaseModel {
   bool missing_is_fine = false;
 };
 absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
-                                  const CountOptions& options);
+                                  const CountOptions& options, ComparedSizes sizes);
 
 }  // namespace onnxflops::tools
 

@@ -190,7 +190,7 @@ class SizedDiff {
   }
 
   absl::StatusOr<Diff> Count(const CountOptions& options) const {
-    return DiffWithBase(base_, side_, options);
+    return DiffWithBase(base_, side_, options, ComparedSizes::kAsAsked);
   }
 
   // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
@@ -282,7 +282,8 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
     const absl::StatusOr<Diff> made = sized.Make(path, asked);
     if (!made.ok()) {
       // If the model can be counted at the sizes of the call, those of the budgets are wrong.
-      const bool of_budgets = sizes != nullptr && DiffWithBase(base, side, run.options).ok();
+      const bool of_budgets =
+          sizes != nullptr && DiffWithBase(base, side, run.options, ComparedSizes::kAsAsked).ok();
       if (!of_budgets) return made.status();
       return WithMessage(made.status(),
                          absl::StrCat(Escaped(budgets.file), ": [at]: ", made.status().message()));

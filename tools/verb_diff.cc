@@ -194,7 +194,8 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const Side side, LoadSide(head, options));
-  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase({base, args.git, missing_is_fine}, side, options));
+  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase({base, args.git, missing_is_fine}, side, options,
+                                                 ComparedSizes::kEqual));
   if (options.node_rows && !diff.has_nodes) {
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),

@@ -1,5 +1,6 @@
 #include "src/api/diff.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,37 +82,70 @@ absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
   return absl::OkStatus();
 }
 
+absl::StatusOr<KnownCount> CountWithKnown(const Report& report, const CountOptions& options) {
+  return BindKnown(report, options.bindings);
+}
+
+// The count of one side again, at the sizes that the other fixes. What cannot be counted there
+// stays as it is: the Diff says that sizes are unequal.
+template <typename Source>
+void CountAtFixed(const Source& source, const CountOptions& options, bool is_head,
+                  const std::vector<UnequalSize>& unequal, KnownCount* count) {
+  CountOptions at = options;
+  bool any = false;
+  for (const UnequalSize& size : unequal) {
+    if (size.open_in_head != is_head) continue;
+    at.bindings[size.symbol] = size.fixed;
+    any = true;
+  }
+  if (!any) return;
+  absl::StatusOr<KnownCount> again = CountWithKnown(source, at);
+  if (again.ok()) count->report = std::move(again->report);
+}
+
+bool IsAmong(const UnequalSize& size, const std::vector<UnequalSize>& others) {
+  return std::any_of(others.begin(), others.end(), [&](const UnequalSize& other) {
+    return other.input == size.input && other.axis == size.axis;
+  });
+}
+
+template <typename Base, typename Head>
+absl::StatusOr<Diff> DiffSources(const Base& base, const Head& head, const CountOptions& options,
+                                 ComparedSizes sizes) {
+  ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
+  ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
+  std::vector<UnequalSize> unequal;
+  if (sizes == ComparedSizes::kEqual) unequal = FindUnequalSizes(of_base.report, of_head.report);
+  CountAtFixed(base, options, /*is_head=*/false, unequal, &of_base);
+  CountAtFixed(head, options, /*is_head=*/true, unequal, &of_head);
+  ASSIGN_OR_RETURN(Diff diff, MakeDiff(std::move(of_base.report), std::move(of_head.report)));
+  for (UnequalSize& size : unequal) {
+    if (!IsAmong(size, diff.unequal_sizes)) diff.made_equal.push_back(std::move(size));
+  }
+  return diff;
+}
+
 }  // namespace
 
-absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
-  ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
-  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
+absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const CountOptions& options,
+                                ComparedSizes sizes) {
+  return DiffSources(base, head, options, sizes);
 }
 
-absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
-                                const CountOptions& options) {
-  ASSIGN_OR_RETURN(KnownCount of_base, BindKnown(base, options.bindings));
-  ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
-  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
+absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head, const CountOptions& options,
+                                ComparedSizes sizes) {
+  return DiffSources(base, head, options, sizes);
 }
 
-absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head,
-                                const CountOptions& options) {
-  ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
-  ASSIGN_OR_RETURN(KnownCount of_head, BindKnown(head, options.bindings));
-  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
+absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head, const CountOptions& options,
+                                ComparedSizes sizes) {
+  return DiffSources(base, head, options, sizes);
 }
 
-absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head,
-                                const CountOptions& options) {
-  ASSIGN_OR_RETURN(KnownCount of_base, BindKnown(base, options.bindings));
-  ASSIGN_OR_RETURN(KnownCount of_head, BindKnown(head, options.bindings));
-  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
+absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head, const CountOptions& options,
+                                ComparedSizes sizes) {
+  return DiffSources(base, head, options, sizes);
 }
 
 absl::StatusOr<Diff> DiffModels(const Report& head, const CountOptions& options) {

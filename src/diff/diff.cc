@@ -38,24 +38,33 @@ std::string SymbolOf(const Expr& dim) {
   return names.size() == 1 && dim == Expr::Symbol(names[0], 1) ? names[0] : "";
 }
 
+// Inputs of both that are the same: by name, or all of them by their order.
+std::vector<std::pair<const InputInfo*, const InputInfo*>> PairInputs(const Report& base,
+                                                                      const Report& head) {
+  absl::flat_hash_map<absl::string_view, const InputInfo*> by_name;
+  for (const InputInfo& input : head.inputs) by_name.try_emplace(input.name, &input);
+  std::vector<std::pair<const InputInfo*, const InputInfo*>> pairs;
+  for (size_t i = 0; i < base.inputs.size(); ++i) {
+    const auto same = by_name.find(base.inputs[i].name);
+    const InputInfo* to = same != by_name.end() ? same->second : nullptr;
+    if (to == nullptr && base.inputs.size() == head.inputs.size()) to = &head.inputs[i];
+    if (to != nullptr) pairs.emplace_back(&base.inputs[i], to);
+  }
+  return pairs;
+}
+
 // The base's names of symbols to the head's, where one axis of one input has different names and
-// neither is used in the other model. Inputs are the same by name, or all of them by their order.
+// neither is used in the other model.
 std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base,
                                                               const Report& head) {
   absl::flat_hash_map<std::string, bool> in_base, in_head;
   for (const SymbolOrigin& s : base.symbols) in_base[s.name] = true;
   for (const SymbolOrigin& s : head.symbols) in_head[s.name] = true;
-  absl::flat_hash_map<absl::string_view, const InputInfo*> by_name;
-  for (const InputInfo& input : head.inputs) by_name.try_emplace(input.name, &input);
   std::vector<std::pair<std::string, std::string>> renamed;
-  for (size_t i = 0; i < base.inputs.size(); ++i) {
-    const InputInfo& from = base.inputs[i];
-    const auto same = by_name.find(from.name);
-    const InputInfo* to = same != by_name.end() ? same->second : nullptr;
-    if (to == nullptr && base.inputs.size() == head.inputs.size()) to = &head.inputs[i];
-    if (to == nullptr || !from.shape.ranked() || !to->shape.ranked()) continue;
-    for (int axis = 0; axis < std::min(from.shape.rank(), to->shape.rank()); ++axis) {
-      const std::string a = SymbolOf(from.shape[axis]), b = SymbolOf(to->shape[axis]);
+  for (const auto& [from, to] : PairInputs(base, head)) {
+    if (!from->shape.ranked() || !to->shape.ranked()) continue;
+    for (int axis = 0; axis < std::min(from->shape.rank(), to->shape.rank()); ++axis) {
+      const std::string a = SymbolOf(from->shape[axis]), b = SymbolOf(to->shape[axis]);
       if (a.empty() || b.empty() || in_head.contains(a) || in_base.contains(b)) continue;
       renamed.emplace_back(a, b);
       in_head[a] = in_base[b] = true;  // once each
@@ -474,6 +483,18 @@ Report NothingLike(const Report& head) {
   return nothing;
 }
 
+void CompareAxis(const InputInfo& base, const InputInfo& head, int axis,
+                 std::vector<UnequalSize>* unequal) {
+  const Expr &in_base = base.declared[axis], &in_head = head.declared[axis];
+  if (base.shape[axis] == head.shape[axis] || in_base.is_literal() == in_head.is_literal()) return;
+  const bool open_in_head = in_base.is_literal();
+  const std::string symbol = SymbolOf(open_in_head ? in_head : in_base);
+  const std::optional<int64_t> fixed = (open_in_head ? in_base : in_head).AsInt64();
+  if (symbol.empty() || !fixed) return;
+  unequal->push_back({head.name, axis, symbol, open_in_head, *fixed,
+                      (open_in_head ? head.shape : base.shape)[axis].AsInt64()});
+}
+
 void CompareFiles(const Report& base, const Report& head, Diff* diff) {
   diff->base = base.model;
   diff->head = head.model;
@@ -487,12 +508,36 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
     diff->outputs = DiffFacts(FactsOf(base.outputs), FactsOf(head.outputs));
     diff->base_symbols = OnlyIn(base, head);
     diff->head_symbols = OnlyIn(head, base);
+    diff->unequal_sizes = FindUnequalSizes(base, head);
   }
   diff->sizes = report::ReferenceSizes(base);
   for (const auto& [name, size] : report::ReferenceSizes(head)) diff->sizes[name] = size;
 }
 
 }  // namespace
+
+std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head) {
+  std::vector<UnequalSize> unequal;
+  for (const auto& [from, to] : PairInputs(base, head)) {
+    const Shape* const shapes[] = {&from->declared, &from->shape, &to->declared, &to->shape};
+    const int rank = to->shape.ranked() ? to->shape.rank() : 0;
+    const bool same_rank = std::all_of(std::begin(shapes), std::end(shapes), [&](const Shape* s) {
+      return s->ranked() && s->rank() == rank;
+    });
+    for (int axis = 0; same_rank && axis < rank; ++axis) CompareAxis(*from, *to, axis, &unequal);
+  }
+  return unequal;
+}
+
+std::string Describe(const UnequalSize& unequal) {
+  const std::string open = unequal.size
+                               ? absl::StrCat(Escaped(unequal.symbol), " = ", *unequal.size)
+                               : absl::StrCat("open (", Escaped(unequal.symbol), ")");
+  const std::string fixed = absl::StrCat(unequal.fixed);
+  return absl::StrCat("axis ", unequal.axis, " of ", Escaped(unequal.input), " is ",
+                      unequal.open_in_head ? fixed : open, " in the base, ",
+                      unequal.open_in_head ? open : fixed, " in the head");
+}
 
 absl::string_view NameOf(DiffStatus status) {
   constexpr absl::string_view kNames[] = {"same",    "changed",    "added",

@@ -100,6 +100,21 @@ struct PeakDiff {
   bool base_lower_bound = false, head_lower_bound = false;
 };
 
+// An axis of an input that one model fixes and the other leaves open, where the figures of both are
+// not of the same size of it.
+struct UnequalSize {
+  std::string input;
+  int axis = 0;
+  std::string symbol;  // of the model that leaves it open
+  bool open_in_head = false;
+  int64_t fixed = 0;            // the other's
+  std::optional<int64_t> size;  // what the symbol was bound to
+};
+// Inputs that have no partner of their name are matched by their places.
+std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head);
+// "axis 0 of image is 1 in the base, batch = 4 in the head".
+std::string Describe(const UnequalSize& unequal);
+
 struct Diff {
   bool has_base = true;  // otherwise everything is new
   ModelInfo base, head;
@@ -120,7 +135,9 @@ struct Diff {
   // Symbols that stand for the same axis of the same input: the base's name and the head's. All
   // formulas of the Diff have the head's.
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
-  Bindings sizes;  // of symbols that are open, at which figures are shown
+  Bindings sizes;                          // of symbols that are open, at which figures are shown
+  std::vector<UnequalSize> unequal_sizes;  // then relative changes are of different work
+  std::vector<UnequalSize> made_equal;     // of which DiffModels took the fixed size for both
 
   // Whether a module has another name, and not only a parent that has another.
   bool IsRenamed(const ModuleDiff& m) const;

@@ -104,6 +104,22 @@ void WriteFacts(const char* key, const std::vector<FactDiff>& facts, JsonWriter*
   json->EndArray();
 }
 
+void WriteSizes(const char* key, const std::vector<UnequalSize>& sizes, JsonWriter* json) {
+  if (sizes.empty()) return;
+  json->Key(key).BeginArray();
+  for (const UnequalSize& size : sizes) {
+    json->BeginObject(kOneLine);
+    json->Key("input").String(size.input);
+    json->Key("axis").Int(size.axis);
+    json->Key("symbol").String(size.symbol);
+    json->Key("open_in").String(size.open_in_head ? "head" : "base");
+    json->Key("fixed").Int(size.fixed);
+    if (size.size) json->Key("asked").Int(*size.size);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 void WriteSymbols(const Diff& diff, JsonWriter* json) {
   json->Key("symbols").BeginObject();
   const auto list = [&](const char* key, const std::vector<std::string>& names) {
@@ -150,6 +166,8 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteFacts("inputs", diff.inputs, &json);
   WriteFacts("outputs", diff.outputs, &json);
   WriteSymbols(diff, &json);
+  WriteSizes("made_equal", diff.made_equal, &json);
+  WriteSizes("unequal_sizes", diff.unequal_sizes, &json);
   WriteOps(diff, &json);
   WriteModules(diff, &json);
   WriteNodes(diff, &json);

@@ -328,6 +328,21 @@ std::string ChangeInWords(const Diff& diff) {
   return absl::StrJoin(parts, "; ");
 }
 
+namespace {
+
+// At which sizes both models are compared, where that is not as a user expects.
+void AddSizeLines(const Diff& diff, std::vector<LabelledLine>* lines) {
+  const auto add = [&](const std::vector<UnequalSize>& sizes, const char* begin, const char* end) {
+    for (size_t i = 0; i < std::min(sizes.size(), kMaxRowTensors); ++i) {
+      lines->push_back({"compared", {absl::StrCat(begin, Describe(sizes[i]), end)}});
+    }
+  };
+  add(diff.made_equal, "at the size that one of the models fixes: ", "");
+  add(diff.unequal_sizes, "at unequal sizes: ", ": changes are of different work");
+}
+
+}  // namespace
+
 std::vector<LabelledLine> HeadLines(const Diff& diff) {
   std::vector<LabelledLine> lines;
   lines.push_back({"base", diff.has_base ? DescribeFile(diff, diff.base, diff.base_bindings)
@@ -342,6 +357,7 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
     sizes.texts.push_back("(of figures; --dim sets them)");
     lines.push_back(std::move(sizes));
   }
+  AddSizeLines(diff, &lines);
   lines.push_back({"change", {ChangeInWords(diff)}});
   const char* label = "note";
   for (std::string& text : NotCountedTexts(diff)) {

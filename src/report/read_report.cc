@@ -50,6 +50,7 @@ class ReportReader {
     RETURN_IF_ERROR(ReadHead(*root));
     RETURN_IF_ERROR(ReadSymbols(*root));
     RETURN_IF_ERROR(ReadTensors(*root, "inputs", &report_.inputs));
+    for (InputInfo& input : report_.inputs) input.declared = input.shape;
     RETURN_IF_ERROR(ReadTensors(*root, "outputs", &report_.outputs));
     RETURN_IF_ERROR(ReadTotals(*root));
     RETURN_IF_ERROR(ReadOps(*root));

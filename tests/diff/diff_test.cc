@@ -264,6 +264,29 @@ TEST(DiffModelsTest, ABindingOfOneOfTheModelsOnly) {
               HasSubstr("no symbol is named 'bacth'; did you mean batch?"));
 }
 
+TEST(DiffModelsTest, ASizeThatOneModelFixesIsThatOfBoth) {
+  Net net;
+  net.batch = "batch";
+  const Model fixed = MakeNet({}).Load().value(), open = MakeNet(net).Load().value();
+  CountOptions options;
+  options.bindings = {{"batch", 8}};
+  for (const bool open_in_head : {false, true}) {
+    const Model &base = open_in_head ? fixed : open, &head = open_in_head ? open : fixed;
+    const Diff equal = DiffModels(base, head, options).value();
+    ASSERT_EQ(equal.made_equal.size(), 1u);
+    EXPECT_TRUE(equal.unequal_sizes.empty());
+    EXPECT_EQ(equal.made_equal[0].fixed, 2);
+    EXPECT_EQ(equal.made_equal[0].size, 8);
+    EXPECT_EQ(*equal.modules[0].base, *equal.modules[0].head);
+    EXPECT_THAT(ToTable(equal, {}, {}), HasSubstr("compared at the size that one of the models"));
+    const Diff asked = DiffModels(base, head, options, ComparedSizes::kAsAsked).value();
+    ASSERT_EQ(asked.unequal_sizes.size(), 1u);
+    EXPECT_TRUE(asked.made_equal.empty());
+    EXPECT_EQ(asked.modules[0].base->macs, Expr(open_in_head ? 800 * 2 : 800 * 8));
+    EXPECT_EQ(asked.modules[0].head->macs, Expr(open_in_head ? 800 * 8 : 800 * 2));
+  }
+}
+
 TEST(DiffModelsTest, AReportIsEvaluatedAtTheSizes) {
   Net net;
   net.batch = "batch";

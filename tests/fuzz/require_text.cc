@@ -30,7 +30,7 @@ constexpr absl::string_view kLineBegins[] = {
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
     "at most ",    "profile ",  "graph ",    "run ",     "joined ",    "control ",  "kernel ",
-    "first: ",     "measured ", "hybrid ",   "smart ",
+    "first: ",     "measured ", "hybrid ",   "smart ",   "compared ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -73,7 +73,7 @@ const std::set<absl::string_view>& OurWords() {
       "failed",  "skipped",   "allowed",  "proven",  "not",     "inference",   "peak",
       "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit",
       "profile", "measured",  "hybrid",   "smart",   "graph",   "run",         "joined",
-      "control", "kernel",    "unknown"};
+      "control", "kernel",    "unknown",  "compared"};
   return *words;
 }
 
