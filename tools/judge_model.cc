@@ -222,11 +222,23 @@ class SizedDiff {
   BudgetSizes sizes_;
 };
 
+// Rules of other models may be relative to a base where none is given.
+absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
+  for (const BudgetRule& rule : budgets.rules) {
+    if (!rule.NeedsBase() || !IsForModel(rule.models, path)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
+                     Escaped(rule.name), " of ", Escaped(path),
+                     " is relative to a base: --against BASE or --git REV gives one"));
+  }
+  return absl::OkStatus();
+}
+
 // The limits of --max.
 absl::Status AddMaxima(const std::vector<std::string>& maxima, bool has_base, Budgets* budgets) {
   for (const std::string& text : maxima) {
     absl::Status added = AddBudget(text, budgets);
-    if (added.ok() && budgets->NeedsBase() && !has_base) {
+    if (added.ok() && budgets->rules.back().NeedsBase() && !has_base) {
       added = absl::InvalidArgumentError(
           "it is relative to a base: --against BASE or --git REV gives one");
     }
@@ -271,6 +283,7 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
 absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side& side,
                         const BaseModel& base, const std::string& path, AskedSizes* asked,
                         CheckReport* report) {
+  if (base.path.empty()) RETURN_IF_ERROR(RequireNoBase(budgets, path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) {
     if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
@@ -312,12 +325,6 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
 
 absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
                              const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
-  if (budgets->NeedsBase() && !has_base) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(path),
-                     ": it has a budget that is relative to a base: --against BASE "
-                     "or --git REV gives one"));
-  }
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
   for (const BudgetRule& rule : budgets->rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;

@@ -55,7 +55,7 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
 absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& budgets,
                                                             const AskedSizes& asked);
 
-// Adds the limits of --max, and requires what the rules need: a base, devices that are known.
+// Adds the limits of --max, which may need a base, and requires devices that are known.
 // `path` is the file of `budgets`.
 absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
                              const std::vector<Device>& devices, bool has_base, Budgets* budgets);

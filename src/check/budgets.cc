@@ -500,12 +500,9 @@ class BudgetsReader : private TomlFile {
 
 }  // namespace
 
-bool Budgets::NeedsBase() const {
-  return std::any_of(rules.begin(), rules.end(), [](const BudgetRule& rule) {
-    return rule.kind == BudgetRule::Kind::kQuantity &&
-           (rule.limit.kind == BudgetLimit::Kind::kRelative ||
-            (rule.warn && rule.warn->kind == BudgetLimit::Kind::kRelative));
-  });
+bool BudgetRule::NeedsBase() const {
+  return kind == Kind::kQuantity && (limit.kind == BudgetLimit::Kind::kRelative ||
+                                     (warn && warn->kind == BudgetLimit::Kind::kRelative));
 }
 
 bool BudgetRule::AsksForPeak() const {

@@ -94,6 +94,8 @@ struct BudgetRule {
 
   // Whether it is about the peak of activations (kPeakActivations), which not every count has.
   bool AsksForPeak() const;
+  // Whether it is relative to a base.
+  bool NeedsBase() const;
 };
 
 struct BudgetSizes {
@@ -117,7 +119,6 @@ struct Budgets {
   // Whether a budget on a lower bound may pass: lower_bounds = "pass".
   bool lower_bounds_pass = false;
 
-  bool NeedsBase() const;
   bool NeedsPeak() const;
   // Whether the time of a training step is needed.
   bool NeedsRate() const;
