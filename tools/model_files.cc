@@ -19,6 +19,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "tools/options.h"
 
@@ -174,6 +175,23 @@ namespace {
 
 using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
 
+// The error of a file that is not there, if a model beside it may have been meant.
+absl::Status MeantAnother(const std::string& word) {
+  const std::string folder = word.substr(0, word.rfind('/') + 1);
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator it(folder.empty() ? "." : folder, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (names.size() == kMaxModels) break;
+    if (IsModelName(name) || IsConfigName(name)) names.push_back(folder + name);
+  }
+  std::sort(names.begin(), names.end());
+  const std::string similar = DidYouMean(word, names);
+  if (similar.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(Escaped(word), ": no such file", similar));
+}
+
 absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) {
   ModelFiles models;
   const auto is_file = [](const std::string& word) {
@@ -182,7 +200,8 @@ absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) 
   };
   for (const std::string& word : words) {
     if (is_file(word)) {
-      models.files.push_back({word, absl::OkStatus()});
+      models.files.push_back(
+          {word, word == "-" || Exists(word) ? absl::OkStatus() : MeantAnother(word)});
     } else if (absl::StatusOr<std::vector<std::string>> found = expand(word); found.ok()) {
       for (std::string& path : *found) models.files.push_back({std::move(path), absl::OkStatus()});
     } else {
