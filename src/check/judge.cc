@@ -330,13 +330,14 @@ class RuleJudge {
     const Expr excess = Excess(rule, rule.limit, m);
     Bindings at;
     const Standing standing = StandingOf(excess, &at);
-    DescribeActual(rule, m, at, judgement);
     if (rule.limit.kind == BudgetLimit::Kind::kRelative && !diff_.unequal_sizes.empty()) {
+      judgement->actual = ActualText(rule, m, at);
       judgement->verdict = Verdict::kNotProven;
       judgement->detail =
           absl::StrCat("the base is of another size: ", Describe(diff_.unequal_sizes[0]));
       return;
     }
+    DescribeActual(rule, m, at, judgement);
     const Known head = HeadKnown(m, *rule.quantity), limit = LimitKnown(rule, m);
     // More than a lower bound is only more than that of what is compared with.
     const bool is_proven = budgets_.lower_bounds_pass || limit == Known::kExact;

@@ -20,6 +20,7 @@ namespace {
 
 using diff::ChangeFormulas;
 using diff::ChangeInWords;
+using diff::ComparedTexts;
 using diff::NotCountedTexts;
 using diff::Section;
 using diff::Sections;
@@ -85,6 +86,10 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   if (diff.IsEmpty()) return begin;
   if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
   const char* gap = "\n";
+  for (const std::string& text : ComparedTexts(diff)) {
+    absl::StrAppend(&begin, gap, "- compared ", MarkdownCode(text), "\n");
+    gap = "";
+  }
   for (const std::string& text : NotCountedTexts(diff)) {
     absl::StrAppend(&begin, gap, "- ", MarkdownCode(text), "\n");
     gap = "";

@@ -59,6 +59,9 @@ std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
   json.Key("sizes").BeginObject(report::kOneLine);
   for (const auto& [name, size] : diff.sizes) json.Key(name).Int(size);
   json.EndObject();
+  json.Key("caveats").BeginArray();
+  for (const std::string& text : diff::ComparedTexts(diff)) json.String("compared " + text);
+  json.EndArray();
   json.Key("cost").String(options.quantity->key);
   json.CutStrings(kMaxPageFormula);
   json.Key("tree").BeginObject(report::kOneLine);

@@ -328,20 +328,17 @@ std::string ChangeInWords(const Diff& diff) {
   return absl::StrJoin(parts, "; ");
 }
 
-namespace {
-
-// At which sizes both models are compared, where that is not as a user expects.
-void AddSizeLines(const Diff& diff, std::vector<LabelledLine>* lines) {
+std::vector<std::string> ComparedTexts(const Diff& diff) {
+  std::vector<std::string> texts;
   const auto add = [&](const std::vector<UnequalSize>& sizes, const char* begin, const char* end) {
     for (size_t i = 0; i < std::min(sizes.size(), kMaxRowTensors); ++i) {
-      lines->push_back({"compared", {absl::StrCat(begin, Describe(sizes[i]), end)}});
+      texts.push_back(absl::StrCat(begin, Describe(sizes[i]), end));
     }
   };
   add(diff.made_equal, "at the size that one of the models fixes: ", "");
   add(diff.unequal_sizes, "at unequal sizes: ", ": changes are of different work");
+  return texts;
 }
-
-}  // namespace
 
 std::vector<LabelledLine> HeadLines(const Diff& diff) {
   std::vector<LabelledLine> lines;
@@ -357,7 +354,7 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
     sizes.texts.push_back("(of figures; --dim sets them)");
     lines.push_back(std::move(sizes));
   }
-  AddSizeLines(diff, &lines);
+  for (std::string& text : ComparedTexts(diff)) lines.push_back({"compared", {std::move(text)}});
   lines.push_back({"change", {ChangeInWords(diff)}});
   const char* label = "note";
   for (std::string& text : NotCountedTexts(diff)) {

@@ -26,6 +26,8 @@ void WriteDiff(const Diff& diff, report::JsonWriter* json, report::JsonWriter::L
 std::vector<report::LabelledLine> HeadLines(const Diff& diff);
 // "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed, 1 new": for a title, nothing of a file.
 std::string ChangeInWords(const Diff& diff);
+// At which sizes both models are compared, where that is not as a user expects.
+std::vector<std::string> ComparedTexts(const Diff& diff);
 // A row per quantity that any of the models has.
 TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options);
 // Formulas of changes that depend on open sizes: "FLOPs = +8 G*batch - 8 G, never less".

@@ -34,8 +34,8 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
   if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
   if (parts.empty()) return;
-  table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
-                                      ": --depth N opens them; costliest nodes: --top 10"));
+  table->notes.push_back(
+      absl::StrCat(absl::StrJoin(parts, ", "), ": --depth N opens them; costliest: --top 10"));
 }
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bars) {
