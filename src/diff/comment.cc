@@ -87,7 +87,7 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
   const char* gap = "\n";
   for (const std::string& text : ComparedTexts(diff)) {
-    absl::StrAppend(&begin, gap, "- compared ", MarkdownCode(text), "\n");
+    absl::StrAppend(&begin, gap, "- ", MarkdownCode(absl::StrCat("compared ", text)), "\n");
     gap = "";
   }
   for (const std::string& text : NotCountedTexts(diff)) {

@@ -132,8 +132,10 @@ def test_tables():
     found = tuple((int(first, 16), int(last, 16)) for first, last in re.findall(r"\{(0x\w+), (0x\w+)\}", ranges))
     expect(found == PLAIN.NOT_PRINTABLE, "kNotPrintable of src/base/utf8.cc differs")
     with open(os.path.join(ROOT, "src", "cost", "amounts.h"), encoding="utf-8") as file:
-        rows = re.search(r"kQuantities\[\] = \{(.*?)\n\};", file.read(), re.DOTALL)[1]
-    expect(tuple(re.findall(r'\{"\w+", "([^"]+)"', rows)) == PLAIN.QUANTITIES, "titles of kQuantities differ")
+        text = file.read()
+    rows = re.search(r"kQuantities\[\] = \{(.*?)\n\};", text, re.DOTALL)[1]
+    titles = re.findall(r'\{"\w+", "([^"]+)"', rows) + re.findall(r'Quantity k\w+ = \{\s*"\w+",\s*"([^"]+)"', text)
+    expect(tuple(dict.fromkeys(titles)) == PLAIN.QUANTITIES, "titles of quantities differ")
 
 
 def golden_comments():

@@ -21,9 +21,9 @@ NOT_PRINTABLE = (
     (0x110cd, 0x110cd), (0x13430, 0x1345f), (0x16fe4, 0x16fe4), (0x1bca0, 0x1bca3), (0x1d159, 0x1d159), (0x1d173, 0x1d17a),
     (0x1fffe, 0x1ffff), (0x2fffe, 0x2ffff), (0x3fffe, 0x10ffff))
 
-# Titles of kQuantities in src/cost/amounts.h. A test compares both.
+# Titles of kQuantities and kDerivedQuantities in src/cost/amounts.h. A test compares both.
 QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param bytes", "bytes read", "bytes written", "foldable FLOPs",
-              "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate")
+              "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate", "bytes moved", "training FLOPs")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "params", *("base " + title for title in QUANTITIES))
 WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "unknown", "-")
