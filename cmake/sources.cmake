@@ -133,6 +133,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/training/attention_summary.cc
   src/training/backward.cc
   src/training/gradient_cost.cc
+  src/training/not_trained.cc
   src/training/recompute.cc
   src/training/trained.cc
   src/convention/comparison.cc

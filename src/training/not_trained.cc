@@ -1,0 +1,93 @@
+#include "src/training/not_trained.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/tensor_name.h"
+
+namespace onnxflops::training {
+namespace {
+
+constexpr int kMaxIdentities = 8;  // in a row, before a reader of an initializer
+
+enum class ByCalls : uint8_t { kUnread, kBuffer, kMadeUp, kOther };
+
+using Names = absl::flat_hash_set<absl::string_view>;
+
+// Of a tensor that the exporter named: `names` are those of the call's arguments. What stands for
+// none of them was made up; where the rest are buffers, it is one.
+ByCalls OfFolded(const std::vector<absl::string_view>& names, const Names& made) {
+  bool has_buffer = false;
+  for (absl::string_view name : names) {
+    const bool is_buffer = absl::StartsWith(name, exporter::kFxBufferName);
+    if (!is_buffer && !made.contains(name)) return ByCalls::kOther;
+    has_buffer |= is_buffer;
+  }
+  return has_buffer ? ByCalls::kBuffer : ByCalls::kMadeUp;
+}
+
+ByCalls OfReader(const std::vector<absl::string_view>& names, const Names& made,
+                 absl::string_view tensor) {
+  for (absl::string_view name : names) {
+    if (exporter::IsFxBufferOf(name, tensor)) return ByCalls::kBuffer;
+  }
+  return exporter::IsFoldedName(tensor) ? OfFolded(names, made) : ByCalls::kOther;
+}
+
+// A node that hands a value on, and is no call.
+bool IsIdentity(const Node& node) {
+  return node.op_type == "Identity" && node.domain.empty() && node.input(0) && node.output(0) &&
+         !exporter::NodeMetadata(node.metadata).fx_node;
+}
+
+// The initializer that the value is; the value itself if it is none.
+ValueId StoredAs(const ModelData& model, ValueId value) {
+  for (int i = 0; i < kMaxIdentities && model.value(value).producer; ++i) {
+    const Node& maker = model.node(*model.value(value).producer);
+    if (!IsIdentity(maker)) break;
+    value = *maker.inputs[0];
+  }
+  return value;
+}
+
+}  // namespace
+
+std::vector<bool> FindNotTrained(const ModelData& model) {
+  std::vector<ByCalls> by_calls(model.values.size(), ByCalls::kUnread);
+  Names made;
+  for (const Value& value : model.values) {
+    if (!value.initializer) made.insert(value.name);
+  }
+  for (const Node& node : model.nodes) {
+    if (IsIdentity(node)) continue;
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    std::vector<absl::string_view> names;
+    if (text) names = exporter::FxNames(*text);
+    for (OptionalValueId input : node.inputs) {
+      if (!input) continue;
+      const ValueId stored = StoredAs(model, *input);
+      if (!model.value(stored).initializer) continue;
+      ByCalls& of = by_calls[static_cast<size_t>(stored)];
+      const ByCalls reader =
+          text ? OfReader(names, made, model.value(stored).name) : ByCalls::kOther;
+      of = of == ByCalls::kUnread || of == reader ? reader : ByCalls::kOther;
+    }
+  }
+  std::vector<bool> result(model.values.size(), false);
+  for (size_t v = 0; v < result.size(); ++v) {
+    const OptionalTensorId id = model.values[v].initializer;
+    if (!id) continue;
+    const Tensor& tensor = model.tensor(*id);
+    result[v] = by_calls[v] == ByCalls::kBuffer || by_calls[v] == ByCalls::kMadeUp ||
+                exporter::IsRotaryFrequency(tensor.name) || exporter::IsRotaryTable(tensor.name) ||
+                exporter::IsFoldedTable(tensor);
+  }
+  return result;
+}
+
+}  // namespace onnxflops::training
