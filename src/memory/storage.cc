@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/exporter/packed_projection.h"
+#include "src/memory/einsum.h"
 
 namespace onnxflops::memory {
 
@@ -242,6 +243,25 @@ std::vector<Expr> Storages::StridesAsInputs(const Node& node, const Call& call) 
   return {};
 }
 
+// The result of an einsum lies as the product gave it.
+std::vector<Expr> Storages::StridesOfEinsum(const Node& node, const Call& call) const {
+  const Attribute* equation = node.FindAttribute("equation");
+  if (equation == nullptr || call.inputs.size() != 2 || call.outputs.empty()) return {};
+  const Shape* a = ShapeOf(in_.fact(call.inputs[0]));
+  const Shape* b = ShapeOf(in_.fact(call.inputs[1]));
+  const Shape* to = ShapeOf(in_.fact(call.outputs[0]));
+  if (a == nullptr || b == nullptr || to == nullptr) return {};
+  const auto product = ProductOfEinsum(equation->s, *a, *b);
+  if (!product || static_cast<int>(product->made.size()) != to->rank()) return {};
+  std::vector<Expr> strides(product->made.size(), Expr(1));
+  Expr step = 1;
+  for (size_t i = product->made.size(); i-- > 0;) {
+    strides[static_cast<size_t>(product->made[i])] = step;
+    step *= (*to)[product->made[i]];
+  }
+  return AreInOrder(*to, strides) ? std::vector<Expr>() : strides;
+}
+
 void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) {
   for (size_t j = 0; j < node.outputs.size(); ++j) {
     if (!node.outputs[j]) continue;
@@ -249,8 +269,10 @@ void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) 
     layout = ViewOf(node, call, j);
     const bool is_new = layout.root == *node.outputs[j] && layout.strides.empty() && j == 0;
     const bool by_element = call.def != nullptr && Has(call.def->traits, Traits::kInPlace) &&
-                            call.def->gradient.keeps.per_root == 0;  // no normalization
+                            call.def->gradient.keeps.per_root == 0 &&  // no normalization
+                            !call.def->gradient.weighs_scores;         // no softmax
     if (is_new && by_element && !call.outputs.empty()) layout.strides = StridesAsInputs(node, call);
+    if (is_new && !by_element) layout.strides = StridesOfEinsum(node, call);
     if (!queries || j != 0 || call.outputs.empty()) continue;
     const Shape* shape = ShapeOf(in_.fact(call.outputs[0]));
     if (shape != nullptr) layout.strides = StridesOfFlash(*shape, Of(*queries).strides);

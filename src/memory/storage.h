@@ -51,6 +51,7 @@ class Storages {
   bool CanView(ValueId value, const Shape& from, const Shape& to) const;
 
  private:
+  std::vector<Expr> StridesOfEinsum(const Node& node, const Call& call) const;
   std::vector<Expr> StridesAsInputs(const Node& node, const Call& call) const;
   Layout ViewOf(const Node& node, const Call& call, size_t output) const;
   std::optional<std::vector<Expr>> Strided(const Node& node, const Call& call, const Shape& from,

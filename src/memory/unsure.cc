@@ -1,5 +1,6 @@
 #include "src/memory/unsure.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,14 @@ bool IsTable(const Tensor& tensor) {
   return !IsVector(tensor) && (rank == 2 || (rank == 3 && tensor.dims[0] == 1));
 }
 
+// Added to scores of attention, with other numbers for each head: rows of an embedding of places,
+// or made of numbers alone.
+bool BiasesHeads(const Tensor& tensor) {
+  const size_t rank = tensor.dims.size();
+  return rank >= 3 && tensor.dims[rank - 3] > 1 && tensor.dims[rank - 2] > 1 &&
+         tensor.dims[rank - 1] > 1;
+}
+
 // A weight, or what it works on, that is a value of the call and no parameter or buffer.
 bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor) {
   const absl::string_view name = exporter::FxValueName(exporter::ParseFxArgs(call).Arg(i));
@@ -61,10 +70,15 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
   }
   if (exporter::IsFoldedLookup(tensor.name)) return kLookedUp;
   if (exporter::IsFoldedProduct(tensor.name)) return kFoldedProduct;
+  const bool by_head =
+      gradient.passes != 0 && exporter::IsFoldedName(tensor.name) && BiasesHeads(tensor);
+  if (by_head) return kLookedUp;
   if (IsFactor(gradient, i)) {
     return IsComputedFactor(*call, i, tensor.name) ? kFoldedParameters : nullptr;
   }
-  const bool scales = gradient.keeps.crosswise && exporter::IsFoldedName(tensor.name);
+  // Rows are scaled by input 1 of a normalization.
+  const bool has_place = gradient.keeps.crosswise || (gradient.keeps.composed && i == 1);
+  const bool scales = has_place && exporter::IsFoldedName(tensor.name);
   const bool computed = exporter::IsFoldedArithmetic(tensor.name) || IsVector(tensor);
   return scales && computed ? kFoldedParameters : nullptr;
 }
@@ -90,6 +104,16 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
   return factors > 1 && folded_factors == factors ? kFoldedParameters : nullptr;
 }
 
+namespace {
+
+bool ReadsValue(const ModelData& model, const Node& node, absl::string_view name) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId input) {
+    return input && model.value(*input).name == name;
+  });
+}
+
+}  // namespace
+
 bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value) {
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   const Value& read = model.value(value);
@@ -101,15 +125,11 @@ bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value) {
   for (absl::string_view arg : exporter::ParseFxArgs(*text).args) {
     const absl::string_view name = exporter::FxValueName(arg);
     if (name == read.name) return false;
-    names_other |= exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first;
+    const bool is_alike =
+        exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first;
+    names_other |= is_alike && !ReadsValue(model, node, name);
   }
-  if (!names_other) return false;
-  for (OptionalValueId input : node.inputs) {
-    if (!input || *input == value) continue;
-    const absl::string_view name = model.value(*input).name;
-    if (exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first) return false;
-  }
-  return true;
+  return names_other;
 }
 
 bool LooksUpRows(const Inference& inference, const Instance& body) {
