@@ -134,10 +134,20 @@ bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name) {
   return std::find(names.begin(), names.end(), value_name) == names.end();
 }
 
+bool Repeats(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.repeat_interleave.") ||
+         absl::StrContains(fx_node, "aten.repeat.");
+}
+
 bool IsArithmeticName(absl::string_view value_name) {
   constexpr absl::string_view kArithmetic[] = {"add", "div", "mul", "sub"};
   const absl::string_view op = SplitFxName(value_name).first;
   return std::find(std::begin(kArithmetic), std::end(kArithmetic), op) != std::end(kArithmetic);
+}
+
+bool IsProductName(absl::string_view value_name) {
+  const absl::string_view op = SplitFxName(value_name).first;
+  return op == "mul" || op == "div";
 }
 
 bool IsOfWrittenRmsNorm(absl::string_view value_name) {

@@ -68,8 +68,11 @@ std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 bool ReadsPadded(absl::string_view fx_node);
 // The node reads the value under the name of a detach(), which no gradient goes through.
 bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name);
+// The call copies, though the exporter may write it as what only looks at memory.
+bool Repeats(absl::string_view fx_node);
 // "mul_1": the result of arithmetic with two operands.
 bool IsArithmeticName(absl::string_view value_name);
+bool IsProductName(absl::string_view value_name);
 // What rms_norm gives, where torch.export wrote it as several calls: its memory is in order.
 bool IsOfWrittenRmsNorm(absl::string_view value_name);
 // PyTorch's own kernel keeps for the call what no operator of the file has.

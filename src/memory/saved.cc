@@ -238,6 +238,7 @@ class SavedWalk {
       calls_[id] = instance_->calls[i];
       places_[id] = i;
       storages_.Run(model_.node(id), call, FlashQueries(id, call));
+      OwnWhatIsRepeated(model_.node(id));
       const CallPattern* pattern = groups_->PatternOf(i);
       if (pattern != nullptr && pattern->keeps == CallPattern::Keeps::kGuard &&
           groups_->IsLast(i)) {
@@ -257,6 +258,12 @@ class SavedWalk {
         if (!fact.is_tensor() || !BytesOf(fact).ok()) unsized_.insert(*node.outputs[j]);
       }
     }
+  }
+
+  void OwnWhatIsRepeated(const Node& node) {
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text || !node.output(0) || !exporter::Repeats(*text)) return;
+    if (!groups_->IsInner(*node.outputs[0])) storages_.Own(*node.outputs[0]);
   }
 
   // Of a node that gives the output of attention taken as flash.
@@ -299,26 +306,39 @@ class SavedWalk {
     }
   }
 
-  // The call that is looked at names a product or sum that the exporter left out, as one with 1: a
-  // value in its own memory.
-  bool KeepLeftOut(ValueId value) {
-    if (!groups_->StateCalls() || !IsOwn(value)) return false;
-    const Node& node = model_.node(node_id_);
-    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
-    if (!text) return false;
+  // What a call names and no node makes: a product or sum that the exporter left out, as one
+  // with 1. Empty if all is there, and of what its optimizer made of several calls.
+  absl::string_view LeftOutBefore(const Node& node) const {
+    const exporter::NodeMetadata metadata(node.metadata);
+    if (!metadata.fx_node || metadata.rewriter_rule) return {};
     absl::string_view left_out;
-    for (absl::string_view name : exporter::FxNames(*text)) {
-      if (name == model_.value(value).name) return false;
+    int unnamed = 0;
+    const std::vector<absl::string_view> names = exporter::FxNames(*metadata.fx_node);
+    for (absl::string_view name : names) {
       if (names_.contains(name) || !exporter::IsArithmeticName(name)) continue;
-      if (!left_out.empty()) return false;
+      if (!left_out.empty()) return {};
       left_out = name;
     }
-    const absl::string_view made = exporter::SplitFxName(model_.value(value).name).first;
-    if (left_out.empty() || exporter::SplitFxName(left_out).first == made) return false;
-    for (OptionalValueId other : node.inputs) {
-      if (!other || *other == value || model_.value(*other).initializer) continue;
-      if (!IsNamed(model_.value(*other).name)) return false;  // perhaps that one
+    for (OptionalValueId input : node.inputs) {
+      if (!input || !IsOwn(*input) || left_out.empty()) continue;
+      const absl::string_view name = model_.value(*input).name;
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      ++unnamed;
+      // Equal calls, of which one is left, or another node of the same call.
+      const auto maker =
+          exporter::NodeMetadata(model_.node(*model_.value(*input).producer).metadata).fx_node;
+      const bool is_alike =
+          exporter::SplitFxName(name).first == exporter::SplitFxName(left_out).first;
+      if (is_alike || maker == metadata.fx_node) return {};
     }
+    return unnamed == 1 ? left_out : absl::string_view();
+  }
+
+  // Such a value is in its own memory.
+  bool KeepLeftOut(ValueId value) {
+    if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
+    const absl::string_view left_out = LeftOutBefore(model_.node(node_id_));
+    if (left_out.empty()) return false;
     const Fact* fact = in_.FactOf(value);
     if (fact != nullptr && left_out_.insert(left_out).second) More(SizeOf(*fact));
     return true;
@@ -489,6 +509,7 @@ class SavedWalk {
         groups_->IsJoined(place) ? nullptr : WhyFoldedKeepsMore(in_, storages_, node, *call_);
     if (why != nullptr) NoteUnknown(node_id_, why);
     if (!groups_->StateCalls()) return;
+    if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
     for (OptionalValueId value : node.inputs) {
       if (!value || storages_.Of(*value).root != *value) continue;
       if (ReadsMergedCall(model_, node, *value)) merged_.emplace(*value, node_id_);

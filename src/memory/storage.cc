@@ -113,6 +113,29 @@ bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
   return true;
 }
 
+// Without gaps, and with the axes in the order of these strides, as TensorIterator makes an output.
+// Empty where sizes do not tell the order.
+std::vector<Expr> DenseInOrder(const Shape& shape, const std::vector<Expr>& strides) {
+  std::vector<size_t> axes;  // from the outermost
+  for (size_t i = 0; i < strides.size(); ++i) {
+    size_t at = axes.size();
+    while (at > 0 && strides[i] != strides[axes[at - 1]] &&
+           (strides[i] - strides[axes[at - 1]]).AtLeast(0)) {
+      --at;
+    }
+    const bool is_told = at == 0 || (strides[axes[at - 1]] - strides[i]).AtLeast(0);
+    if (!is_told) return {};
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(at), i);
+  }
+  std::vector<Expr> result(strides.size(), Expr(1));
+  Expr step = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    result[axes[i]] = step;
+    step *= shape[static_cast<int>(axes[i])];
+  }
+  return AreInOrder(shape, result) ? std::vector<Expr>() : result;
+}
+
 const Shape* ShapeOf(const Fact& fact) {
   return fact.is_tensor() && fact.shape.ranked() ? &fact.shape : nullptr;
 }
@@ -238,7 +261,7 @@ std::vector<Expr> Storages::StridesAsInputs(const Node& node, const Call& call) 
     const Shape* shape = node.inputs[i] ? ShapeOf(in_.fact(call.inputs[i])) : nullptr;
     if (shape == nullptr || shape->rank() != to->rank() || *shape != *to) continue;
     const std::vector<Expr>& strides = Of(*node.inputs[i]).strides;
-    return !strides.empty() && IsDense(*shape, strides) ? strides : std::vector<Expr>();
+    return strides.empty() || IsDense(*shape, strides) ? strides : DenseInOrder(*shape, strides);
   }
   return {};
 }

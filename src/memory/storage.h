@@ -47,6 +47,8 @@ class Storages {
   void Alias(ValueId value, ValueId other) {
     layouts_[static_cast<size_t>(value)] = layouts_[static_cast<size_t>(other)];
   }
+  // The value is in new memory.
+  void Own(ValueId value) { layouts_[static_cast<size_t>(value)] = {value, {}}; }
   // Whether PyTorch can look at the value, of this shape, with other sizes.
   bool CanView(ValueId value, const Shape& from, const Shape& to) const;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
@@ -60,6 +61,14 @@ bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor
   return name == tensor || exporter::IsFoldedName(tensor);
 }
 
+// What a call reads by the tensor's own name was computed: parameters and buffers have other names.
+bool IsValueOfCall(absl::string_view call, absl::string_view tensor) {
+  if (exporter::IsFoldedName(tensor) || exporter::IsFoldedView(tensor)) return false;
+  if (exporter::IsViewName(tensor)) return false;  // of a weight, more often than not
+  const std::vector<absl::string_view> names = exporter::FxNames(call);
+  return std::find(names.begin(), names.end(), tensor) != names.end();
+}
+
 const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient& gradient,
                        const std::optional<absl::string_view>& call, const Node& node) {
   if (!IsFloat(tensor.dtype) || tensor.elements <= 1) return nullptr;
@@ -73,6 +82,8 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
   const bool by_head =
       gradient.passes != 0 && exporter::IsFoldedName(tensor.name) && BiasesHeads(tensor);
   if (by_head) return kLookedUp;
+  const bool reads = IsFactor(gradient, i) || (gradient.keeps.inputs >> i & 1) != 0;
+  if (reads && IsValueOfCall(*call, tensor.name)) return kFoldedParameters;
   if (IsFactor(gradient, i)) {
     return IsComputedFactor(*call, i, tensor.name) ? kFoldedParameters : nullptr;
   }

@@ -27,6 +27,8 @@ inline constexpr char kComputedWeight[] =
     "the exporter computed the weight, as of a weight norm, for which PyTorch keeps more";
 inline constexpr char kContraction[] =
     "PyTorch contracts more than two operands one after the other, and keeps what is between";
+inline constexpr char kLeftOut[] =
+    "the exporter left out a product before it, of which PyTorch may keep factors";
 inline constexpr char kPlaces[] =
     "the exporter computed places that it takes elements by, which PyTorch keeps";
 inline constexpr char kPadded[] = "PyTorch keeps what is padded before the convolution";
