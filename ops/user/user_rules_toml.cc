@@ -413,6 +413,7 @@ class RulesReader : private TomlFile {
       if (rule->is_free) return Fault(*node, "free = true, but here is a cost");
       ASSIGN_OR_RETURN(*bytes, Amount(*node, key));
     }
+    rule->formulas.IndexNames();
     return absl::OkStatus();
   }
 
