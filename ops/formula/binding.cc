@@ -334,6 +334,7 @@ absl::StatusOr<Expr> FormulaBinding::LookupAttribute(absl::string_view name) con
     case FormulaAttribute::Type::kList: {
       const Attribute* list = n_.FindAttr(a->name);
       if (list == nullptr) return 0;
+      if (!a->is_either) return static_cast<int64_t>(n_.Floats(a->name).size());
       return static_cast<int64_t>(
           std::max({list->ints.size(), list->floats.size(), list->strings.size()}));
     }
@@ -361,7 +362,7 @@ absl::StatusOr<Expr> FormulaBinding::LookupInts(const FormulaAttribute& attribut
       absl::StrCat("attr.", attribute.name, ".", what, " is missing: the list is shorter"));
 }
 
-// Whether it is a number: "is_1". Some versions have an integer.
+// Whether it is a number: "is_1".
 absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribute,
                                                  absl::string_view what) const {
   int64_t number = 0;
@@ -371,7 +372,7 @@ absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribu
   }
   float value = attribute.number;
   if (const Attribute* a = n_.FindAttr(attribute.name); a != nullptr) {
-    const bool is_int = a->type == AttributeType::kInt;
+    const bool is_int = attribute.is_either && a->type == AttributeType::kInt;
     value = is_int ? static_cast<float>(a->i) : n_.Float(attribute.name, 0);
   }
   return value == static_cast<float>(number) ? 1 : 0;

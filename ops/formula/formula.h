@@ -36,9 +36,10 @@
 //
 // Attributes are `name = 1`, `= [1, 1]`, `= 1.0` (defaults) or `= one|two` (words, the first is the
 // default, "" if nothing is before the first |); `= int`, `= ints`, `= float` if it must be given;
-// `= list`, of which only the length counts; `= activation` or `= activation|silu`, the name of an
-// activation, and its default. In rows, `= k...` is a list of integers that repeats the sizes k of
-// an input, if it is given.
+// `= floats`, or `= list` of anything, of which only the length counts; `= 2.` of a number that is
+// a float in some versions and an integer in others; `= activation` or `= activation|silu`, the
+// name of an activation, and its default. In rows, `= k...` is a list of integers that repeats the
+// sizes k of an input, if it is given.
 //
 // Costs are by the names of kinds (`mac`, `add`, ...): work of the operator's type; `float_add` is
 // always floating point, `int_add` always integer work. `attr.NAME = x` is the work of an
@@ -88,6 +89,7 @@ struct FormulaAttribute {
   bool required = false;
   std::vector<int64_t> ints = {};  // its default
   float number = 0;
+  bool is_either = false;               // a number may be an integer, too; a list of anything
   std::vector<std::string> words = {};  // the first is its default, also of an activation
   std::string sizes = {};               // of a list: the "name..." that it repeats
 };

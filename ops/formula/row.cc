@@ -98,6 +98,7 @@ class RowReader {
       return true;
     }
     attribute->type = FormulaAttribute::Type::kFloat;
+    attribute->is_either = absl::EndsWith(text, ".");
     if (absl::StrContains(text, '.')) return absl::SimpleAtof(text, &attribute->number);
     attribute->type = FormulaAttribute::Type::kInt;
     if (!absl::SimpleAtoi(text, &number)) return false;

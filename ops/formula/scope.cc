@@ -145,7 +145,9 @@ absl::StatusOr<TensorText> ParseTensor(absl::string_view text) {
 bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute) {
   using Type = FormulaAttribute::Type;
   attribute->type = Type::kList;
-  if (text == "list") return true;
+  attribute->is_either = text == "list";
+  if (text == "list" || text == "floats") return true;
+  attribute->is_either = false;
   attribute->type = Type::kActivation;
   if (text == "activation" || absl::ConsumePrefix(&text, "activation|")) {
     attribute->words = {text == "activation" ? "" : std::string(text)};

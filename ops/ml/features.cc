@@ -439,7 +439,7 @@ constexpr OpDef kMlRows[] = {
      .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
          {.signature = "X -> Y Z[N, E]",
-          .attributes = "coefficients = list; intercepts = list; post_transform = "
+          .attributes = "coefficients = floats; intercepts = floats; post_transform = "
                         "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
           .let = "models = if(attr.intercepts.count, attr.intercepts.count, "
                  "attr.coefficients.count // X[-1]); scores = N*E; soft = "
@@ -461,7 +461,7 @@ constexpr OpDef kMlRows[] = {
      .versions = kVersions,
      .formula = "Y[N,T] = transform(X[N,C] coefficients[T,C] + intercepts[T])",
      .data = {.signature = "X -> Y[N, T]",
-              .attributes = "coefficients = list; intercepts = list; post_transform = "
+              .attributes = "coefficients = floats; intercepts = floats; post_transform = "
                             "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
               .let = "soft = attr.post_transform.SOFTMAX + attr.post_transform.SOFTMAX_ZERO; "
                      "logistic = attr.post_transform.LOGISTIC; probit = attr.post_transform.PROBIT",
@@ -505,7 +505,7 @@ constexpr OpDef kMlRows[] = {
      .versions = kVersions,
      .formula = "Y[N] = sum over V vectors of coefficient * kernel(X[N,C], vector), plus rho",
      .data = {.signature = "X -> Y",
-              .attributes = "support_vectors = list; coefficients = list; n_supports = 0; "
+              .attributes = "support_vectors = floats; coefficients = floats; n_supports = 0; "
                             "one_class = 0; kernel_type = LINEAR|POLY|RBF|SIGMOID; post_transform "
                             "= NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
               .let = "N = if(X.rank == 1, 1, X[0]); soft = attr.post_transform.SOFTMAX + "
@@ -530,7 +530,7 @@ constexpr OpDef kMlRows[] = {
      .formula = "Y = (X - offset) * scale",
      .data =
          {.signature = "X -> Y",
-          .attributes = "offset = list; scale = list",
+          .attributes = "offset = floats; scale = floats",
           .costs =
               "float_add = attr.offset.given*X.elements; float_mul = attr.scale.given*X.elements"},
      .infer = InferAsFloat,

@@ -52,6 +52,11 @@ NormCost PNorm(const NodeView& n) {
   return {{.add = 1, .pow = 1}, {.pow = 1}};
 }
 
+absl::StatusOr<Facts> InferLpPool(const NodeView& n) {
+  PNorm(n);  // of the type that its version has
+  return InferPool(n);
+}
+
 // Per output dY * Y^(1 - p), per element of a window that times x |x|^(p - 2), and a sum.
 absl::StatusOr<Census> NormPoolGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
@@ -118,6 +123,11 @@ absl::StatusOr<Facts> InferGlobalPool(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
   for (int i = 2; i < y.rank(); ++i) y[i] = 1;
   return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Facts> InferGlobalLpPool(const NodeView& n) {
+  PNorm(n);
+  return InferGlobalPool(n);
 }
 
 constexpr int kGlobalPoolVersions[] = {1, 22};
@@ -200,11 +210,11 @@ constexpr OpDef kPoolRows[] = {
      .versions = kLpPoolVersions,
      .formula = "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p)",
      .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints; p = 2.0",
+              .attributes = "kernel_shape = ints; p = 2.",
               .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1)"},
-     .infer = InferPool,
+     .infer = InferLpPool,
      .examples = kLpPoolExamples,
      .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window.",
@@ -231,11 +241,11 @@ constexpr OpDef kPoolRows[] = {
      .versions = kGlobalLpPoolVersions,
      .formula = "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p)",
      .data = {.signature = "X[N, C, i...] -> Y",
-              .attributes = "p = 2.0",
+              .attributes = "p = 2.",
               .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs = "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*N*C; "
                        "pow = power*(X.elements + N*C)"},
-     .infer = InferGlobalPool,
+     .infer = InferGlobalLpPool,
      .examples = kGlobalLpPoolExamples,
      .onnx = {.since = 2},
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},

@@ -114,7 +114,7 @@ constexpr OpDef kTextRows[] = {
      .versions = kTfIdfVectorizerVersions,
      .formula = "Y[N,V] = how often each n-gram of the pool is in X[N,C]",
      .data = {.signature = "X -> Y",
-              .attributes = "mode = TF|IDF|TFIDF; weights = list",
+              .attributes = "mode = TF|IDF|TFIDF; weights = floats",
               .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
      .examples = kTfIdfVectorizerExamples,

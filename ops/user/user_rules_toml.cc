@@ -239,6 +239,7 @@ class RulesReader : private TomlFile {
     }
     if (const auto* number = value.as_floating_point()) {
       attribute->type = FormulaAttribute::Type::kFloat;
+      attribute->is_either = true;
       attribute->number = static_cast<float>(number->get());
       return absl::OkStatus();
     }

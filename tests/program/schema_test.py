@@ -322,6 +322,16 @@ def check_diffs(outputs):
     outputs.run("diff", "models/resnet50.onnx", "models/deployed/resnet50.qdq_s8.onnx", "--by", "node")
     outputs.run("diff", "models/custom-op.onnx", "models/lstm.onnx")
     outputs.run("diff", "no-such-base.onnx", clip, "--base-missing", "ok")
+    with tempfile.TemporaryDirectory() as folder:  # the head has fewer positions than the base has tokens
+        configs = []
+        for positions in (16, 32):
+            configs.append(os.path.join(folder, f"{positions}.json"))
+            with open(configs[-1], "w", encoding="utf-8") as config:
+                json.dump({"model_type": "gpt2", "n_layer": 1, "n_positions": positions}, config)
+        base = os.path.join(folder, "base.json")
+        with open(base, "w", encoding="utf-8") as report:
+            json.dump(outputs.run("count", configs[1], "--dim", "seq=20"), report)
+        outputs.run("diff", base, configs[0])
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as budgets:
         budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nmodels."lstm.onnx".at.batch = "1..8"\nmodels."lstm.onnx".at.seq = 8\n')
         budgets.flush()
