@@ -70,8 +70,6 @@ inline absl::StatusOr<Census> PostTransform(const NodeView& n, const Expr& score
   return cost * scores;
 }
 
-inline MacOperands FloatOperands(const NodeView&) { return {DType::kFloat32, DType::kFloat32}; }
-
 // The arithmetic of all these models is that of float32, whatever type the features have.
 inline Cost FloatCost(Census work) {
   Cost cost;

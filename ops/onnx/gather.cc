@@ -316,6 +316,17 @@ constexpr OpExample kGatherNDExamples[] = {
 // y = data with updates written to the named places; from opset 16 `reduction` combines each update
 // with what is there: add and mul, from opset 18 max and min.
 
+absl::StatusOr<Cost> CountScatter(const NodeView& n) {
+  ASSIGN_OR_RETURN(const absl::string_view reduction,
+                   ChoiceAttr(n, "reduction", "none", {"none", "add", "mul", "max", "min"}));
+  if (reduction == "none") return Cost();
+  ASSIGN_OR_RETURN(const Shape updates, n.RankedShape(2));
+  const Kind kind = reduction == "add" ? Kind::kAdd : reduction == "mul" ? Kind::kMul : Kind::kCmp;
+  Census work;
+  work[kind] = updates.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
 absl::StatusOr<Census> ScatterGradient(const NodeView& n, const GradientQuery&) {
   const absl::string_view reduction = n.String("reduction", "none");
   if (reduction == "none" || reduction == "add") return Census();
@@ -545,7 +556,7 @@ constexpr OpDef kGatherRows[] = {
          "y[before, q, after] = data[before, indices[q], after]; only what is selected is read",
      .data = kGatherFormulas,
      .infer = InferGather,
-     .bytes = SelectionBytes,
+     .count = CountSelection,
      .examples = kGatherExamples,
      .operands = {.weights = InputBits({0})},
      .traits = Traits::kSelects,
@@ -558,7 +569,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "y[i,j] = data[indices[i,j], j] along axis",
      .data = kGatherFormulas,
      .infer = InferGatherElements,
-     .bytes = SelectionBytes,
+     .count = CountSelection,
      .examples = kGatherElementsExamples,
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
@@ -568,7 +579,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]",
      .data = kGatherFormulas,
      .infer = InferGatherND,
-     .bytes = SelectionBytes,
+     .count = CountSelection,
      .examples = kGatherNDExamples,
      .operands = {.weights = InputBits({0})},
      .gradient = {.formula = "ddata = dY, added at the places read",
@@ -577,7 +588,7 @@ constexpr OpDef kGatherRows[] = {
     {.name = "Scatter",
      .versions = kScatterVersions,
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]",
-     .data = {.signature = "data indices updates -> y", .costs = "free"},
+     .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
      .examples = kScatterExamples},
     {.name = "ScatterElements",
@@ -585,6 +596,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "output = data, then output[indices[i,j], j] = updates[i,j]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
+     .count = CountScatter,
      .examples = kScatterElementsExamples,
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
@@ -595,6 +607,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "output = data, then output[indices[q, :], rest] = updates[q, rest]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterND,
+     .count = CountScatter,
      .examples = kScatterNDExamples,
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",

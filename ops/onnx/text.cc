@@ -76,6 +76,17 @@ absl::StatusOr<Facts> InferTfIdfVectorizer(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
 }
 
+absl::StatusOr<Cost> CountTfIdfVectorizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const absl::string_view mode,
+                   ChoiceAttr(n, "mode", "TF", {"TF", "IDF", "TFIDF"}));
+  Cost cost;
+  if (mode == "TFIDF" && n.HasAttr("weights")) {
+    cost.flops[Kind::kMul] = y.NumElements();
+  }
+  return cost;
+}
+
 constexpr int kTfIdfVectorizerVersions[] = {9};
 constexpr OpExample kTfIdfVectorizerExamples[] = {
     {"g (int64[N,12] x) => (float[N,3] y) { y = TfIdfVectorizer<mode=\"TFIDF\", min_gram_length=1, "
@@ -114,9 +125,10 @@ constexpr OpDef kTextRows[] = {
      .versions = kTfIdfVectorizerVersions,
      .formula = "Y[N,V] = how often each n-gram of the pool is in X[N,C]",
      .data = {.signature = "X -> Y",
-              .attributes = "mode = TF|IDF|TFIDF; weights = floats",
+              .attributes = "mode = TF|IDF|TFIDF; weights = list",
               .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
+     .count = CountTfIdfVectorizer,
      .examples = kTfIdfVectorizerExamples,
      .note = "Finding n-grams is a look-up, and how many are counted depends on data: free."},
 };
