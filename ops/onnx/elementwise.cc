@@ -486,7 +486,7 @@ constexpr OpDef kElementwiseRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dX = dY where min <= X <= max",
                   .rule = ClipGradient,
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
+                  .keeps = {.inputs = InputBits({0})}}},
     {.name = "Cos",
      .versions = kSince7_22,
      .formula = "Y = cos(X)",

@@ -332,7 +332,10 @@ constexpr OpDef kRnnRows[] = {
      .note = kSequenceNote,
      .gradient = {.formula = kGateGradient,
                   .rule = RnnGradient,
-                  .keeps = {.steps = true, .at_least = true}}},
+                  .keeps = {.inputs = InputBits({0}),
+                            .outputs = InputBits({0}),
+                            .gates = true,
+                            .at_least = true}}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =
