@@ -27,8 +27,9 @@ constexpr VerbHelp kVerbExplainHelp = {
     "onnxflops explain MODEL NODE|MODULE [options]\n       onnxflops explain OP",
     R"(Tells what a node costs and why: its operator's formula, the shapes of its
 inputs and outputs, and the formula with these sizes. NODE is a node's name, or
-the name of one of its outputs. Of a MODULE, tells what is in it and its costliest
-nodes. With OP, tells the formula, versions and examples of an operator.
+the name of one of its outputs. Of a MODULE, tells what is in it and its
+costliest nodes. With OP, tells the formula, versions and examples of an
+operator.
 )",
     R"(  One node, at batch 8:
     onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481 --dim batch=8
