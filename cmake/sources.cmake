@@ -174,7 +174,6 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/onnx/xla_hlo.cc
   src/hardware/cpu.cc
   src/hardware/device.cc
-  src/hardware/devices.cc
   src/hardware/devices_toml.cc
   src/hardware/mfu.cc
   src/hardware/roofline.cc

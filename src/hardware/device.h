@@ -53,10 +53,10 @@ struct Device {
   const PeakFigure* PeakOf(Precision precision) const;  // nullptr where it is blank
 };
 
-// In the order of the table.
+// In the order of devices.toml.
 const std::vector<Device>& AllDevices();
-// Devices of the user's own: a list [[device]] with name, title, aliases, source, memory_bytes,
-// cache_bytes, bytes_per_second and a table peaks, in FLOP/s. Errors name the file and the line.
+// Devices of the user's own, in the form of devices.toml; only the name is needed. Errors name the
+// file and the line.
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view toml, absl::string_view file);
 
 // By its name or an alias, whatever their case; never by a part of it. `own` before ours. NotFound,

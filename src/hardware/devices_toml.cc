@@ -1,5 +1,5 @@
-// Reads devices of the user's own from TOML.
-#include <algorithm>
+// Reads devices from TOML: the user's own, and ours (devices.toml), which is compiled in as text
+// and read when a device is first asked for.
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -7,14 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/base/toml.h"
 #include "src/hardware/device.h"
+#include "src/hardware/devices_text.h"
 
 namespace onnxflops {
 namespace {
@@ -22,8 +25,11 @@ namespace {
 constexpr double kMostPerSecond = 1e24;
 constexpr double kGigaPerSecond = 1e9;
 constexpr absl::string_view kDeviceKeys[] = {
-    "name",         "title",       "aliases",          "source",
-    "memory_bytes", "cache_bytes", "bytes_per_second", "peaks"};
+    "name",         "title",         "unit",        "aliases",      "source",
+    "memory_bytes", "memory_source", "cache_bytes", "cache_source", "bytes_per_second",
+    "achievable",   "note",          "peaks",       "others"};
+constexpr absl::string_view kFigureKeys[] = {"flops", "source"};
+constexpr absl::string_view kOtherKeys[] = {"dtype", "flops", "accumulate", "source"};
 
 absl::string_view ViewOf(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -96,6 +102,51 @@ class DeviceReader : private TomlFile {
     return absl::OkStatus();
   }
 
+  absl::Status CheckKeys(const toml::table& table,
+                         absl::Span<const absl::string_view> known) const {
+    for (const auto& [key, value] : table) {
+      if (absl::c_linear_search(known, ViewOf(key.str()))) continue;
+      return Fault(value, absl::StrCat("unknown key ", Quoted(ViewOf(key.str()))));
+    }
+    return absl::OkStatus();
+  }
+
+  // `otherwise` where the table has no text of its own.
+  absl::StatusOr<std::string> TextOr(const toml::table& table, absl::string_view key,
+                                     absl::string_view otherwise) const {
+    ASSIGN_OR_RETURN(std::string text, Text(table, key));
+    return text.empty() ? std::string(otherwise) : text;
+  }
+
+  absl::StatusOr<int64_t> Giga(const toml::node& node, absl::string_view key) const {
+    ASSIGN_OR_RETURN(const double peak, Number(node, key));
+    const auto giga = static_cast<int64_t>(std::llround(peak / kGigaPerSecond));
+    if (giga == 0) return Fault(node, "a peak is in FLOP/s: below 10^9 it cannot be meant");
+    return giga;
+  }
+
+  // FLOP/s, or a table of them and their source.
+  absl::StatusOr<PeakFigure> ReadFigure(const toml::node& node, absl::string_view key,
+                                        const std::string& source) const {
+    PeakFigure figure;
+    figure.source = source;
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      ASSIGN_OR_RETURN(figure.giga, Giga(node, key));
+      return figure;
+    }
+    RETURN_IF_ERROR(CheckKeys(*table, kFigureKeys));
+    return FillFigure(*table, std::move(figure));
+  }
+
+  absl::StatusOr<PeakFigure> FillFigure(const toml::table& table, PeakFigure figure) const {
+    const toml::node* flops = table.get("flops");
+    if (flops == nullptr) return Fault(table, "a peak needs flops, as flops = 312e12");
+    ASSIGN_OR_RETURN(figure.giga, Giga(*flops, "flops"));
+    ASSIGN_OR_RETURN(figure.source, TextOr(table, "source", figure.source));
+    return figure;
+  }
+
   absl::Status ReadPeaks(const toml::table& table, const std::string& source,
                          Device* device) const {
     const toml::node* node = table.get("peaks");
@@ -106,37 +157,77 @@ class DeviceReader : private TomlFile {
     for (const auto& [key, value] : *peaks) {
       const absl::StatusOr<Precision> precision = ParsePrecision(ViewOf(key.str()));
       if (!precision.ok()) return Fault(value, precision.status().message());
-      ASSIGN_OR_RETURN(const double peak, Number(value, ViewOf(key.str())));
-      const auto giga = static_cast<int64_t>(std::llround(peak / kGigaPerSecond));
-      if (giga == 0) return Fault(value, "a peak is in FLOP/s: below 10^9 it cannot be meant");
-      device->peaks.push_back({*precision, giga, "", source});
+      ASSIGN_OR_RETURN(PeakFigure peak, ReadFigure(value, ViewOf(key.str()), source));
+      peak.precision = *precision;
+      device->peaks.push_back(std::move(peak));
+    }
+    absl::c_stable_sort(device->peaks, [](const PeakFigure& a, const PeakFigure& b) {
+      return a.precision < b.precision;
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOthers(const toml::table& table, const std::string& source,
+                          Device* device) const {
+    const toml::node* node = table.get("others");
+    if (node == nullptr) return absl::OkStatus();
+    const toml::array* list = node->as_array();
+    if (list == nullptr) return Fault(*node, "others must be a list of tables");
+    for (const toml::node& item : *list) {
+      const toml::table* other = item.as_table();
+      if (other == nullptr) return Fault(item, "others must be a list of tables");
+      RETURN_IF_ERROR(CheckKeys(*other, kOtherKeys));
+      PeakFigure peak;
+      ASSIGN_OR_RETURN(const std::string dtype, Text(*other, "dtype"));
+      const absl::StatusOr<Precision> precision = ParsePrecision(dtype);
+      if (!precision.ok()) return Fault(item, precision.status().message());
+      peak.precision = *precision;
+      peak.source = source;
+      ASSIGN_OR_RETURN(peak.accumulate, Text(*other, "accumulate"));
+      ASSIGN_OR_RETURN(peak, FillFigure(*other, std::move(peak)));
+      device->peaks.push_back(std::move(peak));
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Device> ReadDevice(const toml::table& table) const {
-    for (const auto& [key, value] : table) {
-      const absl::string_view name = ViewOf(key.str());
-      if (std::find(std::begin(kDeviceKeys), std::end(kDeviceKeys), name) !=
-          std::end(kDeviceKeys)) {
-        continue;
-      }
-      return Fault(value, absl::StrCat("unknown key ", Quoted(name)));
+  absl::Status ReadMemory(const toml::table& table, const std::string& source,
+                          Device* device) const {
+    RETURN_IF_ERROR(Whole(table, "memory_bytes", &device->memory_bytes));
+    RETURN_IF_ERROR(Whole(table, "cache_bytes", &device->cache_bytes));
+    RETURN_IF_ERROR(Whole(table, "bytes_per_second", &device->bytes_per_second));
+    if (device->memory_bytes || device->bytes_per_second) {
+      ASSIGN_OR_RETURN(device->memory_source, TextOr(table, "memory_source", source));
     }
+    if (device->cache_bytes) {
+      ASSIGN_OR_RETURN(device->cache_source, TextOr(table, "cache_source", source));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadAchievable(const toml::table& table, const std::string& source,
+                              Device* device) const {
+    const toml::node* node = table.get("achievable");
+    if (node == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const PeakFigure figure, ReadFigure(*node, "achievable", source));
+    device->achievable_giga = figure.giga;
+    device->achievable_source = figure.source;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Device> ReadDevice(const toml::table& table) const {
+    RETURN_IF_ERROR(CheckKeys(table, kDeviceKeys));
     Device device;
     ASSIGN_OR_RETURN(device.name, Text(table, "name"));
     if (device.name.empty()) return Fault(table, "a device needs a name");
     ASSIGN_OR_RETURN(device.title, Text(table, "title"));
-    ASSIGN_OR_RETURN(std::string source, Text(table, "source"));
-    if (source.empty()) source = file_;
-    device.unit = "device";
-    device.memory_source = source;
+    ASSIGN_OR_RETURN(device.unit, TextOr(table, "unit", "device"));
+    ASSIGN_OR_RETURN(device.note, Text(table, "note"));
+    ASSIGN_OR_RETURN(const std::string source, TextOr(table, "source", file_));
     RETURN_IF_ERROR(ReadAliases(table, &device));
     RETURN_IF_ERROR(ReadPeaks(table, source, &device));
-    RETURN_IF_ERROR(Whole(table, "memory_bytes", &device.memory_bytes));
-    RETURN_IF_ERROR(Whole(table, "cache_bytes", &device.cache_bytes));
-    device.cache_source = source;
-    RETURN_IF_ERROR(Whole(table, "bytes_per_second", &device.bytes_per_second));
+    RETURN_IF_ERROR(ReadOthers(table, source, &device));
+    RETURN_IF_ERROR(ReadMemory(table, source, &device));
+    RETURN_IF_ERROR(ReadAchievable(table, source, &device));
     return device;
   }
 
@@ -147,6 +238,12 @@ class DeviceReader : private TomlFile {
 
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view text, absl::string_view file) {
   return DeviceReader(file).Read(text);
+}
+
+const std::vector<Device>& AllDevices() {
+  static const auto* const devices = new std::vector<Device>(
+      LoadDevices(kDevicesToml, "devices.toml").value_or(std::vector<Device>()));
+  return *devices;
 }
 
 }  // namespace onnxflops

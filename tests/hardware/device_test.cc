@@ -96,6 +96,28 @@ TEST(DeviceTest, DevicesOfOnesOwnComeFirst) {
   EXPECT_EQ(FindDevice("h100-sxm", *own)->bytes_per_second, 2'000'000'000'000);
 }
 
+constexpr char kSources[] =
+    "[[device]]\nname = \"a\"\nsource = \"sheet\"\nunit = \"half\"\nnote = \"n\"\n"
+    "cache_bytes = 5\ncache_source = \"paper\"\nachievable = { flops = 2e12, source = \"me\" }\n"
+    "peaks = { fp16 = { flops = 4e12, source = \"clock\" }, bf16 = 3e12 }\n"
+    "others = [{ dtype = \"fp16\", flops = 8e12, accumulate = \"fp16\" }]\n";
+
+TEST(DeviceTest, AFigureMayNameItsOwnSource) {
+  const absl::StatusOr<std::vector<Device>> own = LoadDevices(kSources, "mine.toml");
+  ASSERT_TRUE(own.ok()) << own.status();
+  const Device& device = (*own)[0];
+  ASSERT_EQ(device.peaks.size(), 3);
+  EXPECT_EQ(device.PeakOf(Precision::kBf16)->source, "sheet");
+  EXPECT_EQ(device.PeakOf(Precision::kFp16)->source, "clock");
+  EXPECT_EQ(device.peaks[2].giga, 8'000);
+  EXPECT_EQ(device.peaks[2].accumulate, "fp16");
+  EXPECT_EQ(device.cache_source, "paper");
+  EXPECT_EQ(device.memory_source, "");
+  EXPECT_EQ(device.achievable_giga, 2'000);
+  EXPECT_EQ(device.achievable_source, "me");
+  EXPECT_EQ(device.unit + device.note, "halfn");
+}
+
 TEST(DeviceTest, FaultsOfAFileNameTheirLine) {
   for (const char* text :
        {"device = 3", "[[device]]", "[[device]]\nname = 3", "[[device]]\nname = \"a\"\ntdp = 3",
@@ -103,6 +125,11 @@ TEST(DeviceTest, FaultsOfAFileNameTheirLine) {
         "[[device]]\nname = \"a\"\npeaks = { bf16 = -1 }",
         "[[device]]\nname = \"a\"\npeaks = { bf16 = nan }",
         "[[device]]\nname = \"a\"\nmemory_bytes = 1e30",
+        "[[device]]\nname = \"a\"\npeaks = { bf16 = { source = \"s\" } }",
+        "[[device]]\nname = \"a\"\npeaks = { bf16 = { flops = 1e12, by = \"s\" } }",
+        "[[device]]\nname = \"a\"\nothers = 3",
+        "[[device]]\nname = \"a\"\nothers = [{ flops = 1e12 }]",
+        "[[device]]\nname = \"a\"\nothers = [{ dtype = \"bf16\" }]",
         "[[device]]\nname = \"a\"\nbytes_per_second = 1e-9",
         "[[device]]\nname = \"a\"\n[[device]]\nname = \"A\"", "[[device]\n"}) {
     const absl::Status status = LoadDevices(text, "mine.toml").status();

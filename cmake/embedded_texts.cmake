@@ -9,9 +9,14 @@ foreach(asset parts.js tree.js picture.js table.js profile.js documents.js repor
   cmake_path(GET asset EXTENSION extension)
   string(APPEND asset${extension} "${text}")
 endforeach()
-file(CONFIGURE OUTPUT html_assets.cc @ONLY CONTENT [[
+# The devices are compiled in as their file stands.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/hardware/devices.toml)
+file(READ src/hardware/devices.toml devices)
+file(CONFIGURE OUTPUT embedded_texts.cc @ONLY CONTENT [[
+#include "src/hardware/devices_text.h"
 #include "src/report/html_page.h"
 const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
 const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
+const absl::string_view onnxflops::kDevicesToml = R"asset(@devices@)asset";
 ]])
-list(APPEND ONNXFLOPS_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/html_assets.cc)
+list(APPEND ONNXFLOPS_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/embedded_texts.cc)
