@@ -83,7 +83,7 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   std::string begin =
       absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
                    absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
-  if (diff.IsEmpty()) return begin;
+  if (diff.IsEmpty() && !diff.lower_bound) return begin;
   if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
   const char* gap = "\n";
   for (const std::string& text : ComparedTexts(diff)) {
@@ -94,6 +94,7 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
     absl::StrAppend(&begin, gap, "- ", MarkdownCode(text), "\n");
     gap = "";
   }
+  if (diff.IsEmpty()) return begin;
   absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
   // Less of the tree, until all tables fit; then what fits.

@@ -294,7 +294,8 @@ std::vector<std::string> NotCountedTexts(const Diff& diff) {
 
 std::string ChangeInWords(const Diff& diff) {
   if (!diff.has_base) return "there is no base: everything is new";
-  if (diff.IsEmpty()) return "nothing changed";
+  if (diff.IsEmpty())
+    return diff.lower_bound ? "nothing that is counted changed" : "nothing changed";
   std::vector<std::string> figures, equal;
   for (const Quantity* q : diff.quantities) {
     if (!IsMain(*q)) continue;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -96,6 +97,7 @@ absl::StatusOr<NamedNode> FindNode(const ModelData& model, absl::string_view nam
   }
   ASSIGN_OR_RETURN(const std::optional<NamedNode> numbered, FindNumbered(model, name));
   if (numbered) return *numbered;
+  const std::string typed = absl::AsciiStrToLower(name);
   std::vector<std::string> similar;
   OptionalNodeId by_output;
   for (size_t i = 0; i < model.nodes.size(); ++i) {
@@ -104,7 +106,8 @@ absl::StatusOr<NamedNode> FindNode(const ModelData& model, absl::string_view nam
       if (!output || by_output) continue;
       if (model.value(*output).name == name) by_output = static_cast<NodeId>(i);
     }
-    if (similar.size() < kMaxSuggestions && absl::StrContains(node.name, name)) {
+    if (similar.size() < kMaxSuggestions &&
+        absl::StrContains(absl::AsciiStrToLower(node.name), typed)) {
       similar.push_back(Quoted(node.name));
     }
   }

@@ -118,6 +118,8 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
                     texts.Of(Expr(memory.optimizer_bytes)), StateTypeText(training))}};
   if (memory.master_bytes > 0) {
     line.texts.push_back(absl::StrCat("float32 masters ", texts.Of(Expr(memory.master_bytes))));
+  } else if (training.float32_masters) {
+    line.texts.emplace_back("no float32 masters: no parameter is narrower");
   }
   if (memory.unknown_saved > 0) {
     line.texts.push_back(absl::StrCat(

@@ -85,7 +85,7 @@ const OptimizerInfo& InfoOf(Optimizer optimizer) {
 
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name) {
   for (const OptimizerInfo& info : kOptimizers) {
-    if (info.name == name) return info.optimizer;
+    if (absl::EqualsIgnoreCase(info.name, name)) return info.optimizer;  // torch has AdamW
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "--optimizer ", Quoted(name), ": not one of ",

@@ -99,7 +99,7 @@ ATTACKS = (
     ("Models that are gone: m.onnx", "text"), ("Models that are gone: `a` and 1234567 other", "a commit"), ("No model changed its cost.\nx", "text"))
 
 OURS = (
-    "**`<b>`** nothing changed", "**``a` <b> ``** nothing changed", "- `a``<b>`", "- ```` ` ````", "- `a|b`", "- `\u4e2d\u6587 \u00e9`", "- `[a](b) #1 \\x40x`",
+    "**`<b>`** nothing changed", "**`m`** nothing that is counted changed", "**``a` <b> ``** nothing changed", "- `a``<b>`", "- ```` ` ````", "- `a|b`", "- `\u4e2d\u6587 \u00e9`", "- `[a](b) #1 \\x40x`",
     "- `a`\n- ``b` ``\n\n- check: `c`", "<details><summary>Files</summary>\n\n| file |\n| :--- |\n| `a \\| <b>` |\n\n</details>",
     "|  | base | `FLOPs per <b>` |\n| :--- | ---: | :--- |\n| &emsp;&emsp;`a` | &gt;= 1.5 GMAC | &lt;0.1 |\n| **`b`** | **-1,630.00 %** | **not proven** |\n| 48 -&gt; 0 |  | - |",
     "**`m`** FLOPs +12.0 %, MACs &lt;0.1 % more, equal params; 2 modules changed, 1 new, 3 gone, 4 moved; 1 module renamed",

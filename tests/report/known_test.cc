@@ -164,6 +164,7 @@ TEST(KnownTest, WritersOfDiffs) {
   } cases[] = {
       {kExact, kInPart, ">= 12.00 k", "\"lower_bound\": true"},
       {kUnknown, kExact, "unknown", "\"lower_bound\": true"},
+      {kUnknown, kUnknown, "nothing that is counted changed", "\"lower_bound\": true"},
       {kExact, kExact, "nothing changed", "\"lower_bound\": false"},
   };
   for (const auto& c : cases) {
