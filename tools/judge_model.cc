@@ -260,6 +260,17 @@ std::string Today() {
   return std::string(text.data(), strftime(text.data(), text.size(), "%Y-%m-%d", &day));
 }
 
+void AskedSizes::Add(const AskedSizes& other) {
+  symbols.insert(other.symbols.begin(), other.symbols.end());
+  for (const auto& [name, of] : other.names) {
+    Name& mine = names[name];
+    mine.in_budgets = mine.in_budgets || of.in_budgets;
+    mine.is_range = mine.is_range || of.is_range;
+    mine.models.insert(of.models.begin(), of.models.end());
+    mine.without.insert(of.without.begin(), of.without.end());
+  }
+}
+
 absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& budgets,
                                                             const AskedSizes& asked) {
   std::vector<std::string> without;
@@ -317,6 +328,7 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
     };
     RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, figures, report));
   }
+  if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
   if (run.one_file) return absl::OkStatus();
   for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
   report->models.push_back(report->head);
@@ -326,6 +338,9 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
 absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
                              const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
+  if (budgets->rules.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": there is no rule in it"));
+  }
   for (const BudgetRule& rule : budgets->rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
     if ((rule.kind != BudgetRule::Kind::kMfu && !of_run) || rule.device.empty()) continue;

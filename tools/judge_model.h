@@ -43,6 +43,8 @@ struct AskedSizes {
   };
   std::map<std::string, Name> names;
   std::set<std::string> symbols;  // that some model has
+
+  void Add(const AskedSizes& other);
 };
 
 // Adds the judgements of a model. `asked` grows by the sizes that it was asked for.

@@ -42,6 +42,7 @@
 #include "src/symbolic/symbol_name.h"
 #include "tools/base_model.h"
 #include "tools/device_arguments.h"
+#include "tools/each_model.h"
 #include "tools/git_file.h"
 #include "tools/judge_model.h"
 #include "tools/model_files.h"
@@ -99,6 +100,7 @@ struct CheckArguments {
   CausalArgument causal;
   RooflineArguments roofline;
   BaseMissingArgument base_missing;
+  JobsArgument jobs;
   RateArguments rate;
   std::string profile, optimized;
   OutputArguments output;
@@ -117,9 +119,11 @@ struct CheckArguments {
         "What relative budgets compare with: each model itself, at a revision of its git "
         "repository.");
     base_missing.AddTo(list);
-    list->AddFlag("--init", &init, "Write a file of budgets for the model. It must not exist.");
+    list->AddFlag("--init", &init,
+                  "Write a file of budgets for the models, beside them. It must not exist.");
     list->AddFlag("--update", &update,
-                  "Raise the limits that the model breaks, in the file. Comments stay.");
+                  "Raise the limits that the model breaks, in the file. Comments stay. A rule that "
+                  "is left is named.");
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
@@ -133,6 +137,7 @@ struct CheckArguments {
                     "Write to FILE as well, in any format: junit=budgets.xml.");
     list->AddFlag("--summary", &summary,
                   "Add Markdown to the file that GITHUB_STEP_SUMMARY names, if it is set.");
+    jobs.AddTo(list);
     output.AddTo(list, FormatNames());
   }
 
@@ -145,12 +150,19 @@ struct CheckArguments {
 
 bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
+// Of a model, or the folder itself; "": the working directory.
+std::string FolderOfModels(const std::string& path) {
+  if (path == ".") return "";
+  if (IsFolder(path)) return path.back() == '/' ? path : path + "/";
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
 // Where the file is, or where --init puts it; "": there is none, and none is needed.
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   if (!args.budgets.empty()) return args.budgets;
-  if (args.init) return std::string(kBudgetsFile);
-  const size_t slash = args.models[0].rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : args.models[0].substr(0, slash + 1);
+  const std::string folder = FolderOfModels(args.models[0]);
+  if (args.init) return folder + kBudgetsFile;
   for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
     if (HasFile(path)) return path;
   }
@@ -179,36 +191,21 @@ absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
   return report;
 }
 
-absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::string& path,
-                                      const Model& model, const CountOptions& options) {
-  if (path != "-" && HasFile(path)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(Quoted(path), " exists: --update raises its limits"));
-  }
-  ASSIGN_OR_RETURN(const Report report, CountInitial(model, options));
-  RETURN_IF_ERROR(
-      WriteOutput(InitialBudgets(report), path, {args.models[0], args.sizes.rules.file}));
-  return kFine;
-}
-
 // A call of the verb.
 struct CheckCall {
   const CheckArguments& args;
   CheckRun run;
   bool missing_is_fine = false;
   ModelFiles files = {};
+  int threads = 1;
 };
 
 // What a model is compared with: of several, a file in the folder of --against.
-absl::StatusOr<BaseModel> BaseOf(const CheckCall& call, const std::string& path) {
+BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   const std::string& against = call.args.against;
   BaseModel base = {against, call.args.git, call.missing_is_fine};
   if (!base.revision.empty()) base.path = path;
   if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
-  if (!IsFolder(against)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--against ", Quoted(against), ": of several models it is a folder with their bases"));
-  }
   base.path = absl::StrCat(against, "/", path);
   if (!HasFile(base.path)) {
     base.path = absl::StrCat(against, "/", path.substr(path.rfind('/') + 1));
@@ -216,22 +213,44 @@ absl::StatusOr<BaseModel> BaseOf(const CheckCall& call, const std::string& path)
   return base;
 }
 
+absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
+                       AskedSizes* asked, CheckReport* report) {
+  RETURN_IF_ERROR(file.fault);
+  ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
+  const BaseModel base = BaseOf(call, file.path);
+  return JudgeModel(call.run, budgets, side, base, file.path, asked, report);
+}
+
+// An error of one of several models is a row of its own: the others have their verdicts.
 absl::StatusOr<CheckReport> JudgeAll(const CheckCall& call, const Budgets& budgets) {
+  struct Outcome {
+    CheckReport report;
+    AskedSizes asked;
+    absl::Status status;
+  };
+  std::vector<Outcome> outcomes(call.files.files.size());
+  ForEach(outcomes.size(), call.threads, [&](size_t i) {
+    Outcome& outcome = outcomes[i];
+    const ModelFile& file = call.files.files[i];
+    outcome.report.budgets = budgets.file;
+    outcome.status = JudgeFile(call, budgets, file, &outcome.asked, &outcome.report);
+    if (outcome.status.ok() || call.files.one_file) return;
+    outcome.report.judgements = {ModelError(outcome.status)};
+    outcome.report.judgements[0].model = file.path;
+    outcome.report.models.resize(1);
+    outcome.report.models[0].path = file.path;
+  });
   CheckReport report;
   report.budgets = budgets.file;
   AskedSizes asked;
-  for (const ModelFile& file : call.files.files) {
-    RETURN_IF_ERROR(file.fault);
-    ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
-    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(call, file.path));
-    RETURN_IF_ERROR(JudgeModel(call.run, budgets, side, base, file.path, &asked, &report));
+  for (Outcome& outcome : outcomes) {
+    if (call.files.one_file) RETURN_IF_ERROR(outcome.status);
+    if (!outcome.status.ok()) WriteError(outcome.status.message());
+    asked.Add(outcome.asked);
+    RETURN_IF_ERROR(AddReport(std::move(outcome.report), &report));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> without, ReportUnknownSizes(budgets.file, asked));
   for (const std::string& line : without) WriteError(line);
-  if (report.judgements.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(budgets.file), ": no rule in it is for ",
-                                                   Quoted(call.files.files[0].path)));
-  }
   if (!call.files.one_file) {
     report.has_base = false;
     report.head = {};
@@ -254,13 +273,13 @@ std::optional<std::string> HashOf(const std::string& path) {
   return hash.Hex();
 }
 
-absl::StatusOr<DecisionInfo> DescribeDecision(const CheckCall& call, const std::string& budgets) {
+DecisionInfo DescribeDecision(const CheckCall& call, const std::string& budgets) {
   DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {budgets, HashOf(budgets)}, {}};
   for (const ModelFile& file : call.files.files) {
     DecisionInfo::Model& model = info.models.emplace_back();
     model.path = file.path;
     model.sha256 = HashOf(file.path);
-    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(call, file.path));
+    const BaseModel base = BaseOf(call, file.path);
     if (!base.revision.empty()) {
       const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
       if (!fd.ok()) continue;  // a new model
@@ -353,8 +372,8 @@ absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = call.args;
   if (!args.decision.empty()) {
-    ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(call, budgets));
-    RETURN_IF_ERROR(WriteOutput(ToDecision(report, info), args.decision, inputs));
+    RETURN_IF_ERROR(
+        WriteOutput(ToDecision(report, DescribeDecision(call, budgets)), args.decision, inputs));
   }
   ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
@@ -368,14 +387,33 @@ absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
 
 absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
                                  const CountOptions& options) {
-  if (args.models.size() > 1) {
-    return absl::InvalidArgumentError("--init writes budgets for one model");
-  }
   if (!args.maxima.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
   }
-  ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
-  return WriteInitial(args, path, model, options);
+  if (path != "-" && HasFile(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Quoted(path), " exists: --update raises its limits"));
+  }
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  std::vector<Report> reports;
+  for (const ModelFile& file : models.files) {
+    RETURN_IF_ERROR(file.fault);
+    ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
+    ASSIGN_OR_RETURN(Report report, CountInitial(model, options));
+    reports.push_back(std::move(report));
+  }
+  std::vector<std::string> inputs = models.paths();
+  inputs.push_back(args.sizes.rules.file);
+  const std::string text = InitialBudgets(reports);
+  RETURN_IF_ERROR(WriteOutput(text, path, inputs));
+  if (path == "-") return kFine;
+  ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
+  WriteError(absl::StrCat("wrote ", Escaped(path), ": ",
+                          Plural(static_cast<int64_t>(written.rules.size()), "rule"), ", ",
+                          reports.size() == 1
+                              ? absl::StrCat("for ", Escaped(models.files[0].path))
+                              : Plural(static_cast<int64_t>(reports.size()), "model")));
+  return kFine;
 }
 
 }  // namespace
@@ -421,6 +459,11 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));
   ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
+  if (!call.files.one_file && !args.against.empty() && !IsFolder(args.against)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
+  }
+  ASSIGN_OR_RETURN(call.threads, args.jobs.Parse());
   call.run.has_rate = args.rate.given();
   call.run.profile = args.profile;
   call.run.optimized = args.optimized;
@@ -432,12 +475,14 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {
+    for (const std::string& line : LeftBudgets(budgets, report)) WriteError(Escaped(line));
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
     ASSIGN_OR_RETURN(report, JudgeAll(call, raised));
   }
   inputs.push_back(path);
   RETURN_IF_ERROR(WriteResults(call, path, report, inputs));
+  if (report.Count(Verdict::kError) > 0) return kTrouble;
   return report.passed() ? kFine : kFailed;
 }
 

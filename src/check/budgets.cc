@@ -78,12 +78,19 @@ class BudgetsReader : private TomlFile {
 
   absl::StatusOr<Budgets> Read() {
     ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
-    RETURN_IF_ERROR(CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "mfu",
-                                     "profile", "at", "allow", "models", "lower_bounds"}));
+    RETURN_IF_ERROR(
+        CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "mfu", "profile",
+                         "at", "allow", "models", "lower_bounds", "new", "unlisted"}));
     RETURN_IF_ERROR(ReadSections(root, ""));
     RETURN_IF_ERROR(ReadModels(root));
     RETURN_IF_ERROR(ReadExceptions(root));
-    RETURN_IF_ERROR(ReadLowerBounds(root));
+    ASSIGN_OR_RETURN(const auto lower_bounds, IsPass(root, "lower_bounds"));
+    budgets_.lower_bounds_pass = lower_bounds.value_or(false);
+    ASSIGN_OR_RETURN(const auto new_passes, IsPass(root, "new"));
+    budgets_.new_fails = !new_passes.value_or(true);
+    ASSIGN_OR_RETURN(const auto unlisted, IsPass(root, "unlisted"));
+    if (!unlisted.value_or(true))
+      budgets_.unlisted_fails = PlaceOf(Get(root, "unlisted")->source());
     return std::move(budgets_);
   }
 
@@ -482,15 +489,13 @@ class BudgetsReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  absl::Status ReadLowerBounds(const toml::table& root) {
-    const toml::node* node = Get(root, "lower_bounds");
-    if (node == nullptr) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string what, String(*node, "lower_bounds"));
-    if (what != "pass" && what != "fail") {
-      return Fault(*node, "lower_bounds should be \"fail\" or \"pass\"");
-    }
-    budgets_.lower_bounds_pass = what == "pass";
-    return absl::OkStatus();
+  // Whether a setting of the whole file says "pass", not "fail"; nullopt: it is not there.
+  absl::StatusOr<std::optional<bool>> IsPass(const toml::table& root, const char* key) const {
+    const toml::node* node = Get(root, key);
+    if (node == nullptr) return std::nullopt;
+    ASSIGN_OR_RETURN(const std::string what, String(*node, key));
+    if (what == "pass" || what == "fail") return what == "pass";
+    return Fault(*node, absl::StrCat(key, " should be \"fail\" or \"pass\""));
   }
 
   const absl::string_view text_;

@@ -30,6 +30,9 @@
 //   reason = "until the new head is trained"
 //   until = 2027-01-31
 //   [models."text-*.onnx".budget]       # the same for files that match
+//   unlisted = "fail"                   # at the top, as the others: a model that no rule is for
+//   new = "fail"                        # a limit relative to a base that a new model does not have
+//   lower_bounds = "pass"
 //
 // The README describes every key.
 #ifndef ONNXFLOPS_SRC_CHECK_BUDGETS_H_
@@ -118,6 +121,10 @@ struct Budgets {
   std::vector<BudgetException> exceptions;
   // Whether a budget on a lower bound may pass: lower_bounds = "pass".
   bool lower_bounds_pass = false;
+  // Whether a limit that is relative to a base fails for a model that has none: new = "fail".
+  bool new_fails = false;
+  // Where the file says unlisted = "fail": a model that no rule is for does not pass.
+  std::optional<BudgetPlace> unlisted_fails;
 
   bool NeedsPeak() const;
   // Whether the time of a training step is needed.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/check/check_writers.h"
+#include "src/check/limit_text.h"
 #include "src/report/format.h"
 #include "src/report/html_page.h"
 #include "src/report/json_parts.h"
@@ -27,6 +28,11 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     json->Key("margin").String(j.margin);
     if (j.limit_value) json->Key("limit_value").Int(*j.limit_value);
     if (j.actual_value) json->Key("actual_value").Int(*j.actual_value);
+    if (j.base_value) json->Key("base_value").Int(*j.base_value);
+    if (j.limit_value) json->Key("unit").String(check::UnitOf(*j.quantity));
+    if (j.margin_hundredths) {
+      json->Key("margin_percent").Number(static_cast<double>(*j.margin_hundredths) / 100);
+    }
     json->Key("lower_bound").Bool(j.lower_bound);
     json->Key("verdict").String(NameOf(j.verdict));
     json->Key("passed").Bool(j.passed());

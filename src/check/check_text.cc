@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/check/check_writers.h"
+#include "src/check/limit_text.h"
 #include "src/report/format.h"
 #include "src/report/text_table.h"
 
@@ -74,7 +76,7 @@ std::vector<std::string> Details(const CheckReport& report) {
 std::string SourceOfRules(const CheckReport& report) {
   const bool some_of_call =
       std::any_of(report.judgements.begin(), report.judgements.end(),
-                  [](const Judgement& judgement) { return judgement.place.line == 0; });
+                  [](const Judgement& j) { return j.is_rule() && j.place.line == 0; });
   if (!some_of_call) return report.budgets;
   return report.budgets.empty() ? "--max" : absl::StrCat(report.budgets, ", --max");
 }
@@ -91,19 +93,34 @@ std::vector<LabelledLine> CheckHead(const CheckReport& report) {
 }  // namespace
 
 std::string CheckInWords(const CheckReport& report) {
-  const auto total = static_cast<int64_t>(report.judgements.size());
-  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
-  std::string text = failed > 0 ? absl::StrCat("failed: ", failed, " of ", Plural(total, "rule"))
-                                : absl::StrCat("passed: ", Plural(total, "rule"));
-  const std::pair<Verdict, const char*> others[] = {{Verdict::kNotProven, "not proven"},
-                                                    {Verdict::kWarned, "near the limit"},
-                                                    {Verdict::kAllowed, "allowed by exceptions"},
-                                                    {Verdict::kSkipped, "skipped"}};
-  for (const auto& [verdict, words] : others) {
-    const int64_t count = report.Count(verdict);
-    if (count > 0) absl::StrAppend(&text, ", ", count, " ", words);
+  int64_t total = 0, failed = 0, unlisted = 0, skipped = 0;
+  for (const Judgement& j : report.judgements) {
+    unlisted += j.kind == "unlisted" ? 1 : 0;
+    if (!j.is_rule()) continue;
+    ++total;
+    failed += j.passed() ? 0 : 1;
+    skipped += j.verdict == Verdict::kSkipped ? 1 : 0;
   }
-  return text;
+  std::vector<std::string> parts;
+  if (failed > 0) {
+    parts.push_back(absl::StrCat(failed, " of ", Plural(total, "rule")));
+  } else if (total > 0) {
+    parts.push_back(Plural(total, "rule"));
+  }
+  const std::pair<int64_t, const char*> others[] = {
+      {report.Count(Verdict::kNotProven), "not proven"},
+      {report.Count(Verdict::kWarned), "near the limit"},
+      {report.Count(Verdict::kAllowed), "allowed by exceptions"},
+      {skipped, "not judged"}};
+  for (const auto& [count, words] : others) {
+    if (count > 0) parts.push_back(absl::StrCat(count, " ", words));
+  }
+  if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
+  const int64_t errors = report.Count(Verdict::kError);
+  if (errors > 0) parts.push_back(absl::StrCat("error in ", Plural(errors, "model")));
+  // What failed is first, also where it is no rule.
+  if (!report.passed() && failed == 0) std::reverse(parts.begin(), parts.end());
+  return absl::StrCat(report.passed() ? "passed: " : "failed: ", absl::StrJoin(parts, ", "));
 }
 
 std::string ToTable(const CheckReport& report, const TableStyle& style) {
@@ -134,19 +151,25 @@ std::string ToMarkdown(const CheckReport& report) {
 std::string ToCsv(const CheckReport& report) {
   TextTable table;
   if (!report.models.empty()) table.columns.push_back({"model"});
-  for (const char* title : {"rule", "kind", "module", "at", "verdict", "limit", "actual", "margin",
-                            "limit_value", "actual_value", "detail"}) {
+  for (const char* title :
+       {"rule", "kind", "module", "at", "verdict", "limit", "actual", "margin_percent",
+        "limit_value", "actual_value", "base_value", "unit", "detail"}) {
     table.columns.push_back({title});
   }
   for (const Judgement& j : report.judgements) {
     const auto digits = [](const std::optional<absl::int128>& value) {
       return value ? Int128ToString(*value) : "";
     };
+    const auto percent = [](const std::optional<absl::int128>& hundredths) {
+      return hundredths ? absl::StrFormat("%.2f", static_cast<double>(*hundredths) / 100) : "";
+    };
     TextTable::Row row;
     if (!report.models.empty()) row.cells.push_back(j.model);
     for (const std::string& cell :
-         {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit, j.actual,
-          j.margin, digits(j.limit_value), digits(j.actual_value), j.detail}) {
+         {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit,
+          j.actual == "-" ? "" : j.actual, percent(j.margin_hundredths), digits(j.limit_value),
+          digits(j.actual_value), digits(j.base_value),
+          std::string(j.limit_value ? check::UnitOf(*j.quantity) : ""), j.detail}) {
       row.cells.push_back(cell);
     }
     table.rows.push_back(std::move(row));

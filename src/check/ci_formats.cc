@@ -31,6 +31,7 @@ std::string SubjectOf(const Judgement& j) {
 
 // "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
 std::string MessageOf(const Judgement& j) {
+  if (!j.is_rule()) return j.detail;
   return absl::StrCat(j.actual, ", limit ", j.limit, j.margin.empty() ? "" : " (", j.margin,
                       j.margin.empty() ? "" : ")", ": ",
                       j.verdict == Verdict::kNotProven ? "not proven" : NameOf(j.verdict),
@@ -106,6 +107,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"opset", "Opsets that a model may import."},
     {"mfu", "The part of what devices can do that training uses."},
     {"profile", "The part of what a device can do that a run reached."},
+    {"unlisted", "A rule is for every model."},
+    {"error", "A model can be read and counted."},
 };
 
 void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {
@@ -173,8 +176,9 @@ std::string ToComment(const CheckReport& report) {
 std::string ToJunit(const CheckReport& report) {
   const int64_t skipped = report.Count(Verdict::kSkipped);
   const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
-  const std::string counts = absl::StrCat("tests=\"", report.judgements.size(), "\" failures=\"",
-                                          failed, "\" errors=\"0\"");
+  const std::string counts =
+      absl::StrCat("tests=\"", report.judgements.size(), "\" failures=\"", failed, "\" errors=\"",
+                   report.Count(Verdict::kError), "\"");
   std::string out =
       absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ",
                    "name=\"onnxflops\" ", counts, ">\n  <testsuite name=\"",
@@ -183,7 +187,9 @@ std::string ToJunit(const CheckReport& report) {
     absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
                     XmlText(SubjectOf(j)), "\" time=\"0\">");
     const std::string message = XmlText(MessageOf(j));
-    if (!j.passed()) {
+    if (j.verdict == Verdict::kError) {
+      absl::StrAppend(&out, "<error message=\"", message, "\">", message, "</error>");
+    } else if (!j.passed()) {
       absl::StrAppend(&out, "<failure message=\"", message, "\" type=\"", NameOf(j.verdict), "\">",
                       message, "</failure>");
     } else if (j.verdict == Verdict::kSkipped) {
@@ -281,7 +287,8 @@ std::string ToBenchmark(const CheckReport& report) {
 }
 
 std::string ToBadge(const CheckReport& report) {
-  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
+  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven) +
+                         report.Count(Verdict::kError);
   const bool warned = report.Count(Verdict::kWarned) > 0;
   JsonWriter json;
   json.BeginObject();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
 #include "src/report/format.h"
+#include "src/report/html_page.h"
 #include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -53,25 +55,10 @@ std::string TomlString(absl::string_view text) {
   return result + "\"";
 }
 
-}  // namespace
-
-std::string InitialBudgets(const Report& report) {
+// The sections of a model. `prefix` is that of their names: "", or "models.\"a.onnx\".".
+std::string InitialSections(const Report& report, absl::string_view prefix) {
   const report::ReferenceValues values(report);
-  std::string out = absl::StrCat(
-      "# What this model may cost: what it costs now, and 1 %. `onnxflops check MODEL` holds it "
-      "to\n"
-      "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
-      "(\"+2%\",\n"
-      "# with --against or --git), or { limit = ..., warn = ... }. `onnxflops check --update` "
-      "raises "
-      "it.\n");
-  if (report.totals.lower_bound) {
-    absl::StrAppend(
-        &out,
-        "\n# A part of the model is not counted: limits cannot be proven. This lets them "
-        "pass:\n# lower_bounds = \"pass\"\n");
-  }
-  absl::StrAppend(&out, "\n[budget]\n");
+  std::string out = absl::StrCat("\n[", prefix, "budget]\n");
   absl::flat_hash_set<std::string> of_data;
   for (const SymbolOrigin& s : report.symbols) {
     if (s.kind != SymbolOrigin::Kind::kInput) of_data.insert(s.name);
@@ -90,24 +77,94 @@ std::string InitialBudgets(const Report& report) {
     if (report.Has(q) && tells) add(report.totals.*q.value, q);
   }
   if (report.activation_peak) add(report.activation_peak->bytes, kPeakActivations);
-  absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n",
-                  "# [modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");
+  absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n# [", prefix,
+                  "modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");
   const auto opset = report.model.opsets.find("ai.onnx");
   if (opset != report.model.opsets.end()) {
-    absl::StrAppend(&out, "\n[opset]\nmax = ", opset->second, "\n");
+    absl::StrAppend(&out, "\n[", prefix, "opset]\nmax = ", opset->second, "\n");
   }
-  absl::StrAppend(&out, "\n# [operators]\n# forbid = [\"Loop\", \"com.microsoft.*\"]\n");
+  absl::StrAppend(&out, "\n# [", prefix,
+                  "operators]\n# forbid = [\"Loop\", \"com.microsoft.*\"]\n");
   Bindings sizes = report.bindings;
   sizes.insert(values.sizes().begin(), values.sizes().end());
-  if (!sizes.empty()) {
-    absl::StrAppend(
-        &out, "\n# Sizes that the model leaves open: a number, or a range as \"1..8\".\n[at]\n");
-    for (const auto& [name, size] : sizes) {
-      absl::StrAppend(&out, of_data.contains(name) ? "# " : "", TomlString(BareName(name)), " = ",
-                      size, "\n");
-    }
+  if (sizes.empty()) return out;
+  absl::StrAppend(&out,
+                  "\n# Sizes that the model leaves open: a number, or a range as \"1..8\".\n[",
+                  prefix, "at]\n");
+  for (const auto& [name, size] : sizes) {
+    absl::StrAppend(&out, of_data.contains(name) ? "# " : "", TomlString(BareName(name)), " = ",
+                    size, "\n");
   }
   return out;
+}
+
+}  // namespace
+
+std::string InitialBudgets(absl::Span<const Report> reports) {
+  std::string out = absl::StrCat(
+      reports.size() == 1 ? "# What this model may cost: what it costs now"
+                          : "# What these models may cost: what they cost now",
+      ", and 1 %. `onnxflops check MODEL` holds it to\n"
+      "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
+      "(\"+2%\",\n"
+      "# with --against or --git), or { limit = ..., warn = ... }. `onnxflops check --update` "
+      "raises it.\n");
+  const auto in_part = [](const Report& report) { return report.totals.lower_bound; };
+  if (absl::c_any_of(reports, in_part)) {
+    absl::StrAppend(&out, "\n# A part of ", reports.size() == 1 ? "the" : "a",
+                    " model is not counted: limits cannot be proven. This lets them "
+                    "pass:\n# lower_bounds = \"pass\"\n");
+  }
+  if (reports.size() == 1) return out + InitialSections(reports[0], "");
+  std::map<absl::string_view, int> uses;
+  for (const Report& report : reports) ++uses[report::FileNameOf(report.model.path)];
+  for (const Report& report : reports) {
+    const absl::string_view name = report::FileNameOf(report.model.path);
+    const absl::string_view glob = uses[name] == 1 ? name : report.model.path;
+    out += InitialSections(report, absl::StrCat("models.", TomlString(glob), "."));
+  }
+  return out;
+}
+
+namespace {
+
+// A limit that can be raised: an amount, in one line of the file.
+bool IsRaised(const BudgetRule& rule) {
+  return rule.kind == BudgetRule::Kind::kQuantity && rule.limit.place.length > 0 &&
+         rule.limit.kind == BudgetLimit::Kind::kAbsolute;
+}
+
+bool IsOf(const Judgement& judgement, const BudgetRule& rule) {
+  return judgement.place.line == rule.place.line && judgement.place.column == rule.place.column &&
+         judgement.rule == rule.name;
+}
+
+std::string WhyLeft(const Judgement& judgement) {
+  if (judgement.verdict == Verdict::kNotProven) {
+    return absl::StrCat("not proven, ", judgement.detail);
+  }
+  if (judgement.place.line == 0) return "it is not in the file";
+  if (judgement.kind == "growth") return "it is relative to a base";
+  if (judgement.kind == "amount") return "its text is not in one line";
+  return absl::StrCat("it is a limit of ", judgement.kind, ", not an amount");
+}
+
+}  // namespace
+
+std::vector<std::string> LeftBudgets(const Budgets& budgets, const CheckReport& report) {
+  std::vector<std::string> left;
+  for (const Judgement& judgement : report.judgements) {
+    if (judgement.passed() || !judgement.is_rule()) continue;
+    const bool raised = judgement.verdict == Verdict::kFailed && judgement.actual_value &&
+                        absl::c_any_of(budgets.rules, [&](const BudgetRule& rule) {
+                          return IsOf(judgement, rule) && IsRaised(rule);
+                        });
+    if (raised) continue;
+    std::string line = absl::StrCat(judgement.model, judgement.model.empty() ? "" : ": ",
+                                    judgement.rule, " is left as it is: ", WhyLeft(judgement));
+    if (!absl::c_linear_search(left, line)) left.push_back(std::move(line));
+  }
+  return left;
 }
 
 std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
@@ -115,14 +172,10 @@ std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
   // By place, the last first, so that places before stay what they are.
   std::map<std::pair<size_t, size_t>, std::pair<size_t, std::string>> edits;
   for (const BudgetRule& rule : budgets.rules) {
-    if (rule.kind != BudgetRule::Kind::kQuantity || rule.limit.place.length == 0 ||
-        rule.limit.kind != BudgetLimit::Kind::kAbsolute) {
-      continue;
-    }
+    if (!IsRaised(rule)) continue;
     absl::int128 most = -1;
     for (const Judgement& j : report.judgements) {
-      const bool same = j.place.line == rule.place.line && j.place.column == rule.place.column;
-      if (same && j.verdict == Verdict::kFailed && j.actual_value) {
+      if (IsOf(j, rule) && j.verdict == Verdict::kFailed && j.actual_value) {
         most = std::max(most, *j.actual_value);
       }
     }

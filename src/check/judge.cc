@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -47,17 +49,23 @@ std::string FigureText(absl::int128 value, const Quantity& q) {
   return absl::StrCat(text, prefixed || unit.empty() ? "" : " ", unit);
 }
 
-// Hundredths of a percent: "+2.15 %".
-std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
-  if (whole <= 0) return "";
-  const bool negative = part < 0;
-  absl::int128 size = negative ? -part : part;
-  while (size > absl::Int128Max() / 10'000) {
-    size /= 2;
+// How much `part` is of `whole`, in hundredths of a percent, towards 0.
+std::optional<absl::int128> Hundredths(absl::int128 part, absl::int128 whole) {
+  if (whole <= 0) return std::nullopt;
+  while (part > absl::Int128Max() / 10'000 || part < -(absl::Int128Max() / 10'000)) {
+    part /= 2;
     whole /= 2;
   }
-  if (whole == 0) return "";
-  const absl::int128 hundredths = size * 10'000 / whole;
+  if (whole == 0) return std::nullopt;
+  return part * 10'000 / whole;
+}
+
+// "+2.15 %".
+std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
+  const std::optional<absl::int128> exact = Hundredths(part, whole);
+  if (!exact) return "";
+  const bool negative = part < 0;
+  const absl::int128 hundredths = negative ? -*exact : *exact;
   const char* const mark = negative ? "-" : sign ? "+" : "";
   constexpr int kMost = 100'000'000;  // beyond, a limit lacks its unit, and digits say nothing
   if (hundredths >= kMost) {
@@ -117,8 +125,9 @@ class RuleJudge {
     }
     if (relative &&
         (!diff_.has_base || m.status == DiffStatus::kNew || m.status == DiffStatus::kMovedHere)) {
-      judgement.verdict = Verdict::kSkipped;
-      judgement.detail = "the base does not have it";
+      const bool fails = !diff_.has_base && budgets_.new_fails;
+      judgement.verdict = fails ? Verdict::kFailed : Verdict::kSkipped;
+      judgement.detail = diff_.has_base ? "the base does not have it" : "a new model has no base";
       judgement.actual = ActualText(rule, m, {});
       return judgement;
     }
@@ -391,6 +400,7 @@ class RuleJudge {
         return;
       limit = base.literal() * (rule.limit.whole + rule.limit.value) / rule.limit.whole;
       const Known known = BaseKnown(m, *rule.quantity);
+      judgement->base_value = base.literal();
       judgement->actual =
           absl::StrCat(judgement->actual, " (base ",
                        KnownText(known, FigureText(base.literal(), *rule.quantity)), ")");
@@ -403,6 +413,7 @@ class RuleJudge {
     judgement->lower_bound = known != Known::kExact;
     if (known == Known::kNothing) return;
     judgement->actual_value = head.literal();
+    judgement->margin_hundredths = Hundredths(limit - head.literal(), limit);
     const std::string margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
     judgement->margin = KnownText(known == Known::kExact ? known : Known::kAtMost, margin);
   }
@@ -467,12 +478,46 @@ void ApplyExceptions(const Budgets& budgets, absl::string_view today, Judgement*
   }
 }
 
+absl::Status RequireFew(const CheckReport& report) {
+  if (report.judgements.size() <= kMaxJudgements) return absl::OkStatus();
+  return LimitError("budgets", absl::StrCat(Escaped(report.budgets), ": more than ", kMaxJudgements,
+                                            " verdicts (budgets)"));
+}
+
 }  // namespace
 
 absl::string_view NameOf(Verdict verdict) {
-  constexpr absl::string_view kNames[] = {"passed",  "warned",     "skipped",
-                                          "allowed", "not_proven", "failed"};
+  constexpr absl::string_view kNames[] = {"passed",     "warned", "skipped", "allowed",
+                                          "not_proven", "failed", "error"};
   return kNames[static_cast<size_t>(verdict)];
+}
+
+Judgement UnlistedModel(const Budgets& budgets) {
+  Judgement judgement;
+  judgement.rule = judgement.kind = "unlisted";
+  judgement.actual = "-";
+  judgement.detail = "no rule is for this model";
+  judgement.verdict = budgets.unlisted_fails ? Verdict::kFailed : Verdict::kSkipped;
+  judgement.place = budgets.unlisted_fails.value_or(BudgetPlace());
+  return judgement;
+}
+
+Judgement ModelError(const absl::Status& status) {
+  Judgement judgement;
+  judgement.rule = judgement.kind = "error";
+  judgement.actual = "-";
+  judgement.detail = std::string(status.message());
+  judgement.verdict = Verdict::kError;
+  return judgement;
+}
+
+absl::Status AddReport(CheckReport part, CheckReport* report) {
+  absl::c_move(part.judgements, std::back_inserter(report->judgements));
+  absl::c_move(part.models, std::back_inserter(report->models));
+  report->has_base = part.has_base;
+  report->base = std::move(part.base);
+  report->head = std::move(part.head);
+  return RequireFew(*report);
 }
 
 bool CheckReport::passed() const {
@@ -515,10 +560,7 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
       if (modules.empty()) add(NoSuchModule(diff, rule));
       for (const ModuleDiff* m : modules) add(judge.OfQuantity(rule, *m));
     }
-    if (report->judgements.size() > kMaxJudgements) {
-      return LimitError("budgets", absl::StrCat(Escaped(budgets.file), ": more than ",
-                                                kMaxJudgements, " verdicts (budgets)"));
-    }
+    RETURN_IF_ERROR(RequireFew(*report));
   }
   return absl::OkStatus();
 }

@@ -24,15 +24,17 @@ enum class Verdict : uint8_t {
   kAllowed,    // above the limit, by an exception
   kNotProven,  // the figure is a lower bound, or a size is open
   kFailed,
+  kError,  // the model could not be read or counted
 };
-// "passed", "warned", "skipped", "allowed", "not_proven", "failed".
+// "passed", "warned", "skipped", "allowed", "not_proven", "failed", "error".
 absl::string_view NameOf(Verdict verdict);
 
 struct Judgement {
   std::string model;  // its path, where several were checked; "" where one was
   std::string rule;   // BudgetRule::name
   std::string
-      kind;  // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu", "profile"
+      kind;  // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu", "profile";
+             // of no rule, but of a model: "unlisted", "error"
   std::string where;          // path of the module; "": the whole model
   bool names_module = false;  // the rule's name says where it is
   std::string at;             // sizes: "batch = 1, seq = 1..512"
@@ -43,10 +45,13 @@ struct Judgement {
   BudgetPlace place;          // in the file of budgets; line 0: in none
   // Of a limit that is an amount, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
+  std::optional<absl::int128> base_value;         // of a limit that is relative to it
+  std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
   bool lower_bound = false;  // the figure is one, or nothing of it is counted
   const Quantity* quantity = nullptr;
 
   bool passed() const { return verdict < Verdict::kNotProven; }
+  bool is_rule() const { return kind != "unlisted" && kind != "error"; }
 };
 
 struct CheckReport {
@@ -77,6 +82,12 @@ using FiguresOfRule =
 // sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
                    absl::string_view today, FiguresOfRule figures, CheckReport* report);
+
+// That no rule is for a model, and that a model could not be judged, as rows among the judgements.
+Judgement UnlistedModel(const Budgets& budgets);
+Judgement ModelError(const absl::Status& status);
+// Adds the judgements of another model. OutOfRange if there are too many.
+absl::Status AddReport(CheckReport part, CheckReport* report);
 
 // Whether what is said for files of this pattern holds for a file: by its name, or its path.
 bool IsForModel(absl::string_view models, absl::string_view path);

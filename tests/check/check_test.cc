@@ -235,6 +235,8 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[modules.a]\npeak_activation_bytes = 1\n",
        "onnxflops.toml:2:1: peak_activation_bytes is of the whole model, not of a module"},
       {"lower_bounds = \"yes\"\n", "lower_bounds should be \"fail\" or \"pass\""},
+      {"new = \"skip\"\n", "onnxflops.toml:1:7: new should be \"fail\" or \"pass\""},
+      {"unlisted = 1\n", "onnxflops.toml:1:12: unlisted"},
       {"[budget\n", "onnxflops.toml:1:8: "},
   };
   for (const auto& [text, fault] : cases) EXPECT_THAT(FaultOf(text), HasSubstr(fault)) << text;
@@ -349,8 +351,50 @@ TEST(JudgeTest, GrowthFromTheBase) {
     const CheckReport report = CheckText(absl::StrCat("budget.macs = \"", limit, "\""), diff);
     EXPECT_EQ(report.judgements[0].verdict, verdict) << limit;
   }
-  const CheckReport none = CheckText("budget.macs = \"+2%\"", NoBase(head));
-  EXPECT_EQ(none.judgements[0].verdict, Verdict::kSkipped);
+}
+
+// A new model has no base: what `new` says holds for limits that are relative to it, and no other.
+TEST(JudgeTest, ANewModelHasNoBase) {
+  const Diff diff = NoBase(TwoLayers("102").Count().value());
+  const std::pair<const char*, Verdict> cases[] = {{"", Verdict::kSkipped},
+                                                   {"new = \"pass\"\n", Verdict::kSkipped},
+                                                   {"new = \"fail\"\n", Verdict::kFailed}};
+  for (const auto& [setting, verdict] : cases) {
+    const CheckReport report =
+        CheckText(absl::StrCat(setting, "[budget]\nmacs = \"+2%\"\nparams = 192\n"), diff);
+    ASSERT_EQ(report.judgements.size(), 2);
+    EXPECT_EQ(report.judgements[0].verdict, verdict) << setting;
+    EXPECT_EQ(report.judgements[1].verdict, Verdict::kPassed) << setting;
+  }
+}
+
+TEST(JudgeTest, AModelThatNoRuleIsForIsARowOfItsOwn) {
+  Budgets budgets = LoadBudgets("unlisted = \"fail\"\n", "onnxflops.toml").value();
+  const Judgement failed = UnlistedModel(budgets);
+  EXPECT_EQ(failed.verdict, Verdict::kFailed);
+  EXPECT_EQ(failed.place.line, 1);
+  budgets.unlisted_fails.reset();
+  CheckReport report;
+  report.judgements = {UnlistedModel(budgets)};
+  EXPECT_TRUE(report.passed());
+  EXPECT_EQ(CheckInWords(report), "passed: no rule for 1 model");
+  CheckReport other;
+  other.judgements = {ModelError(absl::NotFoundError("m.onnx: there is no such file"))};
+  ASSERT_TRUE(AddReport(other, &report).ok());
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(CheckInWords(report), "failed: error in 1 model, no rule for 1 model");
+  EXPECT_THAT(ToJunit(report), HasSubstr("tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"1\""));
+}
+
+// What is left is what was to compare: 4% of 9216 MACs are 368.64.
+TEST(JudgeTest, AMarginIsANumber) {
+  const Report base = TwoLayers("48").Count().value(), head = TwoLayers("49").Count().value();
+  const Judgement j =
+      CheckText("budget.macs = \"+4%\"", MakeDiff(&base, head).value()).judgements[0];
+  EXPECT_EQ(j.base_value, 9216);
+  EXPECT_EQ(j.limit_value, 9584);
+  EXPECT_EQ(j.actual_value, 9408);
+  EXPECT_EQ(j.margin_hundredths, 183);  // 176 of 9584
 }
 
 // With b rows, 192*b MACs: at most 1536 means 8 rows.
@@ -411,7 +455,7 @@ TEST(JudgeTest, ThePeakOfActivations) {
       CheckText("budget.peak_activation_bytes = 512", NoBase(TwoLayers("1").Count().value()))
           .judgements[0];
   EXPECT_EQ(unknown.verdict, Verdict::kNotProven);
-  EXPECT_THAT(InitialBudgets(open), HasSubstr("peak_activation_bytes = \"130 B\""));
+  EXPECT_THAT(InitialBudgets({open}), HasSubstr("peak_activation_bytes = \"130 B\""));
 }
 
 TEST(JudgeTest, OperatorsDomainsAndOpsets) {
@@ -517,7 +561,7 @@ TEST(CheckPropertyTest, ARangeAgreesWithEverySizeInIt) {
 TEST(EditBudgetsTest, AnInitialFilePassesAndIsTight) {
   for (const char* batch : {"2", "batch"}) {
     const Report report = TwoLayers(batch).Count().value();
-    const std::string text = InitialBudgets(report);
+    const std::string text = InitialBudgets({report});
     const Budgets budgets = LoadBudgets(text, "onnxflops.toml").value();
     Bindings at;
     if (!budgets.sizes.empty()) at = budgets.sizes[0].fixed;
@@ -526,6 +570,35 @@ TEST(EditBudgetsTest, AnInitialFilePassesAndIsTight) {
     const Report larger = TwoLayers("3").Count().value();
     EXPECT_FALSE(CheckText(text, NoBase(larger)).passed()) << text;
   }
+}
+
+TEST(EditBudgetsTest, EachOfSeveralModelsHasSectionsOfItsOwn) {
+  std::vector<Report> reports;
+  for (const auto& [path, batch] :
+       {std::pair("a/m.onnx", "2"), {"b/m.onnx", "4"}, {"b/n.onnx", "6"}}) {
+    reports.push_back(TwoLayers(batch).Count().value());
+    reports.back().model.path = path;
+  }
+  const std::string text = InitialBudgets(reports);
+  EXPECT_THAT(text, HasSubstr("[models.\"n.onnx\".budget]"));
+  for (size_t i = 0; i < reports.size(); ++i) {
+    EXPECT_TRUE(CheckText(text, NoBase(reports[i])).passed()) << text;
+    Report larger = TwoLayers("7").Count().value();
+    larger.model.path = reports[i].model.path;
+    EXPECT_FALSE(CheckText(text, NoBase(larger)).passed()) << text;
+  }
+}
+
+TEST(EditBudgetsTest, WhatIsNotRaisedIsNamed) {
+  const Report base = TwoLayers("2").Count().value();
+  const Diff diff = MakeDiff(&base, TwoLayers("3").Count().value()).value();
+  constexpr char kText[] =
+      "[budget]\nmacs = 5\nflops = \"+1%\"\nparams = 192\n[operators]\nforbid = [\"Relu\"]\n";
+  const Budgets budgets = LoadBudgets(kText, "onnxflops.toml").value();
+  EXPECT_THAT(LeftBudgets(budgets, CheckText(kText, diff)),
+              testing::ElementsAre(
+                  "budget.flops is left as it is: it is relative to a base",
+                  "operators.forbid is left as it is: it is a limit of operators, not an amount"));
 }
 
 TEST(EditBudgetsTest, RaisedLimitsAndNothingElse) {

@@ -105,7 +105,8 @@ OURS = (
     "**`m`** FLOPs +12.0 %, MACs &lt;0.1 % more, equal params; 2 modules changed, 1 new, 3 gone, 4 moved; 1 module renamed",
     "**`m`** FLOPs >= +9.7 %, MACs unknown, params &lt;= 0 %", "**`m`** FLOPs +1.0 % counted\n\n- `a`\n- `b`",
     "| base |\n| :--- |\n| unknown |\n| &lt;= +8.2 G |\n| **+1.0 counted** |", "**`m`** equal FLOPs, MACs and params", "**`m`** there is no base: everything is new", "**`m`** FLOPs new, equal MACs and params",
-    "**`m`** failed: 2 of 3 rules, 1 not proven, 1 near the limit, 1 allowed by exceptions, 1 skipped", "**`m`** passed: 1,000 rules",
+    "**`m`** failed: 2 of 3 rules, 1 not proven, 1 near the limit, 1 allowed by exceptions, 1 not judged", "**`m`** passed: 1,000 rules",
+    "**`m`** failed: error in 1 model, no rule for 2 models, 7 rules", "**`m`** passed: no rule for 1 model",
     "Models that are gone: `a`, `b` and 2 other", "Models that are gone: 3", "Figures at `batch = 1`, `seq = 2`, ....",
     "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** nothing changed\n\n<!-- onnxflops:check: -->\n**`m`** passed: 1 rule",
     "5 more parts did not fit.\n\nNot reviewed, since an error came first (the log says which): 1 of 2 models.")

@@ -26,7 +26,7 @@ QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param by
               "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate", "bytes moved", "training FLOPs")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "params", *("base " + title for title in QUANTITIES))
-WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "unknown", "-")
+WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
 FOLDS = ("Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
 
 # Rules below see each code span as this one sign, which no file holds.
@@ -45,8 +45,9 @@ EQUAL = rf"equal {MAIN}(?:, {MAIN})?(?: and {MAIN})?"
 COUNTS = rf"; {NUMBER} modules? (?:changed|new|gone|moved)(?:, {NUMBER} (?:new|gone|moved))*"
 RENAMED = rf"; {NUMBER} modules? renamed"
 DIFF = rf"there is no base: everything is new|nothing (?:that is counted )?changed|(?:{CHANGED}|{EQUAL})(?:, (?:{CHANGED}|{EQUAL}))*(?:{COUNTS})?(?:{RENAMED})?"
-OTHERS = rf"(?:, {NUMBER} (?:not proven|near the limit|allowed by exceptions|skipped))*"
-CHECK = rf"(?:passed: {NUMBER} rules?|failed: {NUMBER} of {NUMBER} rules?){OTHERS}"
+RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the limit|allowed by exceptions|not judged)|"
+         rf"no rule for {NUMBER} models?|error in {NUMBER} models?)")
+CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
 
 SENTENCE = re.compile("|".join((

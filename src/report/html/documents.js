@@ -387,7 +387,7 @@ function waterfall(tool) {
 
 // ---- check: verdicts, what failed first
 
-const kVerdicts = ["failed", "not_proven", "allowed", "warned", "skipped", "passed"];
+const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skipped", "passed"];
 
 function checkPage(data) {
   const rules = [...data.rules].sort((a, b) => kVerdicts.indexOf(a.verdict) - kVerdicts.indexOf(b.verdict));
