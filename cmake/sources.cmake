@@ -265,6 +265,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/check/edit_budgets.cc
   src/check/judge.cc
   src/check/limit_text.cc
+  src/check/review.cc
   src/monitor/event_file.cc
   src/monitor/monitor.cc
   src/monitor/monitor_formats.cc

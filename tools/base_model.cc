@@ -9,8 +9,11 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/api/load.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -67,6 +70,19 @@ absl::StatusOr<bool> BaseMissingArgument::Parse() const {
   if (what == "ok" || what == "fail") return what == "ok";
   return absl::InvalidArgumentError(
       absl::StrCat("--base-missing ", Quoted(what), ": it should be fail or ok"));
+}
+
+absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold) {
+  if (threshold.empty()) return 0;
+  absl::string_view text = threshold;
+  double percent = 0;
+  const bool has_sign = absl::ConsumeSuffix(&text, "%");
+  if (!has_sign || text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) ||
+      !absl::SimpleAtod(text, &percent) || !(percent <= 100)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threshold ", Quoted(threshold), ": it should be a percentage, as 0.1%"));
+  }
+  return static_cast<int64_t>(percent * 10'000);
 }
 
 absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options) {

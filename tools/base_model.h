@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_BASE_MODEL_H_
 #define ONNXFLOPS_TOOLS_BASE_MODEL_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,9 @@ struct BaseModel {
   // A base that does not exist makes everything new; so does /dev/null, which git names then.
   bool missing_is_fine = false;
 };
+// A part of a model in millionths: "0.1%"; "" is 0.
+absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold);
+
 absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
                                   const CountOptions& options, ComparedSizes sizes);
 

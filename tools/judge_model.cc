@@ -326,7 +326,14 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
       RETURN_IF_ERROR(joined->status());
       return AchievedOf(run, **joined, rule);
     };
-    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, figures, report));
+    // Where nobody asks for a size, what is relative is judged at the one that a model fixes.
+    std::optional<Diff> equal;
+    if (sizes == nullptr && at.bindings.empty() && !diff.unequal_sizes.empty()) {
+      ASSIGN_OR_RETURN(equal, DiffWithBase(base, side, at, ComparedSizes::kEqual));
+      if (!equal->unequal_sizes.empty()) equal.reset();
+    }
+    RETURN_IF_ERROR(
+        Judge(budgets, sizes, diff, run.today, figures, report, equal ? &*equal : nullptr));
   }
   if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
   if (run.one_file) return absl::OkStatus();

@@ -35,6 +35,8 @@
 #include "src/check/decision.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/check/review.h"
+#include "src/diff/diff_writers.h"
 #include "src/graph/symbol_origin.h"
 #include "src/hardware/device.h"
 #include "src/infer/require_symbols.h"
@@ -83,6 +85,8 @@ size, is "not proven" and does not pass. MODEL may be a report that
     onnxflops check exported/ --budgets onnxflops.toml --against released/
   Whether training uses as much of the devices as [mfu] asks for:
     onnxflops check gpt2.onnx --step-time 0.31 --devices 8
+  A comment on a pull request, with what changed since the main branch:
+    onnxflops check models/ --git main --base-missing ok --review comment.md
   A record of what was decided, with hashes of the files:
     onnxflops check model.onnx --decision decision.json
   For the screens of a CI system:
@@ -93,9 +97,9 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::string budgets, against, git, decision;
-  std::vector<std::string> maxima, outputs;
-  bool init = false, update = false, summary = false;
+  std::string budgets, against, git, decision, review, threshold;
+  std::vector<std::string> maxima, outputs, renamed;
+  bool init = false, update = false, summary = false, no_budgets = false;
   SizeArguments sizes;
   CausalArgument causal;
   RooflineArguments roofline;
@@ -119,6 +123,14 @@ struct CheckArguments {
         "What relative budgets compare with: each model itself, at a revision of its git "
         "repository.");
     base_missing.AddTo(list);
+    list->AddValue("--review", "FILE", &review,
+                   "Write a comment on a pull request to FILE: the verdict, then each model that "
+                   "changed from its base or failed.");
+    list->AddValue("--threshold", "PERCENT", &threshold,
+                   "In the review, changes below this part of a model are one row, as 0.1%.");
+    list->AddFlag("--no-budgets", &no_budgets, "Only for --review: there are no budgets.");
+    list->AddValues("--renamed", "OLD=NEW", &renamed,
+                    "With --git: the model NEW has the path OLD at the revision.");
     list->AddFlag("--init", &init,
                   "Write a file of budgets for the models, beside them. It must not exist.");
     list->AddFlag("--update", &update,
@@ -160,6 +172,7 @@ std::string FolderOfModels(const std::string& path) {
 
 // Where the file is, or where --init puts it; "": there is none, and none is needed.
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
+  if (args.no_budgets) return "";
   if (!args.budgets.empty()) return args.budgets;
   const std::string folder = FolderOfModels(args.models[0]);
   if (args.init) return folder + kBudgetsFile;
@@ -195,6 +208,8 @@ absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
 struct CheckCall {
   const CheckArguments& args;
   CheckRun run;
+  std::map<std::string, std::string> renamed;  // paths, to those at the revision
+  std::optional<DiffViewOptions> review;       // how to show changes in the review that is wanted
   bool missing_is_fine = false;
   ModelFiles files = {};
   int threads = 1;
@@ -204,7 +219,10 @@ struct CheckCall {
 BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   const std::string& against = call.args.against;
   BaseModel base = {against, call.args.git, call.missing_is_fine};
-  if (!base.revision.empty()) base.path = path;
+  if (!base.revision.empty()) {
+    const auto old = call.renamed.find(path);
+    base.path = old == call.renamed.end() ? path : old->second;
+  }
   if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
   base.path = absl::StrCat(against, "/", path);
   if (!HasFile(base.path)) {
@@ -214,17 +232,25 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
 }
 
 absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
-                       AskedSizes* asked, CheckReport* report) {
+                       AskedSizes* asked, ReviewedModel* model) {
   RETURN_IF_ERROR(file.fault);
   ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
   const BaseModel base = BaseOf(call, file.path);
-  return JudgeModel(call.run, budgets, side, base, file.path, asked, report);
+  if (!base.revision.empty() && base.path != file.path) model->renamed_from = base.path;
+  if (!call.args.no_budgets) {
+    RETURN_IF_ERROR(JudgeModel(call.run, budgets, side, base, file.path, asked, &model->check));
+  }
+  if (!call.review) return absl::OkStatus();
+  CountOptions options = call.run.options;
+  options.activation_peak = true;
+  ASSIGN_OR_RETURN(model->diff, DiffWithBase(base, side, options, ComparedSizes::kEqual));
+  return absl::OkStatus();
 }
 
 // An error of one of several models is a row of its own: the others have their verdicts.
-absl::StatusOr<CheckReport> JudgeAll(const CheckCall& call, const Budgets& budgets) {
+absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
   struct Outcome {
-    CheckReport report;
+    ReviewedModel model;
     AskedSizes asked;
     absl::Status status;
   };
@@ -232,25 +258,40 @@ absl::StatusOr<CheckReport> JudgeAll(const CheckCall& call, const Budgets& budge
   ForEach(outcomes.size(), call.threads, [&](size_t i) {
     Outcome& outcome = outcomes[i];
     const ModelFile& file = call.files.files[i];
-    outcome.report.budgets = budgets.file;
-    outcome.status = JudgeFile(call, budgets, file, &outcome.asked, &outcome.report);
+    outcome.model.path = file.path;
+    outcome.model.check.budgets = budgets.file;
+    outcome.status = JudgeFile(call, budgets, file, &outcome.asked, &outcome.model);
     if (outcome.status.ok() || call.files.one_file) return;
-    outcome.report.judgements = {ModelError(outcome.status)};
-    outcome.report.judgements[0].model = file.path;
-    outcome.report.models.resize(1);
-    outcome.report.models[0].path = file.path;
+    CheckReport& check = outcome.model.check;
+    outcome.model.diff.reset();
+    check.judgements = {ModelError(outcome.status)};
+    check.judgements[0].model = file.path;
+    check.models.resize(1);
+    check.models[0].path = file.path;
   });
-  CheckReport report;
-  report.budgets = budgets.file;
+  Review review;
+  review.has_budgets = !call.args.no_budgets;
+  review.view = call.review.value_or(DiffViewOptions());
   AskedSizes asked;
   for (Outcome& outcome : outcomes) {
     if (call.files.one_file) RETURN_IF_ERROR(outcome.status);
     if (!outcome.status.ok()) WriteError(outcome.status.message());
     asked.Add(outcome.asked);
-    RETURN_IF_ERROR(AddReport(std::move(outcome.report), &report));
+    review.models.push_back(std::move(outcome.model));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> without, ReportUnknownSizes(budgets.file, asked));
   for (const std::string& line : without) WriteError(line);
+  return review;
+}
+
+// The verdicts on all models.
+absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const Budgets& budgets,
+                                     const Review& review) {
+  CheckReport report;
+  report.budgets = budgets.file;
+  for (const ReviewedModel& model : review.models) {
+    RETURN_IF_ERROR(AddReport(model.check, &report));
+  }
   if (!call.files.one_file) {
     report.has_base = false;
     report.head = {};
@@ -368,9 +409,11 @@ absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::strin
 }
 
 // Everywhere where the call asks for it.
-absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
+absl::Status WriteResults(const CheckCall& call, const std::string& budgets, const Review& review,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = call.args;
+  if (call.review) RETURN_IF_ERROR(WriteOutput(ToComment(review), args.review, inputs));
+  if (args.no_budgets) return absl::OkStatus();
   if (!args.decision.empty()) {
     RETURN_IF_ERROR(
         WriteOutput(ToDecision(report, DescribeDecision(call, budgets)), args.decision, inputs));
@@ -416,6 +459,32 @@ absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& 
   return kFine;
 }
 
+// What --review and its options say.
+absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
+  for (const std::string& word : args.renamed) {
+    const size_t equals = word.find('=');
+    if (args.git.empty() || equals == std::string::npos || equals == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--renamed ", Quoted(word), ": it should be OLD=NEW, with --git"));
+    }
+    call->renamed[word.substr(equals + 1)] = word.substr(0, equals);
+  }
+  const bool needs_review = args.no_budgets || !args.threshold.empty();
+  if (args.review.empty() && needs_review) {
+    return absl::InvalidArgumentError("--no-budgets and --threshold are for --review");
+  }
+  if (args.no_budgets && (args.update || !args.maxima.empty() || !args.budgets.empty())) {
+    return absl::InvalidArgumentError("--no-budgets: not with --budgets, --max or --update");
+  }
+  if (args.review.empty()) return absl::OkStatus();
+  if (args.git.empty() && args.against.empty()) {
+    return absl::InvalidArgumentError("--review needs a base: --git REV, or --against FOLDER");
+  }
+  call->review.emplace();
+  ASSIGN_OR_RETURN(call->review->threshold, ParseThreshold(args.threshold));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void DescribeCheck(const UseVerb& use) {
@@ -440,7 +509,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   // Before anything is counted.
   RETURN_IF_ERROR(FormatOf(args.output).status());
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
-  std::vector<std::string> written = {args.decision, args.output.file};
+  std::vector<std::string> written = {args.decision, args.review, args.output.file};
   for (const auto& [format, file] : outputs) written.push_back(file);
   if (args.summary) written.push_back(StepSummaryFile());
   RETURN_IF_ERROR(RequireDistinct(written));
@@ -458,7 +527,9 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   CheckCall call = {args, {options, devices}};
   RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));
   ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
+  RETURN_IF_ERROR(ReadReview(args, &call));
   ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
+  if (call.review) call.files.one_file = false;  // an error is a part of the review
   if (!call.files.one_file && !args.against.empty() && !IsFolder(args.against)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
@@ -469,8 +540,12 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   call.run.optimized = args.optimized;
   call.run.one_file = call.files.one_file;
   std::string text;
-  ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
-  ASSIGN_OR_RETURN(CheckReport report, JudgeAll(call, budgets));
+  Budgets budgets;
+  if (!args.no_budgets) {
+    ASSIGN_OR_RETURN(budgets, ReadBudgets(args, path, devices, &text));
+  }
+  ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
+  ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
   std::vector<std::string> inputs = call.files.paths();
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
@@ -478,10 +553,11 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     for (const std::string& line : LeftBudgets(budgets, report)) WriteError(Escaped(line));
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
-    ASSIGN_OR_RETURN(report, JudgeAll(call, raised));
+    ASSIGN_OR_RETURN(review, JudgeAll(call, raised));
+    ASSIGN_OR_RETURN(report, Verdicts(call, raised, review));
   }
   inputs.push_back(path);
-  RETURN_IF_ERROR(WriteResults(call, path, report, inputs));
+  RETURN_IF_ERROR(WriteResults(call, path, review, report, inputs));
   if (report.Count(Verdict::kError) > 0) return kTrouble;
   return report.passed() ? kFine : kFailed;
 }

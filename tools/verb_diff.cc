@@ -42,7 +42,7 @@ open are compared as formulas.
     onnxflops count old.onnx --dim batch=1 -o old.json
     onnxflops diff old.json new.onnx --dim batch=1
   For a pull request, without changes below a tenth of a percent:
-    onnxflops diff old.onnx new.onnx --threshold 0.1% --comment
+    onnxflops diff old.onnx new.onnx --threshold 0.1% --format comment
   What the working tree changes:
     onnxflops diff --git HEAD model.onnx
   Node by node, for a script:
@@ -64,7 +64,7 @@ struct DiffArguments {
   BaseMissingArgument base_missing;
   OutputArguments output;
   std::string by = "module", depth, quantity = "flops", threshold, module, git;
-  bool exact = false, comment = false;
+  bool exact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 2);
@@ -83,12 +83,9 @@ struct DiffArguments {
     list->AddValue("--threshold", "PERCENT", &threshold,
                    "Join what changes by less than this part of the model, as 0.1%.");
     list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
-    list->AddFlag("--comment", &comment,
-                  "Write Markdown for a comment on a pull request: folded, at most 60,000 "
-                  "characters, with a hidden first line by which a bot finds it again.");
     list->AddValue("--module", "GLOB", &module,
                    "Compare only this module, as if it were the model.");
-    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
+    output.AddTo(list, {"table", "json", "csv", "markdown", "html", "comment"});
   }
 
   absl::Status CheckModels() const {
@@ -124,23 +121,8 @@ struct DiffArguments {
           absl::StrCat("--sort ", Quoted(quantity), ": it should be one of ",
                        absl::StrJoin(keys, ", "), DidYouMean(quantity, keys)));
     }
-    ASSIGN_OR_RETURN(view.threshold, Threshold());
+    ASSIGN_OR_RETURN(view.threshold, ParseThreshold(threshold));
     return view;
-  }
-
-  // In millionths.
-  absl::StatusOr<int64_t> Threshold() const {
-    if (threshold.empty()) return 0;
-    absl::string_view text = threshold;
-    double percent = 0;
-    const bool has_sign = absl::EndsWith(text, "%");
-    if (has_sign) text.remove_suffix(1);
-    if (!has_sign || text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) ||
-        !absl::SimpleAtod(text, &percent) || !(percent <= 100)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--threshold ", Quoted(threshold), ": it should be a percentage, as 0.1%"));
-    }
-    return static_cast<int64_t>(percent * 10'000);
   }
 };
 
@@ -185,7 +167,8 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(const DiffViewOptions view, args.View());
-  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  const bool comment = args.output.format == "comment";
+  ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
   options.module = args.module;
@@ -201,8 +184,7 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
         absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),
                      ": the report has no nodes; write it with --by node for --by node here"));
   }
-  const std::string text =
-      args.comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);
+  const std::string text = comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {base, head, args.sizes.rules.file}));
   return kFine;
 }

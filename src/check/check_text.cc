@@ -135,13 +135,17 @@ std::string ToTable(const CheckReport& report, const TableStyle& style) {
   return out;
 }
 
+std::string check::RulesInMarkdown(const CheckReport& report) {
+  return DrawMarkdown(VerdictTable(report));
+}
+
 std::string ToMarkdown(const CheckReport& report) {
   std::string out;
   for (const LabelledLine& line : CheckHead(report)) {
     absl::StrAppend(&out, "- ", line.label, ": ", MarkdownCode(absl::StrJoin(line.texts, " ")),
                     "\n");
   }
-  absl::StrAppend(&out, "\n", DrawMarkdown(VerdictTable(report)));
+  absl::StrAppend(&out, "\n", check::RulesInMarkdown(report));
   const std::vector<std::string> details = Details(report);
   if (!details.empty()) out += "\n";
   for (const std::string& text : details) absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");

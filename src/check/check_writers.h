@@ -22,6 +22,12 @@ std::string ToJson(const CheckReport& report);
 namespace check {
 // "rules": every rule and its verdict, in documents of a check.
 void WriteRules(const CheckReport& report, report::JsonWriter* json);
+// "budget.flops of visual at batch = 1"; of several models, "a.onnx: budget.flops".
+std::string SubjectOf(const Judgement& j);
+// "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
+std::string MessageOf(const Judgement& j);
+// All rules as a table in Markdown, what failed first.
+std::string RulesInMarkdown(const CheckReport& report);
 }  // namespace check
 
 // "failed: 2 of 7 rules", "passed: 7 rules, 1 warning".

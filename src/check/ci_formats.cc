@@ -18,18 +18,14 @@
 #include "src/report/text_table.h"
 
 namespace onnxflops {
-namespace {
 
-using report::JsonWriter;
-using report::MarkdownCode;
+namespace check {
 
-// "budget.flops of visual at batch = 1"; of several models, "a.onnx: budget.flops".
 std::string SubjectOf(const Judgement& j) {
   return absl::StrCat(j.model, j.model.empty() ? "" : ": ", j.rule, j.where.empty() ? "" : " of ",
                       j.where, j.at.empty() ? "" : " at ", j.at);
 }
 
-// "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
 std::string MessageOf(const Judgement& j) {
   if (!j.is_rule()) return j.detail;
   return absl::StrCat(j.actual, ", limit ", j.limit, j.margin.empty() ? "" : " (", j.margin,
@@ -37,6 +33,15 @@ std::string MessageOf(const Judgement& j) {
                       j.verdict == Verdict::kNotProven ? "not proven" : NameOf(j.verdict),
                       j.detail.empty() ? "" : "; ", j.detail);
 }
+
+}  // namespace check
+
+namespace {
+
+using check::MessageOf;
+using check::SubjectOf;
+using report::JsonWriter;
+using report::MarkdownCode;
 
 // Where a reader finds the rule: in the file of budgets. A rule of the call has no file; it is
 // shown at the beginning of the model.

@@ -433,6 +433,16 @@ std::string SizesText(const BudgetSizes* sizes) {
   return absl::StrJoin(texts, ", ");
 }
 
+// "batch = 2": what one of the models fixes.
+std::string EqualSizesText(const Diff& equal) {
+  std::vector<std::string> texts;
+  for (const UnequalSize& size : equal.made_equal) {
+    std::string text = absl::StrCat(size.symbol, " = ", size.fixed);
+    if (!absl::c_linear_search(texts, text)) texts.push_back(std::move(text));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
 // The modules of the head that match; of those inside of each other, the outermost.
 std::vector<const ModuleDiff*> ModulesOf(const Diff& diff, const std::string& glob) {
   std::vector<const ModuleDiff*> found;
@@ -537,16 +547,22 @@ bool IsForModel(absl::string_view models, absl::string_view path) {
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, FiguresOfRule figures, CheckReport* report) {
-  const RuleJudge judge(budgets, sizes, diff);
-  const std::string at = SizesText(sizes);
-  const auto add = [&](Judgement judgement) {
-    judgement.at = at;
-    ApplyExceptions(budgets, today, &judgement);
-    report->judgements.push_back(std::move(judgement));
-  };
+                   absl::string_view today, FiguresOfRule figures, CheckReport* report,
+                   const Diff* equal) {
+  const RuleJudge as_asked(budgets, sizes, diff);
+  const RuleJudge at_equal(budgets, sizes, equal != nullptr ? *equal : diff);
   for (const BudgetRule& rule : budgets.rules) {
     if (!IsForModel(rule.models, diff.head.path)) continue;
+    const bool moved = equal != nullptr && rule.kind == BudgetRule::Kind::kQuantity &&
+                       rule.limit.kind == BudgetLimit::Kind::kRelative;
+    const std::string at = moved ? EqualSizesText(*equal) : SizesText(sizes);
+    const auto add = [&](Judgement judgement) {
+      judgement.at = at;
+      ApplyExceptions(budgets, today, &judgement);
+      report->judgements.push_back(std::move(judgement));
+    };
+    const RuleJudge& judge = moved ? at_equal : as_asked;
+    const Diff& judged = moved ? *equal : diff;
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
     } else if (rule.kind == BudgetRule::Kind::kMfu || rule.kind == BudgetRule::Kind::kProfile) {
@@ -554,10 +570,10 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {
       add(judge.OfNames(rule));
     } else if (!rule.module) {
-      add(judge.OfQuantity(rule, diff.modules[0]));
+      add(judge.OfQuantity(rule, judged.modules[0]));
     } else {
-      const std::vector<const ModuleDiff*> modules = ModulesOf(diff, *rule.module);
-      if (modules.empty()) add(NoSuchModule(diff, rule));
+      const std::vector<const ModuleDiff*> modules = ModulesOf(judged, *rule.module);
+      if (modules.empty()) add(NoSuchModule(judged, rule));
       for (const ModuleDiff* m : modules) add(judge.OfQuantity(rule, *m));
     }
     RETURN_IF_ERROR(RequireFew(*report));

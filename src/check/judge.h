@@ -32,10 +32,9 @@ absl::string_view NameOf(Verdict verdict);
 struct Judgement {
   std::string model;  // its path, where several were checked; "" where one was
   std::string rule;   // BudgetRule::name
-  std::string
-      kind;  // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu", "profile";
-             // of no rule, but of a model: "unlisted", "error"
-  std::string where;          // path of the module; "": the whole model
+  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
+                      // "profile"; of no rule, but of a model: "unlisted", "error"
+  std::string where;  // path of the module; "": the whole model
   bool names_module = false;  // the rule's name says where it is
   std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
@@ -47,7 +46,7 @@ struct Judgement {
   std::optional<absl::int128> limit_value, actual_value;
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
   std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
-  bool lower_bound = false;  // the figure is one, or nothing of it is counted
+  bool lower_bound = false;                       // the figure is one, or nothing of it is counted
   const Quantity* quantity = nullptr;
 
   bool passed() const { return verdict < Verdict::kNotProven; }
@@ -80,8 +79,11 @@ using FiguresOfRule =
 
 // The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed
 // sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
+// `equal`, where it is not null, is the same diff at sizes that one of the models fixes and the
+// other leaves open: what is relative to the base is judged there.
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, FiguresOfRule figures, CheckReport* report);
+                   absl::string_view today, FiguresOfRule figures, CheckReport* report,
+                   const Diff* equal = nullptr);
 
 // That no rule is for a model, and that a model could not be judged, as rows among the judgements.
 Judgement UnlistedModel(const Budgets& budgets);

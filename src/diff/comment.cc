@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "src/diff/diff_parts.h"
 #include "src/report/text_table.h"
 
@@ -60,6 +62,17 @@ std::string SizesInWords(const Diff& diff) {
   return absl::StrJoin(texts, ", ");
 }
 
+// A note of a screen ends in what an option would show, which nobody can ask a comment for.
+absl::string_view WithoutOption(absl::string_view note) {
+  return note.substr(0, std::min(note.find("; --"), note.find(": --")));
+}
+
+bool HasEqualTotals(const Diff& diff) {
+  return !diff.lower_bound && (!diff.peak || (diff.peak->head - diff.peak->base).is_zero()) &&
+         absl::c_all_of(diff.quantities,
+                        [&](const Quantity* q) { return diff.modules[0].Change(*q).is_zero(); });
+}
+
 std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& options) {
   std::vector<std::string> parts;
   std::string formulas;
@@ -70,50 +83,80 @@ std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& option
   for (const Section& section : Sections(diff, options)) {
     std::string text = DrawMarkdown(section.table);
     for (const std::string& note : section.table.notes) {
-      absl::StrAppend(&text, "\n- ", MarkdownCode(note), "\n");
+      absl::StrAppend(&text, "\n- ", MarkdownCode(WithoutOption(note)), "\n");
     }
     parts.push_back(FoldedDetails(section.title, text));
   }
   return parts;
 }
 
-}  // namespace
-
-std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
-  std::string begin =
-      absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
-                   absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
-  if (diff.IsEmpty() && !diff.lower_bound) return begin;
-  if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
+// At which sizes figures are, and what a reader must know of them.
+std::string FactsOf(const Diff& diff) {
+  std::string facts;
+  if (!diff.sizes.empty()) absl::StrAppend(&facts, "\nFigures at ", SizesInWords(diff), ".\n");
   const char* gap = "\n";
   for (const std::string& text : ComparedTexts(diff)) {
-    absl::StrAppend(&begin, gap, "- ", MarkdownCode(absl::StrCat("compared ", text)), "\n");
+    absl::StrAppend(&facts, gap, "- ", MarkdownCode(absl::StrCat("compared ", text)), "\n");
     gap = "";
   }
   for (const std::string& text : NotCountedTexts(diff)) {
-    absl::StrAppend(&begin, gap, "- ", MarkdownCode(text), "\n");
+    absl::StrAppend(&facts, gap, "- ", MarkdownCode(text), "\n");
     gap = "";
   }
-  if (diff.IsEmpty()) return begin;
-  absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));
-  constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
-  // Less of the tree, until all tables fit; then what fits.
-  DiffViewOptions view = options;
+  return facts;
+}
+
+// As much as has room: less of the tree, until all tables fit; then what fits.
+std::string FittingParts(const Diff& diff, DiffViewOptions view, size_t room, bool* complete) {
   constexpr std::pair<int, size_t> kLess[] = {
       {kOpenedByChange, 0}, {kOpenedByChange, 24}, {1, 24}, {1, 6}, {1, 1}};
   for (size_t tries = 0; tries <= std::size(kLess); ++tries) {
     if (tries > 0) std::tie(view.depth, view.siblings) = kLess[tries - 1];
-    size_t bytes = begin.size();
+    size_t bytes = 0;
     for (const std::string& part : PartsOf(diff, view)) bytes += part.size();
-    if (bytes <= kMaxCommentBytes) break;
+    if (bytes <= room) break;
   }
-  std::string out = std::move(begin);
-  bool complete = true;
+  std::string out;
   for (const std::string& part : PartsOf(diff, view)) {
-    const bool fits = out.size() + part.size() + sizeof(kLeftOut) <= kMaxCommentBytes;
+    const bool fits = out.size() + part.size() <= room;
     if (fits) out += part;
-    complete = complete && fits;
+    *complete = *complete && fits;
   }
+  return out;
+}
+
+}  // namespace
+
+std::string CommentTitle(const Diff& diff) {
+  return absl::StrCat("**", MarkdownCode(diff.head.path), "** ",
+                      absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
+}
+
+std::string CommentDetails(const Diff& diff, const DiffViewOptions& options, size_t room,
+                           bool* complete) {
+  if (diff.IsEmpty() && !diff.lower_bound) return "";
+  std::string out = FactsOf(diff);
+  if (diff.IsEmpty()) return out;
+  if (!HasEqualTotals(diff)) {
+    out += FoldedDetails("All quantities", DrawMarkdown(TotalsTable(diff, options)));
+  }
+  if (out.size() > room) {
+    *complete = false;
+    return "";
+  }
+  return absl::StrCat(out, FittingParts(diff, options, room - out.size(), complete));
+}
+
+std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
+  std::string out = absl::StrCat(CommentMarker("diff", diff.head.path), CommentTitle(diff));
+  if (diff.IsEmpty() && !diff.lower_bound) return out;
+  out += FactsOf(diff);
+  if (diff.IsEmpty()) return out;
+  absl::StrAppend(&out, "\n", DrawMarkdown(TotalsTable(diff, options)));
+  constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
+  const size_t most = kMaxCommentBytes - sizeof(kLeftOut);
+  bool complete = true;
+  out += FittingParts(diff, options, most - std::min(most, out.size()), &complete);
   if (!complete) out += kLeftOut;
   return out;
 }

@@ -18,6 +18,12 @@ inline constexpr size_t kMaxCommentBytes = 60'000;
 // kMaxCommentBytes: what does not fit is left out as a whole table, with a line that says so.
 std::string ToComment(const Diff& diff, const DiffViewOptions& options);
 
+// The parts of a comment on several models: a line that says what changed; then all else, its
+// tables folded, in at most `room` bytes. `*complete` becomes false where something is left out.
+std::string CommentTitle(const Diff& diff);
+std::string CommentDetails(const Diff& diff, const DiffViewOptions& options, size_t room,
+                           bool* complete);
+
 // The first line of a comment: hidden, and the same for the same file. `what` is a word of ours.
 std::string CommentMarker(absl::string_view what, absl::string_view path);
 // Text under a line that opens it. `summary` is ours.

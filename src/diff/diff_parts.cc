@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -387,6 +388,33 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+namespace {
+
+TotalTexts TextsOf(const Diff& diff, const Sides& s) {
+  const std::string base = KnownText(s.base_known, FigureText(diff, s.base, s.q, false));
+  const std::string head = KnownText(s.head_known, FigureText(diff, s.head, s.q, false));
+  if (!diff.has_base) return {head, "new"};
+  if (s.change() == Known::kExact && (s.head - s.base).is_zero()) return {head, ""};
+  const std::string percent = PercentText(diff, s);
+  const bool number = percent != "new" && percent != "-";
+  return {base == head ? head : absl::StrCat(base, " -> ", head),
+          absl::StrCat(percent, number ? " %" : "")};
+}
+
+}  // namespace
+
+TotalTexts TextsOfTotal(const Diff& diff, const Quantity& q) {
+  if (!absl::c_linear_search(diff.quantities, &q)) return {};
+  return TextsOf(diff, SidesOf(diff.modules[0], q));
+}
+
+TotalTexts TextsOfPeak(const Diff& diff) {
+  if (!diff.peak) return {};
+  const PeakDiff& peak = *diff.peak;
+  return TextsOf(diff, Sides(kPeakActivations, peak.base, peak.base_lower_bound, peak.head,
+                             peak.head_lower_bound));
 }
 
 std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions& options) {

@@ -28,6 +28,13 @@ std::vector<report::LabelledLine> HeadLines(const Diff& diff);
 std::string ChangeInWords(const Diff& diff);
 // At which sizes both models are compared, where that is not as a user expects.
 std::vector<std::string> ComparedTexts(const Diff& diff);
+// A quantity of the whole models: "8.2 G -> 8.4 G", or "8.2 G" where it is equal or there is no
+// base; and how it changed, "+2.5 %", "new", or "" where it did not. "" of what nobody knows.
+struct TotalTexts {
+  std::string sides, change;
+};
+TotalTexts TextsOfTotal(const Diff& diff, const Quantity& q);
+TotalTexts TextsOfPeak(const Diff& diff);
 // A row per quantity that any of the models has.
 TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options);
 // Formulas of changes that depend on open sizes: "FLOPs = +8 G*batch - 8 G, never less".

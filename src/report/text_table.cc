@@ -157,8 +157,13 @@ std::string RowLine(const TextTable& table, const std::vector<std::string>& cell
 
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
-bool IsInteger(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+// "12", "-0.80".
+bool IsDecimal(absl::string_view text) {
+  absl::ConsumePrefix(&text, "-");
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('.', 1));
+  return std::all_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), IsDigit);
+  });
 }
 
 // What a spreadsheet takes for a formula. Excel does so with the full-width forms as well.
@@ -210,8 +215,8 @@ bool IsFigure(absl::string_view text) {
 
 // What our tables say beside figures: "48 -> 0", and words that are no name of anything.
 bool IsPlain(absl::string_view text) {
-  constexpr absl::string_view kWords[] = {"new",     "passed",  "warned",     "failed",
-                                          "skipped", "allowed", "not proven", "unknown"};
+  constexpr absl::string_view kWords[] = {"new",     "passed",     "warned",  "failed", "skipped",
+                                          "allowed", "not proven", "unknown", "error"};
   if (std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords)) return true;
   const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits(" -> ", 1));
   return std::all_of(sides.begin(), sides.end(), IsFigure);
@@ -338,7 +343,7 @@ std::string DrawCsv(const TextTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
       // A line begins with a quote, also where a file is called 1000.
-      const bool bare = c > 0 && IsInteger(absl::StripPrefix(cell, "-"));
+      const bool bare = c > 0 && IsDecimal(cell);
       absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
     }
     out += "\n";

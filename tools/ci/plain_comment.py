@@ -3,7 +3,7 @@
 
     tools/ci/plain_comment.py comment.md
 
-The file must follow the grammar of what `--comment`, `--format comment` and review.sh write. All else is refused, whatever GitHub
+The file must follow the grammar of what `--format comment`, `--review` and review.sh write. All else is refused, whatever GitHub
 would make of it. So no entity, link, mention, reference, fence, formula or HTML needs to be known here: what we do not write does
 not pass. Text of a model is in code spans, which GitHub shows as it is, so a code span may hold anything that can be seen.
 """
@@ -25,9 +25,9 @@ NOT_PRINTABLE = (
 QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param bytes", "bytes read", "bytes written", "foldable FLOPs",
               "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate", "bytes moved", "training FLOPs")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
-          "params", *("base " + title for title in QUANTITIES))
+          "model", "FLOPs", "params", "peak activations", *("base " + title for title in QUANTITIES))
 WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
-FOLDS = ("Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
+FOLDS = ("All quantities", "Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
 
 # Rules below see each code span as this one sign, which no file holds.
 CODE = "\0"
@@ -49,16 +49,18 @@ RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the 
          rf"no rule for {NUMBER} models?|error in {NUMBER} models?)")
 CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
+HEADLINE = (rf"(?:Error in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
+            rf"The budget holds|All {NUMBER} budgets hold|[Nn]o model changed its cost|{NUMBER} models? changed|{NUMBER} new models?)")
 
 SENTENCE = re.compile("|".join((
     rf"\*\*{CODE}\*\* (?:{DIFF}|{CHECK})",
     rf"Figures at {CODES}(?:, \.\.\.)?\.",
     r"What did not fit is left out: onnxflops (?:diff|check) prints all of it\.",
-    rf"{NUMBER} more parts did not fit\.",
+    rf"\*\*{HEADLINE}(?:; {HEADLINE})*\*\*",
+    rf"{NUMBER} models? did not change\.",
     rf"Models that are gone: (?:{CODES}(?: and {NUMBER} other)?|{NUMBER})",
     rf"Not reviewed, since an error came first \(the log says which\): {NUMBER} of {NUMBER} models\.",
-    r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.",
-    r"No model changed its cost\.")))
+    r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.")))
 ITEM = re.compile(rf"- (?:(?:model|models|base|budgets|check): )?{CODE}")
 MARKER = re.compile(r"<!-- onnxflops:(?:review|(?:diff|check):[A-Za-z0-9_./]*) -->")
 OPENING = re.compile(rf"<details><summary>(?:{'|'.join(FOLDS)})</summary>")

@@ -1,0 +1,202 @@
+// A review in Markdown. Its first line is the verdict, since many read no more; the table below has
+// a row for each model that somebody should look at; what happened inside of them is folded.
+#include "src/check/review.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/check/check_writers.h"
+#include "src/diff/comment.h"
+#include "src/diff/diff_parts.h"
+#include "src/diff/diff_rows.h"
+#include "src/report/format.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+namespace {
+
+using report::MarkdownCode;
+
+constexpr size_t kMaxTableBytes = kMaxCommentBytes / 3;
+constexpr size_t kRoomOfScript = 2000;
+constexpr char kMarker[] = "<!-- onnxflops:review -->\n";
+constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
+
+int64_t RulesOf(const CheckReport& check) {
+  return absl::c_count_if(check.judgements, [](const Judgement& j) { return j.is_rule(); });
+}
+
+// Of rules, and of a model that no rule is for where that fails; an error is none of them.
+int64_t FailuresOf(const CheckReport& check) {
+  return check.Count(Verdict::kFailed) + check.Count(Verdict::kNotProven);
+}
+
+bool HasError(const ReviewedModel& model) { return !model.diff.has_value(); }
+bool IsNew(const ReviewedModel& model) { return model.diff && !model.diff->has_base; }
+bool HasChanged(const ReviewedModel& model) {
+  return model.diff && model.diff->has_base &&
+         (!model.diff->IsEmpty() || !model.renamed_from.empty());
+}
+
+// Whether it needs a row.
+bool IsShown(const ReviewedModel& model) {
+  return HasError(model) || IsNew(model) || HasChanged(model) || FailuresOf(model.check) > 0 ||
+         model.check.Count(Verdict::kWarned) > 0;
+}
+
+// By how much the FLOPs changed, at the sizes that are shown.
+absl::int128 ChangeOf(const ReviewedModel& model) {
+  if (!HasChanged(model)) return 0;
+  const ModuleDiff& whole = model.diff->modules[0];
+  const Quantity& flops = kQuantities[0];
+  const absl::int128 change = diff::ShownValue(*model.diff, whole.Change(flops)).value_or(0);
+  return change < 0 ? -change : change;
+}
+
+// Errors, then what failed, then the largest change.
+std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
+  std::vector<const ReviewedModel*> shown;
+  for (const ReviewedModel& model : review.models) {
+    if (IsShown(model)) shown.push_back(&model);
+  }
+  const auto rank = [](const ReviewedModel& model) {
+    return HasError(model) ? 0 : FailuresOf(model.check) > 0 ? 1 : IsNew(model) ? 3 : 2;
+  };
+  absl::c_stable_sort(shown, [&](const ReviewedModel* a, const ReviewedModel* b) {
+    return std::pair(rank(*a), -ChangeOf(*a)) < std::pair(rank(*b), -ChangeOf(*b));
+  });
+  return shown;
+}
+
+// "**3 of 41 budgets failed in 2 of 8 models; 5 models changed**".
+std::string Headline(const Review& review) {
+  int64_t rules = 0, failures = 0, failed_models = 0, errors = 0, changed = 0, fresh = 0;
+  for (const ReviewedModel& model : review.models) {
+    const int64_t failed = FailuresOf(model.check);
+    rules += RulesOf(model.check);
+    failures += failed;
+    failed_models += failed > 0 ? 1 : 0;
+    errors += HasError(model) ? 1 : 0;
+    changed += HasChanged(model) ? 1 : 0;
+    fresh += IsNew(model) ? 1 : 0;
+  }
+  const auto models = static_cast<int64_t>(review.models.size());
+  std::vector<std::string> parts;
+  if (errors > 0)
+    parts.push_back(absl::StrCat("Error in ", errors, " of ", Plural(models, "model")));
+  if (failures > 0) {
+    parts.push_back(absl::StrCat(failures, " of ", Plural(std::max(rules, failures), "budget"),
+                                 " failed in ", failed_models, " of ", Plural(models, "model")));
+  } else if (rules > 0) {
+    parts.push_back(rules == 1 ? "The budget holds" : absl::StrCat("All ", rules, " budgets hold"));
+  }
+  if (changed + fresh == 0) {
+    parts.emplace_back(parts.empty() ? "No model changed its cost" : "no model changed its cost");
+  }
+  if (changed > 0) parts.push_back(absl::StrCat(Plural(changed, "model"), " changed"));
+  if (fresh > 0) parts.push_back(absl::StrCat(Plural(fresh, "new model")));
+  return absl::StrCat("**", absl::StrJoin(parts, "; "), "**\n");
+}
+
+std::string VerdictOf(const ReviewedModel& model) {
+  if (HasError(model)) return model.check.judgements[0].detail;
+  const int64_t failures = FailuresOf(model.check), rules = RulesOf(model.check);
+  if (failures > 0) return rules > 0 ? absl::StrCat(failures, " of ", rules, " failed") : "failed";
+  if (rules == 0) return "-";
+  return model.check.Count(Verdict::kWarned) > 0 ? "warned" : "passed";
+}
+
+TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
+  TextTable::Row row;
+  row.strong = HasError(model) || FailuresOf(model.check) > 0;
+  row.cells = {model.path, "", "", "", ""};
+  if (model.diff) {
+    const diff::TotalTexts flops = diff::TextsOfTotal(*model.diff, kQuantities[0]);
+    const diff::TotalTexts params = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::params));
+    const diff::TotalTexts peak = diff::TextsOfPeak(*model.diff);
+    row.cells = {model.path, flops.sides, flops.change, params.sides, peak.sides};
+  }
+  if (has_verdicts) row.cells.push_back(VerdictOf(model));
+  return row;
+}
+
+std::string Table(const Review& review, const std::vector<const ReviewedModel*>& shown,
+                  bool* complete) {
+  const bool has_verdicts = review.has_budgets || absl::c_any_of(review.models, HasError);
+  TextTable table;
+  table.columns = {{"model"},
+                   {"FLOPs", true},
+                   {"change", true},
+                   {"params", true},
+                   {std::string(kPeakActivations.title), true}};
+  if (has_verdicts) table.columns.push_back({"verdict"});
+  for (const ReviewedModel* model : shown) table.rows.push_back(RowOf(*model, has_verdicts));
+  std::string text = DrawMarkdown(table);
+  while (text.size() > kMaxTableBytes && table.rows.size() > 1) {
+    *complete = false;
+    table.rows.resize(std::max<size_t>(table.rows.size() * kMaxTableBytes / text.size(), 1));
+    text = DrawMarkdown(table);
+  }
+  return absl::StrCat("\n", text);
+}
+
+// A model's own part: what failed, then what changed.
+std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size_t room,
+                   bool* complete) {
+  std::string out = absl::StrCat("\n", CommentTitle(*model.diff));
+  const char* gap = "\n";
+  const auto add = [&](const std::string& text) {
+    absl::StrAppend(&out, gap, "- ", MarkdownCode(text), "\n");
+    gap = "";
+  };
+  if (!model.renamed_from.empty()) add(absl::StrCat("renamed from ", model.renamed_from));
+  for (const bool failed : {true, false}) {
+    for (Judgement j : model.check.judgements) {
+      j.model.clear();  // the line above names it
+      const bool listed = failed ? !j.passed() : j.verdict == Verdict::kWarned;
+      if (listed && out.size() < room / 2) {
+        add(absl::StrCat(check::SubjectOf(j), ": ", check::MessageOf(j)));
+      } else if (listed) {
+        *complete = false;
+      }
+    }
+  }
+  if (out.size() > room) {
+    *complete = false;
+    return "";
+  }
+  return absl::StrCat(out, CommentDetails(*model.diff, view, room - out.size(), complete));
+}
+
+}  // namespace
+
+std::string ToComment(const Review& review) {
+  const std::vector<const ReviewedModel*> shown = WorstFirst(review);
+  bool complete = true;
+  std::string out = absl::StrCat(kMarker, Headline(review));
+  if (shown.empty()) return out;
+  out += Table(review, shown, &complete);
+  const auto others = static_cast<int64_t>(review.models.size() - shown.size());
+  if (others > 0) absl::StrAppend(&out, "\n", Plural(others, "model"), " did not change.\n");
+  constexpr size_t kMost = kMaxCommentBytes - kRoomOfScript - sizeof(kLeftOut);
+  std::vector<const ReviewedModel*> parts;
+  for (const ReviewedModel* model : shown) {
+    if (!HasError(*model)) parts.push_back(model);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t share = (kMost - std::min(kMost, out.size())) / (parts.size() - i);
+    out += PartOf(*parts[i], review.view, share, &complete);
+  }
+  if (!complete) out += kLeftOut;
+  return out;
+}
+
+}  // namespace onnxflops

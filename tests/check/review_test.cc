@@ -1,0 +1,123 @@
+// Comments on several models: the verdict, the order of the rows, and what fits. Figures by hand.
+#include "src/check/review.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/check/budgets.h"
+#include "src/diff/comment.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// 128 MACs a row.
+Report OneLayer(const std::string& rows, const std::string& path) {
+  ModelMaker make;
+  make.Input("x", {rows, "8"}).Weight("a.weight", {8, 16});
+  make.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"y"}).Output("y");
+  Report report = make.Count().value();
+  report.model.path = path;
+  return report;
+}
+
+// From `base` rows to `head`; "": there is no base.
+ReviewedModel Reviewed(const std::string& path, const std::string& base, const std::string& head,
+                       absl::string_view budgets = "") {
+  ReviewedModel model;
+  model.path = path;
+  const Report after = OneLayer(head, path);
+  if (base.empty()) {
+    model.diff = MakeDiff(nullptr, after).value();
+  } else {
+    const Report before = OneLayer(base, path);
+    model.diff = MakeDiff(&before, after).value();
+  }
+  const auto no_figures = [](const BudgetRule&) -> absl::StatusOr<std::vector<AchievedFigure>> {
+    return absl::FailedPreconditionError("no rate");
+  };
+  const Budgets rules = LoadBudgets(budgets, "onnxflops.toml").value();
+  EXPECT_TRUE(Judge(rules, nullptr, *model.diff, "2027-01-15", no_figures, &model.check).ok());
+  return model;
+}
+
+ReviewedModel Broken(const std::string& path) {
+  ReviewedModel model;
+  model.path = path;
+  model.check.judgements = {ModelError(absl::InvalidArgumentError("it is no model"))};
+  return model;
+}
+
+constexpr char kTight[] = "[budget]\nmacs = 300\nparams = 128\n";
+
+TEST(ReviewTest, TheVerdictComesFirst) {
+  const std::pair<std::vector<ReviewedModel>, const char*> cases[] = {
+      {{Reviewed("a", "2", "2")}, "**No model changed its cost**\n"},
+      {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")}, "**1 model changed**\n"},
+      {{Reviewed("a", "", "3")}, "**1 new model**\n"},
+      {{Reviewed("a", "2", "2", kTight)}, "**All 2 budgets hold; no model changed its cost**\n"},
+      {{Reviewed("a", "2", "3", kTight), Reviewed("b", "1", "2", kTight)},
+       "**1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
+      {{Broken("a"), Reviewed("b", "2", "2", "budget.macs = 256")},
+       "**Error in 1 of 2 models; The budget holds; no model changed its cost**\n"},
+  };
+  for (const auto& [models, headline] : cases) {
+    EXPECT_THAT(ToComment({models, true, {}}),
+                StartsWith(absl::StrCat("<!-- onnxflops:review -->\n", headline)));
+  }
+}
+
+// An error, what failed, then by the change: +256 MACs, -128; what is new; and one that is equal.
+TEST(ReviewTest, TheWorstIsTheFirstRow) {
+  const std::string comment =
+      ToComment({{Reviewed("new.onnx", "", "9"), Reviewed("less.onnx", "2", "1"),
+                  Reviewed("same.onnx", "2", "2"), Reviewed("more.onnx", "2", "4"),
+                  Broken("broken.onnx"), Reviewed("failed.onnx", "3", "3", kTight)},
+                 true,
+                 {}});
+  const char* const rows[] = {"| **`broken.onnx`** |  |  |  |  | **`it is no model`** |\n",
+                              "| **`failed.onnx`** | **768** |  | **128** |  | **`1 of 2 failed`**",
+                              "| `more.onnx` | 512 -&gt; 1.024 k | +100.0 % | 128 |",
+                              "| `less.onnx` | 512 -&gt; 256 | -50.0 % | 128 |",
+                              "| `new.onnx` | 2.304 k | new | 128 |"};
+  size_t at = 0;
+  for (const char* row : rows) {
+    const size_t found = comment.find(row, at);
+    ASSERT_NE(found, std::string::npos) << row << comment;
+    at = found;
+  }
+  EXPECT_THAT(comment, HasSubstr("\n1 model did not change.\n"));
+  EXPECT_THAT(comment, Not(HasSubstr("same.onnx")));
+  EXPECT_THAT(comment, HasSubstr("- `budget.macs: 384 MAC, limit 300 (-28.00 %): failed`\n"));
+}
+
+TEST(ReviewTest, ARenamedModelIsNeitherNewNorGone) {
+  ReviewedModel model = Reviewed("new.onnx", "2", "2");
+  model.renamed_from = "old.onnx";
+  EXPECT_THAT(ToComment({{model}, false, {}}), HasSubstr("\n- `renamed from old.onnx`\n"));
+}
+
+TEST(ReviewTest, FitsWhateverTheModelsAre) {
+  Review review;
+  for (int i = 0; i < 400; ++i) {
+    review.models.push_back(Reviewed(absl::StrCat(i, std::string(100, '`'), ".onnx"), "2",
+                                     absl::StrCat(i + 3), kTight));
+  }
+  review.has_budgets = true;
+  const std::string comment = ToComment(review);
+  EXPECT_LE(comment.size(), kMaxCommentBytes);
+  EXPECT_GT(comment.size(), kMaxCommentBytes / 2);
+  EXPECT_THAT(comment, HasSubstr("What did not fit is left out"));
+}
+
+}  // namespace
+}  // namespace onnxflops
