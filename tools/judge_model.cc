@@ -222,16 +222,29 @@ class SizedDiff {
   BudgetSizes sizes_;
 };
 
-// Rules of other models may be relative to a base where none is given.
+// Where no base is given.
 absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
   for (const BudgetRule& rule : budgets.rules) {
-    if (!rule.NeedsBase() || !IsForModel(rule.models, path)) continue;
+    if (!rule.NeedsBase()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
                      Escaped(rule.name), " of ", Escaped(path),
                      " is relative to a base: --against BASE or --git REV gives one"));
   }
   return absl::OkStatus();
+}
+
+// What is for a model by its path, or by the one that it had at the revision that it is compared
+// with: by a new name it does not get out of its budgets.
+Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_path) {
+  const auto is_for_others = [&](const auto& part) {
+    return !IsForModel(part.models, path) && !IsForModel(part.models, old_path);
+  };
+  std::erase_if(all.rules, is_for_others);
+  std::erase_if(all.sizes, is_for_others);
+  for (BudgetRule& rule : all.rules) rule.models.clear();
+  for (BudgetSizes& sizes : all.sizes) sizes.models.clear();
+  return all;
 }
 
 // The limits of --max.
@@ -291,14 +304,13 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
   return without;
 }
 
-absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side& side,
+absl::Status JudgeModel(const CheckRun& run, const Budgets& all, const Side& side,
                         const BaseModel& base, const std::string& path, AskedSizes* asked,
                         CheckReport* report) {
+  const Budgets budgets = BudgetsOf(all, path, base.revision.empty() ? path : base.path);
   if (base.path.empty()) RETURN_IF_ERROR(RequireNoBase(budgets, path));
   std::vector<const BudgetSizes*> sets;
-  for (const BudgetSizes& sizes : budgets.sizes) {
-    if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
-  }
+  for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);
   if (sets.empty()) sets.push_back(nullptr);
   const size_t before = report->judgements.size();
   for (const BudgetSizes* sizes : sets) {
@@ -346,7 +358,7 @@ absl::Status CompleteBudgets(const std::string& path, const std::vector<std::str
                              const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
   if (budgets->rules.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": there is no rule in it"));
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": it contains no rule"));
   }
   for (const BudgetRule& rule : budgets->rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;

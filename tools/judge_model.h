@@ -48,7 +48,7 @@ struct AskedSizes {
 };
 
 // Adds the judgements of a model. `asked` grows by the sizes that it was asked for.
-absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side& side,
+absl::Status JudgeModel(const CheckRun& run, const Budgets& all, const Side& side,
                         const BaseModel& base, const std::string& path, AskedSizes* asked,
                         CheckReport* report);
 

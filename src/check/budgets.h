@@ -30,8 +30,8 @@
 //   reason = "until the new head is trained"
 //   until = 2027-01-31
 //   [models."text-*.onnx".budget]       # the same for files that match
-//   unlisted = "fail"                   # at the top, as the others: a model that no rule is for
-//   new = "fail"                        # a limit relative to a base that a new model does not have
+//   unlisted = "fail"                   # at the top of the file: a model needs a rule
+//   new = "fail"                        # relative limits of a model without a base
 //   lower_bounds = "pass"
 //
 // The README describes every key.
@@ -123,7 +123,7 @@ struct Budgets {
   bool lower_bounds_pass = false;
   // Whether a limit that is relative to a base fails for a model that has none: new = "fail".
   bool new_fails = false;
-  // Where the file says unlisted = "fail": a model that no rule is for does not pass.
+  // The place of unlisted = "fail", by which a model without a rule fails.
   std::optional<BudgetPlace> unlisted_fails;
 
   bool NeedsPeak() const;

@@ -112,7 +112,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"opset", "Opsets that a model may import."},
     {"mfu", "The part of what devices can do that training uses."},
     {"profile", "The part of what a device can do that a run reached."},
-    {"unlisted", "A rule is for every model."},
+    {"unlisted", "Every model has a rule."},
     {"error", "A model can be read and counted."},
 };
 

@@ -506,7 +506,7 @@ Judgement UnlistedModel(const Budgets& budgets) {
   Judgement judgement;
   judgement.rule = judgement.kind = "unlisted";
   judgement.actual = "-";
-  judgement.detail = "no rule is for this model";
+  judgement.detail = "no rule applies to this model";
   judgement.verdict = budgets.unlisted_fails ? Verdict::kFailed : Verdict::kSkipped;
   judgement.place = budgets.unlisted_fails.value_or(BudgetPlace());
   return judgement;

@@ -85,7 +85,7 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
                    absl::string_view today, FiguresOfRule figures, CheckReport* report,
                    const Diff* equal = nullptr);
 
-// That no rule is for a model, and that a model could not be judged, as rows among the judgements.
+// Rows for a model that no rule applies to, and for one that could not be judged.
 Judgement UnlistedModel(const Budgets& budgets);
 Judgement ModelError(const absl::Status& status);
 // Adds the judgements of another model. OutOfRange if there are too many.

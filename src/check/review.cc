@@ -34,7 +34,7 @@ int64_t RulesOf(const CheckReport& check) {
   return absl::c_count_if(check.judgements, [](const Judgement& j) { return j.is_rule(); });
 }
 
-// Of rules, and of a model that no rule is for where that fails; an error is none of them.
+// Failed and unproven rules, and `unlisted = "fail"`; errors are counted apart.
 int64_t FailuresOf(const CheckReport& check) {
   return check.Count(Verdict::kFailed) + check.Count(Verdict::kNotProven);
 }

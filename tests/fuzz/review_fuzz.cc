@@ -14,6 +14,8 @@
 #include "src/check/check_writers.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/check/review.h"
+#include "src/diff/comment.h"
 #include "src/hardware/device.h"
 #include "src/onnxflops.h"
 #include "src/report/device_report.h"
@@ -98,6 +100,9 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   RequireCsv(ToCsv(report));
   RequireJson(ToJson(report));
   RequirePage(ToHtml(report));
+  const std::string comment = ToComment({{{Head().model.path, "", diff, report}}, true, {}});
+  Require(comment.size() <= kMaxCommentBytes, "a comment that is too long");
+  (void)LeftBudgets(budgets, report);
   // What is raised can be read, or there was a limit that no text is for.
   const std::string raised = RaisedBudgets(text, budgets, report);
   const absl::StatusOr<Budgets> again = LoadBudgets(raised, "fuzz.toml");
