@@ -289,6 +289,7 @@ absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const Budgets& budge
                                      const Review& review) {
   CheckReport report;
   report.budgets = budgets.file;
+  report.version = ONNXFLOPS_VERSION;
   for (const ReviewedModel& model : review.models) {
     RETURN_IF_ERROR(AddReport(model.check, &report));
   }

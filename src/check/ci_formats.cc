@@ -252,6 +252,7 @@ std::string ToSarif(const CheckReport& report) {
   json.Key("tool").BeginObject();
   json.Key("driver").BeginObject();
   json.Key("name").String("onnxflops");
+  if (!report.version.empty()) json.Key("version").String(report.version);
   json.Key("rules").BeginArray();
   for (const auto& [kind, text] : kKinds) {
     json.BeginObject();

@@ -59,6 +59,7 @@ struct CheckReport {
   // Where several models were checked: all of them. `head` has only a path then, "3 models".
   std::vector<ModelInfo> models;
   std::string budgets;  // the file; "": none
+  std::string version;  // of the program that checked, for formats that name it; or ""
   std::vector<Judgement> judgements;
 
   bool passed() const;
