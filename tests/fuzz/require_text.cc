@@ -158,7 +158,7 @@ std::string TakeField(absl::string_view* text, char separator) {
 }
 
 void RequireNoFormula(absl::string_view field) {
-  if (field.find_first_not_of("-0123456789") == absl::string_view::npos) return;
+  if (field.find_first_not_of("-.0123456789") == absl::string_view::npos) return;
   field.remove_prefix(std::min(field.find_first_not_of(" \""), field.size()));
   for (const char* sign : {"=", "+", "-", "@", "＝", "＋", "－", "＠"}) {
     Require(!absl::StartsWith(field, sign), "a field of CSV is a formula");
