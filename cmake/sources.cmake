@@ -297,6 +297,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   ops/tensor_content.cc
   ops/window.cc
   ops/formula/binding.cc
+  ops/formula/costs.cc
   ops/formula/row.cc
   ops/formula/scope.cc
   ops/onnx/activation.cc

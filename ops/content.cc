@@ -176,16 +176,15 @@ Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, in
   return n.FreshDim(output, axis, hint, SymbolOrigin::Kind::kSizes, at_most);
 }
 
-absl::StatusOr<Cost> CountSelection(const NodeView& n) {
+absl::Status SelectionBytes(const NodeView& n, Cost* cost) {
   ASSIGN_OR_RETURN(Expr bytes, BytesOf(n.output(0)));
   for (int i = 1; i < n.num_inputs(); ++i) {
     if (!n.HasInput(i)) continue;
     ASSIGN_OR_RETURN(const Expr index_bytes, BytesOf(n.input(i)));
     bytes += index_bytes;
   }
-  Cost cost;
-  cost.bytes_read = bytes;
-  return cost;
+  cost->bytes_read = std::move(bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops

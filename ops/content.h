@@ -80,7 +80,7 @@ Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, in
 
 // The cost rule of operators that select elements of input 0: no arithmetic; of input 0 only as
 // much is read as output 0 holds, of the other inputs everything.
-absl::StatusOr<Cost> CountSelection(const NodeView& n);
+absl::Status SelectionBytes(const NodeView& n, Cost* cost);
 
 }  // namespace onnxflops
 

@@ -1,15 +1,21 @@
 // What one operator is: the only header that the author of an operator reads.
 //
 // A family file (ops/onnx/elementwise.cc, ops/onnx/matmul.cc, ...) holds a constexpr table of OpDef
-// rows, each with the formula in words, a shape rule, a cost rule and examples, side by side:
+// rows, each with what the operator computes, a shape rule, its cost and examples, side by side:
 //
-//   // Gemm: Y = alpha * A' * B' + beta * C.   A' [M,K]  B' [K,N]  C -> [M,N]  Y [M,N]
-//   absl::StatusOr<Facts> InferGemm(const NodeView& n) {
-//     ASSIGN_OR_RETURN(Shape a, n.RankedShape(0, 2));
-//     ...
-//     RETURN_IF_ERROR(n.RequireSame("K", a[1], b[0]));
-//     return Facts{n.Like(0, Shape{a[0], b[1]})};
-//   }
+//   absl::StatusOr<Facts> InferMatMul(const NodeView& n);
+//   ...
+//   {.name = "MatMul",
+//    .versions = kMatMulVersions,
+//    .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]",
+//    .data = {.signature = "A[a...] B[b...] -> Y[y...]",
+//             .let = "K = same(A[-1], B[max(-2, -B.rank)])",
+//             .costs = "mac = Y.elements*K"},
+//    .infer = InferMatMul,
+//    .examples = kMatMulExamples}
+//
+// The cost is stated once: as formulas (`data`), which counting evaluates, as constants per element
+// (`per_element`), or, where the language of formulas ends, as a function (`count`).
 //
 // Rules state local facts ("K differs: 512 vs 10"); the driver adds file, node, operator, opset and
 // the inputs.
@@ -203,6 +209,9 @@ class NodeView {
 
 using InferFn = absl::StatusOr<Facts> (*)(const NodeView&);
 using CountFn = absl::StatusOr<Cost> (*)(const NodeView&);
+// Of a row without `count`: what its contraction multiplies; the bytes that it reads and writes.
+using MacOperandsFn = MacOperands (*)(const NodeView&);
+using BytesFn = absl::Status (*)(const NodeView&, Cost* cost);
 // The value of one output element from the elements of the inputs at its place; kUnknown where it
 // cannot say. `type` is the output's.
 using EvaluateFn = Scalar (*)(absl::Span<const Scalar> inputs, DType type);
@@ -310,24 +319,22 @@ struct OnnxInference {
   int followed_since = 1;
 };
 
-// What a reduction executes. Content of small inputs is folded with `evaluate`, where it is given.
-struct ReductionSteps {
-  ElementCost before;  // on every element
-  ElementCost fold;    // to take an element in
-  ElementCost after;   // on every result
-  EvaluateFn evaluate = nullptr;
+// How a reduction makes the content of its result of a small input.
+struct Folding {
+  EvaluateFn evaluate = nullptr;       // takes an element in
   std::optional<int> of_nothing = {};  // the result over no elements, where it is of use
 };
 
 // A row's formulas as data, in the language of ops/formula/formula.h; nullptr where there is
-// nothing to say. Lists are separated by ";". Only `explain`, `ops` and tests read them.
+// nothing to say. Lists are separated by ";".
 struct FormulaData {
   const char* signature = nullptr;   // "A[a..., K] B[b..., K, N] bias? -> Y[y..., N]"
   const char* attributes = nullptr;  // "group = 1; alpha = 1.0; mode = linear|nearest"
   const char* let = nullptr;         // "K = if(attr.transA, A[0], A[1])"
   // "mac = Y.elements*K; add = bias.given*Y.elements", or "free". The kinds are those of --rules,
-  // of the element type of input 0. A row whose count is a shared rule of `per_element` needs none.
+  // of the element type of input 0. This is the cost rule of a row without `count`.
   const char* costs = nullptr;
+  const char* unknown = nullptr;  // why `unknown` in a formula has no value
 };
 
 // What a gradient rule is asked: which inputs of the node need a gradient, and what the node cost.
@@ -405,9 +412,16 @@ struct OpDef {
       versions;  // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
   // What the operator computes: "Y[M,N] = A[M,K] B[K,N] + C". Its costs as well if `data` has none.
   const char* formula = "";
-  FormulaData data = {};  // what the operator costs, as data where the language can say it
+  FormulaData data = {};  // what the operator costs, where the language can say it
   InferFn infer = nullptr;
-  CountFn count = nullptr;  // nullptr: free, does no arithmetic
+  CountFn count = nullptr;  // what it costs, where `data` does not say it
+  // Which of its multiply-accumulates no correct program can leave out, for a bound on time: not
+  // those on padding, of outputs that are cut away, or of what a mask hides or may hide. Other
+  // work in the result is ignored. nullptr: those of the cost, of which a function that asks
+  // NodeView::least() leaves them out itself.
+  CountFn least = nullptr;
+  MacOperandsFn mac_operands = nullptr;  // nullptr: the types of inputs 0 and 1
+  BytesFn bytes = nullptr;               // nullptr: every input and output once
   absl::Span<const OpExample> examples;
   ElementCost per_element = {};  // for shared cost rules
   EvaluateFn evaluate =
@@ -419,7 +433,7 @@ struct OpDef {
   // The version from which `axes` is an input; before, it is an attribute. 0: there is no such
   // form.
   int axes_attribute_before = 0;
-  const ReductionSteps* reduction = nullptr;  // of the reductions
+  const Folding* folding = nullptr;
   Traits traits = Traits::kNone;
   ControlFlow control_flow = ControlFlow::kNone;
   OnnxInference onnx = {};
@@ -427,6 +441,12 @@ struct OpDef {
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
   const UserRule* user_rule = nullptr;  // of an operator of the user's own: ops/user/user_rules.h
   Gradient gradient = {};               // of the backward pass: src/training/
+
+  // Its cost is that it reads its inputs and writes its outputs.
+  constexpr bool IsFree() const {
+    return count == nullptr && bytes == nullptr &&
+           (data.costs == nullptr || absl::string_view(data.costs) == absl::string_view("free"));
+  }
 };
 
 // A family file exposes one of these.

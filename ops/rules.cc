@@ -360,6 +360,8 @@ absl::StatusOr<Cost> CountPerInputElement(const NodeView& n) {
   return CostIn(n.dtype(0), n.def().per_element * shape.NumElements());
 }
 
+absl::StatusOr<Cost> NoMacs(const NodeView&) { return Cost(); }
+
 Cost CostIn(DType type, Census work) {
   if (IsComplex(type)) {
     const Expr complex_mul = work[Kind::kMul];

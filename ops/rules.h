@@ -54,6 +54,15 @@ void SetContent(Content content, Fact* fact);
 void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate, Fact* result);
 
 // ---- cost rules
+// What the node's row says that it costs, by its function or its formulas.
+absl::StatusOr<Cost> CountNode(const NodeView& n);
+// For OpDef::least: every multiply-accumulate may be one that can be left out.
+absl::StatusOr<Cost> NoMacs(const NodeView& n);
+// The types of two inputs, as MacOperandsFn.
+template <int kA, int kB>
+MacOperands TypesOf(const NodeView& n) {
+  return {.a = n.dtype(kA), .b = n.dtype(kB)};
+}
 // def().per_element times the elements of output 0: FLOPs if input 0 is floating point, integer
 // operations if not.
 absl::StatusOr<Cost> CountPerOutputElement(const NodeView& n);

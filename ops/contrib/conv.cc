@@ -41,13 +41,9 @@ absl::StatusOr<Facts> InferConvIn(const NodeView& n, Layout layout) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountConvIn(const NodeView& n, Layout layout) {
+absl::StatusOr<Cost> LeastConvIn(const NodeView& n, Layout layout) {
   const Fact y = ChannelsFirstIf(layout.channels_last, n.output(0));
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Conv", ConvInputs(n, layout), {y}));
-  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
-  if (n.HasInput(3)) activation.add += 1;
-  cost.flops += activation * y.shape.NumElements();
-  return cost;
+  return LeastAs(n, "Conv", ConvInputs(n, layout), {y});
 }
 
 // That of the activation; then as Conv. Z takes what is left as it is.
@@ -69,8 +65,7 @@ constexpr Gradient kFusedConvGradient = {
     .rule = FusedConvGradient};
 
 absl::StatusOr<Facts> InferFusedConv(const NodeView& n) { return InferConvIn(n, {}); }
-absl::StatusOr<Cost> CountFusedConv(const NodeView& n) { return CountConvIn(n, {}); }
-
+absl::StatusOr<Cost> LeastFusedConv(const NodeView& n) { return LeastConvIn(n, {}); }
 constexpr OpExample kFusedConvExamples[] = {
     {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B) => (float[N,4,6,6] Y) "
      "{ Y = com.microsoft.FusedConv<activation = \"Relu\">(X, W, B) }",
@@ -84,8 +79,8 @@ constexpr OpExample kFusedConvExamples[] = {
 absl::StatusOr<Facts> InferNhwcFusedConv(const NodeView& n) {
   return InferConvIn(n, {.channels_last = true});
 }
-absl::StatusOr<Cost> CountNhwcFusedConv(const NodeView& n) {
-  return CountConvIn(n, {.channels_last = true});
+absl::StatusOr<Cost> LeastNhwcFusedConv(const NodeView& n) {
+  return LeastConvIn(n, {.channels_last = true});
 }
 
 constexpr OpExample kNhwcFusedConvExamples[] = {
@@ -141,9 +136,9 @@ absl::StatusOr<Facts> InferNhwcConv(const NodeView& n) {
   return InferConvIn(n, layout);
 }
 
-absl::StatusOr<Cost> CountNhwcConv(const NodeView& n) {
+absl::StatusOr<Cost> LeastNhwcConv(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layout layout, NhwcConvLayout(n));
-  return CountConvIn(n, layout);
+  return LeastConvIn(n, layout);
 }
 
 constexpr OpExample kConvNhwcConvExamples[] = {
@@ -169,9 +164,9 @@ absl::StatusOr<Facts> InferQLinearConv(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountQLinearConv(const NodeView& n) {
+absl::StatusOr<Cost> LeastQLinearConv(const NodeView& n) {
   const Fact y = ChannelsFirstIf(n.Flag("channels_last"), n.output(0));
-  return CountAs(n, "QLinearConv", QLinearConvInputs(n), {y});
+  return LeastAs(n, "QLinearConv", QLinearConvInputs(n), {y});
 }
 
 constexpr OpExample kConvQLinearConvExamples[] = {
@@ -188,10 +183,6 @@ absl::StatusOr<Facts> InferNhwcMaxPool(const NodeView& n) {
   return Facts{ChannelsLast(facts[0])};
 }
 
-absl::StatusOr<Cost> CountNhwcMaxPool(const NodeView& n) {
-  return CountAs(n, "MaxPool", {ChannelsFirst(n.input(0))}, {ChannelsFirst(n.output(0))});
-}
-
 constexpr OpExample kConvNhwcMaxPoolExamples[] = {
     {"g (uint8[N,8,8,3] X) => (uint8[N,4,4,3] Y) "
      "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
@@ -204,12 +195,6 @@ absl::StatusOr<Facts> InferMaxpoolWithMask(const NodeView& n) {
   return Facts{facts[0]};
 }
 
-absl::StatusOr<Cost> CountMaxpoolWithMask(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MaxPool", {n.input(0)}, {n.output(0)}));
-  cost.int_ops[Kind::kCmp] += cost.flops[Kind::kCmp];
-  return cost;
-}
-
 constexpr OpExample kMaxpoolWithMaskExamples[] = {
     {"g (float[N,3,8,8] X, int32[N,3,8,8] M) => (float[N,3,4,4] Y) "
      "{ Y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2], strides = [2, 2]>(X, M) }",
@@ -218,40 +203,18 @@ constexpr OpExample kMaxpoolWithMaskExamples[] = {
 
 // Quantised average pooling: X, x_scale, x_zero_point, y_scale, y_zero_point; stands for
 // DequantizeLinear, the pooling on floats and QuantizeLinear.
-Fact AsFloat(Fact fact) {
-  fact.dtype = DType::kFloat32;
-  return fact;
-}
-
 absl::StatusOr<Facts> InferQLinearPool(const NodeView& n, absl::string_view plain) {
   const bool channels_last = n.Flag("channels_last");
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, plain, {ChannelsFirstIf(channels_last, n.input(0))}));
   return Facts{ChannelsLastIf(channels_last, facts[0])};
 }
 
-absl::StatusOr<Cost> CountQLinearPool(const NodeView& n, absl::string_view plain) {
-  const bool channels_last = n.Flag("channels_last");
-  const Fact x = AsFloat(ChannelsFirstIf(channels_last, n.input(0)));
-  const Fact y = AsFloat(ChannelsFirstIf(channels_last, n.output(0)));
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, plain, {x}, {y}));
-  cost.flops += DequantizeCost(n.HasInput(2)) * x.shape.NumElements();
-  cost.flops += QuantizeCost(n.HasInput(4)) * y.shape.NumElements();
-  return cost;
-}
-
 absl::StatusOr<Facts> ConvInferQLinearAveragePool(const NodeView& n) {
   return InferQLinearPool(n, "AveragePool");
-}
-absl::StatusOr<Cost> ConvCountQLinearAveragePool(const NodeView& n) {
-  return CountQLinearPool(n, "AveragePool");
 }
 absl::StatusOr<Facts> InferQLinearGlobalAveragePool(const NodeView& n) {
   return InferQLinearPool(n, "GlobalAveragePool");
 }
-absl::StatusOr<Cost> CountQLinearGlobalAveragePool(const NodeView& n) {
-  return CountQLinearPool(n, "GlobalAveragePool");
-}
-
 constexpr OpExample kConvQLinearAveragePoolExamples[] = {
     {"g (uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,3,2,2] Y) "
      "{ Y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
@@ -292,8 +255,8 @@ absl::StatusOr<Facts> InferConvTransposeWithDynamicPads(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountConvTransposeWithDynamicPads(const NodeView& n) {
-  return CountAs(n, "ConvTranspose", ConvConvTransposeInputs(n), {n.output(0)});
+absl::StatusOr<Cost> LeastConvTransposeWithDynamicPads(const NodeView& n) {
+  return LeastAs(n, "ConvTranspose", ConvConvTransposeInputs(n), {n.output(0)});
 }
 
 constexpr OpExample kConvTransposeWithDynamicPadsExamples[] = {
@@ -328,16 +291,6 @@ absl::StatusOr<Facts> InferWordConvEmbedding(const NodeView& n) {
   return Facts{n.Like(1, Shape{conv.words, conv.filters})};
 }
 
-absl::StatusOr<Cost> CountWordConvEmbedding(const NodeView& n) {
-  if (n.least()) return Cost();  // how long a word is, is data
-  ASSIGN_OR_RETURN(WordConv conv, ReadWordConv(n));
-  const Expr places = conv.words * conv.positions * conv.filters;
-  Cost cost = Flops(ElementCost{.add = 1, .cmp = 1, .tanh = 1} * places);
-  cost.flops[Kind::kMac] = places * conv.window;
-  cost.flops_mac_operands = {.a = n.dtype(3), .b = n.dtype(1)};
-  return cost;
-}
-
 constexpr OpExample kWordConvEmbeddingExamples[] = {
     {"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
      "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
@@ -347,21 +300,24 @@ constexpr OpExample kWordConvEmbeddingExamples[] = {
      "mac=384*S add=16*S cmp=16*S tanh=16*S"},
 };
 
-constexpr FormulaData kFusedConvFormulas = {
-    .signature = "X W B? Z? -> Y",
-    .attributes = "activation = activation",
-    .costs =
-        "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; attr.activation = "
-        "Y.elements"};
+constexpr FormulaData FusedConvFormulas(const char* signature) {
+  return {.signature = signature,
+          .attributes = "group = 1; kernel_shape = k...; activation = activation",
+          .let = "C = same(Cin, c*attr.group) // attr.group",
+          .costs =
+              "mac = Y.elements*C*k; add = (B.given + Z.given)*Y.elements; attr.activation = "
+              "Y.elements"};
+}
 
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
      .versions = kSince1,
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
-     .data = {.signature = "X W pads? B? -> Y",
-              .costs = "mac = X.elements*W[1:]; add = B.given*Y.elements"},
+     .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] pads? B? -> Y",
+              .attributes = "kernel_shape = k...",
+              .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
      .infer = InferConvTransposeWithDynamicPads,
-     .count = CountConvTransposeWithDynamicPads,
+     .least = LeastConvTransposeWithDynamicPads,
      .examples = kConvTransposeWithDynamicPadsExamples,
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent,
@@ -372,9 +328,9 @@ constexpr OpDef kMsConvRows[] = {
     {.name = "FusedConv",
      .versions = kSince1,
      .formula = "Y = activation(Conv(X, W, B) + Z)",
-     .data = kFusedConvFormulas,
+     .data = FusedConvFormulas("X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferFusedConv,
-     .count = CountFusedConv,
+     .least = LeastFusedConv,
      .examples = kFusedConvExamples,
      .operands = {.weights = InputBits({1, 2})},
      .gradient = kFusedConvGradient},
@@ -386,7 +342,6 @@ constexpr OpDef kMsConvRows[] = {
               .costs = "float_cmp = Y.elements*attr.kernel_shape[:]; int_cmp = "
                        "Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxpoolWithMask,
-     .count = CountMaxpoolWithMask,
      .examples = kMaxpoolWithMaskExamples,
      .gradient = {.formula = "dY added to the largest element of its window",
                   .first = {.add = 1},
@@ -397,7 +352,7 @@ constexpr OpDef kMsConvRows[] = {
      .data = {.signature = "X W B? -> Y",
               .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferNhwcConv,
-     .count = CountNhwcConv,
+     .least = LeastNhwcConv,
      .examples = kConvNhwcConvExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
@@ -406,9 +361,9 @@ constexpr OpDef kMsConvRows[] = {
     {.name = "NhwcFusedConv",
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
-     .data = kFusedConvFormulas,
+     .data = FusedConvFormulas("X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferNhwcFusedConv,
-     .count = CountNhwcFusedConv,
+     .least = LeastNhwcFusedConv,
      .examples = kNhwcFusedConvExamples,
      .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
@@ -418,7 +373,6 @@ constexpr OpDef kMsConvRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferNhwcMaxPool,
-     .count = CountNhwcMaxPool,
      .examples = kConvNhwcMaxPoolExamples},
     {.name = "QLinearAveragePool",
      .versions = kSince1,
@@ -429,19 +383,21 @@ constexpr OpDef kMsConvRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = ConvInferQLinearAveragePool,
-     .count = ConvCountQLinearAveragePool,
      .examples = kConvQLinearAveragePoolExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
      .versions = kSince1,
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
-     .data = {.signature =
-                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
-              .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
+     .data = {.signature = "x x_scale x_zero_point w[Cout, c, k...] w_scale w_zero_point y_scale "
+                           "y_zero_point B? -> y",
+              .attributes = "group = 1; kernel_shape = k...; channels_last = 0",
+              .let = "C = same(if(attr.channels_last, x[-1], x[1]), c*attr.group) // attr.group",
+              .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
                        "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
                        "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConv,
-     .count = CountQLinearConv,
+     .least = LeastQLinearConv,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kConvQLinearConvExamples,
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
@@ -452,7 +408,6 @@ constexpr OpDef kMsConvRows[] = {
                        "y_zero_point.given*Y.elements; float_div = 2*Y.elements; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQLinearGlobalAveragePool,
-     .count = CountQLinearGlobalAveragePool,
      .examples = kQLinearGlobalAveragePoolExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "WordConvEmbedding",
@@ -465,7 +420,8 @@ constexpr OpDef kMsConvRows[] = {
           .costs =
               "float_mac = S*P*M*K*E; float_add = S*P*M; float_tanh = S*P*M; float_cmp = S*P*M"},
      .infer = InferWordConvEmbedding,
-     .count = CountWordConvEmbedding,
+     .least = NoMacs,  // how long a word is, is data
+     .mac_operands = TypesOf<3, 1>,
      .examples = kWordConvEmbeddingExamples,
      .note = "every word is counted with all its L characters, padding included"},
 };

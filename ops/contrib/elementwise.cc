@@ -39,12 +39,6 @@ constexpr OpExample kBiasGeluExamples[] = {
      "add=8*N mul=8*N div=4*N erf=4*N"},
 };
 
-absl::StatusOr<Cost> CountFastGelu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const ElementCost cost = n.HasInput(1) ? (kGeluTanhCost + ElementCost{.add = 1}) : kGeluTanhCost;
-  return Flops(cost * y.NumElements());
-}
-
 constexpr OpExample kFastGeluExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X) }",
      "add=8*N mul=16*N pow=4*N tanh=4*N"},
@@ -52,24 +46,12 @@ constexpr OpExample kFastGeluExamples[] = {
      "add=12*N mul=16*N pow=4*N tanh=4*N"},
 };
 
-absl::StatusOr<Cost> CountQuickGelu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const bool scaled = n.Float("alpha", 1.702f) != 1.0f;
-  return Flops((scaled ? (kSiluCost + ElementCost{.mul = 1}) : kSiluCost) * y.NumElements());
-}
-
 constexpr OpExample kQuickGeluExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu(X) }",
      "add=4*N mul=8*N div=4*N exp=4*N"},
     {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu<alpha = 1.0>(X) }",
      "add=4*N mul=4*N div=4*N exp=4*N"},
 };
-
-absl::StatusOr<Cost> CountScaledSilu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const bool scaled = n.HasInput(1) || n.Float("alpha", 1.0f) != 1.0f;
-  return Flops((scaled ? (kSiluCost + ElementCost{.mul = 1}) : kSiluCost) * y.NumElements());
-}
 
 constexpr OpExample kScaledSiluExamples[] = {
     {"g (float[N,4] X, float S) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X, S) }",
@@ -88,12 +70,6 @@ absl::StatusOr<Facts> InferBiasSplitGelu(const NodeView& n) {
   }
   last = FloorDiv(last, 2);
   return Facts{n.Like(0, std::move(y))};
-}
-
-absl::StatusOr<Cost> CountBiasSplitGelu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  // The bias on both halves, Gelu on one, the product of the two.
-  return Flops((kGeluCost + ElementCost{.add = 2, .mul = 1}) * y.NumElements());
 }
 
 constexpr OpExample kBiasSplitGeluExamples[] = {
@@ -121,17 +97,8 @@ constexpr OpExample kBiasSoftmaxExamples[] = {
      "add=96*N div=32*N cmp=32*N exp=32*N"},
 };
 
-// ---- dropout: nothing at inference
-
-// True when the input `training_mode` says so. FailedPrecondition when its value is not known.
-absl::StatusOr<bool> IsTraining(const NodeView& n, int input) {
-  if (!n.HasInput(input)) return false;
-  const std::optional<Expr> mode = n.KnownInt(input);
-  if (!mode.has_value() || !mode->is_literal()) {
-    return absl::FailedPreconditionError("the value of training_mode is not known");
-  }
-  return mode->literal() != 0;
-}
+// ---- dropout: nothing at inference; in training, a random number is compared with the ratio, and
+// scale and mask are multiplied in
 
 absl::StatusOr<Facts> InferDropout(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
@@ -144,20 +111,6 @@ absl::StatusOr<Facts> InferBitmaskDropout(const NodeView& n) {
   Shape mask = {CeilDiv(x.NumElements(), 32)};
   return Facts{n.Like(0, std::move(x)), Fact::Tensor(DType::kUint32, std::move(mask))};
 }
-
-absl::StatusOr<Cost> CountDropout(const NodeView& n, int training_mode, int adds) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(bool training, IsTraining(n, training_mode));
-  // In training, a random number is compared with the ratio, and scale and mask are multiplied in.
-  const ElementCost cost = {.add = adds, .mul = training ? 2 : 0, .cmp = training ? 1 : 0};
-  return Flops(cost * y.NumElements());
-}
-
-absl::StatusOr<Cost> CountBiasDropout(const NodeView& n) {
-  return CountDropout(n, 4, n.HasInput(2) ? 2 : 1);
-}
-
-absl::StatusOr<Cost> CountBitmaskDropout(const NodeView& n) { return CountDropout(n, 2, 0); }
 
 constexpr OpExample kBiasDropoutExamples[] = {
     {"g (float[N,4] X, float[4] B, float[N,4] R) => (float[N,4] Y) "
@@ -213,13 +166,6 @@ absl::StatusOr<Facts> InferHyperConnectionPreMix(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-absl::StatusOr<Cost> CountHyperConnectionPreMix(const NodeView& n) {
-  ASSIGN_OR_RETURN(Streams s, ReadStreams(n));
-  Census work = ElementCost{.add = 1, .mul = 1} * (s.rows * s.branches * s.features);
-  if (n.Float("reduction_scale", 1.0f) != 1.0f) work[Kind::kMul] += s.rows * s.features;
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kHyperConnectionPreMixExamples[] = {
     {"g (float[N,4,8] X, float[N,4] M) => (float[N,8] Y) "
      "{ Y = com.microsoft.HyperConnectionPreMix(X, M) }",
@@ -231,15 +177,9 @@ constexpr OpExample kHyperConnectionPreMixExamples[] = {
 
 // HyperConnectionPostMix: Y[..., k, H] = sum over c of stream_mix[..., c, k] * X[..., c, H] +
 // post_mix[..., k] * block_output[..., H].
-absl::StatusOr<Cost> CountHyperConnectionPostMix(const NodeView& n) {
-  ASSIGN_OR_RETURN(Streams s, ReadStreams(n));
-  const Expr elements = s.rows * s.branches * s.features;
-  Cost cost = Flops(ElementCost{.add = 1, .mul = 1} * elements);
-  if (n.HasInput(3)) {
-    cost.flops[Kind::kMac] = elements * s.branches;
-    cost.flops_mac_operands = {.a = n.dtype(3), .b = n.dtype(0)};
-  }
-  return cost;
+absl::StatusOr<Facts> InferHyperConnectionPostMix(const NodeView& n) {
+  RETURN_IF_ERROR(ReadStreams(n).status());
+  return InferSameAsInput(n);
 }
 
 constexpr OpExample kHyperConnectionPostMixExamples[] = {
@@ -264,16 +204,6 @@ absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountLinearAttentionGate(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape decay, n.OutputShape(0));
-  Census work = (kSoftplusCost + ElementCost{.add = 1, .mul = 1}) * decay.NumElements();
-  if (n.HasOutput(1)) {
-    ASSIGN_OR_RETURN(Shape beta, n.OutputShape(1));
-    work += kSigmoidCost * beta.NumElements();
-  }
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kLinearAttentionGateExamples[] = {
     {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, float[N,5,2] "
      "H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
@@ -294,11 +224,6 @@ absl::StatusOr<Facts> InferComplexMul(const NodeView& n) {
   return Facts{n.Like(0, std::move(c))};
 }
 
-absl::StatusOr<Cost> CountComplexMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
-  return Flops(ElementCost{.add = 2, .mul = 4} * c.Product(0, c.rank() - 1));
-}
-
 constexpr OpExample kComplexMulExamples[] = {
     {"g (float[N,8,2] A, float[8,2] B) => (float[N,8,2] C) { C = com.microsoft.ComplexMul(A, B) }",
      "add=16*N mul=32*N"},
@@ -313,20 +238,11 @@ constexpr OpExample kComplexMulConjExamples[] = {
 // ---- the others
 
 // IsAllFinite: one bool for any number of tensors.
-absl::StatusOr<Facts> InferIsAllFinite(const NodeView&) {
-  return Facts{Fact::Tensor(DType::kBool, Shape{})};
-}
-
-absl::StatusOr<Cost> CountIsAllFinite(const NodeView& n) {
-  Expr elements = 0;
+absl::StatusOr<Facts> InferIsAllFinite(const NodeView& n) {
   for (int i = 0; i < n.num_inputs(); ++i) {
-    ASSIGN_OR_RETURN(Shape x, n.RankedShape(i));
-    elements += x.NumElements();
+    if (!n.HasInput(i)) return n.CheckRanked(i);
   }
-  const bool one_test = n.Flag("isinf_only") != n.Flag("isnan_only");
-  Cost cost = Flops(ElementCost{.cmp = one_test ? 1 : 2} * elements);
-  cost.int_ops = ElementCost{.cmp = 1} * elements;
-  return cost;
+  return Facts{Fact::Tensor(DType::kBool, Shape{})};
 }
 
 constexpr OpExample kIsAllFiniteExamples[] = {
@@ -404,7 +320,6 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "output = Dropout(data + bias) + residual",
      .data = kBiasDropoutFormulas,
      .infer = InferDropout,
-     .count = CountBiasDropout,
      .examples = kBiasDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
@@ -441,7 +356,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs =
                   "add = 3*Y.elements; mul = 3*Y.elements; div = Y.elements; erf = Y.elements"},
      .infer = InferBiasSplitGelu,
-     .count = CountBiasSplitGelu,
      .examples = kBiasSplitGeluExamples,
      .gradient = {.formula =
                       "dleft = dY * Gelu(right), dright = dY * left * Gelu'(right); dbias = sum of "
@@ -452,7 +366,6 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "output = Dropout(data + bias) + residual, with the mask in bits",
      .data = kBiasDropoutFormulas,
      .infer = InferBitmaskDropout,
-     .count = CountBiasDropout,
      .examples = kBitmaskBiasDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
@@ -466,7 +379,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .let = "trains = if(training_mode.given, training_mode.value != 0, 0)",
               .costs = "mul = 2*trains*output.elements; cmp = trains*output.elements"},
      .infer = InferBitmaskDropout,
-     .count = CountBitmaskDropout,
      .examples = kBitmaskDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "in training 1 cmp and 2 mul per element, the random numbers not counted",
@@ -476,7 +388,6 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "C[..., 2] = A * B as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .count = CountComplexMul,
      .examples = kComplexMulExamples,
      .gradient =
          {.formula =
@@ -489,7 +400,6 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "C[..., 2] = A * conjugate(B) as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .count = CountComplexMul,
      .examples = kComplexMulConjExamples,
      .gradient =
          {.formula =
@@ -504,7 +414,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; pow = Y.elements; "
                        "tanh = Y.elements"},
      .infer = InferWithBias,
-     .count = CountFastGelu,
      .examples = kFastGeluExamples,
      .operands = {.weights = InputBits({1})},
      .note = "as ai.onnx Gelu with approximate=\"tanh\"",
@@ -537,8 +446,8 @@ constexpr OpDef kMsElementwiseRows[] = {
               .attributes = "num_branches = 0",
               .let = "C = if(attr.num_branches, attr.num_branches, X[-2])",
               .costs = "mul = X.elements; add = X.elements; mac = stream_mix.given*X.elements*C"},
-     .infer = InferSameAsInput,
-     .count = CountHyperConnectionPostMix,
+     .infer = InferHyperConnectionPostMix,
+     .mac_operands = TypesOf<3, 0>,
      .examples = kHyperConnectionPostMixExamples},
     {.name = "HyperConnectionPreMix",
      .versions = kSince1,
@@ -549,7 +458,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = X.elements + if(attr.reduction_scale.is_1, 0, X.elements // C); add "
                        "= X.elements"},
      .infer = InferHyperConnectionPreMix,
-     .count = CountHyperConnectionPreMix,
      .examples = kHyperConnectionPreMixExamples,
      .note = "a gated sum, as Mul and ReduceSum: no contraction"},
     {.name = "IsAllFinite",
@@ -560,7 +468,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "float_cmp = if((attr.isinf_only != 0) != (attr.isnan_only != 0), 1, "
                        "2)*input.elements; int_cmp = input.elements"},
      .infer = InferIsAllFinite,
-     .count = CountIsAllFinite,
      .examples = kIsAllFiniteExamples},
     {.name = "LinearAttentionGate",
      .versions = kSince1,
@@ -569,7 +476,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = decay.elements; add = 2*decay.elements + beta.elements; exp = "
                        "decay.elements + beta.elements; log = decay.elements; div = beta.elements"},
      .infer = InferLinearAttentionGate,
-     .count = CountLinearAttentionGate,
      .examples = kLinearAttentionGateExamples},
     {.name = "QuickGelu",
      .versions = kSince1,
@@ -579,7 +485,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = if(attr.alpha.is_1, 1, 2)*Y.elements; exp = Y.elements; add = "
                        "Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .count = CountQuickGelu,
      .examples = kQuickGeluExamples,
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
                   .rule = QuickGeluGradient,
@@ -597,7 +502,6 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = max(scale.given + 1, if(attr.alpha.is_1, 1, 2))*Y.elements; exp = "
                        "Y.elements; add = Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .count = CountScaledSilu,
      .examples = kScaledSiluExamples},
 };
 

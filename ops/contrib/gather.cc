@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/content.h"
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/parts.h"
@@ -19,10 +20,6 @@ absl::StatusOr<Facts> InferGatherNd(const NodeView& n) {
   return InferAs(n, "GatherND", InputsOf(n), kGatherNdOpset);
 }
 
-absl::StatusOr<Cost> CountGatherNd(const NodeView& n) {
-  return CountAs(n, "GatherND", InputsOf(n), OutputsOf(n), kGatherNdOpset);
-}
-
 constexpr OpExample kGatherNdExamples[] = {
     {"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = com.microsoft.GatherND(X, I) }",
      "free"},
@@ -37,12 +34,11 @@ absl::StatusOr<Facts> InferTorchEmbedding(const NodeView& n) {
 }
 
 // Free, but only the rows that are looked up are read.
-absl::StatusOr<Cost> CountTorchEmbedding(const NodeView& n) {
-  Cost cost;
+absl::Status TorchEmbeddingBytes(const NodeView& n, Cost* cost) {
   ASSIGN_OR_RETURN(Expr rows, BytesOf(n.output(0)));
   ASSIGN_OR_RETURN(Expr indices, BytesOf(n.input(1)));
-  cost.bytes_read = rows + indices;
-  return cost;
+  cost->bytes_read = rows + indices;
+  return absl::OkStatus();
 }
 
 constexpr OpExample kTorchEmbeddingExamples[] = {
@@ -57,7 +53,6 @@ struct BlockGather {
   Shape stored;  // what is read of data
   Shape scales;  // and of its scales
   Shape output;
-  bool zero_points = false;
 };
 
 // `shape` with the dimensions of `indices` for its dimension `axis`; left alone where that is 1.
@@ -80,8 +75,7 @@ absl::StatusOr<BlockGather> ReadBlockGather(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape scales, n.RankedShape(2, data.rank()));
   ASSIGN_OR_RETURN(int axis, n.AxisAttr("gather_axis", 0, data.rank()));
   BlockGather g = {.stored = Gathered(data, indices, axis, false),
-                   .scales = Gathered(scales, indices, axis, true),
-                   .zero_points = n.HasInput(3)};
+                   .scales = Gathered(scales, indices, axis, true)};
   g.output = g.stored;
   if (n.dtype(0) == DType::kUint8) {
     const int64_t bits = n.Int("bits", 4);
@@ -101,18 +95,16 @@ absl::StatusOr<Facts> InferGatherBlockQuantized(const NodeView& n) {
   return Facts{n.Like(2, std::move(g.output))};
 }
 
-absl::StatusOr<Cost> CountGatherBlockQuantized(const NodeView& n) {
-  ASSIGN_OR_RETURN(BlockGather g, ReadBlockGather(n));
-  Cost cost = Flops(DequantizeCost(g.zero_points) * g.output.NumElements());
-  ASSIGN_OR_RETURN(Expr stored, BytesOf(n.Like(0, g.stored)));
-  ASSIGN_OR_RETURN(Expr scales, BytesOf(n.Like(2, g.scales)));
-  ASSIGN_OR_RETURN(Expr indices, BytesOf(n.input(1)));
-  cost.bytes_read = stored + scales + indices;
-  if (g.zero_points) {
-    ASSIGN_OR_RETURN(Expr zero_points, BytesOf(n.Like(3, g.scales)));
-    *cost.bytes_read += zero_points;
-  }
-  return cost;
+absl::Status BlockGatherBytes(const NodeView& n, Cost* cost) {
+  ASSIGN_OR_RETURN(const BlockGather g, ReadBlockGather(n));
+  ASSIGN_OR_RETURN(const Expr stored, BytesOf(n.Like(0, g.stored)));
+  ASSIGN_OR_RETURN(const Expr scales, BytesOf(n.Like(2, g.scales)));
+  ASSIGN_OR_RETURN(const Expr indices, BytesOf(n.input(1)));
+  cost->bytes_read = stored + scales + indices;
+  if (!n.HasInput(3)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Expr zero_points, BytesOf(n.Like(3, g.scales)));
+  *cost->bytes_read += zero_points;
+  return absl::OkStatus();
 }
 
 constexpr OpExample kGatherBlockQuantizedExamples[] = {
@@ -132,7 +124,7 @@ constexpr OpDef kMsGatherRows[] = {
               .costs =
                   "float_mul = output.elements; float_add = zero_points.given*output.elements"},
      .infer = InferGatherBlockQuantized,
-     .count = CountGatherBlockQuantized,
+     .bytes = BlockGatherBytes,
      .examples = kGatherBlockQuantizedExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
      .note = "only what is gathered is read and dequantised"},
@@ -141,14 +133,14 @@ constexpr OpDef kMsGatherRows[] = {
      .formula = "as ai.onnx GatherND without batch_dims",
      .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
-     .count = CountGatherNd,
+     .bytes = SelectionBytes,
      .examples = kGatherNdExamples},
     {.name = "TorchEmbedding",
      .versions = kSince1,
      .formula = "Y[..,M] = rows of weight[V,M]",
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
-     .count = CountTorchEmbedding,
+     .bytes = TorchEmbeddingBytes,
      .examples = kTorchEmbeddingExamples,
      .operands = {.weights = InputBits({0})}},
 };

@@ -20,10 +20,6 @@ absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
   return InferAs(n, "GridSample", InputsOf(n), kGridSampleOpset);
 }
 
-absl::StatusOr<Cost> CountGridSample(const NodeView& n) {
-  return CountAs(n, "GridSample", InputsOf(n), OutputsOf(n), kGridSampleOpset);
-}
-
 constexpr OpExample kMsGridSampleExamples[] = {
     {"g (float[N,3,8,8] X, float[N,4,5,2] G) => (float[N,3,4,5] Y) "
      "{ Y = com.microsoft.GridSample<mode = \"nearest\">(X, G) }",
@@ -47,21 +43,6 @@ absl::StatusOr<Facts> InferCropAndResize(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-absl::StatusOr<Cost> CountCropAndResize(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  // Of a box, along each axis, the distance between places: (end - start) * (size - 1) / (n - 1).
-  Census work = ElementCost{.add = 2, .mul = 2, .div = 2} * y[0];
-  // Where a row (or column) of the crop is, whether that is in the image, and its rounding.
-  const Expr lines = y[0] * (y[2] + y[3]);
-  work += ElementCost{.add = 1, .mul = 2, .cmp = 2, .round = 1} * lines;
-  if (n.String("mode", "bilinear") == "nearest") return Flops(std::move(work));
-  // The neighbour above and the distance to the one below; per channel a + (b - a) * distance
-  // between two elements of both rows, and between the rows.
-  work += ElementCost{.add = 1, .round = 1} * lines;
-  work += ElementCost{.add = 6, .mul = 3} * y.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kCropAndResizeExamples[] = {
     {"g (float[N,3,20,20] X, float[R,4] B, int32[R] I) => (float[R,3,6,7] Y) <int32[2] s = {6, 7}> "
      "{ Y = com.microsoft.CropAndResize(X, B, I, s) }",
@@ -69,6 +50,10 @@ constexpr OpExample kCropAndResizeExamples[] = {
 };
 
 constexpr OpDef kMsImageRows[] = {
+    // Of a box, along each axis, the distance between places: (end - start) * (size - 1) / (n - 1).
+    // Where a row (or column) of the crop is, whether that is in the image, and its rounding. If
+    // bilinear, the neighbour above and the distance to the one below; per channel a + (b - a) *
+    // distance between two elements of both rows, and between the rows.
     {.name = "CropAndResize",
      .versions = kSince1,
      .formula = "Y[R,C,h,w] = boxes of X, resized",
@@ -79,7 +64,6 @@ constexpr OpDef kMsImageRows[] = {
                   "add = 2*R + (1 + bilinear)*lines + bilinear*6*Y.elements; mul = 2*R + 2*lines + "
                   "bilinear*3*Y.elements; div = 2*R; cmp = 2*lines; round = (1 + bilinear)*lines"},
      .infer = InferCropAndResize,
-     .count = CountCropAndResize,
      .examples = kCropAndResizeExamples,
      .shape_inputs = 1 << 3,
      .traits = Traits::kReadsContent},
@@ -88,7 +72,6 @@ constexpr OpDef kMsImageRows[] = {
      .formula = "as ai.onnx GridSample of version 16",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .count = CountGridSample,
      .examples = kMsGridSampleExamples},
 };
 

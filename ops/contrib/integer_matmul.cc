@@ -17,10 +17,6 @@ absl::StatusOr<Facts> InferMatMulInteger16(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountMatMulInteger16(const NodeView& n) {
-  return CountAs(n, "MatMul", InputsOf(n), OutputsOf(n));
-}
-
 constexpr OpExample kMatMulInteger16Examples[] = {
     {"g (int16[N,8] A, int16[8,9] B) => (int32[N,9] Y) "
      "{ Y = com.microsoft.MatMulInteger16(A, B) }",
@@ -34,25 +30,6 @@ absl::StatusOr<Facts> InferMatMulIntegerToFloat(const NodeView& n) {
   return facts;
 }
 
-// The product of two scales, then of that and each sum, and the bias.
-absl::StatusOr<Census> ToFloatWork(const Shape& a_scale, const Shape& b_scale, const Shape& y,
-                                   bool bias) {
-  ASSIGN_OR_RETURN(Shape scale, BroadcastShapes({a_scale, b_scale}));
-  Census work = ElementCost{.mul = 1} * scale.NumElements();
-  work += ElementCost{.add = bias ? 1 : 0, .mul = 1} * y.NumElements();
-  return work;
-}
-
-absl::StatusOr<Cost> CountMatMulIntegerToFloat(const NodeView& n) {
-  const Facts operands = {n.input(0), n.input(1), n.input(4), n.input(5)};
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MatMulInteger", operands, OutputsOf(n)));
-  ASSIGN_OR_RETURN(Shape a_scale, n.RankedShape(2));
-  ASSIGN_OR_RETURN(Shape b_scale, n.RankedShape(3));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(cost.flops, ToFloatWork(a_scale, b_scale, y, n.HasInput(6)));
-  return cost;
-}
-
 constexpr OpExample kMatMulIntegerToFloatExamples[] = {
     {"g (uint8[N,8] A, int8[8,9] B, float s, float[9] t, uint8 z, float[9] b) => (float[N,9] Y) "
      "{ Y = com.microsoft.MatMulIntegerToFloat(A, B, s, t, z, , b) }",
@@ -64,21 +41,7 @@ absl::StatusOr<Facts> InferDynamicQuantizeMatMul(const NodeView& n) {
   return InferAs(n, "MatMul", {n.input(0), n.input(1)});
 }
 
-absl::StatusOr<Cost> CountDynamicQuantizeMatMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a_shape, n.RankedShape(0));
-  const Fact a = Fact::Tensor(DType::kUint8, a_shape);
-  const Fact zero_point = Fact::Tensor(DType::kUint8, Shape{});
-  ASSIGN_OR_RETURN(Cost quantize, CountAs(n, "DynamicQuantizeLinear", {n.input(0)}, {a}));
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MatMulInteger", {a, n.input(1), zero_point, n.input(3)},
-                                      OutputsOf(n)));
-  cost.int_ops_mac_operands = {.a = DType::kUint8, .b = n.dtype(1)};
-  ASSIGN_OR_RETURN(Shape b_scale, n.RankedShape(2));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(Census to_float, ToFloatWork(Shape{}, b_scale, y, n.HasInput(4)));
-  cost.flops = quantize.flops;
-  cost.flops += to_float;
-  return cost;
-}
+MacOperands DynamicOperands(const NodeView& n) { return {.a = DType::kUint8, .b = n.dtype(1)}; }
 
 constexpr OpExample kDynamicQuantizeMatMulExamples[] = {
     {"g (float[N,8] A, int8[8,9] B, float t, int8 z, float[9] b) => (float[N,9] Y) "
@@ -92,20 +55,6 @@ absl::StatusOr<Facts> InferQGemm(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Gemm", {n.input(0), n.input(3), n.input(6)}));
   facts[0].dtype = n.HasInput(8) ? n.dtype(8) : DType::kFloat32;
   return facts;
-}
-
-absl::StatusOr<Cost> CountQGemm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0, 2));
-  ASSIGN_OR_RETURN(Shape b, n.RankedShape(3, 2));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  Cost cost;
-  cost.int_ops[Kind::kMac] = y.NumElements() * a[n.Flag("transA") ? 0 : 1];
-  if (n.HasInput(2)) cost.int_ops[Kind::kAdd] += a.NumElements();
-  if (n.HasInput(5)) cost.int_ops[Kind::kAdd] += b.NumElements();
-  if (n.HasInput(6)) cost.int_ops[Kind::kAdd] += y.NumElements();
-  cost.int_ops_mac_operands = {.a = n.dtype(0), .b = n.dtype(3)};
-  cost.flops = (n.HasInput(8) ? kRequantize : ElementCost{.mul = 1}) * y.NumElements();
-  return cost;
 }
 
 constexpr OpExample kQGemmExamples[] = {
@@ -123,20 +72,6 @@ absl::StatusOr<Facts> InferQOrderedMatMul(const NodeView& n) {
   return InferAs(n, "MatMul", {n.input(0), n.input(2)});
 }
 
-absl::StatusOr<Cost> CountQOrderedMatMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MatMul", {n.input(0), n.input(2)}, OutputsOf(n)));
-  cost.int_ops_mac_operands = {.a = n.dtype(0), .b = n.dtype(2)};
-  ElementCost after = kRequantize;
-  after.add = (n.HasInput(5) ? 1 : 0) + (n.HasInput(6) ? 1 : 0);
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  cost.flops = after * y.NumElements();
-  if (n.HasInput(6)) {
-    ASSIGN_OR_RETURN(Shape c, n.RankedShape(6));
-    cost.flops[Kind::kMul] += c.NumElements();
-  }
-  return cost;
-}
-
 constexpr OpExample kQOrderedMatMulExamples[] = {
     {"g (int8[N,5,8] A, float s, int8[8,9] B, float t, float u, float[9] b, int8[N,5,9] C, float "
      "v) => (int8[N,5,9] Y) "
@@ -149,34 +84,36 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
     {.name = "DynamicQuantizeMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = MatMulIntegerToFloat of DynamicQuantizeLinear(A[..,M,K]) and B[K,N]",
-     .data = {.signature = "A[a..., K] B b_scale b_zero_point? bias? -> Y",
+     .data = {.signature = "A B b_scale b_zero_point? bias? -> Y",
+              .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "int_mac = Y.elements*K; int_add = A.elements + "
                        "b_zero_point.given*B.elements; float_div = A.elements + 2; float_round = "
                        "A.elements + 1; float_add = A.elements + 2 + bias.given*Y.elements; "
                        "float_cmp = 4*A.elements + 4; float_mul = b_scale.elements + Y.elements"},
      .infer = InferDynamicQuantizeMatMul,
-     .count = CountDynamicQuantizeMatMul,
+     .mac_operands = DynamicOperands,
      .examples = kDynamicQuantizeMatMulExamples,
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})}},
     {.name = "MatMulInteger16",
      .versions = kSince1,
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N] in 32-bit integers",
-     .data = {.signature = "A[a..., K] B -> Y", .costs = "int_mac = Y.elements*K"},
+     .data = {.signature = "A B -> Y",
+              .let = "K = same(A[-1], B[max(-2, -B.rank)])",
+              .costs = "int_mac = Y.elements*K"},
      .infer = InferMatMulInteger16,
-     .count = CountMatMulInteger16,
      .examples = kMatMulInteger16Examples},
     {.name = "MatMulIntegerToFloat",
      .versions = kSince1,
      .formula = "Y[..,M,N] = (A - a_zero_point)[..,M,K] (B - b_zero_point)[..,K,N] * a_scale * "
                 "b_scale + bias",
      .data =
-         {.signature = "A[a..., K] B a_scale b_scale a_zero_point? b_zero_point? bias? -> Y",
+         {.signature = "A B a_scale b_scale a_zero_point? b_zero_point? bias? -> Y",
+          .let = "K = same(A[-1], B[max(-2, -B.rank)])",
           .costs =
               "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
               "b_zero_point.given*B.elements; float_mul = Y.elements + broadcast(a_scale.elements, "
               "b_scale.elements); float_add = bias.given*Y.elements"},
      .infer = InferMatMulIntegerToFloat,
-     .count = CountMatMulIntegerToFloat,
      .examples = kMatMulIntegerToFloatExamples,
      .operands = {.weights = InputBits({0, 1, 6}), .not_parameters = InputBits({2, 3, 4, 5})}},
     {.name = "QGemm",
@@ -191,19 +128,20 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                   "b_zero_point.given*B.elements + C.given*Y.elements; float_mul = Y.elements; "
                   "float_round = quantized; float_add = quantized; float_cmp = 2*quantized"},
      .infer = InferQGemm,
-     .count = CountQGemm,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kQGemmExamples,
      .operands = {.weights = InputBits({3, 6}), .not_parameters = InputBits({1, 2, 4, 5, 7, 8})},
      .note = "The factor alpha * a_scale * b_scale / y_scale is made once: not counted."},
     {.name = "QOrderedMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = requantised A[..,M,K] B[K,N] + bias + C",
-     .data = {.signature = "A[a..., K] scale_A B scale_B scale_Y bias? C? scale_C? -> Y",
+     .data = {.signature = "A scale_A B scale_B scale_Y bias? C? scale_C? -> Y",
+              .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "int_mac = Y.elements*K; float_mul = Y.elements + C.elements; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements; float_add = (bias.given + "
                        "C.given)*Y.elements"},
      .infer = InferQOrderedMatMul,
-     .count = CountQOrderedMatMul,
+     .mac_operands = TypesOf<0, 2>,
      .examples = kQOrderedMatMulExamples,
      .operands = {.weights = InputBits({2, 5}), .not_parameters = InputBits({1, 3, 4, 7})},
      .note = "the memory orders of cublasLt do not change what is computed"},

@@ -130,7 +130,6 @@ absl::StatusOr<Recurrence> ReadRecurrence(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
-  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
   Cost cost = Flops(RecurrenceWork(r));
   cost.flops += DefaultScaleWork(n);
@@ -260,7 +259,6 @@ Recurrence RecurrenceOf(const DeltaNet& d) {
 }
 
 absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
-  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
   Recurrence r = RecurrenceOf(d);
   ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
@@ -340,15 +338,6 @@ constexpr OpExample kDeltaNetExamples[] = {
 
 // ---- CausalConvWithState: every channel convolved with its own kernel, over the past first
 
-// What has one value per channel: the kernel's elements, for each output element.
-absl::StatusOr<Cost> CausalConvCost(const NodeView& n, const Expr& elements, const Expr& kernel) {
-  ASSIGN_OR_RETURN(ElementCost after, ActivationCost(n.String("activation", "none")));
-  Cost cost = Flops(after * elements);
-  if (n.least()) return cost;  // the past may be zeros
-  cost.flops[Kind::kMac] = elements * kernel;
-  return cost;
-}
-
 // How many positions the state holds: (kernel - 1) * dilation.
 absl::StatusOr<Expr> StateLength(const NodeView& n, const Expr& kernel) {
   const int64_t dilation = n.Int("dilation", 1);
@@ -379,14 +368,6 @@ absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   }
   ASSIGN_OR_RETURN(state, WithStateWindow(n, std::move(state)));
   return Facts{n.Like(0, std::move(x)), n.Like(0, std::move(state))};
-}
-
-absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(Shape w, n.ShapeOfRankAtLeast(1, 3));
-  ASSIGN_OR_RETURN(Cost cost, CausalConvCost(n, y.NumElements(), w.Product(2, w.rank())));
-  if (n.HasInput(2)) cost.flops[Kind::kAdd] += y.NumElements();
-  return cost;
 }
 
 // What has the kernel's elements for each output element, and comes back as often: `bias` is the
@@ -434,14 +415,6 @@ absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
                n.Like(0, Shape{batch, capacity, x[1]})};
 }
 
-absl::StatusOr<Cost> CountVarlenCausalConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 3));
-  ASSIGN_OR_RETURN(Cost cost, CausalConvCost(n, y.NumElements(), w[2]));
-  if (n.HasInput(3)) cost.flops[Kind::kAdd] += y.NumElements();
-  return cost;
-}
-
 absl::StatusOr<Census> VarlenCausalConvGradient(const NodeView& n, const GradientQuery& query) {
   return ConvGradient(n, query, 3, 4);
 }
@@ -476,7 +449,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
               .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements; "
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
-     .count = CountCausalConv,
+     .least = NoMacs,  // the past may be zeros
      .examples = kCausalConvExamples,
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula = kConvGradient,
@@ -487,6 +460,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .formula = kRecurrenceFormula,
      .infer = InferDeltaNet,
      .count = CountDeltaNet,
+     .least = NoMacs,  // pair by pair it may be less
      .examples = kDeltaNetExamples,
      .operands = {.not_parameters = InputBits({6}), .states = InputBits({6})},
      .note = "as the recurrence, token by token; the gates and norms that are fused in, as their "
@@ -499,6 +473,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .formula = kRecurrenceFormula,
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
+     .least = NoMacs,  // pair by pair it may be less
      .examples = kLinearAttentionExamples,
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "as the recurrence, token by token, whatever the chunk size",
@@ -513,7 +488,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
               .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
                        "attr.activation = y.elements"},
      .infer = InferVarlenCausalConv,
-     .count = CountVarlenCausalConv,
+     .least = NoMacs,  // the past may be zeros
      .examples = kVarlenCausalConvExamples,
      .operands = {.not_parameters = InputBits({4, 7}), .states = InputBits({4})},
      .gradient = {.formula = kConvGradient,

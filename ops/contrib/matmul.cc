@@ -42,16 +42,6 @@ absl::StatusOr<Facts> InferFusedMatMul(const NodeView& n) {
   return InferAs(n, "MatMul", operands);
 }
 
-absl::StatusOr<Cost> CountFusedMatMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts operands, MatMulOperands(n));
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MatMul", operands, OutputsOf(n)));
-  ASSIGN_OR_RETURN(ElementCost after, ActivationCost(n.String("activation", "")));
-  if (n.Float("alpha", 1.0f) != 1.0f) after.mul += 1;
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  (IsFloat(n.output(0).dtype) ? cost.flops : cost.int_ops) += after * y.NumElements();
-  return cost;
-}
-
 constexpr OpExample kFusedMatMulExamples[] = {
     {"g (float[N,8,16] A, float[N,9,16] B) => (float[N,8,9] Y) "
      "{ Y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.125>(A, B) }",
@@ -95,14 +85,6 @@ absl::StatusOr<Facts> InferFusedGemm(const NodeView& n) {
   return InferAs(n, "Gemm", GemmInputs(n));
 }
 
-absl::StatusOr<Cost> CountFusedGemm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Gemm", GemmInputs(n), OutputsOf(n)));
-  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  (IsFloat(n.dtype(0)) ? cost.flops : cost.int_ops) += activation * y.NumElements();
-  return cost;
-}
-
 constexpr OpExample kFusedGemmExamples[] = {
     {"g (float[N,8] A, float[9,8] B, float[9] C) => (float[N,9] Y) "
      "{ Y = com.microsoft.FusedGemm<transB = 1, activation = \"LeakyRelu\", activation_alpha = "
@@ -113,13 +95,6 @@ constexpr OpExample kFusedGemmExamples[] = {
 // GemmFastGelu: X[..,K] W[K,N], plus a bias, then FastGelu.
 absl::StatusOr<Facts> InferGemmFastGelu(const NodeView& n) {
   return InferAs(n, "MatMul", {n.input(0), n.input(1)});
-}
-
-absl::StatusOr<Cost> CountGemmFastGelu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MatMul", {n.input(0), n.input(1)}, OutputsOf(n)));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  cost.flops += (kGeluTanhCost + ElementCost{.add = n.HasInput(2) ? 1 : 0}) * y.NumElements();
-  return cost;
 }
 
 constexpr OpExample kGemmFastGeluExamples[] = {
@@ -133,24 +108,6 @@ absl::StatusOr<Facts> InferGemmFloat8(const NodeView& n) {
   ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", DType::kFloat32));
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Gemm", {n.input(0), n.input(1)}));
   return Facts{Fact::Tensor(type, facts[0].shape)};
-}
-
-absl::StatusOr<Cost> CountGemmFloat8(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Gemm", {n.input(0), n.input(1)}, OutputsOf(n)));
-  ASSIGN_OR_RETURN(ElementCost after, ActivationCost(n.String("activation", "")));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const float beta = n.Float("beta", 0.0f);
-  if (n.HasInput(2) && beta != 0.0f) after.add += 1;
-  if (n.HasInput(5)) after.div += 1;
-  cost.flops += after * y.NumElements();
-  if (n.HasInput(2) && beta != 0.0f && beta != 1.0f) {
-    ASSIGN_OR_RETURN(Shape c, n.RankedShape(2));
-    cost.flops[Kind::kMul] += c.NumElements();
-  }
-  for (int scaled : {0, 1}) {
-    if (n.HasInput(3 + scaled)) cost.flops[Kind::kMul] += n.input(scaled).shape.NumElements();
-  }
-  return cost;
 }
 
 constexpr OpExample kGemmFloat8Examples[] = {
@@ -234,18 +191,6 @@ absl::StatusOr<Facts> InferCDist(const NodeView& n) {
   return Facts{n.Like(0, Shape{a[0], b[0]})};
 }
 
-absl::StatusOr<Cost> CountCDist(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0, 2));
-  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
-  const absl::string_view metric = n.String("metric", "sqeuclidean");
-  if (metric != "euclidean" && metric != "sqeuclidean") {
-    return absl::UnimplementedError(absl::StrCat("the metric '", metric, "' is not known"));
-  }
-  Census work = ElementCost{.add = 2, .mul = 1} * (c.NumElements() * a[1]);
-  if (metric == "euclidean") work[Kind::kSqrt] = c.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kCDistExamples[] = {
     {"g (float[N,8] A, float[9,8] B) => (float[N,9] C) "
      "{ C = com.microsoft.CDist<metric = \"euclidean\">(A, B) }",
@@ -260,19 +205,6 @@ absl::StatusOr<Facts> InferInverse(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountInverse(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr matrices = x.Product(0, x.rank() - 2), size = x[x.rank() - 1];
-  // For each of N pivots: its reciprocal; its row and its column times that; and a product taken
-  // from each of the other (N - 1)^2 elements.
-  Census work;
-  work[Kind::kDiv] = size;
-  work[Kind::kMul] = size * (size - 1) * (size + 1);
-  work[Kind::kAdd] = size * (size - 1) * (size - 1);
-  work *= matrices;
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kInverseExamples[] = {
     {"g (float[B,3,3] X) => (float[B,3,3] Y) { Y = com.microsoft.Inverse(X) }",
      "add=12*B mul=24*B div=3*B"},
@@ -280,8 +212,13 @@ constexpr OpExample kInverseExamples[] = {
 
 constexpr FormulaData kFusedMatMulFormulas = {
     .signature = "A B -> Y",
-    .attributes = "transA = 0; transBatchA = 0; alpha = 1.0; activation = activation",
-    .let = "K = if((attr.transA != 0)*(A.rank > 1), if(attr.transBatchA, A[0], A[-2]), A[-1])",
+    .attributes =
+        "transA = 0; transBatchA = 0; transB = 0; transBatchB = 0; alpha = 1.0; "
+        "activation = activation",
+    .let =
+        "a = if((attr.transA != 0)*(A.rank > 1), if(attr.transBatchA, A[0], A[-2]), A[-1]); b = "
+        "if((attr.transB != 0) + (B.rank == 1), B[-1], if(attr.transBatchB, B[0], B[-2])); K = "
+        "same(a, b)",
     .costs =
         "mac = Y.elements*K; mul = if(attr.alpha.is_1, 0, Y.elements); attr.activation = "
         "Y.elements"};
@@ -294,7 +231,6 @@ constexpr OpDef kMsMatMulRows[] = {
               .attributes = "metric = sqeuclidean|euclidean",
               .costs = "add = 2*M*K*N; mul = M*K*N; sqrt = attr.metric.euclidean*M*K"},
      .infer = InferCDist,
-     .count = CountCDist,
      .examples = kCDistExamples,
      .note = "the differences as they are defined, not the product of matrices that they can be "
              "had from",
@@ -306,12 +242,12 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
      .data = {.signature = "A B C? -> Y[M, N]",
-              .attributes = "transA = 0; alpha = 1.0; beta = 1.0; activation = activation",
-              .let = "K = if(attr.transA, A[0], A[1])",
+              .attributes =
+                  "transA = 0; transB = 0; alpha = 1.0; beta = 1.0; activation = activation",
+              .let = "K = same(if(attr.transA, A[0], A[1]), if(attr.transB, B[1], B[0]))",
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements); attr.activation = M*N"},
      .infer = InferFusedGemm,
-     .count = CountFusedGemm,
      .examples = kFusedGemmExamples,
      .operands = {.weights = InputBits({0, 1, 2})},
      .gradient = {.formula =
@@ -323,7 +259,6 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .count = CountFusedMatMul,
      .examples = kFusedMatMulExamples,
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula =
@@ -336,7 +271,6 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .count = CountFusedMatMul,
      .examples = kFusedMatMulActivationExamples,
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
@@ -345,11 +279,11 @@ constexpr OpDef kMsMatMulRows[] = {
     {.name = "GemmFastGelu",
      .versions = kSince1,
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
-     .data = {.signature = "X[rows..., K] W bias? -> Y",
+     .data = {.signature = "X W bias? -> Y",
+              .let = "K = same(X[-1], W[max(-2, -W.rank)])",
               .costs = "mac = Y.elements*K; mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; "
                        "pow = Y.elements; tanh = Y.elements"},
      .infer = InferGemmFastGelu,
-     .count = CountGemmFastGelu,
      .examples = kGemmFastGeluExamples,
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula =
@@ -360,23 +294,25 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
      .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
-              .attributes = "transA = 0; alpha = 1.0; beta = 0.0; activation = activation",
-              .let = "K = if(attr.transA, A[0], A[1]); biased = C.given*(1 - attr.beta.is_0)",
+              .attributes =
+                  "transA = 0; transB = 0; alpha = 1.0; beta = 0.0; activation = activation",
+              .let = "K = same(if(attr.transA, A[0], A[1]), if(attr.transB, B[1], B[0])); biased = "
+                     "C.given*(1 - attr.beta.is_0)",
               .costs = "mac = Y.elements*K; add = biased*Y.elements; mul = if(attr.alpha.is_1, 0, "
                        "Y.elements) + scaleA.given*A.elements + scaleB.given*B.elements + "
                        "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements; "
                        "attr.activation = Y.elements"},
      .infer = InferGemmFloat8,
-     .count = CountGemmFloat8,
      .examples = kGemmFloat8Examples,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({3, 4, 5})}},
+    // For each of N pivots: its reciprocal; its row and its column times that; and a product taken
+    // from each of the other (N - 1)^2 elements.
     {.name = "Inverse",
      .versions = kSince1,
      .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place",
      .data = {.signature = "X[batch..., M, N] -> Y",
               .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
      .infer = InferInverse,
-     .count = CountInverse,
      .examples = kInverseExamples,
      .note = "the search for pivots is not counted",
      .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
@@ -385,7 +321,6 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .count = CountFusedMatMul,
      .examples = kSparseToDenseMatMulExamples,
      .note = "Counted as if A were dense: how many of its elements are stored is not known, and "
              "elements that are 0 are counted elsewhere too.",
@@ -399,7 +334,6 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .count = CountFusedMatMul,
      .examples = kTransposeMatMulExamples,
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "

@@ -58,11 +58,6 @@ absl::StatusOr<Facts> InferRange(const NodeView& n) {
   return InferAs(n, "Range", inputs, kRangeOpset);
 }
 
-absl::StatusOr<Cost> CountRange(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts inputs, RangeInputs(n));
-  return CountAs(n, "Range", inputs, OutputsOf(n), kRangeOpset);
-}
-
 constexpr OpExample kRangeExamples[] = {
     {"g () => (int64[5] Y) <int64[1] a = {2}, int64[1] b = {7}> "
      "{ Y = com.microsoft.Range(a, b) }",
@@ -83,10 +78,6 @@ absl::StatusOr<Facts> InferUnique(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Unique", InputsOf(n), kUniqueOpset));
   if (facts.size() < 4) return absl::UnimplementedError("Unique of this form");
   return Facts{facts[0], facts[2], facts[3]};
-}
-
-absl::StatusOr<Cost> CountUnique(const NodeView& n) {
-  return CountAs(n, "Unique", InputsOf(n), {n.output(0)}, kUniqueOpset);
 }
 
 constexpr OpExample kUniqueExamples[] = {
@@ -190,7 +181,6 @@ constexpr OpDef kMsMovementRows[] = {
      .formula = "as ai.onnx Range; delta is 1 where it is left out",
      .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
      .infer = InferRange,
-     .count = CountRange,
      .examples = kRangeExamples,
      .shape_inputs = (1 << 0) | (1 << 1) | (1 << 2),
      .traits = Traits::kReadsContent},
@@ -219,9 +209,9 @@ constexpr OpDef kMsMovementRows[] = {
     {.name = "Unique",
      .versions = kSince1,
      .formula = "as ai.onnx Unique, in the order in which they occur",
-     .data = {.signature = "x -> y idx counts", .costs = "cmp = x.elements*digits(x.elements)"},
+     .data = {.signature = "x -> y idx counts",
+              .costs = "cmp = if(x.is_string, 0, x.elements*digits(x.elements))"},
      .infer = InferUnique,
-     .count = CountUnique,
      .examples = kUniqueExamples},
 };
 

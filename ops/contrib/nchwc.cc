@@ -26,13 +26,8 @@ Facts ConvInputs(const NodeView& n) {
 
 absl::StatusOr<Facts> InferConv(const NodeView& n) { return InferAs(n, "Conv", ConvInputs(n)); }
 
-absl::StatusOr<Cost> CountConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Conv", ConvInputs(n), {n.output(0)}));
-  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
-  if (n.HasInput(3)) activation.add += 1;
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  cost.flops += activation * y.NumElements();
-  return cost;
+absl::StatusOr<Cost> LeastConv(const NodeView& n) {
+  return LeastAs(n, "Conv", ConvInputs(n), {n.output(0)});
 }
 
 constexpr OpExample kNchwcConvExamples[] = {
@@ -47,10 +42,6 @@ constexpr OpExample kNchwcConvExamples[] = {
 absl::StatusOr<Facts> InferPool(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, n.op_type(), {n.input(0)}));
   return Facts{facts[0]};
-}
-
-absl::StatusOr<Cost> CountPool(const NodeView& n) {
-  return CountAs(n, n.op_type(), {n.input(0)}, {n.output(0)});
 }
 
 constexpr OpExample kNchwcAveragePoolExamples[] = {
@@ -161,17 +152,17 @@ constexpr OpDef kMsNchwcRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
-     .count = CountPool,
      .examples = kNchwcAveragePoolExamples},
     {.name = "Conv",
      .versions = kSince1,
      .formula = "Y = activation(Conv(X, W, B) + Sum)",
-     .data = {.signature = "X W B? Z? -> Y",
-              .attributes = "activation = activation",
-              .costs = "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; "
+     .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y",
+              .attributes = "group = 1; kernel_shape = k...; activation = activation",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
+              .costs = "mac = Y.elements*C*k; add = (B.given + Z.given)*Y.elements; "
                        "attr.activation = Y.elements"},
      .infer = InferConv,
-     .count = CountConv,
+     .least = LeastConv,
      .examples = kNchwcConvExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
@@ -180,14 +171,12 @@ constexpr OpDef kMsNchwcRows[] = {
      .formula = "as ai.onnx GlobalAveragePool",
      .data = {.signature = "X -> Y", .costs = "add = X.elements; div = Y.elements"},
      .infer = InferPool,
-     .count = CountPool,
      .examples = kNchwcGlobalAveragePoolExamples},
     {.name = "GlobalMaxPool",
      .versions = kSince1,
      .formula = "as ai.onnx GlobalMaxPool",
      .data = {.signature = "X -> Y", .costs = "cmp = X.elements"},
      .infer = InferPool,
-     .count = CountPool,
      .examples = kNchwcGlobalMaxPoolExamples},
     {.name = "MaxPool",
      .versions = kSince1,
@@ -196,7 +185,6 @@ constexpr OpDef kMsNchwcRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferPool,
-     .count = CountPool,
      .examples = kNchwcMaxPoolExamples},
     {.name = "ReorderInput",
      .versions = kSince1,

@@ -32,16 +32,12 @@ absl::StatusOr<Facts> InferNhwc(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountNhwc(const NodeView& n) {
+absl::StatusOr<Cost> LeastNhwc(const NodeView& n) {
   Facts outputs = OutputsOf(n);
   for (Fact& fact : outputs) {
     if (IsImage(n, fact)) fact = ChannelsFirst(fact);
   }
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, n.op_type(), PlainInputs(n), outputs, n.version()));
-  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  cost.flops += activation * y.NumElements();
-  return cost;
+  return LeastAs(n, n.op_type(), PlainInputs(n), outputs, n.version());
 }
 
 // Resize: scales and sizes are in the order of X's dimensions, so nothing is moved.
@@ -59,15 +55,6 @@ absl::StatusOr<Facts> NhwcInferQLinearAveragePool(const NodeView& n) {
   return Facts{ChannelsLast(facts[0])};
 }
 
-absl::StatusOr<Cost> NhwcCountQLinearAveragePool(const NodeView& n) {
-  Fact x = ChannelsFirst(n.input(0)), y = ChannelsFirst(n.output(0));
-  x.dtype = y.dtype = DType::kFloat32;
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "AveragePool", {x}, {y}));
-  cost.flops += DequantizeCost(n.HasInput(2)) * x.shape.NumElements();
-  cost.flops += QuantizeCost(n.HasInput(4)) * y.shape.NumElements();
-  return cost;
-}
-
 // QLinearConvTranspose: the inputs of QLinearConv, x and w and the bias at 0, 3 and 8.
 Facts NhwcConvTransposeInputs(const NodeView& n) {
   return {ChannelsFirst(n.input(0)), n.input(3), n.input(8)};
@@ -79,13 +66,8 @@ absl::StatusOr<Facts> InferQLinearConvTranspose(const NodeView& n) {
   return Facts{ChannelsLast(facts[0])};
 }
 
-absl::StatusOr<Cost> CountQLinearConvTranspose(const NodeView& n) {
-  const Fact y = ChannelsFirst(n.output(0));
-  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "ConvTranspose", NhwcConvTransposeInputs(n), {y}));
-  cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
-  cost.int_ops_mac_operands = {.a = n.dtype(0), .b = n.dtype(3)};
-  cost.flops += kRequantize * y.shape.NumElements();
-  return cost;
+absl::StatusOr<Cost> LeastQLinearConvTranspose(const NodeView& n) {
+  return LeastAs(n, "ConvTranspose", NhwcConvTransposeInputs(n), {ChannelsFirst(n.output(0))});
 }
 
 constexpr int kAveragePoolVersions[] = {7, 10, 11, 19};
@@ -232,43 +214,42 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
                        "Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kNhwcAveragePoolExamples},
     {.name = "BatchNormalization",
      .versions = kBatchNormalizationVersions,
      .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
-     .data = {.signature =
-                  "X scale B mean var[C] -> Y running_mean? running_var? saved_mean? saved_var?",
-              .attributes = "is_test = 0; training_mode = 0; activation = activation",
-              .let = "trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
-                     "attr.training_mode != 0)",
-              .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
-                       "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C; "
-                       "attr.activation = Y.elements"},
+     .data =
+         {.signature = "X scale B mean var -> Y running_mean? running_var? saved_mean? saved_var?",
+          .attributes = "is_test = 0; training_mode = 0; activation = activation",
+          .let =
+              "C = var.elements; trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
+              "attr.training_mode != 0)",
+          .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
+                   "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C; "
+                   "attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kBatchNormalizationExamples,
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})}},
     {.name = "Conv",
      .versions = kConvVersions,
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B))",
-     .data = {.signature = "X W B? Z? -> Y",
-              .attributes = "activation = activation",
-              .costs = "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; "
-                       "attr.activation = Y.elements"},
+     .data = {.signature = "X[N, i..., Cin] W[Cout, c, k...] B? -> Y",
+              .attributes = "group = 1; kernel_shape = k...; activation = activation",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
+              .costs = "mac = Y.elements*C*k; add = B.given*Y.elements; attr.activation = "
+                       "Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
+     .least = LeastNhwc,
      .examples = kNhwcNhwcConvExamples,
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "ConvTranspose",
      .versions = kConvTransposeVersions,
      .formula = "as ai.onnx ConvTranspose with the channels last, then the activation",
-     .data = {.signature = "X W B? -> Y",
-              .attributes = "activation = activation",
-              .costs =
-                  "mac = X.elements*W[1:]; add = B.given*Y.elements; attr.activation = Y.elements"},
+     .data = {.signature = "X[N, i..., Cin] W[Cin, C, k...] B? -> Y",
+              .attributes = "kernel_shape = k...; activation = activation",
+              .costs = "mac = N*i*Cin*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
+     .least = LeastNhwc,
      .examples = kConvTransposeExamples,
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "DepthToSpace",
@@ -283,19 +264,17 @@ constexpr OpDef kMsNhwcRows[] = {
               .attributes = "activation = activation",
               .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kNhwcGlobalAveragePoolExamples},
     {.name = "GlobalLpPool",
      .versions = kGlobalLpPoolVersions,
      .formula = "as ai.onnx GlobalLpPool with the channels last",
      .data = {.signature = "X -> Y",
-              .attributes = "p = 2.0; activation = activation",
+              .attributes = "p = 2.; activation = activation",
               .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs =
                   "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*Y.elements; "
                   "pow = power*(X.elements + Y.elements); attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kGlobalLpPoolExamples},
     {.name = "GlobalMaxPool",
      .versions = kGlobalPoolVersions,
@@ -304,14 +283,12 @@ constexpr OpDef kMsNhwcRows[] = {
               .attributes = "activation = activation",
               .costs = "cmp = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kNhwcGlobalMaxPoolExamples},
     {.name = "GridSample",
      .versions = kGridSampleVersions,
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
      .data = GridSampleData("X[N, i..., C] grid -> Y[N, o..., C]"),
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kNhwcGridSampleExamples},
     {.name = "InstanceNormalization",
      .versions = kInstanceNormalizationVersions,
@@ -322,7 +299,6 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kInstanceNormalizationExamples,
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "LRN",
@@ -335,19 +311,17 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
                        "X.elements; pow = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kLrnExamples},
     {.name = "LpPool",
      .versions = kLpPoolVersions,
      .formula = "as ai.onnx LpPool with the channels last",
      .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints; p = 2.0; activation = activation",
+              .attributes = "kernel_shape = ints; p = 2.; activation = activation",
               .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1); "
                        "attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kLpPoolExamples},
     {.name = "MaxPool",
      .versions = kMaxPoolVersions,
@@ -356,14 +330,12 @@ constexpr OpDef kMsNhwcRows[] = {
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kNhwcNhwcMaxPoolExamples},
     {.name = "MaxUnpool",
      .versions = kMaxUnpoolVersions,
      .formula = "as ai.onnx MaxUnpool with the channels last",
      .data = {.signature = "X indices output_shape? -> Y", .costs = "free"},
      .infer = InferNhwc,
-     .count = CountNhwc,
      .examples = kMaxUnpoolExamples,
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent},
@@ -376,32 +348,36 @@ constexpr OpDef kMsNhwcRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = NhwcInferQLinearAveragePool,
-     .count = NhwcCountQLinearAveragePool,
      .examples = kNhwcQLinearAveragePoolExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
      .versions = kQLinearConvVersions,
      .formula = "as ai.onnx QLinearConv with the channels last",
-     .data = {.signature =
-                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
-              .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
+     .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cout, c, k...] w_scale "
+                           "w_zero_point y_scale y_zero_point B? -> y",
+              .attributes = "group = 1; kernel_shape = k...",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
+              .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
                        "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
                        "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferNhwc,
-     .count = CountNhwc,
+     .least = LeastNhwc,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kNhwcQLinearConvExamples,
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConvTranspose",
      .versions = kQLinearConvTransposeVersions,
      .formula =
          "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus B",
-     .data = {.signature =
-                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
-              .costs = "int_mac = x.elements*w[1:]; int_add = x.elements + w.elements + "
+     .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cin, C, k...] w_scale "
+                           "w_zero_point y_scale y_zero_point B? -> y",
+              .attributes = "kernel_shape = k...",
+              .costs = "int_mac = N*i*Cin*C*k; int_add = x.elements + w.elements + "
                        "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
                        "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConvTranspose,
-     .count = CountQLinearConvTranspose,
+     .least = LeastQLinearConvTranspose,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kQLinearConvTransposeExamples,
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "Resize",

@@ -14,9 +14,6 @@ namespace onnxflops {
 
 namespace {
 
-// The rows of X [..., K], normalised along the last dimension.
-Expr RowsOf(const Shape& x) { return x.Product(0, x.rank() - 1); }
-
 absl::Status CheckVector(const NodeView& n, int input, absl::string_view what, const Expr& size) {
   if (!n.HasInput(input)) return absl::OkStatus();
   ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input, 1));
@@ -105,24 +102,6 @@ absl::StatusOr<Facts> InferSkipLayerNorm(const NodeView& n) { return InferSkipNo
 
 absl::StatusOr<Facts> InferSkipRmsNorm(const NodeView& n) { return InferSkipNorm(n, 3); }
 
-absl::StatusOr<Cost> CountSkipLayerNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
-  const Expr elements = x.NumElements(), rows = RowsOf(x);
-  Census work = ElementCost{.add = n.HasInput(4) ? 2 : 1} * elements;
-  work += LayerNormWork(rows, elements, n.HasInput(3));
-  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
-  return Flops(std::move(work));
-}
-
-absl::StatusOr<Cost> CountSkipRmsNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
-  const Expr elements = x.NumElements(), rows = RowsOf(x);
-  Census work = ElementCost{.add = n.HasInput(3) ? 2 : 1} * elements;
-  work += RmsNormWork(rows, elements, true);
-  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kSkipLayerNormExamples[] = {
     {"g (float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C) => (float[N,9,8] Y, "
      "float[N,9,8] Z) { Y, , , Z = com.microsoft.SkipLayerNormalization(X, S, G, B, C) }",
@@ -160,55 +139,20 @@ absl::StatusOr<Facts> InferEmbedLayerNorm(const NodeView& n) {
   return Facts{rows, Fact::Tensor(DType::kInt32, Shape{ids[0]}), rows};
 }
 
-struct Embedding {
-  Expr tokens;
-  Expr hidden;
-  int tables = 2;  // whose rows are added up
-  Expr elements() const { return tokens * hidden; }
-};
-
-absl::StatusOr<Embedding> ReadEmbedding(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0, 2));
-  ASSIGN_OR_RETURN(Shape words, n.RankedShape(2, 2));
-  return Embedding{ids.NumElements(), words[1], n.HasInput(1) ? 3 : 2};
-}
-
 // What is read of the tables: one row per token and table.
-absl::StatusOr<Expr> EmbeddingBytes(const NodeView& n, const Embedding& e) {
+absl::Status EmbeddingBytes(const NodeView& n, Cost* cost) {
+  ASSIGN_OR_RETURN(const Shape ids, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(const Shape words, n.RankedShape(2, 2));
   Expr bytes = 0;
   for (int i = 0; i < n.num_inputs(); ++i) {
     if (!n.HasInput(i)) continue;
     const bool table = i >= 2 && i <= 4;
-    const Fact read = table ? n.Like(i, Shape{e.tokens, e.hidden}) : n.input(i);
+    const Fact read = table ? n.Like(i, Shape{ids.NumElements(), words[1]}) : n.input(i);
     ASSIGN_OR_RETURN(Expr size, BytesOf(read));
     bytes += size;
   }
-  return bytes;
-}
-
-// The sums, the normalization and the number of words in the mask.
-Cost EmbedLayerNormCost(const NodeView& n, const Embedding& e) {
-  Cost cost = Flops(ElementCost{.add = e.tables - 1} * e.elements());
-  cost.flops += LayerNormWork(e.tokens, e.elements(), n.HasInput(6));
-  const bool counts_words = n.HasOutput(1) && n.HasInput(7) && n.Int("mask_index_type", 1) != 0;
-  if (counts_words) cost.int_ops[Kind::kAdd] = e.tokens;
-  return cost;
-}
-
-absl::StatusOr<Cost> CountEmbedLayerNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Embedding e, ReadEmbedding(n));
-  Cost cost = EmbedLayerNormCost(n, e);
-  ASSIGN_OR_RETURN(cost.bytes_read, EmbeddingBytes(n, e));
-  return cost;
-}
-
-absl::StatusOr<Cost> CountQEmbedLayerNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Embedding e, ReadEmbedding(n));
-  Cost cost = EmbedLayerNormCost(n, e);
-  // The rows, gamma and beta are dequantised.
-  cost.flops += kDequantize * (e.tables * e.elements() + 2 * e.hidden);
-  ASSIGN_OR_RETURN(cost.bytes_read, EmbeddingBytes(n, e));
-  return cost;
+  cost->bytes_read = std::move(bytes);
+  return absl::OkStatus();
 }
 
 constexpr OpExample kEmbedLayerNormExamples[] = {
@@ -250,26 +194,6 @@ absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
   return Facts{n.Like(0, x), n.Like(0, x)};
 }
 
-absl::StatusOr<Census> GroupNormWork(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  ASSIGN_OR_RETURN(Expr rows, GroupRows(n, x));
-  Census work = LayerNormWork(rows, x.NumElements(), true);
-  if (n.Flag("activation")) work += kSiluCost * x.NumElements();
-  return work;
-}
-
-absl::StatusOr<Cost> CountGroupNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Census work, GroupNormWork(n));
-  return Flops(std::move(work));
-}
-
-absl::StatusOr<Cost> CountSkipGroupNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Census work, GroupNormWork(n));
-  work[Kind::kAdd] += (n.HasInput(4) ? 2 : 1) * x.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kGroupNormExamples[] = {
     {"g (float[N,3,3,8] X, float[8] G, float[8] B) => (float[N,3,3,8] Y) "
      "{ Y = com.microsoft.GroupNorm<activation = 0, groups = 2>(X, G, B) }",
@@ -301,17 +225,6 @@ absl::StatusOr<Facts> InferGatedRmsNorm(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountGatedRmsNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
-  ASSIGN_OR_RETURN(Shape scale, n.RankedShape(1, 1));
-  const absl::string_view activation = n.String("activation", "silu");
-  ASSIGN_OR_RETURN(ElementCost gate, ActivationCost(activation));
-  const Expr elements = x.NumElements();
-  Census work = RmsNormWork(RowsOf(x) * FloorDiv(x[x.rank() - 1], scale[0]), elements, true);
-  work += (gate + ElementCost{.mul = 1}) * elements;
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kGatedRmsNormExamples[] = {
     {"g (float[N,5,16] X, float[8] S, float[N,5,16] G) => (float[N,5,16] Y) "
      "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
@@ -319,12 +232,10 @@ constexpr OpExample kGatedRmsNormExamples[] = {
 };
 
 // BranchwiseRMSNorm: X [..., C, H], or [..., C * H] with num_branches; each branch on its own.
-absl::StatusOr<Cost> CountBranchwiseRmsNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+absl::StatusOr<Facts> InferBranchwiseRmsNorm(const NodeView& n) {
   const int64_t branches = n.Int("num_branches", 0);
   if (branches < 0) return absl::InvalidArgumentError(absl::StrCat("num_branches is ", branches));
-  const Expr rows = branches == 0 ? RowsOf(x) : RowsOf(x) * branches;
-  return Flops(RmsNormWork(rows, x.NumElements(), n.HasInput(1)));
+  return InferSameAsInput(n);
 }
 
 constexpr OpExample kBranchwiseRmsNormExamples[] = {
@@ -350,18 +261,6 @@ absl::StatusOr<Facts> InferEngramGate(const NodeView& n) {
   return Facts{n.Like(0, key), n.Like(0, key)};
 }
 
-absl::StatusOr<Cost> CountEngramGate(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const Expr elements = y.NumElements(), rows = RowsOf(y);
-  Census work = RmsNormWork(rows, elements, true);
-  work *= n.HasOutput(1) ? 3 : 2;  // of the key, the query and the gated value
-  // The dot product as a product and a sum, and the gate times the value.
-  work += ElementCost{.add = 1, .mul = 2} * elements;
-  // Quotient, maximum, root, sign and its product, sigmoid.
-  work += (kSigmoidCost + ElementCost{.mul = 1, .div = 1, .cmp = 3, .sqrt = 1}) * rows;
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kEngramGateExamples[] = {
     {"g (float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B) => "
      "(float[N,5,2,8] Y) { Y = com.microsoft.EngramGate(K, Q, V, A, B) }",
@@ -370,13 +269,10 @@ constexpr OpExample kEngramGateExamples[] = {
 
 // ---- QOrderedLayerNormalization: Quantize(LayerNormalization(Dequantize(X)))
 
-absl::StatusOr<Cost> CountQOrderedLayerNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
-  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
-  const Expr elements = x.NumElements();
-  Census work = LayerNormWork(x.Product(0, axis), elements, n.HasInput(3));
-  work += (DequantizeCost(false) + QuantizeCost(false)) * elements;
-  return Flops(std::move(work));
+absl::StatusOr<Facts> InferQOrderedLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(n.AxisAttr("axis", -1, x.rank()).status());
+  return InferSameAsInput(n);
 }
 
 constexpr OpExample kQOrderedLayerNormExamples[] = {
@@ -389,13 +285,12 @@ constexpr OpDef kMsNormalizationRows[] = {
     {.name = "BranchwiseRMSNorm",
      .versions = kSince1,
      .formula = "Y = RMSNormalization of R rows (each branch) of H elements",
-     .data = {.signature = "X scale? -> Y",
+     .data = {.signature = "X[r..., H] scale? -> Y",
               .attributes = "num_branches = 0",
-              .let = "rows = X[:-1]*if(attr.num_branches, attr.num_branches, 1)",
+              .let = "rows = r*if(attr.num_branches, attr.num_branches, 1)",
               .costs = "add = X.elements + rows; mul = (1 + scale.given)*X.elements; div = "
                        "X.elements + rows; sqrt = rows"},
-     .infer = InferSameAsInput,
-     .count = CountBranchwiseRmsNorm,
+     .infer = InferBranchwiseRmsNorm,
      .examples = kBranchwiseRmsNormExamples},
     {.name = "EmbedLayerNormalization",
      .versions = kSince1,
@@ -410,7 +305,7 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "float_mul = 2*elements + rows; float_div = elements + 2*rows; float_sqrt = "
                        "rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
-     .count = CountEmbedLayerNorm,
+     .bytes = EmbeddingBytes,
      .examples = kEmbedLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}), .not_parameters = InputBits({7, 8})},
      .note = "reads one row per token of every table",
@@ -418,6 +313,8 @@ constexpr OpDef kMsNormalizationRows[] = {
                       "as SkipLayerNormalization; each table takes the sum of the rows that were "
                       "looked up",
                   .rule = EmbedLayerNormGradient}},
+    // RMS norms of the key, the query and the gated value; the dot product as a product and a sum,
+    // and the gate times the value; per row quotient, maximum, root, sign and its product, sigmoid.
     {.name = "EngramGate",
      .versions = kSince1,
      .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
@@ -428,7 +325,6 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2)*Y.elements + rows; div = norms*Y.elements + (norms + 2)*rows; sqrt = "
                        "(norms + 1)*rows; cmp = 3*rows; exp = rows"},
      .infer = InferEngramGate,
-     .count = CountEngramGate,
      .examples = kEngramGateExamples,
      .note = "the dot product is Mul and ReduceSum, no contraction"},
     {.name = "GatedRMSNorm",
@@ -441,7 +337,6 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "mul = 3*Y.elements; add = Y.elements + rows; div = Y.elements + rows; sqrt "
                        "= rows; attr.activation = Y.elements"},
      .infer = InferGatedRmsNorm,
-     .count = CountGatedRmsNorm,
      .examples = kGatedRmsNormExamples},
     {.name = "GroupNorm",
      .versions = kSince1,
@@ -452,7 +347,6 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = (4 + silu)*X.elements + 2*rows; mul = (2 + silu)*X.elements + rows; "
                        "div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .count = CountGroupNorm,
      .examples = kGroupNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
@@ -469,7 +363,7 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "= (2 + tables)*elements + 2*H + rows; float_div = elements + 2*rows; "
                        "float_sqrt = rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
-     .count = CountQEmbedLayerNorm,
+     .bytes = EmbeddingBytes,
      .examples = kQEmbedLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}),
                   .not_parameters = InputBits({7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
@@ -483,8 +377,7 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "float_add = (3 + B.given)*Y.elements + 2*rows; float_mul = 3*Y.elements + "
                        "rows; float_div = 2*Y.elements + 2*rows; float_sqrt = rows; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
-     .infer = InferSameAsInput,
-     .count = CountQOrderedLayerNorm,
+     .infer = InferQOrderedLayerNorm,
      .examples = kQOrderedLayerNormExamples,
      .operands = {.weights = InputBits({2, 3}), .not_parameters = InputBits({1, 4})}},
     {.name = "SkipGroupNorm",
@@ -498,7 +391,6 @@ constexpr OpDef kMsNormalizationRows[] = {
               "add = (5 + silu + bias.given)*X.elements + 2*rows; mul = (2 + silu)*X.elements + "
               "rows; div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .count = CountSkipGroupNorm,
      .examples = kSkipGroupNormExamples,
      .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
                   .rule = GroupNormGradient}},
@@ -511,7 +403,6 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2*output.elements + rows; div = output.elements + (2 + "
                        "inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipLayerNorm,
-     .count = CountSkipLayerNorm,
      .examples = kSkipLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
@@ -524,7 +415,6 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = (2 + bias.given)*output.elements + rows; mul = 2*output.elements; "
                        "div = output.elements + (1 + inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipRmsNorm,
-     .count = CountSkipRmsNorm,
      .examples = kSkipRmsNormExamples,
      .operands = {.weights = InputBits({2, 3})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",

@@ -22,18 +22,12 @@ constexpr Gradient kPackedGradient = {
 // ---- weights in blocks of few bits: Y[..,N] = A[..,K] W'[K,N], W dequantised first. N and K are
 // attributes: the shape of the packed weight does not tell.
 
-struct PackedProduct {
-  Shape output;
-  Expr n, k;
-  Expr Macs() const { return output.NumElements() * k; }
-};
-
 // A product of A's last dimension, which must be `k`, with N columns.
-absl::StatusOr<PackedProduct> ProductWith(const NodeView& n, const Expr& columns, const Expr& k) {
+absl::StatusOr<Shape> ProductWith(const NodeView& n, const Expr& columns, const Expr& k) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
   RETURN_IF_ERROR(n.RequireSame("K", y[y.rank() - 1], k));
   y[y.rank() - 1] = columns;
-  return PackedProduct{std::move(y), columns, k};
+  return y;
 }
 
 absl::StatusOr<Expr> SizeAttr(const NodeView& n, absl::string_view name) {
@@ -42,7 +36,7 @@ absl::StatusOr<Expr> SizeAttr(const NodeView& n, absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("attribute ", name, " is ", size));
 }
 
-absl::StatusOr<PackedProduct> NBitsProduct(const NodeView& n, absl::string_view columns) {
+absl::StatusOr<Shape> NBitsProduct(const NodeView& n, absl::string_view columns) {
   ASSIGN_OR_RETURN(Expr k, SizeAttr(n, "K"));
   ASSIGN_OR_RETURN(Expr width, SizeAttr(n, columns));
   return ProductWith(n, width, k);
@@ -54,24 +48,13 @@ DType BitsType(int64_t bits) {
   return bits <= 4 ? DType::kInt4 : DType::kInt8;
 }
 
+MacOperands NBitsOperands(const NodeView& n) {
+  return {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
+}
+
 absl::StatusOr<Facts> InferMatMulNBits(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
-  return Facts{n.Like(0, std::move(product.output))};
-}
-
-// The product, its bias and the weight that is dequantised for it.
-Census NBitsWork(const PackedProduct& product, bool zero_points, bool bias) {
-  Census work = DequantizeCost(zero_points) * (product.n * product.k);
-  work[Kind::kMac] = product.Macs();
-  if (bias) work[Kind::kAdd] += product.output.NumElements();
-  return work;
-}
-
-absl::StatusOr<Cost> CountMatMulNBits(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
-  Cost cost = Flops(NBitsWork(product, n.HasInput(3), n.HasInput(5)));
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
-  return cost;
+  ASSIGN_OR_RETURN(Shape product, NBitsProduct(n, "N"));
+  return Facts{n.Like(0, std::move(product))};
 }
 
 constexpr OpExample kMatMulNBitsExamples[] = {
@@ -85,29 +68,9 @@ constexpr OpExample kMatMulNBitsExamples[] = {
      "mac=3072*S add=48*S + 3072 mul=3072"},
 };
 
-// The normalization of A + skip that the two fusions below begin with.
-Census NormWork(const NodeView& n) {
-  Census work;
-  const Shape& a = n.input(0).shape;
-  if (n.HasInput(1)) work[Kind::kAdd] += a.NumElements();
-  if (n.HasInput(2)) work += RmsNormWork(a.Product(0, a.rank() - 1), a.NumElements(), true);
-  return work;
-}
-
 absl::StatusOr<Facts> InferMatMulNBitsMlp(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
-  return Facts{n.Like(0, std::move(product.output)), n.Like(0, n.input(0).shape)};
-}
-
-absl::StatusOr<Cost> CountMatMulNBitsMlp(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
-  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
-  Cost cost = Flops(NormWork(n));
-  cost.flops += NBitsWork(product, false, n.HasInput(5));
-  cost.flops += NBitsWork(product, false, n.HasInput(8));
-  cost.flops += (activation + ElementCost{.mul = 1}) * product.output.NumElements();
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
-  return cost;
+  ASSIGN_OR_RETURN(Shape product, NBitsProduct(n, "N"));
+  return Facts{n.Like(0, std::move(product)), n.Like(0, n.input(0).shape)};
 }
 
 constexpr OpExample kMatMulNBitsMlpExamples[] = {
@@ -120,21 +83,9 @@ constexpr OpExample kMatMulNBitsMlpExamples[] = {
 
 // MatMulNBitsQkv: three products of the normalised A.
 absl::StatusOr<Facts> InferMatMulNBitsQkv(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct q, NBitsProduct(n, "Nq"));
-  ASSIGN_OR_RETURN(PackedProduct kv, NBitsProduct(n, "Nkv"));
-  return Facts{n.Like(0, q.output), n.Like(0, kv.output), n.Like(0, kv.output),
-               n.Like(0, n.input(0).shape)};
-}
-
-absl::StatusOr<Cost> CountMatMulNBitsQkv(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct q, NBitsProduct(n, "Nq"));
-  ASSIGN_OR_RETURN(PackedProduct kv, NBitsProduct(n, "Nkv"));
-  Cost cost = Flops(NormWork(n));
-  cost.flops += NBitsWork(q, false, n.HasInput(5));
-  cost.flops += NBitsWork(kv, false, n.HasInput(8));
-  cost.flops += NBitsWork(kv, false, n.HasInput(11));
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
-  return cost;
+  ASSIGN_OR_RETURN(Shape q, NBitsProduct(n, "Nq"));
+  ASSIGN_OR_RETURN(Shape kv, NBitsProduct(n, "Nkv"));
+  return Facts{n.Like(0, q), n.Like(0, kv), n.Like(0, kv), n.Like(0, n.input(0).shape)};
 }
 
 constexpr OpExample kMatMulNBitsQkvExamples[] = {
@@ -147,23 +98,20 @@ constexpr OpExample kMatMulNBitsQkvExamples[] = {
 };
 
 // MatMulBnb4: W[N,K] in 4 bits, looked up in a table and scaled; without transB, A[..,N] W[N,K].
-absl::StatusOr<PackedProduct> Bnb4Product(const NodeView& n) {
+absl::StatusOr<Shape> Bnb4Product(const NodeView& n) {
   ASSIGN_OR_RETURN(Expr k, SizeAttr(n, "K"));
   ASSIGN_OR_RETURN(Expr columns, SizeAttr(n, "N"));
   return n.Flag("transB", true) ? ProductWith(n, columns, k) : ProductWith(n, k, columns);
 }
 
 absl::StatusOr<Facts> InferMatMulBnb4(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, Bnb4Product(n));
-  return Facts{n.Like(0, std::move(product.output))};
+  ASSIGN_OR_RETURN(Shape product, Bnb4Product(n));
+  return Facts{n.Like(0, std::move(product))};
 }
 
-absl::StatusOr<Cost> CountMatMulBnb4(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, Bnb4Product(n));
-  Cost cost = Flops(NBitsWork(product, false, false));
+MacOperands Bnb4Operands(const NodeView& n) {
   const bool fp4 = n.Int("quant_type", 0) == 0;
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = fp4 ? DType::kFloat4E2M1 : DType::kUint4};
-  return cost;
+  return {.a = n.dtype(0), .b = fp4 ? DType::kFloat4E2M1 : DType::kUint4};
 }
 
 constexpr OpExample kMatMulBnb4Examples[] = {
@@ -188,18 +136,11 @@ absl::StatusOr<Facts> InferMatMulFpQ4(const NodeView& n) {
   if (weight->size() != 2) {
     return absl::InvalidArgumentError(absl::StrCat("B_shape has ", weight->size(), " elements"));
   }
-  ASSIGN_OR_RETURN(PackedProduct product, ProductWith(n, (*weight)[1], (*weight)[0]));
-  return Facts{n.Like(0, std::move(product.output))};
+  ASSIGN_OR_RETURN(Shape product, ProductWith(n, (*weight)[1], (*weight)[0]));
+  return Facts{n.Like(0, std::move(product))};
 }
 
-absl::StatusOr<Cost> CountMatMulFpQ4(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a, n.ShapeOfRankAtLeast(0, 1));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const PackedProduct product = {y, y[y.rank() - 1], a[a.rank() - 1]};
-  Cost cost = Flops(NBitsWork(product, n.Int("blk_quant_type", 1) == 1, false));
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = DType::kInt4};
-  return cost;
-}
+MacOperands FpQ4Operands(const NodeView& n) { return {.a = n.dtype(0), .b = DType::kInt4}; }
 
 constexpr OpExample kMatMulFpQ4Examples[] = {
     {"g (float[S,64] A, uint8[2000] B) => (float[S,48] Y) <int64[2] s = {64, 48}> "
@@ -208,28 +149,21 @@ constexpr OpExample kMatMulFpQ4Examples[] = {
 };
 
 // MatMulBlockQuantized...: W[N,K], of Fp4 two to a byte.
-absl::StatusOr<PackedProduct> BlockQuantizedProduct(const NodeView& n, int per_byte) {
+absl::StatusOr<Shape> BlockQuantizedProduct(const NodeView& n, int per_byte) {
   ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 2));
   return ProductWith(n, w[0], per_byte * w[1]);
 }
 
 absl::StatusOr<Facts> InferFp4Weight(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 2));
-  return Facts{n.Like(0, std::move(product.output))};
-}
-
-absl::StatusOr<Cost> CountFp4Weight(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 2));
+  ASSIGN_OR_RETURN(Shape product, BlockQuantizedProduct(n, 2));
   const int64_t block_size = n.Int("block_size", 16);
   if (block_size < 1) {
     return absl::InvalidArgumentError(absl::StrCat("block_size is ", block_size));
   }
-  Cost cost = Flops(NBitsWork(product, false, n.HasInput(5)));
-  // The scale of a block times the global one.
-  cost.flops[Kind::kMul] += product.n * CeilDiv(product.k, block_size);
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = DType::kFloat4E2M1};
-  return cost;
+  return Facts{n.Like(0, std::move(product))};
 }
+
+MacOperands Fp4Operands(const NodeView& n) { return {.a = n.dtype(0), .b = DType::kFloat4E2M1}; }
 
 constexpr OpExample kFp4WeightExamples[] = {
     {"g (float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, float16[48] b) => "
@@ -239,20 +173,15 @@ constexpr OpExample kFp4WeightExamples[] = {
 };
 
 absl::StatusOr<Facts> InferFp8Weight(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 1));
-  return Facts{n.Like(0, std::move(product.output))};
+  ASSIGN_OR_RETURN(Shape product, BlockQuantizedProduct(n, 1));
+  return Facts{n.Like(0, std::move(product))};
 }
 
-absl::StatusOr<Cost> CountFp8Weight(const NodeView& n) {
-  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 1));
-  Cost cost = Flops(NBitsWork(product, false, n.HasInput(4)));
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(1)};
-  if (n.HasInput(3)) {
-    // A is quantised (by a cast, which rounds for free) and dequantised as well.
-    cost.flops += ElementCost{.mul = 1, .div = 1} * n.input(0).shape.NumElements();
-    cost.flops_mac_operands = {.a = n.dtype(1), .b = n.dtype(1), .qdq = true};
-  }
-  return cost;
+// With a scale of its own, A is quantised (by a cast, which rounds for free) and dequantised as
+// well.
+MacOperands Fp8Operands(const NodeView& n) {
+  if (n.HasInput(3)) return {.a = n.dtype(1), .b = n.dtype(1), .qdq = true};
+  return {.a = n.dtype(0), .b = n.dtype(1)};
 }
 
 constexpr OpExample kFp8WeightExamples[] = {
@@ -269,13 +198,13 @@ constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp4Weight",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale",
-     .data = {.signature =
-                  "A[rows..., K] B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
+     .data = {.signature = "A B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
               .attributes = "block_size = 16",
+              .let = "K = 2*bytes",
               .costs = "mac = Y.elements*K; mul = N*K + N*((K + attr.block_size - 1) // "
                        "attr.block_size); add = bias.given*Y.elements"},
      .infer = InferFp4Weight,
-     .count = CountFp4Weight,
+     .mac_operands = Fp4Operands,
      .examples = kFp4WeightExamples,
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
@@ -284,22 +213,23 @@ constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp8Weight",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
-     .data = {.signature = "A[rows..., K] B[N, bytes] b_scale a_scale? bias? -> Y",
+     .data = {.signature = "A B[N, K] b_scale a_scale? bias? -> Y",
               .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
                        "a_scale.given*A.elements; add = bias.given*Y.elements"},
      .infer = InferFp8Weight,
-     .count = CountFp8Weight,
+     .mac_operands = Fp8Operands,
      .examples = kFp8WeightExamples,
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})},
      .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
-     .data = {.signature = "A[rows..., k] B absmax -> Y",
-              .attributes = "K = int; N = int",
+     .data = {.signature = "A B absmax -> Y",
+              .attributes = "K = int; N = int; transB = 1",
+              .let = "k = if(attr.transB, attr.K, attr.N)",
               .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
      .infer = InferMatMulBnb4,
-     .count = CountMatMulBnb4,
+     .mac_operands = Bnb4Operands,
      .examples = kMatMulBnb4Examples,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .gradient = kPackedGradient},
@@ -310,7 +240,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
               .attributes = "blk_quant_type = 1",
               .costs = "mac = Y.elements*K; mul = N*K; add = (attr.blk_quant_type == 1)*N*K"},
      .infer = InferMatMulFpQ4,
-     .count = CountMatMulFpQ4,
+     .mac_operands = FpQ4Operands,
      .examples = kMatMulFpQ4Examples,
      .shape_inputs = 1 << 2,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
@@ -319,12 +249,13 @@ constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulNBits",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
-     .data = {.signature = "A[rows..., K] B scales zero_points? g_idx? bias? -> Y",
-              .attributes = "N = int",
+     .data = {.signature = "A B scales zero_points? g_idx? bias? -> Y",
+              .attributes = "K = int; N = int",
+              .let = "K = attr.K",
               .costs = "mac = Y.elements*K; mul = attr.N*K; add = zero_points.given*attr.N*K + "
                        "bias.given*Y.elements"},
      .infer = InferMatMulNBits,
-     .count = CountMatMulNBits,
+     .mac_operands = NBitsOperands,
      .examples = kMatMulNBitsExamples,
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
@@ -335,16 +266,17 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
                 "for, G and U[N,K] as in MatMulNBits",
-     .data = {.signature = "A[tokens..., K] skip? norm_scale? gate_B gate_scales gate_bias? up_B "
-                           "up_scales up_bias? -> Y",
-              .attributes = "N = int; activation = activation",
-              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens",
-              .costs =
-                  "mac = 2*Y.elements*K; mul = 2*attr.N*K + Y.elements + 2*normed; add = "
-                  "(gate_bias.given + up_bias.given)*Y.elements + skip.given*A.elements + normed + "
-                  "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
+     .data =
+         {.signature = "A[tokens..., last] skip? norm_scale? gate_B gate_scales gate_bias? up_B "
+                       "up_scales up_bias? -> Y",
+          .attributes = "K = int; N = int; activation = activation",
+          .let = "K = attr.K; normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens",
+          .costs =
+              "mac = 2*Y.elements*K; mul = 2*attr.N*K + Y.elements + 2*normed; add = "
+              "(gate_bias.given + up_bias.given)*Y.elements + skip.given*A.elements + normed + "
+              "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferMatMulNBitsMlp,
-     .count = CountMatMulNBitsMlp,
+     .mac_operands = NBitsOperands,
      .examples = kMatMulNBitsMlpExamples,
      .operands = {.weights = InputBits({3, 5, 6, 8}),
                   .not_parameters = InputBits({4, 7}),
@@ -353,16 +285,17 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .versions = kSince1,
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
                 "[Nkv,K] as in MatMulNBits",
-     .data = {.signature = "A[tokens..., K] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
+     .data = {.signature = "A[tokens..., last] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
                            "k_bias? v_B v_scales v_bias? -> Q",
-              .attributes = "Nq = int; Nkv = int",
-              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens; N = "
+              .attributes = "K = int; Nq = int; Nkv = int",
+              .let = "K = attr.K; normed = norm_scale.given*A.elements; rows = "
+                     "norm_scale.given*tokens; N = "
                      "attr.Nq + 2*attr.Nkv",
               .costs = "mac = tokens*N*K; mul = N*K + 2*normed; add = tokens*(q_bias.given*attr.Nq "
                        "+ (k_bias.given + v_bias.given)*attr.Nkv) + skip.given*A.elements + normed "
                        "+ rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsQkv,
-     .count = CountMatMulNBitsQkv,
+     .mac_operands = NBitsOperands,
      .examples = kMatMulNBitsQkvExamples,
      .operands = {.weights = InputBits({3, 5, 6, 8, 9, 11}),
                   .not_parameters = InputBits({4, 7, 10}),

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/registry.h"
+#include "ops/rules.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -39,16 +40,32 @@ absl::StatusOr<Facts> InferAs(const NodeView& n, absl::string_view op_type,
   return facts;
 }
 
+namespace {
+
+absl::StatusOr<Cost> AskAs(const NodeView& n, absl::string_view op_type,
+                           absl::Span<const Fact> inputs, absl::Span<const Fact> outputs, int opset,
+                           bool least) {
+  ASSIGN_OR_RETURN(const FoundOp found, FindPlain(op_type, opset));
+  const auto input_pointers = Pointers(inputs), output_pointers = Pointers(outputs);
+  const NodeView view = n.As(*found.def, opset, input_pointers, output_pointers);
+  absl::StatusOr<Cost> cost =
+      least && found.def->least != nullptr ? found.def->least(view) : CountNode(view);
+  RETURN_IF_ERROR(view.status());
+  return cost;
+}
+
+}  // namespace
+
 absl::StatusOr<Cost> CountAs(const NodeView& n, absl::string_view op_type,
                              absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
                              int opset) {
-  ASSIGN_OR_RETURN(const FoundOp found, FindPlain(op_type, opset));
-  if (found.def->count == nullptr) return Cost{};
-  const auto input_pointers = Pointers(inputs), output_pointers = Pointers(outputs);
-  const NodeView view = n.As(*found.def, opset, input_pointers, output_pointers);
-  absl::StatusOr<Cost> cost = found.def->count(view);
-  RETURN_IF_ERROR(view.status());
-  return cost;
+  return AskAs(n, op_type, inputs, outputs, opset, /*least=*/false);
+}
+
+absl::StatusOr<Cost> LeastAs(const NodeView& n, absl::string_view op_type,
+                             absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
+                             int opset) {
+  return AskAs(n, op_type, inputs, outputs, opset, /*least=*/true);
 }
 
 Facts InputsOf(const NodeView& n) {

@@ -22,6 +22,10 @@ absl::StatusOr<Facts> InferAs(const NodeView& n, absl::string_view op_type,
 absl::StatusOr<Cost> CountAs(const NodeView& n, absl::string_view op_type,
                              absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
                              int opset = kMaxOpset);
+// And what it has for OpDef::least.
+absl::StatusOr<Cost> LeastAs(const NodeView& n, absl::string_view op_type,
+                             absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
+                             int opset = kMaxOpset);
 
 // All inputs (or outputs) of the node.
 Facts InputsOf(const NodeView& n);

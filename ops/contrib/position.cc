@@ -44,12 +44,6 @@ absl::StatusOr<Facts> InferRotary(const NodeView& n) {
   return InferSameAsInput(n);
 }
 
-absl::StatusOr<Cost> CountRotary(const NodeView& n) {
-  ASSIGN_OR_RETURN(Expr rotated, RotatedElements(n));
-  const ElementCost scale = {.mul = n.Float("scale", 1.0f) != 1.0f ? 1 : 0};
-  return Flops((kRotaryCost + scale) * rotated);
-}
-
 constexpr OpExample kRotaryExamples[] = {
     {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
      "{ Y = com.microsoft.RotaryEmbedding(X, P, C, S) }",
@@ -82,15 +76,6 @@ absl::StatusOr<Facts> InferGemmaRotary(const NodeView& n) {
   return facts;
 }
 
-absl::StatusOr<Cost> CountGemmaRotary(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape emb, n.RankedShape(0, 3));
-  ASSIGN_OR_RETURN(Shape q, n.RankedShape(1, 4));
-  ASSIGN_OR_RETURN(Shape k, n.RankedShape(3, 4));
-  Census work = kRotaryCost * (q.NumElements() + k.NumElements());
-  work[Kind::kTrig] = 2 * emb.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kGemmaRotaryExamples[] = {
     {"g (float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
      "float16[N,2,5,8] T) => (float16[N,4,5,8] Y, float16[N,2,5,8] Z) "
@@ -108,17 +93,6 @@ absl::StatusOr<Facts> InferRelativePositionBias(const NodeView& n) {
                                           : n.FreshDim(0, i + 1, "relativepositionbias"));
   }
   return Facts{n.Like(0, std::move(y))};
-}
-
-// The bucket of each pair of positions, as T5 computes it: the distance, itself where it is small,
-// else a logarithm of it.
-absl::StatusOr<Cost> CountRelativePositionBias(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const Expr pairs = y[2] * y[3];
-  Cost cost = Flops(ElementCost{.mul = 1, .div = 2, .log = 1} * pairs);
-  cost.int_ops = ElementCost{.add = 2, .cmp = 3} * pairs;
-  if (n.Flag("is_bidirectional")) cost.int_ops += ElementCost{.add = 1, .mul = 1} * pairs;
-  return cost;
 }
 
 constexpr OpExample kRelativePositionBiasExamples[] = {
@@ -154,22 +128,6 @@ absl::StatusOr<Facts> InferGatedRelativePositionBias(const NodeView& n) {
   return Facts{n.Like(0, Shape{g.batch, g.heads, g.length, g.length})};
 }
 
-absl::StatusOr<Cost> CountGatedRelativePositionBias(const NodeView& n) {
-  ASSIGN_OR_RETURN(Gated g, ReadGated(n));
-  ASSIGN_OR_RETURN(Shape weight, n.RankedShape(3, 2));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  const Expr rows = g.tokens * g.heads;
-  Cost cost = Flops(ElementCost{.add = 1} * (rows * g.size));
-  cost.flops[Kind::kMac] = rows * g.size * weight[1];
-  cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(3)};
-  // The bias of the projection, and the sum of each half of it.
-  cost.flops += ElementCost{.add = 2} * (rows * weight[1]);
-  // Two sigmoids, then u (r a - 1) + 2.
-  cost.flops += (kSigmoidCost + kSigmoidCost + ElementCost{.add = 2, .mul = 2}) * rows;
-  cost.flops += ElementCost{.mul = 1} * y.NumElements();
-  return cost;
-}
-
 constexpr OpExample kGatedRelativePositionBiasExamples[] = {
     {"g (float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, float[1,2,1,1] a) "
      "=> (float[N,2,5,5] Y) "
@@ -192,16 +150,15 @@ constexpr OpDef kMsPositionRows[] = {
               .costs = "mac = query.elements*E; add = query.elements + rows*(2*E + 4); mul = "
                        "2*rows + Y.elements; exp = 2*rows; div = 2*rows"},
      .infer = InferGatedRelativePositionBias,
-     .count = CountGatedRelativePositionBias,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kGatedRelativePositionBiasExamples},
     {.name = "GemmaRotaryEmbedding",
      .versions = kSince1,
      .formula = "output1 = q cos(emb) + q_rot sin(emb), output2 = the same of k",
-     .data = {.signature = "emb q q_rot k k_rot -> output1 output2",
+     .data = {.signature = "emb[B, S, E] q q_rot k k_rot -> output1 output2",
               .costs = "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = "
-                       "2*emb.elements"},
+                       "2*B*S*E"},
      .infer = InferGemmaRotary,
-     .count = CountGemmaRotary,
      .examples = kGemmaRotaryExamples,
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "MRotaryEmbedding",
@@ -213,11 +170,12 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotary,
-     .count = CountRotary,
      .examples = kMRotaryExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
+    // The bucket of each pair of positions, as T5 computes it: the distance, itself where it is
+    // small, else a logarithm of it.
     {.name = "RelativePositionBias",
      .versions = kSince1,
      .formula = "Y[1,H,Q,K] = table[bucket(q - k)]",
@@ -227,7 +185,6 @@ constexpr OpDef kMsPositionRows[] = {
               .costs = "float_mul = pairs; float_div = 2*pairs; float_log = pairs; int_add = (2 + "
                        "both)*pairs; int_cmp = 3*pairs; int_mul = both*pairs"},
      .infer = InferRelativePositionBias,
-     .count = CountRelativePositionBias,
      .examples = kRelativePositionBiasExamples,
      .shape_inputs = (1 << 1) | (1 << 2),
      .traits = Traits::kReadsContent,
@@ -242,7 +199,6 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = if(attr.scale.is_1, 2, 3)*rotated; add = rotated"},
      .infer = InferRotary,
-     .count = CountRotary,
      .examples = kRotaryExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "scale, if not 1: mul = 1 more",

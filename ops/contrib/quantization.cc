@@ -33,11 +33,6 @@ absl::StatusOr<Facts> InferQuantizeLinear(const NodeView& n) {
   return Facts{Fact::Tensor(n.HasInput(2) ? n.dtype(2) : DType::kUint8, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountQuantizeLinear(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  return Flops(QuantizeCost(n.HasInput(2)) * x.NumElements());
-}
-
 constexpr OpExample kQuantizeLinearExamples[] = {
     {"g (float[N,4] X, float S, uint8 Z) => (uint8[N,4] Y) "
      "{ Y = com.microsoft.QuantizeLinear(X, S, Z) }",
@@ -52,11 +47,6 @@ absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
   Fact y = Fact::Tensor(n.dtype(1), std::move(x));
   y.stored = n.dtype(0);
   return Facts{std::move(y)};
-}
-
-absl::StatusOr<Cost> CountDequantizeLinear(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  return Flops(DequantizeCost(n.HasInput(2)) * x.NumElements());
 }
 
 constexpr OpExample kDequantizeLinearExamples[] = {
@@ -77,16 +67,6 @@ absl::StatusOr<Facts> InferBinary(const NodeView& n) {
   return Facts{n.Like(0, std::move(c))};
 }
 
-absl::StatusOr<Cost> CountBinary(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape b, n.RankedShape(3));
-  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
-  Census work = DequantizeCost(n.HasInput(2)) * a.NumElements();
-  work += DequantizeCost(n.HasInput(5)) * b.NumElements();
-  work += (n.def().per_element + QuantizeCost(n.HasInput(7))) * c.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kQLinearAddExamples[] = {
     {"g (uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, uint8 Cz) => "
      "(uint8[N,4] C) { C = com.microsoft.QLinearAdd(A, As, Az, B, Bs, Bz, Cs, Cz) }",
@@ -100,13 +80,6 @@ constexpr OpExample kQLinearMulExamples[] = {
 };
 
 // ---- of one tensor: X, X_scale, X_zero_point, Y_scale, Y_zero_point
-
-absl::StatusOr<Cost> CountUnary(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  const ElementCost cost =
-      DequantizeCost(n.HasInput(2)) + n.def().per_element + QuantizeCost(n.HasInput(4));
-  return Flops(cost * x.NumElements());
-}
 
 constexpr OpExample kQLinearLeakyReluExamples[] = {
     {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
@@ -148,14 +121,6 @@ absl::StatusOr<Facts> InferQLinearReduceMean(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-absl::StatusOr<Cost> CountQLinearReduceMean(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  Census work = (DequantizeCost(n.HasInput(2)) + ElementCost{.add = 1}) * x.NumElements();
-  work += (QuantizeCost(n.HasInput(4)) + ElementCost{.div = 1}) * y.NumElements();
-  return Flops(std::move(work));
-}
-
 constexpr OpExample kQLinearReduceMeanExamples[] = {
     {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1] Y) "
      "{ Y = com.microsoft.QLinearReduceMean<axes = [1], keepdims = 1>(X, Xs, Xz, Ys, Yz) }",
@@ -183,17 +148,6 @@ absl::StatusOr<Facts> InferMulInteger(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt32, std::move(c))};
 }
 
-absl::StatusOr<Cost> CountMulInteger(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape b, n.RankedShape(2));
-  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
-  Cost cost;
-  if (n.HasInput(1)) cost.int_ops[Kind::kAdd] += a.NumElements();
-  if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += b.NumElements();
-  cost.int_ops[Kind::kMul] = c.NumElements();
-  return cost;
-}
-
 constexpr OpExample kMulIntegerExamples[] = {
     {"g (uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz) => (int32[N,4] C) "
      "{ C = com.microsoft.MulInteger(A, Az, B, Bz) }",
@@ -208,15 +162,6 @@ absl::StatusOr<Facts> InferQLinearWhere(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.RankedShape(4));
   ASSIGN_OR_RETURN(Shape z, BroadcastShapes({std::move(condition), std::move(x), std::move(y)}));
   return Facts{n.Like(1, std::move(z))};
-}
-
-absl::StatusOr<Cost> CountQLinearWhere(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(1));
-  ASSIGN_OR_RETURN(Shape y, n.RankedShape(4));
-  ASSIGN_OR_RETURN(Shape z, n.OutputShape(0));
-  Census work = kDequantize * (x.NumElements() + y.NumElements());
-  work += kQuantize * z.NumElements();
-  return Flops(std::move(work));
 }
 
 constexpr OpExample kQLinearWhereExamples[] = {
@@ -279,11 +224,6 @@ absl::StatusOr<Facts> InferDequantizeWithOrder(const NodeView& n) {
   return Facts{std::move(y)};
 }
 
-absl::StatusOr<Cost> CountWithOrder(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  return Flops(n.def().per_element * x.NumElements());
-}
-
 constexpr OpExample kQuantizeWithOrderExamples[] = {
     {"g (float16[N,32] X, float S) => (int8[N,32] Y) "
      "{ Y = com.microsoft.QuantizeWithOrder<order_input = 1, order_output = 2>(X, S) }",
@@ -316,11 +256,6 @@ absl::StatusOr<Facts> InferQuantizeBfp(const NodeView& n) {
   return Facts{std::move(bytes), Fact::Ints(std::move(sizes)), Fact::Ints(std::move(strides))};
 }
 
-absl::StatusOr<Cost> CountQuantizeBfp(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  return Flops((QuantizeCost(false) + ElementCost{.cmp = 1}) * x.NumElements());
-}
-
 constexpr OpExample kQuantizeBfpExamples[] = {
     {"g (float[N,64] X) => (uint8[M] Y, int64[2] S, int64[2] T) "
      "{ Y, S, T = com.microsoft.QuantizeBFP<bfp_type = 0>(X) }",
@@ -341,11 +276,6 @@ absl::StatusOr<Facts> InferDequantizeBfp(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(y))};
 }
 
-absl::StatusOr<Cost> CountDequantizeBfp(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  return Flops(DequantizeCost(false) * y.NumElements());
-}
-
 constexpr OpExample kDequantizeBfpExamples[] = {
     {"g (uint8[M] X, int64[2] T) => (float[3,4] Y) <int64[2] s = {3, 4}> "
      "{ Y = com.microsoft.DequantizeBFP<bfp_type = 0>(X, s, T) }",
@@ -358,7 +288,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .formula = "y = x * scale of its block",
      .data = {.signature = "x shape strides -> y", .costs = "float_mul = y.elements"},
      .infer = InferDequantizeBfp,
-     .count = CountDequantizeBfp,
      .examples = kDequantizeBfpExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
@@ -369,7 +298,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
      .infer = InferDequantizeLinear,
-     .count = CountDequantizeLinear,
      .examples = kDequantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "DequantizeWithOrder",
@@ -377,9 +305,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .formula = "output = input * scale",
      .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
-     .count = CountWithOrder,
      .examples = kDequantizeWithOrderExamples,
-     .per_element = DequantizeCost(false),
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "MulInteger",
@@ -389,7 +315,6 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
                        "int_mul = C.elements"},
      .infer = InferMulInteger,
-     .count = CountMulInteger,
      .examples = kMulIntegerExamples,
      .operands = {.not_parameters = InputBits({1, 3})}},
     {.name = "QLinearAdd",
@@ -402,9 +327,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                   "+ B_zero_point.given*B.elements + (1 + C_zero_point.given)*C.elements; "
                   "float_div = C.elements; float_round = C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .count = CountBinary,
      .examples = kQLinearAddExamples,
-     .per_element = {.add = 1},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConcat",
      .versions = kSince1,
@@ -422,9 +345,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = X.elements; float_round = "
                        "X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .count = CountUnary,
      .examples = kQLinearLeakyReluExamples,
-     .per_element = {.mul = 1, .cmp = 1},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearMul",
      .versions = kSince1,
@@ -436,9 +357,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "C_zero_point.given*C.elements; float_div = C.elements; float_round = "
                        "C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .count = CountBinary,
      .examples = kQLinearMulExamples,
-     .per_element = {.mul = 1},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearReduceMean",
      .versions = kSince1,
@@ -451,7 +370,6 @@ constexpr OpDef kMsQuantizationRows[] = {
               "reduced_zero_point.given*reduced.elements; float_div = 2*reduced.elements; "
               "float_round = reduced.elements; float_cmp = 2*reduced.elements"},
      .infer = InferQLinearReduceMean,
-     .count = CountQLinearReduceMean,
      .examples = kQLinearReduceMeanExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSigmoid",
@@ -462,9 +380,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .count = CountUnary,
      .examples = kQLinearSigmoidExamples,
-     .per_element = kSigmoidCost,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSoftmax",
      .versions = kSince1,
@@ -474,9 +390,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .count = CountUnary,
      .examples = kQLinearSoftmaxExamples,
-     .per_element = kSoftmaxCost,
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearWhere",
      .versions = kSince1,
@@ -488,7 +402,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "Z.elements; float_div = Z.elements; float_round = Z.elements; float_cmp = "
                    "2*Z.elements"},
      .infer = InferQLinearWhere,
-     .count = CountQLinearWhere,
      .examples = kQLinearWhereExamples,
      .operands = {.not_parameters = InputBits({2, 3, 5, 6, 7, 8})}},
     {.name = "QOrderedGelu",
@@ -499,9 +412,7 @@ constexpr OpDef kMsQuantizationRows[] = {
           .costs = "float_mul = 3*X.elements; float_add = X.elements; float_erf = X.elements; "
                    "float_div = 2*X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .count = CountWithOrder,
      .examples = kQOrderedGeluExamples,
-     .per_element = DequantizeCost(false) + kGeluCost + QuantizeCost(false),
      .operands = {.not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeBFP",
      .versions = kSince1,
@@ -510,7 +421,6 @@ constexpr OpDef kMsQuantizationRows[] = {
          {.signature = "x -> y shape? strides?",
           .costs = "float_div = x.elements; float_round = x.elements; float_cmp = 3*x.elements"},
      .infer = InferQuantizeBfp,
-     .count = CountQuantizeBfp,
      .examples = kQuantizeBfpExamples,
      .note = "block floating point as its paper has it; how many bytes it takes depends on the "
              "hardware's format, so that is a symbol"},
@@ -521,7 +431,6 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "float_div = x.elements; float_round = x.elements; float_add = "
                        "y_zero_point.given*x.elements; float_cmp = 2*x.elements"},
      .infer = InferQuantizeLinear,
-     .count = CountQuantizeLinear,
      .examples = kQuantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeWithOrder",
@@ -531,9 +440,7 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
                        "2*input.elements"},
      .infer = InferQuantizeWithOrder,
-     .count = CountWithOrder,
      .examples = kQuantizeWithOrderExamples,
-     .per_element = QuantizeCost(false),
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "ReduceSumInteger",

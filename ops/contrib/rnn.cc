@@ -56,6 +56,12 @@ absl::StatusOr<Cost> CountDynamicQuantizeLstm(const NodeView& n) {
   return cost;
 }
 
+absl::StatusOr<Cost> LeastDynamicQuantizeLstm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Cost cost, LeastAs(n, "LSTM", LstmInputs(n), OutputsOf(n), kLstmOpset));
+  cost.int_ops[Kind::kMac] = std::exchange(cost.flops[Kind::kMac], 0);
+  return cost;
+}
+
 constexpr OpExample kDynamicQuantizeLstmExamples[] = {
     {"g (float[7,N,4] X, int8[1,4,20] W, int8[1,5,20] R, float[1,40] B, float[1] ws, int8[1] wz, "
      "float[1] rs, int8[1] rz) => (float[7,1,N,5] Y, float[1,N,5] Yh, float[1,N,5] Yc) "
@@ -103,7 +109,6 @@ absl::StatusOr<Census> MemoryAttentionWork(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountAttnLstm(const NodeView& n) {
-  if (n.least()) return Cost();  // how long a memory is, is data
   ASSIGN_OR_RETURN(Cost cost, CountAs(n, "LSTM", AttentionLstmInputs(n), OutputsOf(n), kLstmOpset));
   if (!n.HasInput(8)) return cost;
   ASSIGN_OR_RETURN(Census attention, MemoryAttentionWork(n));
@@ -126,6 +131,7 @@ constexpr OpDef kMsRnnRows[] = {
                 "H)*O for AW; add = tanh = T*B*S*A; softmax over S",
      .infer = InferAttnLstm,
      .count = CountAttnLstm,
+     .least = NoMacs,  // how long a memory is, is data
      .examples = kAttnLstmExamples,
      .note = "sequence lengths are not looked at: every sequence costs T steps and S places"},
     {.name = "DynamicQuantizeLSTM",
@@ -135,6 +141,7 @@ constexpr OpDef kMsRnnRows[] = {
                 "mul, and add of the two",
      .infer = InferDynamicQuantizeLstm,
      .count = CountDynamicQuantizeLstm,
+     .least = LeastDynamicQuantizeLstm,
      .examples = kDynamicQuantizeLstmExamples,
      .operands = {.weights = InputBits({1, 2, 3, 7}),
                   .not_parameters = InputBits({5, 6, 8, 9, 10, 11}),

@@ -23,37 +23,12 @@ absl::StatusOr<int> SignalRank(const NodeView& n, int rank) {
   return static_cast<int>(dims);
 }
 
-// The transforms of real[.., n1, n2, ..]: along the last dimension, then along those before it of
-// the half that is left.
-absl::StatusOr<Cost> FourierCost(const NodeView& n, const Shape& real, const Shape& half,
-                                 int signal_rank) {
-  Cost cost;
-  for (int i = 0; i < signal_rank; ++i) {
-    const Shape& signal = i == 0 ? real : half;
-    const int axis = signal.rank() - 1 - i;
-    // ai.onnx DFT transforms the last dimension but one; one number stands for each element.
-    Shape lines{signal.Product(0, axis) * signal.Product(axis + 1, signal.rank()), signal[axis], 1};
-    const Fact fact = n.Like(0, std::move(lines));
-    ASSIGN_OR_RETURN(Cost part, CountAs(n, "DFT", {fact}, {fact}));
-    cost.flops += part.flops;
-  }
-  return cost;
-}
-
 absl::StatusOr<Facts> InferRfft(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
   RETURN_IF_ERROR(SignalRank(n, y.rank()).status());
   y[y.rank() - 1] = FloorDiv(y[y.rank() - 1], 2) + 1;
   y.push_back(2);
   return Facts{n.Like(0, std::move(y))};
-}
-
-absl::StatusOr<Cost> CountRfft(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
-  ASSIGN_OR_RETURN(Shape half, n.OutputShape(0));
-  ASSIGN_OR_RETURN(int dims, SignalRank(n, x.rank()));
-  half.dims().pop_back();
-  return FourierCost(n, x, half, dims);
 }
 
 constexpr OpExample kRfftExamples[] = {
@@ -68,14 +43,6 @@ absl::StatusOr<Facts> InferIrfft(const NodeView& n) {
   y.dims().pop_back();
   y[y.rank() - 1] = 2 * (y[y.rank() - 1] - 1);
   return Facts{n.Like(0, std::move(y))};
-}
-
-absl::StatusOr<Cost> CountIrfft(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape half, n.ShapeOfRankAtLeast(0, 2));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(int dims, SignalRank(n, y.rank()));
-  half.dims().pop_back();
-  return FourierCost(n, y, half, dims);
 }
 
 constexpr OpExample kIrfftExamples[] = {
@@ -115,7 +82,6 @@ constexpr OpDef kMsSignalRows[] = {
                      "X[:-1]*digits(Y[-2] - 1), 0) + if(d > 2, X[:-1]*digits(Y[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferIrfft,
-     .count = CountIrfft,
      .examples = kIrfftExamples,
      .note = "not normalised, as the operator is"},
     {.name = "Rfft",
@@ -129,7 +95,6 @@ constexpr OpDef kMsSignalRows[] = {
                      "Y[:-1]*digits(X[-2] - 1), 0) + if(d > 2, Y[:-1]*digits(X[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferRfft,
-     .count = CountRfft,
      .examples = kRfftExamples},
 };
 

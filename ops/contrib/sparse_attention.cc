@@ -70,7 +70,6 @@ absl::StatusOr<Facts> InferSparseAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountSparseAttention(const NodeView& n) {
-  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 3));
   ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 7));
   if (!total.has_value()) {
@@ -123,7 +122,6 @@ absl::StatusOr<Facts> InferDynamicSparseAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountDynamicSparseAttention(const NodeView& n) {
-  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 3));
   if (n.Int("local_window_size", -1) < 0 &&
       n.String("attention_mode", "selected_only") == "local_plus_selected") {
@@ -162,7 +160,6 @@ absl::StatusOr<Facts> InferSparsePagedAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountSparsePagedAttention(const NodeView& n) {
-  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 2));
   ASSIGN_OR_RETURN(Shape cache, n.RankedShape(3, 4));
   ASSIGN_OR_RETURN(Shape table, n.RankedShape(7, 2));
@@ -412,7 +409,6 @@ Expr LongformerProjected(const Longformer& l) {
 }
 
 absl::StatusOr<Cost> CountLongformer(const NodeView& n) {
-  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 6));
   Cost cost = Flops(SdpaWork(LongformerProducts(l)));
   cost.flops[Kind::kMac] += LongformerProjected(l) * l.hidden;
@@ -429,7 +425,6 @@ constexpr OpExample kLongformerExamples[] = {
 };
 
 absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
-  if (n.least()) return Cost();  // what a query meets is data
   ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 12));
   Cost cost = Flops(SdpaWork(LongformerProducts(l)));
   const Expr projected = LongformerProjected(l);
@@ -458,6 +453,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
                 "window); mac = 2*B*Hq*S*(M + W)*D",
      .infer = InferDynamicSparseAttention,
      .count = CountDynamicSparseAttention,
+     .least = NoMacs,  // what a query meets is data
      .examples = kDynamicSparseAttentionExamples,
      .shape_inputs = 1 << 10,
      .operands = {.not_parameters = InputBits({3, 4, 11, 12, 13, 18, 19}),
@@ -471,6 +467,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
                 "div, cmp, exp); add = (5*B*S + G)*D for the biases",
      .infer = InferSameAsInput,
      .count = CountLongformer,
+     .least = NoMacs,  // what a query meets is data
      .examples = kLongformerExamples,
      .operands = {.weights = InputBits({1, 2, 4, 5}), .not_parameters = InputBits({3})},
      .traits = Traits::kReadsContent,
@@ -490,6 +487,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .formula = "as LongformerAttention, the projections in integers",
      .infer = InferSameAsInput,
      .count = CountQOrderedLongformer,
+     .least = NoMacs,  // what a query meets is data
      .examples = kQOrderedLongformerExamples,
      .operands = {.weights = InputBits({2, 4, 8, 10}),
                   .not_parameters = InputBits({1, 3, 5, 6, 7, 9, 11, 13})},
@@ -500,6 +498,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .formula = "as GroupQueryAttention, with a mask of blocks; mac = 2*B*Hq*S*T*D",
      .infer = InferSparseAttention,
      .count = CountSparseAttention,
+     .least = NoMacs,  // what a query meets is data
      .examples = kSparseAttentionExamples,
      .operands = {.not_parameters = InputBits({3, 4, 9, 10}), .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
@@ -521,6 +520,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
                 "mac = 2*Hq*T*(M + W)*D",
      .infer = InferSparsePagedAttention,
      .count = CountSparsePagedAttention,
+     .least = NoMacs,  // what a query meets is data
      .examples = kSparsePagedAttentionExamples,
      .operands = {.not_parameters = InputBits({3, 4, 14, 15, 19, 20}), .states = InputBits({3, 4})},
      .note =

@@ -50,25 +50,6 @@ absl::StatusOr<Facts> InferVarlenNGramHash(const NodeView& n) {
                n.Like(0, Shape{batch, n.Int("state_update_capacity", 0), g.order - 1})};
 }
 
-// `offsets` and `eos` are inputs; `segments` too.
-absl::StatusOr<Cost> NGramHashCost(const NodeView& n, int offsets, int eos, int segments) {
-  ASSIGN_OR_RETURN(NGrams g, ReadNGrams(n));
-  const Expr tokens = g.ids.NumElements();
-  Census work;
-  work[Kind::kMul] = tokens * g.order;
-  work[Kind::kCmp] = tokens * (g.order - 1);
-  work[Kind::kDiv] = tokens * g.heads;
-  if (n.HasInput(offsets)) work[Kind::kAdd] = tokens * g.heads;
-  if (n.HasInput(eos) && n.Flag("reset_on_eos")) work[Kind::kCmp] += tokens * (g.order - 1);
-  if (n.HasInput(segments)) work[Kind::kCmp] += tokens;
-  Cost cost;
-  cost.int_ops = std::move(work);
-  return cost;
-}
-
-absl::StatusOr<Cost> CountNGramHash(const NodeView& n) { return NGramHashCost(n, 4, 5, 6); }
-absl::StatusOr<Cost> CountVarlenNGramHash(const NodeView& n) { return NGramHashCost(n, 5, 6, 7); }
-
 constexpr OpExample kNGramHashExamples[] = {
     {"g (int64[N,5] I, int64[3] M, int64[8] V) => (int64[N,5,8] H, int64[N,2] P) "
      "{ H, P = com.microsoft.NGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, pad_id = "
@@ -87,16 +68,9 @@ constexpr OpExample kVarlenNGramHashExamples[] = {
 // NGramRepeatBlock: each place of the tokens [B,S] is compared with the last n - 1 tokens.
 absl::StatusOr<Facts> InferNGramRepeatBlock(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape scores, n.RankedShape(1, 2));
-  return Facts{n.Like(1, std::move(scores))};
-}
-
-absl::StatusOr<Cost> CountNGramRepeatBlock(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0, 2));
   const int64_t size = n.Int("ngram_size", 0);
   if (size < 1) return absl::InvalidArgumentError(absl::StrCat("ngram_size is ", size));
-  Cost cost;
-  cost.int_ops[Kind::kCmp] = ids[0] * Max(ids[1] - size + 1, 0) * (size - 1);
-  return cost;
+  return Facts{n.Like(1, std::move(scores))};
 }
 
 constexpr OpExample kNGramRepeatBlockExamples[] = {
@@ -108,24 +82,15 @@ constexpr OpExample kNGramRepeatBlockExamples[] = {
 // BifurcationDetector: the predicted tokens [P] against the source [S], then the last n-grams of
 // the output anywhere in the source.
 absl::StatusOr<Facts> InferBifurcationDetector(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 1).status());
   ASSIGN_OR_RETURN(Shape index, n.RankedShape(2));
-  return Facts{n.Like(1, Shape{n.FreshDim(0, 0, "bifurcationdetector")}),
-               n.Like(2, std::move(index))};
-}
-
-absl::StatusOr<Cost> CountBifurcationDetector(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape source, n.RankedShape(0, 1));
+  if (n.HasInput(3)) RETURN_IF_ERROR(n.RankedShape(3, 1).status());
   const int64_t least = n.Int("min_ngram_size", 1), most = n.Int("max_ngram_size", 3);
   if (least < 1 || most < least || most > kMaxIntContent) {
     return absl::InvalidArgumentError(absl::StrCat("n-grams of ", least, " to ", most));
   }
-  Cost cost;
-  if (n.HasInput(3)) {
-    ASSIGN_OR_RETURN(Shape predicted, n.RankedShape(3, 1));
-    cost.int_ops[Kind::kCmp] = predicted[0];
-  }
-  cost.int_ops[Kind::kCmp] += source[0] * ((least + most) * (most - least + 1) / 2);
-  return cost;
+  return Facts{n.Like(1, Shape{n.FreshDim(0, 0, "bifurcationdetector")}),
+               n.Like(2, std::move(index))};
 }
 
 constexpr OpExample kBifurcationDetectorExamples[] = {
@@ -199,7 +164,6 @@ constexpr OpDef kMsTextRows[] = {
               .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
               .costs = "int_cmp = predicted.elements + S*((least + most)*(most - least + 1)//2)"},
      .infer = InferBifurcationDetector,
-     .count = CountBifurcationDetector,
      .examples = kBifurcationDetectorExamples,
      .note = "every place is compared in full, though a search may end early"},
     {.name = "MurmurHash3",
@@ -216,7 +180,6 @@ constexpr OpDef kMsTextRows[] = {
      .data =
          NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
      .infer = InferNGramHash,
-     .count = CountNGramHash,
      .examples = kNGramHashExamples,
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
     {.name = "NGramRepeatBlock",
@@ -226,7 +189,6 @@ constexpr OpDef kMsTextRows[] = {
               .attributes = "ngram_size = int",
               .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
      .infer = InferNGramRepeatBlock,
-     .count = CountNGramRepeatBlock,
      .examples = kNGramRepeatBlockExamples},
     {.name = "Tokenizer",
      .versions = kSince1,
@@ -239,7 +201,6 @@ constexpr OpDef kMsTextRows[] = {
      .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
                        "-> hashes present?"),
      .infer = InferVarlenNGramHash,
-     .count = CountVarlenNGramHash,
      .examples = kVarlenNGramHashExamples,
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
 };

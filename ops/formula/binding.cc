@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -22,13 +23,28 @@
 
 namespace onnxflops {
 
+namespace {
+
+Expr Product(absl::Span<const Expr> sizes) {
+  Expr product = 1;
+  for (const Expr& size : sizes) product *= size;
+  return product;
+}
+
+}  // namespace
+
 // ---- values of formulas
 
 absl::StatusOr<Expr> FormulaBinding::Evaluate(absl::string_view formula) const {
-  return ParseFormula(formula, {[this](absl::string_view name) { return Lookup(name); },
+  return ParseFormula(formula, {[this](absl::string_view name) { return Noted(Lookup(name)); },
                                 [this](absl::string_view name, const FormulaPart& part) {
-                                  return LookupPart(name, part);
+                                  return Noted(LookupPart(name, part));
                                 }});
+}
+
+absl::StatusOr<Expr> FormulaBinding::Noted(absl::StatusOr<Expr> value) const {
+  if (!value.ok()) unknown_ = value.status();
+  return value;
 }
 
 absl::StatusOr<Expr> FormulaBinding::Value(absl::string_view what,
@@ -47,25 +63,34 @@ absl::StatusOr<Expr> FormulaBinding::Amount(absl::string_view what,
       absl::StrCat(what, " = ", formula, " is ", value.ToString(), ", which is negative"));
 }
 
+absl::Status FormulaBinding::BindLets() {
+  for (const NamedFormula& let : formulas_.lets) {
+    ASSIGN_OR_RETURN(Expr value, Value(let.key, let.text));
+    defined_[let.key] = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Expr> FormulaBinding::Lookup(absl::string_view name) const {
-  const auto it = values_.find(name);
-  if (it != values_.end()) return it->second;
-  if (name == "version") return n_.version();
-  int64_t number = 0;
-  if (const size_t is = name.rfind(".is_");
-      is != absl::string_view::npos && absl::SimpleAtoi(name.substr(is + 4), &number)) {
-    const auto value = numbers_.find(name.substr(0, is));
-    if (value != numbers_.end()) return value->second == static_cast<float>(number) ? 1 : 0;
-  }
+  const auto it = defined_.find(name);
+  if (it != defined_.end()) return it->second;
   const size_t dot = name.find('.');
-  if (absl::EndsWith(name, ".value")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the content of ", name.substr(0, dot), " is not known"));
+  if (dot == absl::string_view::npos) return LookupSize(name);
+  const absl::string_view owner = name.substr(0, dot), what = name.substr(dot + 1);
+  if (owner == "attr") return LookupAttribute(what);
+  const std::optional<Tensor> tensor = FindTensor(owner);
+  if (tensor.has_value()) return LookupOfTensor(*tensor, what);
+  return absl::FailedPreconditionError(absl::StrCat(name, " is not known"));
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupSize(absl::string_view name) const {
+  if (name == "version") return n_.version();
+  if (name == "unknown") {
+    const char* why = n_.def().data.unknown;
+    return absl::FailedPreconditionError(why != nullptr ? why : "the rule has no value for it");
   }
-  const absl::string_view owner = name.substr(0, dot);
-  if (owner == "attr") {
-    return absl::InvalidArgumentError(absl::StrCat(name, " is missing: the list is shorter"));
-  }
+  ASSIGN_OR_RETURN(const std::optional<Dims> sizes, FindDims(name));
+  if (sizes.has_value()) return Product(*sizes);
   return absl::FailedPreconditionError(absl::StrCat(name, " is not known"));
 }
 
@@ -80,21 +105,8 @@ absl::StatusOr<int64_t> IndexOf(const Expr& index, int64_t size) {
   return *at < 0 ? *at + size : *at;
 }
 
-}  // namespace
-
-const Dims* FormulaBinding::FindSizes(absl::string_view name) const {
-  if (const auto it = rests_.find(name); it != rests_.end()) return &it->second;
-  const auto it = lists_.find(name);
-  return it != lists_.end() ? &it->second : nullptr;
-}
-
-absl::StatusOr<Expr> FormulaBinding::LookupPart(absl::string_view name,
-                                                const FormulaPart& part) const {
-  const Dims* known = FindSizes(name);
-  if (known == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("the sizes of ", name, " are not known"));
-  }
-  const Dims& sizes = *known;
+absl::StatusOr<Expr> PartOf(absl::string_view name, absl::Span<const Expr> sizes,
+                            const FormulaPart& part) {
   const auto count = static_cast<int64_t>(sizes.size());
   if (part.at.has_value()) {
     ASSIGN_OR_RETURN(const int64_t at, IndexOf(*part.at, count));
@@ -106,9 +118,275 @@ absl::StatusOr<Expr> FormulaBinding::LookupPart(absl::string_view name,
   ASSIGN_OR_RETURN(int64_t end, IndexOf(part.end.value_or(count), count));
   begin = std::max<int64_t>(begin, 0);
   end = std::min(end, count);
-  Expr product = 1;
-  for (; begin < end; ++begin) product *= sizes[static_cast<size_t>(begin)];
-  return product;
+  if (begin >= end) return 1;
+  return Product(sizes.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Dims>> FormulaBinding::FindList(absl::string_view name) const {
+  if (absl::string_view attribute = name; absl::ConsumePrefix(&attribute, "attr.")) {
+    const FormulaAttribute* a = FindAttribute(attribute);
+    if (a == nullptr) return std::nullopt;
+    if (a->required) RETURN_IF_ERROR(CheckGiven(*a));
+    const auto list = IntsOf(*a);
+    return Dims(list.begin(), list.end());
+  }
+  return FindDims(name);
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupPart(absl::string_view name,
+                                                const FormulaPart& part) const {
+  if (formulas_.names.dims.find(name) == formulas_.names.dims.end()) {
+    if (const std::optional<Tensor> tensor = FindTensor(name)) {
+      RETURN_IF_ERROR(CheckShape(*tensor));
+      return PartOf(name, FactOf(*tensor).shape.dims(), part);
+    }
+  }
+  ASSIGN_OR_RETURN(const std::optional<Dims> known, FindList(name));
+  if (known.has_value()) return PartOf(name, *known, part);
+  return absl::FailedPreconditionError(absl::StrCat("the sizes of ", name, " are not known"));
+}
+
+// ---- tensors
+
+std::optional<FormulaBinding::Tensor> FormulaBinding::FindTensor(absl::string_view name) const {
+  const auto it = formulas_.names.tensors.find(name);
+  if (it == formulas_.names.tensors.end()) return std::nullopt;
+  return TensorAt(it->second);
+}
+
+FormulaBinding::Tensor FormulaBinding::TensorAt(size_t i) const {
+  const size_t inputs = formulas_.inputs.size();
+  if (i < inputs) return {&formulas_.inputs[i], static_cast<int>(i), /*is_output=*/false};
+  return {&formulas_.outputs[i - inputs], static_cast<int>(i - inputs), /*is_output=*/true};
+}
+
+const Fact& FormulaBinding::FactOf(const Tensor& tensor) const {
+  return tensor.is_output ? n_.output(tensor.index) : n_.input(tensor.index);
+}
+
+absl::Status FormulaBinding::CheckShape(const Tensor& tensor) const {
+  if (tensor.signature->optional && FactOf(tensor).absent()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the sizes of ", tensor.signature->name, " are not known"));
+  }
+  return tensor.is_output ? n_.OutputShape(tensor.index).status() : n_.CheckRanked(tensor.index);
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupOfTensor(const Tensor& tensor,
+                                                    absl::string_view what) const {
+  if (tensor.signature->any_number) return LookupOfInputsFrom(tensor.index, what);
+  const bool given = tensor.is_output ? n_.HasOutput(tensor.index) : n_.HasInput(tensor.index);
+  if (what == "given") return given ? 1 : 0;
+  if (what == "is_float") return IsFloat(FactOf(tensor).dtype) ? 1 : 0;
+  if (what == "is_string") return FactOf(tensor).dtype == DType::kString ? 1 : 0;
+  if (what != "elements" && what != "rank") return LookupContent(tensor, what);
+  const bool may_lack = tensor.is_output || tensor.signature->optional;
+  if (what == "elements" && may_lack && FactOf(tensor).absent()) return 0;
+  RETURN_IF_ERROR(CheckShape(tensor));
+  const Shape& shape = FactOf(tensor).shape;
+  return what == "rank" ? Expr(shape.rank()) : shape.NumElements();
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupContent(const Tensor& tensor,
+                                                   absl::string_view what) const {
+  int64_t number = 0;
+  if (absl::ConsumePrefix(&what, "is_") && absl::SimpleAtoi(what, &number)) {
+    return n_.KnownFloat(tensor.index) == static_cast<double>(number) ? 1 : 0;
+  }
+  if (what == "known") return n_.KnownInts(tensor.index).has_value() ? 1 : 0;
+  if (const std::optional<Expr> value = n_.KnownInt(tensor.index)) return *value;
+  return absl::FailedPreconditionError(
+      absl::StrCat(tensor.signature->name, " is decided at run time"));
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupOfInputsFrom(int first, absl::string_view what) const {
+  Expr elements = 0;
+  int count = 0;
+  for (int i = first; i < n_.num_inputs(); ++i) {
+    if (!n_.HasInput(i)) continue;
+    ++count;
+    if (what == "count") continue;
+    RETURN_IF_ERROR(n_.CheckRanked(i));
+    elements += n_.input(i).shape.NumElements();
+  }
+  return what == "count" ? Expr(count) : elements;
+}
+
+// ---- dimensions of the signature
+
+namespace {
+
+// The place of "..." in a signature, or its end.
+size_t RestOf(const FormulaTensor& tensor) {
+  const auto is_rest = [](const FormulaDim& d) { return d.kind == FormulaDim::Kind::kRest; };
+  const auto& dims = tensor.dims;
+  return static_cast<size_t>(std::find_if(dims.begin(), dims.end(), is_rest) - dims.begin());
+}
+
+// What a dimension of the signature stands for in a shape; nullopt where the rank does not fit.
+std::optional<absl::Span<const Expr>> SizesAt(const FormulaTensor& tensor, size_t dim,
+                                              const Shape& shape) {
+  const absl::Span<const Expr> sizes = shape.dims();
+  const auto& dims = tensor.dims;
+  const size_t rest = RestOf(tensor), rank = sizes.size();
+  const bool any_number = rest < dims.size();
+  if (any_number ? rank + 1 < dims.size() : rank != dims.size()) return std::nullopt;
+  if (dim < rest) return sizes.subspan(dim, 1);
+  if (dim > rest) return sizes.subspan(rank - (dims.size() - dim), 1);
+  return sizes.subspan(rest, rank - (dims.size() - 1));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Dims>> FormulaBinding::FindDims(absl::string_view name) const {
+  const auto places = formulas_.names.dims.find(name);
+  std::optional<Dims> found;
+  if (places == formulas_.names.dims.end()) return found;
+  std::optional<Tensor> unknown;
+  for (const NameIndex::Place& place : places->second) {
+    if (place.is_attribute) {
+      const FormulaAttribute& attribute = formulas_.attributes[place.dim];
+      const auto list = IntsOf(attribute);
+      if (list.empty() || !found.has_value()) continue;
+      RETURN_IF_ERROR(Join(name, attribute.name, Dims(list.begin(), list.end()), &*found));
+      continue;
+    }
+    const Tensor tensor = TensorAt(place.tensor);
+    const Fact& fact = FactOf(tensor);
+    if (fact.absent() && (tensor.is_output || tensor.signature->optional)) continue;
+    if (!fact.is_tensor() || !fact.shape.ranked()) {
+      unknown = tensor;
+      continue;
+    }
+    const auto sizes = SizesAt(*tensor.signature, place.dim, fact.shape);
+    if (!sizes.has_value() && !tensor.is_output) return CheckRank(tensor);
+    if (!sizes.has_value()) continue;
+    if (!found.has_value()) {
+      found.emplace(sizes->begin(), sizes->end());
+    } else if (!tensor.is_output || sizes->size() == found->size()) {
+      RETURN_IF_ERROR(Join(name, tensor.signature->name, *sizes, &*found));
+    }
+  }
+  if (!found.has_value() && unknown.has_value()) return CheckShape(*unknown);
+  return found;
+}
+
+// Of an input that does not fit the signature.
+absl::Status FormulaBinding::CheckRank(const Tensor& tensor) const {
+  const auto& dims = tensor.signature->dims;
+  const int fixed = static_cast<int>(dims.size());
+  if (RestOf(*tensor.signature) == dims.size()) return n_.RankedShape(tensor.index, fixed).status();
+  return n_.ShapeOfRankAtLeast(tensor.index, fixed - 1).status();
+}
+
+// The sizes of one name, as something else has them.
+absl::Status FormulaBinding::Join(absl::string_view name, absl::string_view owner,
+                                  absl::Span<const Expr> sizes, Dims* known) const {
+  const auto what = [&] { return absl::StrCat(name, " of ", owner); };
+  if (known->size() != sizes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(what(), " stands for ", sizes.size(),
+                                                   " dimensions, before for ", known->size()));
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if ((*known)[d] == sizes[d]) continue;
+    ASSIGN_OR_RETURN((*known)[d], Unify(n_, what(), (*known)[d], sizes[d]));
+  }
+  return absl::OkStatus();
+}
+
+// ---- attributes
+
+const FormulaAttribute* FormulaBinding::FindAttribute(absl::string_view name) const {
+  const auto it = formulas_.names.attributes.find(name);
+  return it == formulas_.names.attributes.end() ? nullptr : &formulas_.attributes[it->second];
+}
+
+absl::InlinedVector<int64_t, 4> FormulaBinding::IntsOf(const FormulaAttribute& attribute) const {
+  if (!n_.HasAttr(attribute.name)) return {attribute.ints.begin(), attribute.ints.end()};
+  absl::InlinedVector<int64_t, 4> list = n_.Ints(attribute.name);
+  list.resize(std::min<size_t>(list.size(), kMaxRank));
+  return list;
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupAttribute(absl::string_view name) const {
+  const size_t dot = name.find('.');
+  const FormulaAttribute* a = FindAttribute(name.substr(0, dot));
+  if (a == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("attr.", name, " is not known"));
+  }
+  if (a->required) RETURN_IF_ERROR(CheckGiven(*a));
+  if (dot == absl::string_view::npos) {
+    return n_.Int(a->name, a->ints.empty() ? 0 : a->ints[0]);
+  }
+  const absl::string_view what = name.substr(dot + 1);
+  if (what == "given") return n_.HasAttr(a->name) ? 1 : 0;
+  switch (a->type) {
+    case FormulaAttribute::Type::kInt:
+      break;
+    case FormulaAttribute::Type::kInts:
+      return LookupInts(*a, what);
+    case FormulaAttribute::Type::kFloat:
+      return LookupFloat(*a, what);
+    case FormulaAttribute::Type::kWord:
+      return LookupWord(*a, what);
+    case FormulaAttribute::Type::kList: {
+      const Attribute* list = n_.FindAttr(a->name);
+      if (list == nullptr) return 0;
+      if (!a->is_either) return static_cast<int64_t>(n_.Floats(a->name).size());
+      return static_cast<int64_t>(
+          std::max({list->ints.size(), list->floats.size(), list->strings.size()}));
+    }
+    case FormulaAttribute::Type::kActivation: {
+      ASSIGN_OR_RETURN(const ElementCost cost, ActivationOf(*a));
+      return (cost * Expr(1))[*KindNamed(what)];
+    }
+  }
+  return absl::FailedPreconditionError(absl::StrCat("attr.", name, " is not known"));
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupWord(const FormulaAttribute& attribute,
+                                                absl::string_view what) const {
+  const absl::string_view given = n_.String(attribute.name, attribute.words[0]);
+  if (given == what) return 1;
+  if (attribute.is_either || absl::c_linear_search(attribute.words, given)) return 0;
+  return absl::UnimplementedError(
+      absl::StrCat("the ", attribute.name, " ", Quoted(given), " is not known"));
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupInts(const FormulaAttribute& attribute,
+                                                absl::string_view what) const {
+  const auto list = IntsOf(attribute);
+  if (what == "count") return static_cast<int64_t>(list.size());
+  size_t at = 0;
+  if (absl::SimpleAtoi(what, &at) && at < list.size()) return list[at];
+  return absl::InvalidArgumentError(
+      absl::StrCat("attr.", attribute.name, ".", what, " is missing: the list is shorter"));
+}
+
+// Whether it is a number: "is_1".
+absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribute,
+                                                 absl::string_view what) const {
+  int64_t number = 0;
+  if (!absl::ConsumePrefix(&what, "is_") || !absl::SimpleAtoi(what, &number)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("attr.", attribute.name, ".", what, " is not known"));
+  }
+  float value = attribute.number;
+  if (const Attribute* a = n_.FindAttr(attribute.name); a != nullptr) {
+    const bool is_int = attribute.is_either && a->type == AttributeType::kInt;
+    value = is_int ? static_cast<float>(a->i) : n_.Float(attribute.name, 0);
+  }
+  return value == static_cast<float>(number) ? 1 : 0;
+}
+
+absl::StatusOr<ElementCost> FormulaBinding::ActivationOf(const FormulaAttribute& attribute) const {
+  return ActivationCost(n_.String(attribute.name, attribute.words[0]));
+}
+
+absl::StatusOr<ElementCost> FormulaBinding::Activation(absl::string_view key) const {
+  return ActivationOf(*FindAttribute(absl::StripPrefix(key, "attr.")));
 }
 
 // ---- formulas as text, filled in
@@ -140,13 +418,18 @@ size_t ValueLength(absl::string_view text) {
 
 }  // namespace
 
+// What is written as a product: all sizes of a tensor, or of "name...".
+absl::StatusOr<std::optional<Dims>> FormulaBinding::SizesOf(absl::string_view name) const {
+  if (!absl::ConsumeSuffix(&name, ".elements")) return FindDims(name);
+  const std::optional<Tensor> tensor = FindTensor(name);
+  if (!tensor.has_value() || !CheckShape(*tensor).ok()) return std::nullopt;
+  return FactOf(*tensor).shape.dims();
+}
+
 std::string FormulaBinding::FilledName(absl::string_view name, bool alone) const {
-  const auto tensor = lists_.find(absl::StripSuffix(name, ".elements"));
-  const auto rest = rests_.find(name);
-  const Dims* sizes = rest != rests_.end() ? &rest->second : nullptr;
-  if (tensor != lists_.end() && absl::EndsWith(name, ".elements")) sizes = &tensor->second;
-  if (sizes != nullptr && sizes->size() > 1) {
-    return absl::StrJoin(*sizes, "*", [](std::string* out, const Expr& size) {
+  const absl::StatusOr<std::optional<Dims>> sizes = SizesOf(name);
+  if (sizes.ok() && sizes->has_value() && (*sizes)->size() > 1) {
+    return absl::StrJoin(**sizes, "*", [](std::string* out, const Expr& size) {
       absl::StrAppend(out, Operand(size, /*alone=*/false));
     });
   }
@@ -178,95 +461,13 @@ std::string FormulaBinding::Filled(absl::string_view formula) const {
   return out;
 }
 
-// ---- attributes
+// ---- whether a node fits
 
-absl::Status FormulaBinding::BindInts(const FormulaAttribute& attribute, const std::string& name) {
-  const auto given = n_.Ints(attribute.name);
-  absl::Span<const int64_t> list = attribute.ints;
-  if (n_.HasAttr(attribute.name)) list = given;
-  const absl::Span<const int64_t> values = list.first(std::min<size_t>(list.size(), kMaxRank));
-  values_[absl::StrCat(name, ".count")] = static_cast<int64_t>(values.size());
-  for (size_t i = 0; i < values.size(); ++i) values_[absl::StrCat(name, ".", i)] = values[i];
-  lists_[name] = Dims(values.begin(), values.end());
-  return absl::OkStatus();
-}
-
-absl::Status FormulaBinding::BindActivation(const FormulaAttribute& attribute,
-                                            const std::string& name) {
-  ASSIGN_OR_RETURN(const ElementCost cost,
-                   ActivationCost(n_.String(attribute.name, attribute.words[0])));
-  const Census census = cost * Expr(1);
-  for (int i = 0; i < kNumKinds; ++i) {
-    const Kind kind = static_cast<Kind>(i);
-    values_[absl::StrCat(name, ".", KindName(kind))] = census[kind];
-  }
-  return absl::OkStatus();
-}
-
-absl::Status FormulaBinding::BindWord(const FormulaAttribute& attribute, const std::string& name) {
-  const absl::string_view given = n_.String(attribute.name, attribute.words[0]);
-  for (const std::string& word : attribute.words) {
-    values_[absl::StrCat(name, ".", word)] = given == word ? 1 : 0;
-  }
-  if (std::find(attribute.words.begin(), attribute.words.end(), given) != attribute.words.end()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(attribute.name, " is ", Quoted(given),
-                                                 ", not one of ",
-                                                 absl::StrJoin(attribute.words, ", ")));
-}
-
-absl::Status FormulaBinding::BindAttribute(const FormulaAttribute& attribute) {
-  const std::string name = absl::StrCat("attr.", attribute.name);
-  const bool given = n_.HasAttr(attribute.name);
-  if (!given && attribute.required) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute.name, " is missing"));
-  }
-  values_[absl::StrCat(name, ".given")] = given ? 1 : 0;
-  switch (attribute.type) {
-    case FormulaAttribute::Type::kInt:
-      values_[name] = n_.Int(attribute.name, attribute.ints.empty() ? 0 : attribute.ints[0]);
-      break;
-    case FormulaAttribute::Type::kInts:
-      RETURN_IF_ERROR(BindInts(attribute, name));
-      break;
-    case FormulaAttribute::Type::kFloat:  // some versions have an integer
-      numbers_[name] = attribute.number;
-      if (const Attribute* a = n_.FindAttr(attribute.name); a != nullptr) {
-        const bool is_int = a->type == AttributeType::kInt;
-        numbers_[name] = is_int ? static_cast<float>(a->i) : n_.Float(attribute.name, 0);
-      }
-      break;
-    case FormulaAttribute::Type::kList: {
-      const Attribute* a = n_.FindAttr(attribute.name);
-      const size_t count =
-          a == nullptr ? 0 : std::max({a->ints.size(), a->floats.size(), a->strings.size()});
-      values_[absl::StrCat(name, ".count")] = static_cast<int64_t>(count);
-      break;
-    }
-    case FormulaAttribute::Type::kActivation:
-      RETURN_IF_ERROR(BindActivation(attribute, name));
-      break;
-    case FormulaAttribute::Type::kWord:
-      RETURN_IF_ERROR(BindWord(attribute, name));
-      break;
-  }
-  return n_.status();  // of another type
-}
-
-// ---- inputs
-
-void FormulaBinding::BindTensor(const std::string& name, const Shape& shape) {
-  values_[absl::StrCat(name, ".elements")] = shape.NumElements();
-  values_[absl::StrCat(name, ".rank")] = shape.rank();
-  lists_[name] = shape.dims();
-}
-
-absl::Status FormulaBinding::BindInputs() {
+absl::Status FormulaBinding::Check() {
   constexpr size_t kStepsPerName = 16;
   SpendSteps(kStepsPerName * (formulas_.attributes.size() + formulas_.inputs.size()));
   for (const FormulaAttribute& attribute : formulas_.attributes) {
-    RETURN_IF_ERROR(BindAttribute(attribute));
+    RETURN_IF_ERROR(CheckAttribute(attribute));
   }
   const std::vector<FormulaTensor>& inputs = formulas_.inputs;
   const bool any_number = !inputs.empty() && inputs.back().any_number;
@@ -275,120 +476,80 @@ absl::Status FormulaBinding::BindInputs() {
         absl::StrCat("the node has ", n_.num_inputs(), " inputs, the rule ", inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    RETURN_IF_ERROR(inputs[i].any_number ? BindInputsFrom(static_cast<int>(i))
-                                         : BindInput(static_cast<int>(i)));
+    if (!inputs[i].any_number) RETURN_IF_ERROR(CheckInput(static_cast<int>(i)));
   }
-  return absl::OkStatus();
+  for (const auto& [name, places] : formulas_.names.dims) {
+    RETURN_IF_ERROR(FindDims(name).status());
+  }
+  RETURN_IF_ERROR(BindLets());
+  return CheckSizes();
 }
 
-absl::Status FormulaBinding::BindInputsFrom(int first) {
-  const std::string& name = formulas_.inputs[static_cast<size_t>(first)].name;
-  Expr elements = 0;
-  int count = 0;
-  bool ranked = true;
-  for (int i = first; i < n_.num_inputs(); ++i) {
-    if (!n_.HasInput(i)) continue;
-    ++count;
-    const Fact& fact = n_.input(i);
-    ranked = ranked && fact.is_tensor() && fact.shape.ranked();
-    if (ranked) elements += fact.shape.NumElements();
-  }
-  values_[absl::StrCat(name, ".count")] = count;
-  if (ranked) values_[absl::StrCat(name, ".elements")] = elements;
-  return absl::OkStatus();
+absl::Status FormulaBinding::CheckGiven(const FormulaAttribute& attribute) const {
+  if (n_.HasAttr(attribute.name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute.name, " is missing"));
 }
 
-absl::Status FormulaBinding::BindInput(int i) {
+absl::Status FormulaBinding::CheckWord(const FormulaAttribute& attribute) const {
+  const absl::string_view given = n_.String(attribute.name, attribute.words[0]);
+  if (attribute.is_either || absl::c_linear_search(attribute.words, given)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(attribute.name, " is ", Quoted(given),
+                                                 ", not one of ",
+                                                 absl::StrJoin(attribute.words, ", ")));
+}
+
+absl::Status FormulaBinding::CheckAttribute(const FormulaAttribute& attribute) const {
+  if (attribute.required) RETURN_IF_ERROR(CheckGiven(attribute));
+  switch (attribute.type) {
+    case FormulaAttribute::Type::kInt:
+      n_.Int(attribute.name, 0);
+      break;
+    case FormulaAttribute::Type::kInts:
+      n_.Ints(attribute.name);
+      break;
+    case FormulaAttribute::Type::kFloat:
+      RETURN_IF_ERROR(LookupFloat(attribute, "is_0").status());
+      break;
+    case FormulaAttribute::Type::kList:
+      break;
+    case FormulaAttribute::Type::kActivation:
+      RETURN_IF_ERROR(ActivationOf(attribute).status());
+      break;
+    case FormulaAttribute::Type::kWord:
+      RETURN_IF_ERROR(CheckWord(attribute));
+      break;
+  }
+  return n_.status();  // of another type
+}
+
+absl::Status FormulaBinding::CheckInput(int i) const {
   const FormulaTensor& input = formulas_.inputs[static_cast<size_t>(i)];
-  const bool given = n_.HasInput(i);
-  values_[absl::StrCat(input.name, ".given")] = given ? 1 : 0;
-  values_[absl::StrCat(input.name, ".is_float")] = IsFloat(n_.dtype(i)) ? 1 : 0;
-  if (!given) {
-    values_[absl::StrCat(input.name, ".elements")] = 0;
+  if (!n_.HasInput(i)) {
     if (input.optional) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("input ", i, " (", input.name, ") is missing"));
   }
-  if (const std::optional<Expr> value = n_.KnownInt(i)) {
-    values_[absl::StrCat(input.name, ".value")] = *value;
-  }
-  const Fact& fact = n_.input(i);
-  if (!input.has_shape) {
-    if (fact.is_tensor() && fact.shape.ranked()) BindTensor(input.name, fact.shape);
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const Shape shape, n_.RankedShape(i));
-  BindTensor(input.name, shape);
-  return BindDims(input, i, shape);
-}
-
-absl::Status FormulaBinding::BindDims(const FormulaTensor& input, int i, const Shape& shape) {
-  const bool any_number =
-      std::any_of(input.dims.begin(), input.dims.end(),
-                  [](const FormulaDim& d) { return d.kind == FormulaDim::Kind::kRest; });
+  if (!input.has_shape) return absl::OkStatus();
+  RETURN_IF_ERROR(n_.CheckRanked(i));
+  const int rank = n_.input(i).shape.rank();
+  const bool any_number = RestOf(input) < input.dims.size();
   const int fixed = static_cast<int>(input.dims.size()) - (any_number ? 1 : 0);
-  if (any_number ? shape.rank() < fixed : shape.rank() != fixed) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " (", input.name, ") has rank ",
-                                                   shape.rank(), ", not ", fixed,
-                                                   any_number ? " or more" : ""));
-  }
-  int axis = 0;
-  for (const FormulaDim& dim : input.dims) {
-    if (dim.kind == FormulaDim::Kind::kRest) {
-      const int end = axis + shape.rank() - fixed;
-      RETURN_IF_ERROR(
-          BindRest(input, dim.text, {shape.dims().begin() + axis, shape.dims().begin() + end}));
-      axis = end;
-      continue;
-    }
-    if (dim.kind == FormulaDim::Kind::kName) {
-      RETURN_IF_ERROR(BindDim(input, dim.text, shape[axis]));
-    } else {
-      required_.push_back({&input, &dim, shape[axis]});
-    }
-    ++axis;
-  }
-  return absl::OkStatus();
+  if (any_number ? rank >= fixed : rank == fixed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("input ", i, " (", input.name, ") has rank ", rank,
+                                                 ", not ", fixed, any_number ? " or more" : ""));
 }
 
-absl::Status FormulaBinding::BindDim(const FormulaTensor& input, const std::string& name,
-                                     const Expr& size) {
-  const auto [it, is_new] = values_.emplace(name, size);
-  if (is_new) return absl::OkStatus();
-  ASSIGN_OR_RETURN(it->second, Unify(n_, absl::StrCat(name, " of ", input.name), it->second, size));
-  return absl::OkStatus();
-}
-
-absl::Status FormulaBinding::BindRest(const FormulaTensor& input, const std::string& name,
-                                      const Dims& sizes) {
-  const auto [it, is_new] = rests_.emplace(name, sizes);
-  if (!is_new) {
-    Dims& known = it->second;
-    if (known.size() != sizes.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " of ", input.name, " stands for ",
-                                                     sizes.size(), " dimensions, before for ",
-                                                     known.size()));
-    }
-    for (size_t d = 0; d < known.size(); ++d) {
-      ASSIGN_OR_RETURN(known[d],
-                       Unify(n_, absl::StrCat(name, " of ", input.name), known[d], sizes[d]));
-    }
-  }
-  values_[name] = Shape(it->second).NumElements();
-  return absl::OkStatus();
-}
-
-absl::Status FormulaBinding::BindLets() {
-  for (const NamedFormula& let : formulas_.lets) {
-    ASSIGN_OR_RETURN(values_[let.key], Value(let.key, let.text));
-  }
-  return absl::OkStatus();
-}
-
+// The sizes of inputs that are formulas.
 absl::Status FormulaBinding::CheckSizes() const {
-  for (const Required& r : required_) {
-    const std::string what = absl::StrCat("size ", r.dim->text, " of ", r.input->name);
-    ASSIGN_OR_RETURN(const Expr expected, Value(what, r.dim->text));
-    RETURN_IF_ERROR(n_.RequireSame(what, r.size, expected));
+  for (size_t i = 0; i < formulas_.inputs.size(); ++i) {
+    const FormulaTensor& input = formulas_.inputs[i];
+    if (!n_.HasInput(static_cast<int>(i))) continue;
+    const Shape& shape = n_.input(static_cast<int>(i)).shape;
+    for (size_t d = 0; d < input.dims.size(); ++d) {
+      if (input.dims[d].kind != FormulaDim::Kind::kFormula) continue;
+      const std::string what = absl::StrCat("size ", input.dims[d].text, " of ", input.name);
+      ASSIGN_OR_RETURN(const Expr expected, Value(what, input.dims[d].text));
+      RETURN_IF_ERROR(n_.RequireSame(what, (*SizesAt(input, d, shape))[0], expected));
+    }
   }
   return absl::OkStatus();
 }
@@ -411,16 +572,16 @@ absl::StatusOr<Facts> FormulaBinding::InferOutputs() {
 
 absl::Status FormulaBinding::AppendDim(const FormulaDim& dim, int output, Shape* shape) {
   if (dim.kind == FormulaDim::Kind::kRest) {
-    const auto it = rests_.find(dim.text);
-    if (it == rests_.end()) {
+    ASSIGN_OR_RETURN(const std::optional<Dims> sizes, FindDims(dim.text));
+    if (!sizes.has_value()) {
       return absl::FailedPreconditionError(absl::StrCat(dim.text, " is not known"));
     }
-    for (const Expr& size : it->second) shape->push_back(size);
+    for (const Expr& size : *sizes) shape->push_back(size);
     return absl::OkStatus();
   }
   if (dim.kind == FormulaDim::Kind::kFresh) {
     const Expr size = n_.FreshDim(output, shape->rank(), dim.text);
-    values_[dim.text] = size;
+    defined_[dim.text] = size;
     shape->push_back(size);
     return absl::OkStatus();
   }
@@ -429,109 +590,6 @@ absl::Status FormulaBinding::AppendDim(const FormulaDim& dim, int output, Shape*
   ASSIGN_OR_RETURN(Expr size, Amount(what, dim.text));
   shape->push_back(std::move(size));
   return absl::OkStatus();
-}
-
-absl::Status FormulaBinding::BindNode() {
-  RETURN_IF_ERROR(BindInputs());
-  BindOutputs();
-  RETURN_IF_ERROR(BindLets());
-  return CheckSizes();
-}
-
-void FormulaBinding::BindOutputs() {
-  for (size_t o = 0; o < formulas_.outputs.size(); ++o) {
-    const FormulaTensor& output = formulas_.outputs[o];
-    const int i = static_cast<int>(o);
-    values_[absl::StrCat(output.name, ".given")] = n_.HasOutput(i) ? 1 : 0;
-    if (!n_.HasOutput(i)) values_[absl::StrCat(output.name, ".elements")] = 0;
-    const Fact& fact = n_.output(i);
-    values_[absl::StrCat(output.name, ".is_float")] = IsFloat(fact.dtype) ? 1 : 0;
-    if (!fact.is_tensor() || !fact.shape.ranked()) continue;
-    BindTensor(output.name, fact.shape);
-    BindOutputDims(output, fact.shape);
-  }
-}
-
-// From both ends: what is between may be any number.
-void FormulaBinding::BindOutputDims(const FormulaTensor& output, const Shape& shape) {
-  const auto bind = [&](const FormulaDim& dim, int axis) {
-    if (axis < 0 || axis >= shape.rank()) return;
-    if (dim.kind == FormulaDim::Kind::kFresh) values_[dim.text] = shape[axis];
-    if (dim.kind == FormulaDim::Kind::kName) values_.emplace(dim.text, shape[axis]);
-  };
-  const auto is_rest = [](const FormulaDim& d) { return d.kind == FormulaDim::Kind::kRest; };
-  const auto& dims = output.dims;
-  const auto rest = std::find_if(dims.begin(), dims.end(), is_rest);
-  const auto front = static_cast<int>(rest - dims.begin());
-  for (int d = 0; d < front; ++d) bind(dims[static_cast<size_t>(d)], d);
-  if (rest == dims.end()) return;
-  const int back = static_cast<int>(dims.end() - rest) - 1;
-  for (int d = 1; d <= back; ++d)
-    bind(dims[dims.size() - static_cast<size_t>(d)], shape.rank() - d);
-  if (shape.rank() < front + back) return;
-  const Dims between(shape.dims().begin() + front, shape.dims().end() - back);
-  values_.emplace(rest->text, Shape(between).NumElements());
-  rests_.emplace(rest->text, between);
-}
-
-// ---- rows of ours
-
-std::vector<NamedFormula> ByKind(const NamedFormula& cost) {
-  if (!absl::StartsWith(cost.key, "attr.")) return {cost};
-  std::vector<NamedFormula> kinds;
-  for (int i = 0; i < kNumKinds; ++i) {
-    const absl::string_view kind = KindName(static_cast<Kind>(i));
-    kinds.push_back({std::string(kind), absl::StrCat(cost.key, ".", kind, "*(", cost.text, ")")});
-  }
-  return kinds;
-}
-
-namespace {
-
-absl::StatusOr<bool> IsFloatWork(Formulas::Arithmetic arithmetic, const NodeView& n) {
-  if (arithmetic == Formulas::Arithmetic::kOfInput) return IsFloat(n.dtype(0));
-  if (arithmetic != Formulas::Arithmetic::kOfOutput) {
-    return arithmetic == Formulas::Arithmetic::kFloat;
-  }
-  const DType type = n.output(0).dtype;
-  if (type != DType::kUndefined) return IsFloat(type);
-  return absl::FailedPreconditionError("the type of output 0 is not known");
-}
-
-}  // namespace
-
-absl::StatusOr<FormulaResult> EvaluateCosts(const Formulas& formulas, const NodeView& n,
-                                            const FormulaBinding& binding) {
-  ASSIGN_OR_RETURN(const bool float_work, IsFloatWork(formulas.arithmetic, n));
-  FormulaResult result;
-  Census plain;
-  for (const NamedFormula& cost : formulas.costs) {
-    for (const NamedFormula& part : ByKind(cost)) {
-      const Kind kind = *KindNamed(part.key);
-      const bool is_plain = !absl::StrContains(part.key, '_');
-      const bool is_int = is_plain ? !float_work : absl::StartsWith(part.key, "int_");
-      ASSIGN_OR_RETURN(const Expr amount, binding.Amount(part.key, part.text));
-      (is_plain ? plain : is_int ? result.cost.int_ops : result.cost.flops)[kind] += amount;
-      result.terms.push_back({kind, is_int, part.text, /*filled=*/"", amount});
-    }
-  }
-  // A complex operation of a row is several real ones.
-  const bool of_type = formulas.arithmetic == Formulas::Arithmetic::kOfInput;
-  const Cost typed = CostIn(of_type      ? n.dtype(0)
-                            : float_work ? DType::kFloat32
-                                         : DType::kInt32,
-                            std::move(plain));
-  result.cost.flops += typed.flops;
-  result.cost.int_ops += typed.int_ops;
-  return result;
-}
-
-absl::StatusOr<FormulaResult> EvaluateFormulas(const Formulas& formulas, const NodeView& n) {
-  FormulaBinding binding(formulas, n);
-  RETURN_IF_ERROR(binding.BindNode());
-  ASSIGN_OR_RETURN(FormulaResult result, EvaluateCosts(formulas, n, binding));
-  for (FormulaTerm& term : result.terms) term.filled = binding.Filled(term.formula);
-  return result;
 }
 
 }  // namespace onnxflops

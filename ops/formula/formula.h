@@ -16,24 +16,31 @@
 //   NAME, of a dimension or a `let`
 //   NAME.elements, NAME.rank, NAME.given (1 or 0)   of inputs and outputs; elements are 0 if it is
 //                                                   left out
-//   NAME.is_float                                   of inputs and outputs: 1 or 0
+//   NAME.is_float, NAME.is_string                   of inputs and outputs: 1 or 0
 //   NAME.value                                      of inputs: a known one-element integer
+//   NAME.known                                      of inputs: 1 if all its integers are known
+//   NAME.is_0, NAME.is_1, ...                       of inputs: 1 if it is known to be that number
 //   NAME.count                                      of any number of inputs
 //   NAME[i], NAME[i:j]                              a size, and the product of sizes, of tensors
 //                                                   and "name..."; indices as in Python
 //   version                                         of the operator that is in force
+//   unknown                                         no value: a node that needs it is not counted
 //   attr.NAME, attr.NAME.given                      of an integer attribute; given: 1 or 0, of all
 //   attr.NAME.I, attr.NAME[i], attr.NAME[i:j], attr.NAME.count     of a list of integers
 //   attr.NAME.is_0, attr.NAME.is_1, ...             of a number with a point: 1 if it is that
 //   attr.NAME.WORD                                  of a choice of words: 1 if it is WORD
 //   attr.NAME.count                                 of any other list
 //   attr.NAME.KIND                                  of an activation: its work per element
-// and digits(x), the binary digits of x: ceil(log2(x + 1)).
+// and digits(x), the binary digits of x: ceil(log2(x + 1)); same(x, y), a size that must be both x
+// and y: the one that is a number, if only one is.
 //
 // Attributes are `name = 1`, `= [1, 1]`, `= 1.0` (defaults) or `= one|two` (words, the first is the
-// default, "" if nothing is before the first |); `= int`, `= ints`, `= float` if it must be given;
-// `= list`, of which only the length counts; `= activation` or `= activation|silu`, the name of an
-// activation, and its default.
+// default, "" if nothing is before the first |; what another word costs is not known, unless the
+// list ends in "|...": then it is none of them); `= int`, `= ints`, `= float` if it must be given;
+// `= floats`, or `= list` of anything, of which only the length counts; `= 2.` of a number that is
+// a float in some versions and an integer in others; `= activation` or `= activation|silu`, the
+// name of an activation, and its default. In rows, `= k...` is a list of integers that repeats the
+// sizes k of an input, if it is given.
 //
 // Costs are by the names of kinds (`mac`, `add`, ...): work of the operator's type; `float_add` is
 // always floating point, `int_add` always integer work. `attr.NAME = x` is the work of an
@@ -83,11 +90,25 @@ struct FormulaAttribute {
   bool required = false;
   std::vector<int64_t> ints = {};  // its default
   float number = 0;
+  bool is_either = false;  // a number may be an integer, too; a list of anything; other words
   std::vector<std::string> words = {};  // the first is its default, also of an activation
+  std::string sizes = {};               // of a list: the "name..." that it repeats
 };
 
 struct NamedFormula {
   std::string key, text;  // "mac", "M*N*K"; of a `let`: the name it defines
+};
+
+// Where the names of a signature are.
+struct NameIndex {
+  struct Place {
+    size_t tensor = 0;  // of the inputs, then the outputs
+    size_t dim = 0;
+    bool is_attribute = false;  // number `dim` of them
+  };
+  absl::btree_map<std::string, size_t> tensors;  // of the inputs, then the outputs
+  absl::btree_map<std::string, std::vector<Place>> dims;
+  absl::btree_map<std::string, size_t> attributes;
 };
 
 struct Formulas {
@@ -99,6 +120,9 @@ struct Formulas {
   // What the plain kinds are.
   enum class Arithmetic : uint8_t { kOfInput, kOfOutput, kFloat, kInt };
   Arithmetic arithmetic = Arithmetic::kOfInput;
+  NameIndex names;  // made by IndexNames, once all of the above is there
+
+  void IndexNames();
 };
 
 // The formulas of a row; nullopt if it states them in words only. Errors: InvalidArgument, "costs:
@@ -117,63 +141,78 @@ std::optional<Kind> KindNamed(absl::string_view key);
 
 // ---- on a node
 
-// The names of formulas on one node. REQUIRES: both outlive it.
+// The names of formulas on one node, looked up as they are asked for. REQUIRES: both outlive it.
 class FormulaBinding {
  public:
   FormulaBinding(const Formulas& formulas, const NodeView& n) : formulas_(formulas), n_(n) {}
 
-  // Attributes and sizes of inputs; then names that are defined, and sizes that are required.
-  absl::Status BindInputs();
+  // Evaluates the names that are defined, in their order.
   absl::Status BindLets();
-  absl::Status CheckSizes() const;
-  // In cost rules: all of that, with the sizes that the outputs have.
-  absl::Status BindNode();
+  // The same, and whether the node fits: its attributes, inputs, and sizes that are required.
+  absl::Status Check();
   // Facts of the outputs; sizes that depend on data become symbols.
   absl::StatusOr<Facts> InferOutputs();
 
   absl::StatusOr<Expr> Value(absl::string_view what, absl::string_view formula) const;
   // The amount of a formula that counts something.
   absl::StatusOr<Expr> Amount(absl::string_view what, absl::string_view formula) const;
+  // What the activation of "attr.NAME" costs per element.
+  absl::StatusOr<ElementCost> Activation(absl::string_view key) const;
   // The formula with its names replaced by what they stand for.
   std::string Filled(absl::string_view formula) const;
+  // Of the last name that had no value, why: "input 0 has an unknown rank".
+  const absl::Status& unknown() const { return unknown_; }
 
  private:
-  struct Required {
-    const FormulaTensor* input;
-    const FormulaDim* dim;
-    Expr size;
+  struct Tensor {
+    const FormulaTensor* signature = nullptr;
+    int index = 0;
+    bool is_output = false;
   };
 
   absl::StatusOr<Expr> Evaluate(absl::string_view formula) const;
+  absl::StatusOr<Expr> Noted(absl::StatusOr<Expr> value) const;
   absl::StatusOr<Expr> Lookup(absl::string_view name) const;
-  const Dims* FindSizes(absl::string_view name) const;
+  absl::StatusOr<Expr> LookupSize(absl::string_view name) const;
   absl::StatusOr<Expr> LookupPart(absl::string_view name, const FormulaPart& part) const;
+  absl::StatusOr<std::optional<Dims>> FindList(absl::string_view name) const;
+
+  std::optional<Tensor> FindTensor(absl::string_view name) const;
+  Tensor TensorAt(size_t i) const;
+  const Fact& FactOf(const Tensor& tensor) const;
+  absl::Status CheckShape(const Tensor& tensor) const;
+  absl::StatusOr<Expr> LookupOfTensor(const Tensor& tensor, absl::string_view what) const;
+  absl::StatusOr<Expr> LookupContent(const Tensor& tensor, absl::string_view what) const;
+  absl::StatusOr<Expr> LookupOfInputsFrom(int first, absl::string_view what) const;
+
+  absl::StatusOr<std::optional<Dims>> FindDims(absl::string_view name) const;
+  absl::Status CheckRank(const Tensor& tensor) const;
+  absl::Status Join(absl::string_view name, absl::string_view owner, absl::Span<const Expr> sizes,
+                    Dims* known) const;
+
+  const FormulaAttribute* FindAttribute(absl::string_view name) const;
+  absl::InlinedVector<int64_t, 4> IntsOf(const FormulaAttribute& attribute) const;
+  absl::StatusOr<Expr> LookupAttribute(absl::string_view name) const;
+  absl::StatusOr<Expr> LookupWord(const FormulaAttribute& attribute, absl::string_view what) const;
+  absl::StatusOr<Expr> LookupInts(const FormulaAttribute& attribute, absl::string_view what) const;
+  absl::StatusOr<Expr> LookupFloat(const FormulaAttribute& attribute, absl::string_view what) const;
+  absl::StatusOr<ElementCost> ActivationOf(const FormulaAttribute& attribute) const;
+
+  absl::StatusOr<std::optional<Dims>> SizesOf(absl::string_view name) const;
   std::string FilledName(absl::string_view name, bool alone) const;
-  absl::Status BindAttribute(const FormulaAttribute& attribute);
-  absl::Status BindInts(const FormulaAttribute& attribute, const std::string& name);
-  absl::Status BindActivation(const FormulaAttribute& attribute, const std::string& name);
-  absl::Status BindWord(const FormulaAttribute& attribute, const std::string& name);
-  void BindTensor(const std::string& name, const Shape& shape);
-  absl::Status BindInput(int i);
-  absl::Status BindInputsFrom(int i);
-  absl::Status BindDims(const FormulaTensor& input, int i, const Shape& shape);
-  absl::Status BindDim(const FormulaTensor& input, const std::string& name, const Expr& size);
-  absl::Status BindRest(const FormulaTensor& input, const std::string& name, const Dims& sizes);
-  void BindOutputs();
-  void BindOutputDims(const FormulaTensor& output, const Shape& shape);
+
+  absl::Status CheckGiven(const FormulaAttribute& attribute) const;
+  absl::Status CheckWord(const FormulaAttribute& attribute) const;
+  absl::Status CheckAttribute(const FormulaAttribute& attribute) const;
+  absl::Status CheckInput(int i) const;
+  absl::Status CheckSizes() const;
   absl::Status AppendDim(const FormulaDim& dim, int output, Shape* shape);
 
   const Formulas& formulas_;
   const NodeView& n_;
-  absl::btree_map<std::string, Expr> values_;
-  absl::btree_map<std::string, Dims> rests_;     // of "name..."
-  absl::btree_map<std::string, Dims> lists_;     // of tensors and lists of integers
-  absl::btree_map<std::string, float> numbers_;  // of float attributes
-  std::vector<Required> required_;
+  absl::btree_map<absl::string_view, Expr> defined_;  // by `let`, and outputs that depend on data
+  mutable absl::Status unknown_;
 };
-
-// A cost that is one formula for each kind of work: itself, or what an activation stands for.
-std::vector<NamedFormula> ByKind(const NamedFormula& cost);
 
 // One formula on a node.
 struct FormulaTerm {
@@ -187,11 +226,12 @@ struct FormulaResult {
   Cost cost;  // the census only
   std::vector<FormulaTerm> terms;
 };
-// The costs of a node whose outputs are known. Errors: FailedPrecondition when something that the
-// formulas need is not known; InvalidArgument when the node does not fit them. EvaluateFormulas
-// also fills the formulas in.
-absl::StatusOr<FormulaResult> EvaluateCosts(const Formulas& formulas, const NodeView& n,
-                                            const FormulaBinding& binding);
+// The costs of a node whose outputs are known, of names whose lets are bound. Errors:
+// FailedPrecondition when something that the formulas need is not known; InvalidArgument when the
+// node does not fit them.
+absl::StatusOr<Cost> EvaluateCosts(const Formulas& formulas, const NodeView& n,
+                                   const FormulaBinding& binding);
+// The same with its terms, filled in.
 absl::StatusOr<FormulaResult> EvaluateFormulas(const Formulas& formulas, const NodeView& n);
 
 }  // namespace onnxflops

@@ -39,7 +39,7 @@ constexpr char kFirstSignature[] = "X others... -> Y";
 
 class RowReader {
  public:
-  explicit RowReader(const OpDef& row) : row_(row) {}
+  RowReader(const OpDef& row, bool checks) : row_(row), checks_(checks) {}
 
   absl::StatusOr<Formulas> Read() {
     for (const auto& [what, read] : {std::make_pair("attributes", &RowReader::ReadAttributes),
@@ -51,6 +51,7 @@ class RowReader {
         return absl::InvalidArgumentError(absl::StrCat(what, ": ", status.message()));
       }
     }
+    result_.IndexNames();
     return std::move(result_);
   }
 
@@ -75,7 +76,7 @@ class RowReader {
       if (!IsName(attribute.name) || !ReadDefault(sides.second.text, &attribute)) {
         return ErrorAt(part.at, absl::StrCat(Quoted(part.text), " is no attribute"));
       }
-      RETURN_IF_ERROR(Shifted(scope_.DefineAttribute(attribute), part.at));
+      if (checks_) RETURN_IF_ERROR(Shifted(scope_.DefineAttribute(attribute), part.at));
       result_.attributes.push_back(std::move(attribute));
     }
     return absl::OkStatus();
@@ -85,6 +86,10 @@ class RowReader {
     if (ParseAttributeType(text, attribute)) return true;
     int64_t number = 0;
     attribute->type = FormulaAttribute::Type::kInts;
+    if (absl::string_view sizes = text; absl::ConsumeSuffix(&sizes, "...") && IsName(sizes)) {
+      attribute->sizes = std::string(sizes);
+      return true;
+    }
     if (absl::ConsumePrefix(&text, "[") && absl::ConsumeSuffix(&text, "]")) {
       for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
         if (!absl::SimpleAtoi(item, &number)) return false;
@@ -93,6 +98,7 @@ class RowReader {
       return true;
     }
     attribute->type = FormulaAttribute::Type::kFloat;
+    attribute->is_either = absl::EndsWith(text, ".");
     if (absl::StrContains(text, '.')) return absl::SimpleAtof(text, &attribute->number);
     attribute->type = FormulaAttribute::Type::kInt;
     if (!absl::SimpleAtoi(text, &number)) return false;
@@ -116,6 +122,7 @@ class RowReader {
     for (const TextPart& part : SplitList({text.substr(arrow + 2), arrow + 2}, ' ')) {
       RETURN_IF_ERROR(ReadTensor(part, &outputs, &result_.outputs));
     }
+    if (!checks_) return absl::OkStatus();
     for (const TensorText& input : inputs) {
       if (input.tensor.any_number && &input != &inputs.back()) {
         return ErrorAt(input.name.at, "only the last input can be any number");
@@ -148,8 +155,10 @@ class RowReader {
       if (!IsName(name.text)) {
         return ErrorAt(name.at, absl::StrCat(Quoted(name.text), " is no name"));
       }
-      RETURN_IF_ERROR(scope_.CheckFormula(formula));
-      RETURN_IF_ERROR(Shifted(scope_.DefineLet(name.text), name.at));
+      if (checks_) {
+        RETURN_IF_ERROR(scope_.CheckFormula(formula));
+        RETURN_IF_ERROR(Shifted(scope_.DefineLet(name.text), name.at));
+      }
       result_.lets.push_back({std::string(name.text), std::string(formula.text)});
     }
     return absl::OkStatus();
@@ -164,7 +173,7 @@ class RowReader {
       if (!KindNamed(key.text).has_value() && !IsActivation(key.text)) {
         return ErrorAt(key.at, absl::StrCat(Quoted(key.text), " is no kind of work"));
       }
-      RETURN_IF_ERROR(scope_.CheckAmount(formula));
+      if (checks_) RETURN_IF_ERROR(scope_.CheckAmount(formula));
       result_.costs.push_back({std::string(key.text), std::string(formula.text)});
     }
     if (result_.costs.empty()) return ErrorAt(0, "nothing is said");
@@ -199,6 +208,7 @@ class RowReader {
   }
 
   const OpDef& row_;
+  const bool checks_;  // whether names are known and formulas are well-formed
   Scope scope_;
   Formulas result_;
 };
@@ -209,7 +219,30 @@ absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row) {
   if (row.user_rule != nullptr) return row.user_rule->formulas;
   const bool shared = row.count == CountPerOutputElement || row.count == CountPerInputElement;
   if (row.data.signature == nullptr && !shared) return std::nullopt;
-  return RowReader(row).Read();
+  return RowReader(row, /*checks=*/true).Read();
+}
+
+absl::StatusOr<Formulas> formula::CheckedFormulasOf(const OpDef& row) {
+  return RowReader(row, /*checks=*/false).Read();
+}
+
+void Formulas::IndexNames() {
+  size_t tensor = 0;
+  for (const std::vector<FormulaTensor>* tensors : {&inputs, &outputs}) {
+    for (const FormulaTensor& t : *tensors) {
+      names.tensors.emplace(t.name, tensor);
+      for (size_t d = 0; d < t.dims.size(); ++d) {
+        if (t.dims[d].kind == FormulaDim::Kind::kFormula) continue;
+        names.dims[t.dims[d].text].push_back({.tensor = tensor, .dim = d});
+      }
+      ++tensor;
+    }
+  }
+  for (size_t a = 0; a < attributes.size(); ++a) {
+    names.attributes.emplace(attributes[a].name, a);
+    const std::string& sizes = attributes[a].sizes;
+    if (!sizes.empty()) names.dims[sizes].push_back({.dim = a, .is_attribute = true});
+  }
 }
 
 std::string WrittenTensor(const FormulaTensor& tensor) {
@@ -240,8 +273,9 @@ std::string AttributeText(const FormulaAttribute& attribute) {
     case FormulaAttribute::Type::kActivation:
       return absl::StrCat("activation", attribute.words[0].empty() ? "" : "|", attribute.words[0]);
     case FormulaAttribute::Type::kWord:
-      return absl::StrJoin(attribute.words, "|");
+      return absl::StrCat(absl::StrJoin(attribute.words, "|"), attribute.is_either ? "|..." : "");
     case FormulaAttribute::Type::kInts:
+      if (!attribute.sizes.empty()) return absl::StrCat(attribute.sizes, "...");
       if (attribute.required) return "ints";
       return absl::StrCat("[", absl::StrJoin(attribute.ints, ", "), "]");
     case FormulaAttribute::Type::kFloat: {

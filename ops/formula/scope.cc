@@ -145,7 +145,9 @@ absl::StatusOr<TensorText> ParseTensor(absl::string_view text) {
 bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute) {
   using Type = FormulaAttribute::Type;
   attribute->type = Type::kList;
-  if (text == "list") return true;
+  attribute->is_either = text == "list";
+  if (text == "list" || text == "floats") return true;
+  attribute->is_either = false;
   attribute->type = Type::kActivation;
   if (text == "activation" || absl::ConsumePrefix(&text, "activation|")) {
     attribute->words = {text == "activation" ? "" : std::string(text)};
@@ -155,10 +157,12 @@ bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute) {
   for (const auto& [name, type] :
        {std::make_pair("int", Type::kInt), {"ints", Type::kInts}, {"float", Type::kFloat}}) {
     attribute->type = type;
+    attribute->is_either = type == Type::kFloat;
     if (text == name) return true;
   }
   attribute->required = false;
   attribute->type = Type::kWord;
+  attribute->is_either = absl::ConsumeSuffix(&text, "|...");
   if (!absl::StrContains(text, '|')) return false;
   attribute->words = absl::StrSplit(text, '|');
   for (std::string& word : attribute->words) absl::StripAsciiWhitespace(&word);
@@ -213,7 +217,7 @@ absl::Status Scope::DefineTensor(const TensorText& tensor) {
   RETURN_IF_ERROR(Define(at, elements, 0));
   if (tensor.tensor.any_number) return Define(at, absl::StrCat(name, ".count"), 0);
   lists_.insert(std::string(name));
-  for (const char* what : {".rank", ".given", ".is_float"}) {
+  for (const char* what : {".rank", ".given", ".is_float", ".is_string"}) {
     RETURN_IF_ERROR(Define(at, absl::StrCat(name, what), 0));
   }
   return absl::OkStatus();
@@ -224,6 +228,8 @@ absl::Status Scope::DefineInput(const TensorText& input) {
   const auto& [name, at] = input.name;
   if (!input.tensor.any_number) {
     RETURN_IF_ERROR(Define(at, absl::StrCat(name, ".value"), kAnyInt));
+    RETURN_IF_ERROR(Define(at, absl::StrCat(name, ".known"), 0));
+    RETURN_IF_ERROR(Define(at, absl::StrCat(name, ".is_*"), 0));
   }
   for (const FormulaDim& dim : input.tensor.dims) {
     const bool is_rest = dim.kind == FormulaDim::Kind::kRest;
@@ -297,15 +303,18 @@ absl::Status Scope::CheckOutputSizes(const TensorText& output) {
 // ---- formulas
 
 absl::StatusOr<Expr> Scope::Known(absl::string_view name) {
-  if (absl::EndsWith(name, ".value") && names_.contains(name)) reads_content_ = true;
+  for (const char* content : {".value", ".known"}) {
+    if (absl::EndsWith(name, content) && names_.contains(name)) reads_content_ = true;
+  }
   const auto it = names_.find(name);
   if (it != names_.end()) return Expr::Symbol(name, it->second);
-  if (name == "version") return Expr::Symbol(name, 1);
+  if (name == "version" || name == "unknown") return Expr::Symbol(name, 1);
   const size_t dot = name.rfind('.');
   int64_t index = 0;
   if (const size_t is = name.rfind(".is_");
       is != absl::string_view::npos && absl::SimpleAtoi(name.substr(is + 4), &index) &&
       names_.contains(absl::StrCat(name.substr(0, is), ".is_*"))) {
+    if (!absl::StartsWith(name, "attr.")) reads_content_ = true;
     return Expr::Symbol(name, 0);
   }
   if (dot != absl::string_view::npos && absl::SimpleAtoi(name.substr(dot + 1), &index) &&

@@ -37,32 +37,16 @@ absl::StatusOr<Facts> InferAsFloat(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountScaler(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
-  Census work;
-  if (n.HasAttr("offset")) work[Kind::kAdd] = x.NumElements();
-  if (n.HasAttr("scale")) work[Kind::kMul] = x.NumElements();
-  return FloatCost(std::move(work));
-}
-
 constexpr OpExample kScalerExamples[] = {
     {"g (double[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Scaler<offset=[1.0], scale=[0.5]>(x) }",
      "add=4*N mul=4*N"},
 };
 
 // Normalizer: each row divided by its maximum, its sum, or the root of its sum of squares.
-absl::StatusOr<Cost> CountNormalizer(const NodeView& n) {
-  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
-  const Expr elements = x.rows * x.features;
-  ASSIGN_OR_RETURN(const absl::string_view norm, ChoiceAttr(n, "norm", "MAX", {"MAX", "L1", "L2"}));
-  Census work;
-  work[Kind::kDiv] = elements;
-  work[norm == "MAX" ? Kind::kCmp : Kind::kAdd] = elements;
-  if (norm == "L2") {
-    work[Kind::kMul] = elements;
-    work[Kind::kSqrt] = x.rows;
-  }
-  return FloatCost(std::move(work));
+absl::StatusOr<Facts> InferNormalizer(const NodeView& n) {
+  RETURN_IF_ERROR(RowsOf(n).status());
+  RETURN_IF_ERROR(ChoiceAttr(n, "norm", "MAX", {"MAX", "L1", "L2"}).status());
+  return InferAsFloat(n);
 }
 
 constexpr OpExample kNormalizerExamples[] = {
@@ -262,19 +246,9 @@ absl::StatusOr<LinearSizes> LinearClassifierSizes(const NodeView& n) {
 
 absl::StatusOr<Facts> InferLinearClassifier(const NodeView& n) {
   ASSIGN_OR_RETURN(const LinearSizes sizes, LinearClassifierSizes(n));
+  RETURN_IF_ERROR(CheckPostTransform(n));
   return Facts{Fact::Tensor(LabelsOf(n, "classlabels_ints").type, {sizes.rows}),
                Fact::Tensor(DType::kFloat32, {sizes.rows, sizes.scores})};
-}
-
-absl::StatusOr<Cost> CountLinearClassifier(const NodeView& n) {
-  ASSIGN_OR_RETURN(const LinearSizes sizes, LinearClassifierSizes(n));
-  const Expr scores = sizes.rows * sizes.scores;
-  ASSIGN_OR_RETURN(Census work, PostTransform(n, scores));
-  work[Kind::kMac] = sizes.rows * LengthOf(n, "coefficients");
-  if (n.HasAttr("intercepts")) work[Kind::kAdd] += sizes.rows * sizes.models;
-  work[Kind::kAdd] += sizes.rows * (sizes.scores - sizes.models);
-  work[Kind::kCmp] += scores;
-  return FloatCost(std::move(work));
 }
 
 constexpr OpExample kLinearClassifierExamples[] = {
@@ -290,17 +264,10 @@ constexpr OpExample kLinearClassifierExamples[] = {
 
 absl::StatusOr<Facts> InferLinearRegressor(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  RETURN_IF_ERROR(CheckPostTransform(n));
   const int64_t targets = n.Int("targets", 1);
   RETURN_IF_ERROR(n.RequireSame("coefficients", LengthOf(n, "coefficients"), x.features * targets));
   return Facts{Fact::Tensor(DType::kFloat32, {x.rows, targets})};
-}
-
-absl::StatusOr<Cost> CountLinearRegressor(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(Census work, PostTransform(n, y.NumElements()));
-  work[Kind::kMac] = y[0] * LengthOf(n, "coefficients");
-  if (n.HasAttr("intercepts")) work[Kind::kAdd] += y.NumElements();
-  return FloatCost(std::move(work));
 }
 
 constexpr OpExample kLinearRegressorExamples[] = {
@@ -315,13 +282,16 @@ constexpr OpExample kLinearRegressorExamples[] = {
 // weighted by coefficients: one per pair of classes, over the vectors of both. Without support
 // vectors the model is linear.
 
+absl::StatusOr<absl::string_view> KernelType(const NodeView& n) {
+  return ChoiceAttr(n, "kernel_type", "LINEAR", {"LINEAR", "POLY", "RBF", "SIGMOID"});
+}
+
 // Kernels of all rows with all vectors: LINEAR x.v;  POLY (gamma * x.v + coef0)^degree;
 // SIGMOID tanh(gamma * x.v + coef0);  RBF exp(-gamma * |x - v|^2).
 absl::StatusOr<Census> KernelCost(const NodeView& n, const Expr& rows, const Expr& vectors) {
   const Expr products = rows * LengthOf(n, "support_vectors");
   const Expr kernels = rows * vectors;
-  ASSIGN_OR_RETURN(const absl::string_view type,
-                   ChoiceAttr(n, "kernel_type", "LINEAR", {"LINEAR", "POLY", "RBF", "SIGMOID"}));
+  ASSIGN_OR_RETURN(const absl::string_view type, KernelType(n));
   Census work;
   if (type == "RBF") {
     work = ElementCost{.add = 2, .mul = 1} * products;
@@ -411,27 +381,15 @@ constexpr OpExample kSvmClassifierExamples[] = {
 
 absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  RETURN_IF_ERROR(CheckPostTransform(n));
   const int64_t vectors = n.Int("n_supports", 0);
   if (vectors < 0) return absl::InvalidArgumentError(absl::StrCat(vectors, " support vectors"));
   if (vectors > 0) {
+    RETURN_IF_ERROR(KernelType(n).status());
     RETURN_IF_ERROR(
         n.RequireSame("support_vectors", LengthOf(n, "support_vectors"), x.features * vectors));
   }
   return Facts{Fact::Tensor(DType::kFloat32, {x.rows, 1})};
-}
-
-absl::StatusOr<Cost> CountSvmRegressor(const NodeView& n) {
-  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
-  const Expr vectors = n.Int("n_supports", 0);
-  ASSIGN_OR_RETURN(Census work, PostTransform(n, x.rows));
-  if (vectors != Expr(0)) {
-    ASSIGN_OR_RETURN(const Census kernels, KernelCost(n, x.rows, vectors));
-    work += kernels;
-  }
-  work[Kind::kMac] += x.rows * LengthOf(n, "coefficients");
-  work[Kind::kAdd] += x.rows;  // rho
-  if (n.Flag("one_class")) work[Kind::kCmp] += x.rows;
-  return FloatCost(std::move(work));
 }
 
 constexpr OpExample kSvmRegressorExamples[] = {
@@ -494,7 +452,7 @@ constexpr OpDef kMlRows[] = {
      .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
          {.signature = "X -> Y Z[N, E]",
-          .attributes = "coefficients = list; intercepts = list; post_transform = "
+          .attributes = "coefficients = floats; intercepts = floats; post_transform = "
                         "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
           .let = "models = if(attr.intercepts.count, attr.intercepts.count, "
                  "attr.coefficients.count // X[-1]); scores = N*E; soft = "
@@ -506,7 +464,7 @@ constexpr OpDef kMlRows[] = {
               "soft*scores; float_exp = (soft + logistic)*scores; float_div = (soft + "
               "logistic)*scores; float_mul = 2*probit*scores; float_erf = probit*scores"},
      .infer = InferLinearClassifier,
-     .count = CountLinearClassifier,
+     .mac_operands = FloatOperands,
      .examples = kLinearClassifierExamples,
      .note =
          "K = 1 for two classes (E = 2): the other score is a complement, add = N. Transforms per "
@@ -516,7 +474,7 @@ constexpr OpDef kMlRows[] = {
      .versions = kVersions,
      .formula = "Y[N,T] = transform(X[N,C] coefficients[T,C] + intercepts[T])",
      .data = {.signature = "X -> Y[N, T]",
-              .attributes = "coefficients = list; intercepts = list; post_transform = "
+              .attributes = "coefficients = floats; intercepts = floats; post_transform = "
                             "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
               .let = "soft = attr.post_transform.SOFTMAX + attr.post_transform.SOFTMAX_ZERO; "
                      "logistic = attr.post_transform.LOGISTIC; probit = attr.post_transform.PROBIT",
@@ -525,7 +483,7 @@ constexpr OpDef kMlRows[] = {
                        "+ logistic)*N*T; float_div = (soft + logistic)*N*T; float_mul = "
                        "2*probit*N*T; float_erf = probit*N*T"},
      .infer = InferLinearRegressor,
-     .count = CountLinearRegressor,
+     .mac_operands = FloatOperands,
      .examples = kLinearRegressorExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Normalizer",
@@ -536,8 +494,7 @@ constexpr OpDef kMlRows[] = {
               .costs = "float_div = X.elements; float_cmp = attr.norm.MAX*X.elements; float_add = "
                        "(1 - attr.norm.MAX)*X.elements; float_mul = attr.norm.L2*X.elements; "
                        "float_sqrt = attr.norm.L2*X[:-1]"},
-     .infer = InferAsFloat,
-     .count = CountNormalizer,
+     .infer = InferNormalizer,
      .examples = kNormalizerExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "OneHotEncoder",
@@ -561,7 +518,7 @@ constexpr OpDef kMlRows[] = {
      .versions = kVersions,
      .formula = "Y[N] = sum over V vectors of coefficient * kernel(X[N,C], vector), plus rho",
      .data = {.signature = "X -> Y",
-              .attributes = "support_vectors = list; coefficients = list; n_supports = 0; "
+              .attributes = "support_vectors = floats; coefficients = floats; n_supports = 0; "
                             "one_class = 0; kernel_type = LINEAR|POLY|RBF|SIGMOID; post_transform "
                             "= NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
               .let = "N = if(X.rank == 1, 1, X[0]); soft = attr.post_transform.SOFTMAX + "
@@ -578,7 +535,7 @@ constexpr OpDef kMlRows[] = {
                   "float_tanh = sigmoid*kernels; float_div = (soft + logistic)*N; float_cmp = "
                   "soft*N + if(attr.one_class, N, 0); float_erf = probit*N"},
      .infer = InferSvmRegressor,
-     .count = CountSvmRegressor,
+     .mac_operands = FloatOperands,
      .examples = kSvmRegressorExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Scaler",
@@ -586,11 +543,10 @@ constexpr OpDef kMlRows[] = {
      .formula = "Y = (X - offset) * scale",
      .data =
          {.signature = "X -> Y",
-          .attributes = "offset = list; scale = list",
+          .attributes = "offset = floats; scale = floats",
           .costs =
               "float_add = attr.offset.given*X.elements; float_mul = attr.scale.given*X.elements"},
      .infer = InferAsFloat,
-     .count = CountScaler,
      .examples = kScalerExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "ZipMap",

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -64,11 +65,17 @@ inline absl::StatusOr<ElementCost> PostTransformCost(absl::string_view transform
   return absl::InvalidArgumentError(absl::StrCat("post_transform is '", transform, "'"));
 }
 
+inline absl::Status CheckPostTransform(const NodeView& n) {
+  return PostTransformCost(n.String("post_transform", "NONE")).status();
+}
+
 // Of `scores` scores, by the attribute post_transform.
 inline absl::StatusOr<Census> PostTransform(const NodeView& n, const Expr& scores) {
   ASSIGN_OR_RETURN(const ElementCost cost, PostTransformCost(n.String("post_transform", "NONE")));
   return cost * scores;
 }
+
+inline MacOperands FloatOperands(const NodeView&) { return {DType::kFloat32, DType::kFloat32}; }
 
 // The arithmetic of all these models is that of float32, whatever type the features have.
 inline Cost FloatCost(Census work) {

@@ -16,18 +16,11 @@ namespace onnxflops {
 
 namespace {
 
-// Gelu: 0.5 X (1 + erf(X / sqrt(2))), or with approximate="tanh"
-// 0.5 X (1 + tanh(sqrt(2/pi) (X + 0.044715 X^3))).
-absl::StatusOr<Cost> CountGelu(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  const bool tanh = n.String("approximate", "none") == "tanh";
-  const ElementCost per_element = tanh ? kGeluTanhCost : kGeluCost;
-  return CostIn(n.dtype(0), per_element * shape.NumElements());
-}
-
-// Of 0.5 X (1 + erf(X / sqrt 2)): the cumulative normal distribution again (div, erf, add, mul),
-// its density c e^(-X^2 / 2) (3 mul, exp), times X, their sum, times dY. Of the other form, with u
-// = a (X + b X^3): 0.5 (1 + tanh u) + 0.5 X (1 - tanh^2 u) a (1 + 3 b X^2), times dY.
+// Gelu is 0.5 X (1 + erf(X / sqrt(2))), or with approximate="tanh"
+// 0.5 X (1 + tanh(sqrt(2/pi) (X + 0.044715 X^3))). Its gradient, of the first: the cumulative
+// normal distribution again (div, erf, add, mul), its density c e^(-X^2 / 2) (3 mul, exp), times X,
+// their sum, times dY. Of the other form, with u = a (X + b X^3):
+// 0.5 (1 + tanh u) + 0.5 X (1 - tanh^2 u) a (1 + 3 b X^2), times dY.
 absl::StatusOr<Census> GeluGradient(const NodeView& n, const GradientQuery&) {
   ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
   const bool tanh = n.String("approximate", "none") == "tanh";
@@ -56,14 +49,6 @@ absl::StatusOr<Census> SwiGluGradient(const NodeView& n, const GradientQuery& qu
   }
   if (query.Needs(1)) per_element.mul += 2;
   return per_element * shape.NumElements();
-}
-
-// Swish: X * sigmoid(alpha * X). SwiGLU: Swish(A) * B. The product with alpha only if it is not 1.
-absl::StatusOr<Cost> CountSwish(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  ElementCost per_element = n.def().per_element;
-  if (n.Float("alpha", 1) != 1) per_element.mul += 1;
-  return CostIn(n.dtype(0), per_element * shape.NumElements());
 }
 
 absl::StatusOr<Facts> InferSwiGlu(const NodeView& n) {
@@ -111,22 +96,11 @@ absl::StatusOr<Facts> InferDropout(const NodeView& n) {
   return Facts{moved ? n.input(0) : n.Like(0, std::move(shape)), mask};
 }
 
-// In training: mask = random >= ratio, Y = scale * X * mask. At inference nothing is computed.
-absl::StatusOr<Cost> CountDropout(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
-  std::optional<bool> trains = DropoutTrains(n);
-  if (!trains.has_value()) {
-    return absl::FailedPreconditionError("training_mode is decided at run time");
-  }
-  if (*trains) {
-    return CostIn(n.dtype(0), ElementCost{.mul = 2, .cmp = 1} * shape.NumElements());
-  }
-  Cost free;
-  if (!n.HasOutput(1)) {
-    free.bytes_read = 0;
-    free.bytes_written = 0;
-  }
-  return free;
+// At inference nothing is computed, and data is handed on.
+absl::Status DropoutBytes(const NodeView& n, Cost* cost) {
+  if (DropoutTrains(n).value_or(true) || n.HasOutput(1)) return absl::OkStatus();
+  cost->bytes_read = cost->bytes_written = Expr(0);
+  return absl::OkStatus();
 }
 
 // Of a Dropout that drops: as many products as forward.
@@ -277,10 +251,11 @@ constexpr OpDef kActivationRows[] = {
      .data = {.signature = "data ratio? training_mode? -> output mask?",
               .attributes = "is_test = 0; ratio = 0.5",
               .let = "trains = if(version < 7, (attr.is_test == 0)*(1 - attr.ratio.is_0), "
-                     "if(version < 12, 0, if(training_mode.given, training_mode.value != 0, 0)))",
+                     "if(version < 12, 0, if(training_mode.given, (training_mode.value != 0)*(1 - "
+                     "ratio.is_0), 0)))",
               .costs = "mul = trains*2*data.elements; cmp = trains*data.elements"},
      .infer = InferDropout,
-     .count = CountDropout,
+     .bytes = DropoutBytes,
      .examples = kDropoutExamples,
      .traits = Traits::kReadsContent,
      .onnx = {.since = 6},
@@ -312,7 +287,6 @@ constexpr OpDef kActivationRows[] = {
                   "Y.elements*if(attr.approximate.tanh, 4, 2); pow = "
                   "Y.elements*attr.approximate.tanh; tanh = Y.elements*attr.approximate.tanh"},
      .infer = InferSameAsInput,
-     .count = CountGelu,
      .examples = kGeluExamples,
      .traits = Traits::kInPlace,
      .exceptions = kGeluExceptions,
@@ -470,9 +444,7 @@ constexpr OpDef kActivationRows[] = {
               .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
                        "Y.elements*if(attr.alpha.is_1, 2, 3)"},
      .infer = InferSwiGlu,
-     .count = CountSwish,
      .examples = kSwiGLUExamples,
-     .per_element = {.add = 1, .mul = 2, .div = 1, .exp = 1},
      .traits = Traits::kInPlace,
      .note = "With alpha = 1 the function body still multiplies by it; here SiLU costs what "
              "Sigmoid and Mul do.",
@@ -488,9 +460,7 @@ constexpr OpDef kActivationRows[] = {
               .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
                        "Y.elements*if(attr.alpha.is_1, 1, 2)"},
      .infer = InferSameAsInput,
-     .count = CountSwish,
      .examples = kSwishExamples,
-     .per_element = {.add = 1, .mul = 1, .div = 1, .exp = 1},
      .traits = Traits::kInPlace,
      .exceptions = kSwishExceptions,
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",

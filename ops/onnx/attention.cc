@@ -368,7 +368,6 @@ absl::StatusOr<Facts> InferFlexAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountFlexAttention(const NodeView& n) {
-  if (n.least() && n.HasAttr("score_mod")) return Cost();  // which may hide any pair
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadFlexAttention(n));
   const Expr scores = dims.Scores().NumElements();
   Cost cost;
@@ -377,6 +376,11 @@ absl::StatusOr<Cost> CountFlexAttention(const NodeView& n) {
   cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
   cost.flops += kSoftmaxCost * scores;
   return cost;
+}
+
+// A score_mod may hide any pair.
+absl::StatusOr<Cost> LeastFlexAttention(const NodeView& n) {
+  return n.HasAttr("score_mod") ? Cost() : CountFlexAttention(n);
 }
 
 constexpr int kFlexAttentionVersions[] = {1};
@@ -413,13 +417,6 @@ absl::StatusOr<Expr> RotatedElements(const NodeView& n) {
 absl::StatusOr<Facts> InferRotaryEmbedding(const NodeView& n) {
   RETURN_IF_ERROR(RotatedElements(n).status());
   return InferSameAsInput(n);
-}
-
-absl::StatusOr<Cost> CountRotaryEmbedding(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Expr rotated, RotatedElements(n));
-  Cost cost;
-  cost.flops = kRotaryCost * rotated;
-  return cost;
 }
 
 constexpr int kRotaryEmbeddingVersions[] = {23};
@@ -484,7 +481,6 @@ absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
-  if (n.least()) return Cost();  // pair by pair it may be less
   ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
   const Expr rows = dims.batch * dims.steps;
   const Expr states = rows * dims.k.heads * dims.qk_size * dims.v.size;
@@ -571,19 +567,6 @@ absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   return Facts{n.Like(0, {x[0], channels, x[2]}), n.Like(0, state)};
 }
 
-absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1, 3));
-  ASSIGN_OR_RETURN(const ElementCost activation, ActivationCost(n.String("activation", "none")));
-  const Expr elements = y.NumElements();
-  if (n.least() && !n.HasInput(3)) return Cost();  // the past is zeros
-  Cost cost;
-  cost.flops = activation * elements;
-  cost.flops[Kind::kMac] = elements * w[2];
-  if (n.HasInput(2)) cost.flops[Kind::kAdd] += elements;
-  return cost;
-}
-
 // That of the activation; the past takes its part of the product for the input.
 absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
@@ -597,6 +580,11 @@ absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery
 }
 
 constexpr int kCausalConvVersions[] = {27};
+// Without a past, that is zeros.
+absl::StatusOr<Cost> LeastCausalConv(const NodeView& n) {
+  return n.HasInput(3) ? CountNode(n) : Cost();
+}
+
 constexpr OpExample kCausalConvExamples[] = {
     {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
      "float[N,6,3] s) { y, s = CausalConvWithState<activation=\"silu\">(x, w, b, p) }",
@@ -658,7 +646,6 @@ constexpr OpDef kAttentionRows[] = {
                      "heads*attr.rotary_embedding_dim, X.elements)",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotaryEmbedding,
-     .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .gradient = {.formula = "dX = dY turned back: as forward",
@@ -672,6 +659,7 @@ constexpr OpDef kAttentionRows[] = {
          "B*T*Hkv*dk*dv, add and mul = B*T*Hkv*dv; once: sqrt and div if no scale is given",
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
+     .least = NoMacs,  // pair by pair it may be less
      .examples = kLinearAttentionExamples,
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
@@ -688,7 +676,7 @@ constexpr OpDef kAttentionRows[] = {
               .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
-     .count = CountCausalConv,
+     .least = LeastCausalConv,
      .examples = kCausalConvExamples,
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula =
@@ -707,6 +695,7 @@ constexpr OpDef kFlexRows[] = {
          "sqrt and 1 div for the scale (1 sqrt if given); and what score_mod and prob_mod cost",
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
+     .least = LeastFlexAttention,
      .examples = kFlexAttentionExamples,
      .gradient = kGradientOfAttention},
 };

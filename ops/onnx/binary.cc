@@ -32,18 +32,6 @@ absl::StatusOr<Facts> InferComparison(const NodeView& n) {
   return InferBroadcastBool(n);
 }
 
-// Max, Min, Sum of k inputs: k - 1 operations per element of the output.
-absl::StatusOr<Cost> CountVariadic(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  return CostIn(n.dtype(0), n.def().per_element * ((n.num_inputs() - 1) * shape.NumElements()));
-}
-
-absl::StatusOr<Cost> CountMean(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  const ElementCost per_element = {.add = n.num_inputs() - 1, .div = 1};
-  return CostIn(n.dtype(0), per_element * shape.NumElements());
-}
-
 absl::StatusOr<Facts> InferWhere(const NodeView& n) {
   const Fact* inputs[] = {&n.input(0), &n.input(1), &n.input(2)};
   absl::InlinedVector<Shape, 3> shapes;
@@ -348,9 +336,7 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "max = largest of k inputs, broadcast",
      .data = {.signature = "data_0... -> max", .costs = "cmp = (data_0.count - 1)*max.elements"},
      .infer = InferBroadcast,
-     .count = CountVariadic,
      .examples = kMaxExamples,
-     .per_element = {.cmp = 1},
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -365,7 +351,6 @@ constexpr OpDef kBinaryRows[] = {
      .data = {.signature = "data_0... -> mean",
               .costs = "add = (data_0.count - 1)*mean.elements; div = mean.elements"},
      .infer = InferBroadcast,
-     .count = CountMean,
      .examples = kMeanExamples,
      .evaluate = EvaluateMean,
      .traits = Traits::kInPlace,
@@ -379,9 +364,7 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "min = smallest of k inputs, broadcast",
      .data = {.signature = "data_0... -> min", .costs = "cmp = (data_0.count - 1)*min.elements"},
      .infer = InferBroadcast,
-     .count = CountVariadic,
      .examples = kMinExamples,
-     .per_element = {.cmp = 1},
      .evaluate = EvaluateMin,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -462,9 +445,7 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "sum = sum of k inputs, broadcast",
      .data = {.signature = "data_0... -> sum", .costs = "add = (data_0.count - 1)*sum.elements"},
      .infer = InferBroadcast,
-     .count = CountVariadic,
      .examples = kSumExamples,
-     .per_element = {.add = 1},
      .evaluate = EvaluateSum,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},

@@ -33,9 +33,9 @@ absl::StatusOr<int64_t> PositiveAttr(const NodeView& n, absl::string_view name) 
 
 struct Convolution {
   Shape output;
-  // N*Cout * Cin/group * o1*o2..*k1*k2..: every output takes its whole window. For a bound on time,
-  // what of it is none of padding.
-  Expr macs;
+  Windows windows;
+  Expr
+      per_pair;  // multiply-accumulates of an output and an element of its window: N*Cout*Cin/group
 };
 
 absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w) {
@@ -43,7 +43,7 @@ absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w
   ASSIGN_OR_RETURN(const Shape w, n.RankedShape(input_w, x.rank()));
   ASSIGN_OR_RETURN(const int64_t group, PositiveAttr(n, "group"));
   ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
-  ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, kernel));
+  ASSIGN_OR_RETURN(Windows windows, ReadWindows(n, kernel));
   ASSIGN_OR_RETURN(const Dims spatial, windows.Outputs(SpatialDims(x)));
   ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[1] * group));
   ASSIGN_OR_RETURN(const Expr cin_per_group, DivideEvenly("Cin per group", cin, group));
@@ -51,10 +51,8 @@ absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w
   Convolution conv;
   conv.output = Shape{x[0], w[0]};
   for (const Expr& size : spatial) conv.output.push_back(size);
-  const Expr elements = n.least()
-                            ? windows.ElementsOnData(SpatialDims(x), spatial)
-                            : conv.output.Product(2, conv.output.rank()) * windows.KernelElements();
-  conv.macs = x[0] * w[0] * cin_per_group * elements;
+  conv.per_pair = x[0] * w[0] * cin_per_group;
+  conv.windows = std::move(windows);
   return conv;
 }
 
@@ -64,18 +62,20 @@ absl::Status CheckBias(const NodeView& n, int input, const Expr& channels) {
   return n.RequireSame("Cout of the bias", bias[0], channels);
 }
 
+// Those on padding can be left out.
+template <int kX, int kW>
+absl::StatusOr<Cost> LeastConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, kX, kW));
+  Census work;
+  work[Kind::kMac] = conv.per_pair * conv.windows.ElementsOnData(SpatialDims(n.input(kX).shape),
+                                                                 SpatialDims(conv.output));
+  return CostIn(n.dtype(kX), std::move(work));
+}
+
 absl::StatusOr<Facts> InferConv(const NodeView& n) {
   ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 1));
   RETURN_IF_ERROR(CheckBias(n, 2, conv.output[1]));
   return Facts{n.Like(0, std::move(conv.output))};
-}
-
-absl::StatusOr<Cost> CountConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
-  Census work;
-  work[Kind::kMac] = conv.macs;
-  if (n.HasInput(2)) work[Kind::kAdd] = conv.output.NumElements();
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 constexpr int kConvVersions[] = {1, 11, 22};
@@ -100,15 +100,6 @@ absl::StatusOr<Facts> InferConvInteger(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt32, std::move(conv.output))};
 }
 
-absl::StatusOr<Cost> CountConvInteger(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
-  Cost cost;
-  cost.int_ops[Kind::kMac] = conv.macs;
-  if (n.HasInput(2)) cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements();
-  if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += n.input(1).shape.NumElements();
-  return cost;
-}
-
 constexpr int kConvIntegerVersions[] = {10};
 constexpr OpExample kConvIntegerExamples[] = {
     {"g (uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz) => (int32[N,1,4,4] y) { y = "
@@ -122,18 +113,6 @@ absl::StatusOr<Facts> InferQLinearConv(const NodeView& n) {
   ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 3));
   RETURN_IF_ERROR(CheckBias(n, 8, conv.output[1]));
   return Facts{Fact::Tensor(n.dtype(7), std::move(conv.output))};
-}
-
-absl::StatusOr<Cost> CountQLinearConv(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 3));
-  const Expr outputs = conv.output.NumElements();
-  Cost cost;
-  cost.int_ops[Kind::kMac] = conv.macs;
-  cost.int_ops[Kind::kAdd] = n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
-  if (n.HasInput(8)) cost.int_ops[Kind::kAdd] += outputs;
-  cost.flops += kRequantize * outputs;
-  cost.int_ops_mac_operands = {n.dtype(0), n.dtype(3)};
-  return cost;
 }
 
 constexpr int kQLinearConvVersions[] = {10};
@@ -219,22 +198,15 @@ absl::StatusOr<Expr> ElementsNotCut(const NodeView& n, const Dims& kernel, const
   return elements;
 }
 
-absl::StatusOr<Cost> CountConvTranspose(const NodeView& n) {
+absl::StatusOr<Cost> LeastConvTranspose(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
   ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1));
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[0]));
   ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
+  ASSIGN_OR_RETURN(const Expr elements, ElementsNotCut(n, kernel, x, y));
   Census work;
-  work[Kind::kMac] = x[0] * cin * w[1];
-  if (n.least()) {
-    ASSIGN_OR_RETURN(const Expr elements, ElementsNotCut(n, kernel, x, y));
-    work[Kind::kMac] *= elements;
-  } else {
-    work[Kind::kMac] *= x.Product(2, x.rank());
-    for (const Expr& size : kernel) work[Kind::kMac] *= size;
-  }
-  if (n.HasInput(2)) work[Kind::kAdd] = y.NumElements();
+  work[Kind::kMac] = x[0] * cin * w[1] * elements;
   return CostIn(n.dtype(0), std::move(work));
 }
 
@@ -288,27 +260,6 @@ absl::StatusOr<Facts> InferDeformConv(const NodeView& n) {
       DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)).status());
   RETURN_IF_ERROR(CheckBias(n, 3, conv.output[1]));
   return Facts{n.Like(0, std::move(conv.output))};
-}
-
-absl::StatusOr<Cost> CountDeformConv(const NodeView& n) {
-  if (n.least()) return Cost();  // offsets may move any sample onto padding
-  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
-  ASSIGN_OR_RETURN(const Expr places_per_pixel, SampledPlaces(n));
-  ASSIGN_OR_RETURN(
-      const Expr cin_per_offset_group,
-      DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)));
-  const int spatial_rank = conv.output.rank() - 2;
-  const Expr corners = Power(2, spatial_rank);
-  const Expr places = places_per_pixel * conv.output[0] * conv.output.Product(2, spatial_rank + 2);
-  const Expr samples = places * cin_per_offset_group;
-  Census work;
-  work[Kind::kMac] = conv.macs;
-  work[Kind::kRound] = places * spatial_rank;
-  work[Kind::kAdd] = places * (3 * spatial_rank) + samples * corners;
-  work[Kind::kMul] = places * corners * (spatial_rank - 1) + samples * corners;
-  if (n.HasInput(4)) work[Kind::kMul] += samples;
-  if (n.HasInput(3)) work[Kind::kAdd] += conv.output.NumElements();
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // Columns are sampled again for dW. W' dY is one product for X, offset and mask alike: X takes it
@@ -419,10 +370,12 @@ constexpr OpDef kConvRows[] = {
     {.name = "Conv",
      .versions = kConvVersions,
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B",
-     .data = {.signature = "X[N, Cin, i...] W[Cout, C, k...] B? -> Y[N, Cout, o...]",
+     .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? -> Y[N, Cout, o...]",
+              .attributes = "group = 1; kernel_shape = k...",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
               .costs = "mac = Y.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConv,
-     .count = CountConv,
+     .least = LeastConv<0, 1>,
      .examples = kConvExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "Padding is counted: every output costs its whole window.",
@@ -434,9 +387,10 @@ constexpr OpDef kConvRows[] = {
      .versions = kConvTransposeVersions,
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] B? -> Y[N, Cout, o...]",
-              .costs = "mac = X.elements*C*k; add = B.given*Y.elements"},
+              .attributes = "kernel_shape = k...",
+              .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
      .infer = InferConvTranspose,
-     .count = CountConvTranspose,
+     .least = LeastConvTranspose,
      .examples = kConvTransposeExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "Outputs that the padding cuts away are counted.",
@@ -449,23 +403,28 @@ constexpr OpDef kConvRows[] = {
      .formula = "y = (x - x_zero_point) * (w - w_zero_point)",
      .data =
          {.signature =
-              "x[N, Cin, i...] w[Cout, C, k...] x_zero_point? w_zero_point? -> y[N, Cout, o...]",
+              "x[N, Cin, i...] w[Cout, c, k...] x_zero_point? w_zero_point? -> y[N, Cout, o...]",
+          .attributes = "group = 1; kernel_shape = k...",
+          .let = "C = same(Cin, c*attr.group) // attr.group",
           .costs = "int_mac = y.elements*C*k; int_add = x_zero_point.given*x.elements + "
                    "w_zero_point.given*w.elements"},
      .infer = InferConvInteger,
-     .count = CountConvInteger,
+     .least = LeastConv<0, 1>,
      .examples = kConvIntegerExamples,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearConv",
      .versions = kQLinearConvVersions,
      .formula = "y = requantised (x - x_zero_point) * (w - w_zero_point) + B",
-     .data = {.signature = "x[N, Cin, i...] x_scale x_zero_point w[Cout, C, k...] w_scale "
+     .data = {.signature = "x[N, Cin, i...] x_scale x_zero_point w[Cout, c, k...] w_scale "
                            "w_zero_point y_scale y_zero_point B? -> y[N, Cout, o...]",
+              .attributes = "group = 1; kernel_shape = k...",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
               .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
                        "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
                        "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConv,
-     .count = CountQLinearConv,
+     .least = LeastConv<0, 3>,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kQLinearConvExamples,
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
@@ -474,15 +433,16 @@ constexpr OpDef kConvRows[] = {
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B, X sampled "
                 "at places moved by offset and weighted by mask",
      .data =
-         {.signature = "X[N, Cin, i...] W[Cout, C, k...] offset B? mask? -> Y[N, Cout, o...]",
-          .attributes = "offset_group = 1",
-          .let = "d = X.rank - 2; places = N*attr.offset_group*k*o; samples = places*(Cin // "
+         {.signature = "X[N, Cin, i...] W[Cout, c, k...] offset B? mask? -> Y[N, Cout, o...]",
+          .attributes = "group = 1; kernel_shape = k...; offset_group = 1",
+          .let = "C = same(Cin, c*attr.group) // attr.group; d = X.rank - 2; places = "
+                 "N*attr.offset_group*k*o; samples = places*(Cin // "
                  "attr.offset_group)",
           .costs =
               "mac = Y.elements*C*k; round = d*places; add = 3*d*places + 2^d*samples + "
               "B.given*Y.elements; mul = (d - 1)*2^d*places + 2^d*samples + mask.given*samples"},
      .infer = InferDeformConv,
-     .count = CountDeformConv,
+     .least = NoMacs,  // offsets may move any sample onto padding
      .examples = kDeformConvExamples,
      .operands = {.weights = InputBits({1, 3})},
      .note =

@@ -22,11 +22,6 @@ namespace {
 // Each of the S selections looks at all N boxes of its class: for the best score, and for the
 // overlap with it.
 
-// The corners of the intersection cmp=4, its sides add=2 kept from being negative cmp=2, its area
-// mul=1; both areas add=4 mul=2; the union add=2; the ratio div=1 against the threshold cmp=1; and
-// the search for the best score cmp=1.
-constexpr ElementCost kOverlap = {.add = 8, .mul = 3, .div = 1, .cmp = 8};
-
 absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape boxes, n.RankedShape(0, 3));
   ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(1, 3));
@@ -40,21 +35,6 @@ absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
                                         : n.FreshDim(0, 0, "nonmaxsuppression",
                                                      SymbolOrigin::Kind::kData, {&bound, 1});
   return Facts{Fact::Tensor(DType::kInt64, {selected, 3})};
-}
-
-absl::StatusOr<Cost> CountNonMaxSuppression(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape boxes, n.RankedShape(0, 3));
-  ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(1, 3));
-  ASSIGN_OR_RETURN(const Shape selected, n.OutputShape(0));
-  const Expr all_boxes = boxes[0] * boxes[1];
-  // Corners from center and size, or from either diagonal, once per box.
-  const bool centered = n.Flag("center_point_box");
-  const ElementCost corners = centered ? ElementCost{.add = 4, .div = 2} : ElementCost{.cmp = 4};
-  Cost cost;
-  cost.flops = corners * all_boxes;
-  cost.flops += kOverlap * (selected[0] * boxes[1]);
-  if (n.HasInput(4)) cost.flops[Kind::kCmp] += scores.NumElements();
-  return cost;
 }
 
 constexpr int kNonMaxSuppressionVersions[] = {10, 11};
@@ -84,38 +64,13 @@ absl::StatusOr<Facts> InferRoiAlign(const NodeView& n) {
   if (height < 1 || width < 1) {
     return absl::InvalidArgumentError(absl::StrCat("an output of ", height, " x ", width));
   }
-  return Facts{n.Like(0, {regions, x[1], height, width})};
-}
-
-absl::StatusOr<Cost> CountRoiAlign(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   const int64_t ratio = n.Int("sampling_ratio", 0);
   if (ratio < 0) return absl::InvalidArgumentError(absl::StrCat("sampling_ratio is ", ratio));
-  if (ratio == 0) {
-    return absl::FailedPreconditionError(
-        "without a sampling_ratio the size of each region decides how many points are sampled");
-  }
-  ASSIGN_OR_RETURN(const absl::string_view shift,
-                   ChoiceAttr(n, "coordinate_transformation_mode", "half_pixel",
-                              {"half_pixel", "output_half_pixel"}));
-  ASSIGN_OR_RETURN(const absl::string_view mode, ChoiceAttr(n, "mode", "avg", {"avg", "max"}));
-  const bool half_pixel = n.version() >= 16 && shift == "half_pixel";
-  const bool average = mode == "avg";
-  // Per region: corners scaled (and shifted), its sides (at least 1 where not shifted), a bin's.
-  const ElementCost region = half_pixel ? ElementCost{.add = 6, .mul = 4, .div = 2}
-                                        : ElementCost{.add = 2, .mul = 4, .div = 2, .cmp = 2};
-  // Per point: two coordinates, each start + bin * size + part of it, tested and clamped, split
-  // into place and fraction; four weights.
-  constexpr ElementCost kPoint = {.add = 8, .mul = 8, .div = 2, .cmp = 6, .round = 2};
-  const ElementCost value =
-      average ? ElementCost{.add = 4, .mul = 4} : ElementCost{.mul = 4, .cmp = 4};
-  const Expr points_per_bin = Expr(ratio) * ratio;
-  Cost cost;
-  cost.flops = region * y[0];
-  cost.flops += kPoint * (y[0] * y[2] * y[3] * points_per_bin);
-  cost.flops += value * (y.NumElements() * points_per_bin);
-  if (average) cost.flops[Kind::kDiv] += y.NumElements();
-  return cost;
+  RETURN_IF_ERROR(ChoiceAttr(n, "mode", "avg", {"avg", "max"}).status());
+  RETURN_IF_ERROR(ChoiceAttr(n, "coordinate_transformation_mode", "half_pixel",
+                             {"half_pixel", "output_half_pixel"})
+                      .status());
+  return Facts{n.Like(0, {regions, x[1], height, width})};
 }
 
 constexpr int kRoiAlignVersions[] = {10, 16, 22};
@@ -166,6 +121,10 @@ constexpr OpExample kImageDecoderExamples[] = {
 };
 
 constexpr OpDef kDetectionRows[] = {
+    // Of a box and the best one: the corners of the intersection cmp=4, its sides add=2 kept from
+    // being negative cmp=2, its area mul=1; both areas add=4 mul=2; the union add=2; the ratio
+    // div=1 against the threshold cmp=1; and the search for the best score cmp=1. Corners from
+    // center and size, or from either diagonal, once per box.
     {.name = "NonMaxSuppression",
      .versions = kNonMaxSuppressionVersions,
      .formula =
@@ -178,7 +137,6 @@ constexpr OpDef kDetectionRows[] = {
                        "centered*2*B*N; float_cmp = 8*S*N + (1 - centered)*4*B*N + "
                        "score_threshold.given*scores.elements"},
      .infer = InferNonMaxSuppression,
-     .count = CountNonMaxSuppression,
      .examples = kNonMaxSuppressionExamples,
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent,
@@ -191,17 +149,19 @@ constexpr OpDef kDetectionRows[] = {
      .formula = "Y[R,C,oh,ow] = mean or max over s^2 points per bin of rois[R,4], each "
                 "interpolated in X[N,C,H,W]",
      .data = {.signature = "X[N, C, H, W] rois[R, 4] batch_indices -> Y[R, C, h, w]",
-              .attributes = "sampling_ratio = int; mode = avg|max; coordinate_transformation_mode "
+              .attributes = "sampling_ratio = 0; mode = avg|max; coordinate_transformation_mode "
                             "= half_pixel|output_half_pixel",
               .let =
                   "shifted = (version >= 16)*attr.coordinate_transformation_mode.half_pixel; ratio "
-                  "= attr.sampling_ratio; points = R*h*w*ratio^2; values = Y.elements*ratio^2",
+                  "= if(attr.sampling_ratio > 0, attr.sampling_ratio, unknown); points = "
+                  "R*h*w*ratio^2; values = Y.elements*ratio^2",
               .costs = "float_add = R*if(shifted, 6, 2) + 8*points + attr.mode.avg*4*values; "
                        "float_mul = 4*R + 8*points + 4*values; float_div = 2*R + 2*points + "
                        "attr.mode.avg*Y.elements; float_cmp = R*if(shifted, 0, 2) + 6*points + "
-                       "attr.mode.max*4*values; float_round = 2*points"},
+                       "attr.mode.max*4*values; float_round = 2*points",
+              .unknown = "without a sampling_ratio the size of each region decides how many points "
+                         "are sampled"},
      .infer = InferRoiAlign,
-     .count = CountRoiAlign,
      .examples = kRoiAlignExamples,
      .note =
          "Per point add=8 mul=8 div=2 cmp=6 round=2, shared by the channels; per region mul=4 "

@@ -51,14 +51,6 @@ absl::StatusOr<Facts> InferClip(const NodeView& n) {
   return Facts{std::move(result)};
 }
 
-absl::StatusOr<Cost> CountClip(const NodeView& n) {
-  ASSIGN_OR_RETURN(Fact low, ClipBound(n, 1, "min"));
-  ASSIGN_OR_RETURN(Fact high, ClipBound(n, 2, "max"));
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  const ElementCost per_element = {.cmp = !low.absent() + !high.absent()};
-  return CostIn(n.dtype(0), per_element * shape.NumElements());
-}
-
 absl::StatusOr<Census> ClipGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
   Census work = query.forward;  // a comparison with each bound that is given
@@ -164,20 +156,6 @@ absl::StatusOr<Facts> InferDet(const NodeView& n) {
   const int rank = x.rank();
   RETURN_IF_ERROR(n.RequireSame("M", x[rank - 2], x[rank - 1]));
   return Facts{n.Like(0, Shape(Dims(x.dims().begin(), x.dims().end() - 2)))};
-}
-
-// Gaussian elimination: column k divides the M-1-k rows below by its pivot and subtracts a multiple
-// of the pivot row's M-1-k remaining elements from each; then the M pivots are multiplied.
-absl::StatusOr<Cost> CountDet(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr& m = x[x.rank() - 1];
-  const Expr batch = x.Product(0, x.rank() - 2);
-  const Expr updates = FloorDiv((m - 1) * m * (2 * m - 1), 6);
-  Census work;
-  work[Kind::kDiv] = batch * FloorDiv(m * (m - 1), 2);
-  work[Kind::kMul] = batch * (updates + m);
-  work[Kind::kAdd] = batch * updates;
-  return CostIn(n.dtype(0), work);
 }
 
 // The inverse by Gauss-Jordan elimination (N div, N (N - 1) (N + 1) mul, N (N - 1)^2 add), and N^2
@@ -479,7 +457,6 @@ constexpr OpDef kElementwiseRows[] = {
               .costs = "cmp = output.elements*if(version < 11, attr.min.given + attr.max.given, "
                        "min.given + max.given)"},
      .infer = InferClip,
-     .count = CountClip,
      .examples = kClipExamples,
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
@@ -532,6 +509,8 @@ constexpr OpDef kElementwiseRows[] = {
      .gradient = {.formula = "dX = sum of dY[k..] along the axis",
                   .first = {.add = 1},
                   .keeps = {.nothing = true}}},
+    // Column k divides the M-1-k rows below by its pivot and subtracts a multiple of the pivot
+    // row's M-1-k remaining elements from each; then the M pivots are multiplied.
     {.name = "Det",
      .versions = kSince11_22,
      .formula = "Y[...] = det X[...,M,M]",
@@ -540,7 +519,6 @@ constexpr OpDef kElementwiseRows[] = {
           .let = "updates = (M - 1)*M*(2*M - 1)//6",
           .costs = "div = batch*(M*(M - 1)//2); mul = batch*(updates + M); add = batch*updates"},
      .infer = InferDet,
-     .count = CountDet,
      .examples = kDetExamples,
      .note = "Gaussian elimination; the search for pivots is not counted.",
      .gradient = {.formula = "dX = dY * Y * inverse(X)'", .rule = DetGradient}},

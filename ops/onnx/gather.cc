@@ -316,15 +316,8 @@ constexpr OpExample kGatherNDExamples[] = {
 // y = data with updates written to the named places; from opset 16 `reduction` combines each update
 // with what is there: add and mul, from opset 18 max and min.
 
-absl::StatusOr<Cost> CountScatter(const NodeView& n) {
-  ASSIGN_OR_RETURN(const absl::string_view reduction,
-                   ChoiceAttr(n, "reduction", "none", {"none", "add", "mul", "max", "min"}));
-  if (reduction == "none") return Cost();
-  ASSIGN_OR_RETURN(const Shape updates, n.RankedShape(2));
-  const Kind kind = reduction == "add" ? Kind::kAdd : reduction == "mul" ? Kind::kMul : Kind::kCmp;
-  Census work;
-  work[kind] = updates.NumElements();
-  return CostIn(n.dtype(0), std::move(work));
+absl::Status CheckReduction(const NodeView& n) {
+  return ChoiceAttr(n, "reduction", "none", {"none", "add", "mul", "max", "min"}).status();
 }
 
 absl::StatusOr<Census> ScatterGradient(const NodeView& n, const GradientQuery&) {
@@ -382,6 +375,7 @@ void FollowScatterElements(const NodeView& n, int axis, Fact* fact) {
 }
 
 absl::StatusOr<Facts> InferScatterElements(const NodeView& n) {
+  RETURN_IF_ERROR(CheckReduction(n));
   ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
   if (HasRank(n, 1)) {
@@ -428,6 +422,7 @@ void FollowScatterND(const NodeView& n, const IndexTuples& tuples, Fact* fact) {
 }
 
 absl::StatusOr<Facts> InferScatterND(const NodeView& n) {
+  RETURN_IF_ERROR(CheckReduction(n));
   ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
   Fact fact = n.Like(0, data);
   if (FollowEqualUpdates(n, &fact)) return Facts{std::move(fact)};
@@ -545,9 +540,10 @@ constexpr FormulaData kGatherFormulas = {.signature = "data indices -> output", 
 constexpr FormulaData kScatterElementsFormulas = {
     .signature = "data indices updates -> output",
     .attributes = "reduction = none|add|mul|max|min",
+    .let = "taken = if(attr.reduction.none, 0, updates.elements)",
     .costs =
-        "add = attr.reduction.add*updates.elements; mul = attr.reduction.mul*updates.elements; cmp "
-        "= (attr.reduction.max + attr.reduction.min)*updates.elements"};
+        "add = attr.reduction.add*taken; mul = attr.reduction.mul*taken; cmp = "
+        "(attr.reduction.max + attr.reduction.min)*taken"};
 
 constexpr OpDef kGatherRows[] = {
     {.name = "Gather",
@@ -556,7 +552,7 @@ constexpr OpDef kGatherRows[] = {
          "y[before, q, after] = data[before, indices[q], after]; only what is selected is read",
      .data = kGatherFormulas,
      .infer = InferGather,
-     .count = CountSelection,
+     .bytes = SelectionBytes,
      .examples = kGatherExamples,
      .operands = {.weights = InputBits({0})},
      .traits = Traits::kSelects,
@@ -569,7 +565,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "y[i,j] = data[indices[i,j], j] along axis",
      .data = kGatherFormulas,
      .infer = InferGatherElements,
-     .count = CountSelection,
+     .bytes = SelectionBytes,
      .examples = kGatherElementsExamples,
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
@@ -579,7 +575,7 @@ constexpr OpDef kGatherRows[] = {
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]",
      .data = kGatherFormulas,
      .infer = InferGatherND,
-     .count = CountSelection,
+     .bytes = SelectionBytes,
      .examples = kGatherNDExamples,
      .operands = {.weights = InputBits({0})},
      .gradient = {.formula = "ddata = dY, added at the places read",
@@ -588,7 +584,7 @@ constexpr OpDef kGatherRows[] = {
     {.name = "Scatter",
      .versions = kScatterVersions,
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]",
-     .data = kScatterElementsFormulas,
+     .data = {.signature = "data indices updates -> y", .costs = "free"},
      .infer = InferScatterElements,
      .examples = kScatterExamples},
     {.name = "ScatterElements",
@@ -596,7 +592,6 @@ constexpr OpDef kGatherRows[] = {
      .formula = "output = data, then output[indices[i,j], j] = updates[i,j]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
-     .count = CountScatter,
      .examples = kScatterElementsExamples,
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
@@ -607,7 +602,6 @@ constexpr OpDef kGatherRows[] = {
      .formula = "output = data, then output[indices[q, :], rest] = updates[q, rest]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterND,
-     .count = CountScatter,
      .examples = kScatterNDExamples,
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",

@@ -33,38 +33,6 @@ absl::StatusOr<Facts> InferLoss(const NodeView& n) {
   return Facts{n.Like(0, reduced ? Shape{} : std::move(target)), n.Like(0, n.input(0).shape)};
 }
 
-// Of M target elements: picked scores, negated; times their weights; then their sum, over the sum
-// of the weights for the mean. With ignore_index every target is compared with it, and the weight
-// of an ignored one is 0.
-absl::StatusOr<Cost> CountNegativeLogLikelihood(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape target, TargetShape(n));
-  const Expr m = target.NumElements();
-  const absl::string_view reduction = n.String("reduction", "mean");
-  const bool ignores = n.HasAttr("ignore_index");
-  const bool weighted = ignores || n.HasInput(2);
-  Census work;
-  if (weighted) work[Kind::kMul] = m;
-  if (reduction != "none") work[Kind::kAdd] = m;
-  if (reduction == "mean") {
-    work[Kind::kDiv] = 1;
-    if (weighted) work[Kind::kAdd] += m;
-  }
-  Cost cost = CostIn(n.dtype(0), std::move(work));
-  if (ignores) cost.int_ops[Kind::kCmp] = m;
-  return cost;
-}
-
-// LogSoftmax over C, of M rows, and NegativeLogLikelihoodLoss of that.
-absl::StatusOr<Cost> CountSoftmaxCrossEntropy(const NodeView& n) {
-  ASSIGN_OR_RETURN(Cost cost, CountNegativeLogLikelihood(n));
-  ASSIGN_OR_RETURN(Shape scores, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape target, TargetShape(n));
-  Census softmax = n.def().per_element * scores.NumElements();
-  softmax[Kind::kLog] = target.NumElements();
-  cost.flops += softmax;
-  return cost;
-}
-
 // -dL at the target's place, times its weight, over the sum of the weights.
 absl::StatusOr<Census> LikelihoodGradient(const NodeView& n, const GradientQuery&) {
   ASSIGN_OR_RETURN(const Shape target, TargetShape(n));
@@ -107,17 +75,19 @@ constexpr OpException kNegativeLogLikelihoodExceptions[] = {
 };
 
 constexpr OpDef kLossRows[] = {
+    // Of M target elements: picked scores, negated; times their weights; then their sum, over the
+    // sum of the weights for the mean. With ignore_index every target is compared with it, and the
+    // weight of an ignored one is 0.
     {.name = "NegativeLogLikelihoodLoss",
      .versions = kSince12_13_22,
      .formula = "loss[m] = -input[m, target[m]] * weight[target[m]]",
-     .data = {.signature = "input target[M...] weight? -> loss",
-              .attributes = "reduction = mean|sum|none; ignore_index = 0",
-              .let = "weighted = max(attr.ignore_index.given, weight.given)",
+     .data = {.signature = "input[N, C, d...] target[N, d...] weight? -> loss",
+              .attributes = "reduction = mean|none|...; ignore_index = 0",
+              .let = "M = N*d; weighted = max(attr.ignore_index.given, weight.given)",
               .costs = "mul = weighted*M; add = (1 - attr.reduction.none)*M + "
                        "attr.reduction.mean*weighted*M; div = attr.reduction.mean; int_cmp = "
                        "attr.ignore_index.given*M"},
      .infer = InferLoss,
-     .count = CountNegativeLogLikelihood,
      .examples = kNegativeLogLikelihoodExamples,
      .exceptions = kNegativeLogLikelihoodExceptions,
      .gradient =
@@ -129,17 +99,15 @@ constexpr OpDef kLossRows[] = {
      .versions = kSince12_13,
      .formula = "loss = NegativeLogLikelihoodLoss(LogSoftmax(scores))",
      .data =
-         {.signature = "scores labels[M...] weights? -> loss log_prob?",
-          .attributes = "reduction = mean|sum|none; ignore_index = 0",
-          .let = "weighted = max(attr.ignore_index.given, weights.given)",
+         {.signature = "scores[N, C, d...] labels[N, d...] weights? -> loss log_prob?",
+          .attributes = "reduction = mean|none|...; ignore_index = 0",
+          .let = "M = N*d; weighted = max(attr.ignore_index.given, weights.given)",
           .costs =
               "mul = weighted*M; add = 3*scores.elements + (1 - attr.reduction.none)*M + "
               "attr.reduction.mean*weighted*M; div = attr.reduction.mean; cmp = scores.elements; "
               "exp = scores.elements; log = M; int_cmp = attr.ignore_index.given*M"},
      .infer = InferLoss,
-     .count = CountSoftmaxCrossEntropy,
      .examples = kSoftmaxCrossEntropyExamples,
-     .per_element = {.add = 3, .cmp = 1, .exp = 1},
      .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
      .gradient = {.formula =
                       "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",

@@ -29,7 +29,6 @@ namespace {
 struct Product {
   Shape output;
   Expr k;
-  Expr Macs() const { return output.NumElements() * k; }
 };
 
 absl::StatusOr<Product> MatrixProduct(const NodeView& n, int input_a, int input_b) {
@@ -52,13 +51,6 @@ absl::StatusOr<Facts> InferMatMul(const NodeView& n) {
   return Facts{n.Like(0, std::move(product.output))};
 }
 
-absl::StatusOr<Cost> CountMatMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Product product, MatrixProduct(n, 0, 1));
-  Census work;
-  work[Kind::kMac] = product.Macs();
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 constexpr int kMatMulVersions[] = {1, 9, 13};
 constexpr OpExample kMatMulExamples[] = {
     {"g (float[N,77,512] A, float[512,1024] B) => (float[N,77,1024] Y) { Y = MatMul(A, B) }",
@@ -77,15 +69,6 @@ absl::StatusOr<Facts> InferMatMulInteger(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt32, std::move(product.output))};
 }
 
-absl::StatusOr<Cost> CountMatMulInteger(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Product product, MatrixProduct(n, 0, 1));
-  Cost cost;
-  cost.int_ops[Kind::kMac] = product.Macs();
-  if (n.HasInput(2)) cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements();
-  if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += n.input(1).shape.NumElements();
-  return cost;
-}
-
 constexpr int kMatMulIntegerVersions[] = {10};
 constexpr OpExample kMatMulIntegerExamples[] = {
     {"g (uint8[N,12] A, int8[12,5] B, uint8 az) => (int32[N,5] Y) { Y = MatMulInteger(A, B, az) }",
@@ -99,17 +82,6 @@ constexpr OpExample kMatMulIntegerExamples[] = {
 absl::StatusOr<Facts> InferQLinearMatMul(const NodeView& n) {
   ASSIGN_OR_RETURN(Product product, MatrixProduct(n, 0, 3));
   return Facts{Fact::Tensor(n.dtype(7), std::move(product.output))};
-}
-
-absl::StatusOr<Cost> CountQLinearMatMul(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Product product, MatrixProduct(n, 0, 3));
-  Census work;
-  work[Kind::kMac] = product.Macs();
-  work[Kind::kAdd] = n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
-  Cost cost = CostIn(n.dtype(0), std::move(work));
-  cost.flops += kRequantize * product.output.NumElements();
-  cost.flops_mac_operands = cost.int_ops_mac_operands = {n.dtype(0), n.dtype(3)};
-  return cost;
 }
 
 constexpr int kQLinearMatMulVersions[] = {10, 21};
@@ -145,22 +117,6 @@ absl::StatusOr<Facts> InferGemm(const NodeView& n) {
     RETURN_IF_ERROR(n.RequireSame("N of C broadcast", sum[1], product.output[1]));
   }
   return Facts{n.Like(0, std::move(product.output))};
-}
-
-absl::StatusOr<Cost> CountGemm(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Product product, GemmProduct(n));
-  const Expr elements = product.output.NumElements();
-  Census work;
-  work[Kind::kMac] = product.Macs();
-  if (n.Float("alpha", 1) != 1) work[Kind::kMul] += elements;
-  if (n.HasInput(2)) {
-    work[Kind::kAdd] = elements;
-    if (n.Float("beta", 1) != 1) {
-      ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
-      work[Kind::kMul] += c.NumElements();
-    }
-  }
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // alpha scales each gradient of a factor, beta that of C.
@@ -412,12 +368,16 @@ class EinsumCounter {
 
 absl::StatusOr<Cost> CountEinsum(const NodeView& n) {
   ASSIGN_OR_RETURN(const Equation equation, ReadEquation(n));
-  if (n.least() && equation.operands.size() > 2) return Cost();  // another order may be less
   EinsumCounter counter(equation);
   for (size_t i = 0; i < equation.operands.size(); ++i) {
     counter.Join(i, equation.operands[i], n.input(static_cast<int>(i)).shape);
   }
   return CostIn(n.dtype(0), std::move(counter).Work());
+}
+
+// Of three and more operands, another order may take less.
+absl::StatusOr<Cost> LeastEinsum(const NodeView& n) {
+  return n.num_inputs() > 2 ? Cost() : CountEinsum(n);
 }
 
 // Operands are joined from left to right: the gradient of what is joined so far and that of the
@@ -473,9 +433,10 @@ constexpr OpDef kMatMulRows[] = {
     {.name = "MatMul",
      .versions = kMatMulVersions,
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]",
-     .data = {.signature = "A[a..., K] B[b...] -> Y[y...]", .costs = "mac = Y.elements*K"},
+     .data = {.signature = "A[a...] B[b...] -> Y[y...]",
+              .let = "K = same(A[-1], B[max(-2, -B.rank)])",
+              .costs = "mac = Y.elements*K"},
      .infer = InferMatMul,
-     .count = CountMatMul,
      .examples = kMatMulExamples,
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula = "dA = dY B'; dB = A' dY: a product as large as forward for each",
@@ -484,12 +445,11 @@ constexpr OpDef kMatMulRows[] = {
      .versions = kGemmVersions,
      .formula = "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C",
      .data = {.signature = "A[a0, a1] B[b0, b1] C? -> Y[M, N]",
-              .attributes = "transA = 0; alpha = 1.0; beta = 1.0",
-              .let = "K = if(attr.transA, a0, a1)",
+              .attributes = "transA = 0; transB = 0; alpha = 1.0; beta = 1.0",
+              .let = "K = same(if(attr.transA, a0, a1), if(attr.transB, b1, b0))",
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements)"},
      .infer = InferGemm,
-     .count = CountGemm,
      .examples = kGemmExamples,
      .operands = {.weights = InputBits({0, 1, 2})},
      .onnx = {.since = 6},
@@ -505,6 +465,7 @@ constexpr OpDef kMatMulRows[] = {
          "alone that is not in the output: add = elements of the operand",
      .infer = InferEinsum,
      .count = CountEinsum,
+     .least = LeastEinsum,
      .examples = kEinsumExamples,
      .operands = {.weights = InputBits({0, 1, 2, 3})},
      .note =
@@ -517,23 +478,24 @@ constexpr OpDef kMatMulRows[] = {
     {.name = "MatMulInteger",
      .versions = kMatMulIntegerVersions,
      .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",
-     .data = {.signature = "A[a..., K] B[b...] a_zero_point? b_zero_point? -> Y[y...]",
+     .data = {.signature = "A[a...] B[b...] a_zero_point? b_zero_point? -> Y[y...]",
+              .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
                        "b_zero_point.given*B.elements"},
      .infer = InferMatMulInteger,
-     .count = CountMatMulInteger,
      .examples = kMatMulIntegerExamples,
      .operands = {.weights = InputBits({0, 1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearMatMul",
      .versions = kQLinearMatMulVersions,
      .formula = "y[..,M,N] = requantised (a - a_zero_point)[..,M,K] (b - b_zero_point)[..,K,N]",
-     .data =
-         {.signature =
-              "a[rows..., K] a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",
-          .costs = "mac = y.elements*K; add = a.elements + b.elements; float_mul = y.elements; "
-                   "float_round = y.elements; float_add = y.elements; float_cmp = 2*y.elements"},
+     .data = {.signature =
+                  "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",
+              .let = "K = same(a[-1], b[max(-2, -b.rank)])",
+              .costs =
+                  "mac = y.elements*K; add = a.elements + b.elements; float_mul = y.elements; "
+                  "float_round = y.elements; float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearMatMul,
-     .count = CountQLinearMatMul,
+     .mac_operands = TypesOf<0, 3>,
      .examples = kQLinearMatMulExamples,
      .operands = {.weights = InputBits({3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor a_scale * b_scale / y_scale is made once: not counted."},

@@ -693,7 +693,7 @@ constexpr OpDef kMovementRows[] = {
      .formula = "y = data[start:end:step] along axes; only y's elements are read",
      .data = {.signature = "data starts? ends? axes? steps? -> y", .costs = "free"},
      .infer = InferSlice,
-     .count = CountSelection,
+     .bytes = SelectionBytes,
      .examples = kSliceExamples,
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
      .traits = Traits::kReadsContent | Traits::kMovesMask | Traits::kStrided,

@@ -37,11 +37,6 @@ absl::StatusOr<Shape> ChannelShape(const NodeView& n) {
 
 // ---- BatchNormalization: X [N, C, ...]; scale, B, mean, var [C]
 
-bool BatchNormTrains(const NodeView& n) {
-  if (n.version() >= 14) return n.Flag("training_mode");
-  return n.num_outputs() > 1 && !n.Flag("is_test");  // a single output means test mode
-}
-
 absl::StatusOr<Facts> InferBatchNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
   const Expr channels = x.rank() > 1 ? x[1] : Expr(1);
@@ -53,23 +48,6 @@ absl::StatusOr<Facts> InferBatchNorm(const NodeView& n) {
   // Running mean and variance; before opset 14 also the saved ones of the batch.
   return Facts{n.Like(0, std::move(x)), n.Like(3, n.input(3).shape), n.Like(4, n.input(4).shape),
                n.Like(3, n.input(3).shape), n.Like(4, n.input(4).shape)};
-}
-
-// Per element difference, quotient, scale, bias; per channel var + epsilon and its root. In
-// training, mean and variance of the batch are computed first (sum X / K, sum (X - mean)^2 / K),
-// and the running ones are updated: two products and a sum each.
-absl::StatusOr<Cost> CountBatchNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape variance, n.RankedShape(4));
-  const Expr channels = variance.NumElements();
-  const Expr elements = x.NumElements();
-  Census work = ElementCost{.add = 1, .sqrt = 1} * channels;
-  work += ElementCost{.add = 2, .mul = 1, .div = 1} * elements;
-  if (BatchNormTrains(n)) {
-    work += ElementCost{.add = 2, .mul = 4, .div = 2} * channels;
-    work += ElementCost{.add = 3, .mul = 1} * elements;
-  }
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // ---- LayerNormalization, RMSNormalization: statistics over the dimensions from `axis` on
@@ -91,16 +69,6 @@ absl::StatusOr<Facts> InferLayerNorm(const NodeView& n) {
   return Facts{n.Like(0, std::move(x)), statistic, statistic};
 }
 
-absl::StatusOr<Cost> CountLayerNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
-  const Expr rows = x.Product(0, axis);
-  const Expr elements = x.NumElements();
-  Census work = LayerNormWork(rows, elements, n.HasInput(2));
-  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 // Y has the type of the scale. SimplifiedLayerNormalization also gives 1 / RMS.
 absl::StatusOr<Facts> InferRmsNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
@@ -109,15 +77,6 @@ absl::StatusOr<Facts> InferRmsNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(DType stash, DTypeAttr(n, "stash_type", DType::kFloat32));
   const Fact inverse = Fact::Tensor(stash, RowShape(x, axis));
   return Facts{n.Like(1, std::move(x)), inverse};
-}
-
-absl::StatusOr<Cost> CountRmsNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
-  const Expr rows = x.Product(0, axis);
-  Census work = RmsNormWork(rows, x.NumElements(), /*scale=*/true);
-  if (n.HasOutput(1)) work[Kind::kDiv] += rows;  // 1 / RMS
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // ---- GroupNormalization, InstanceNormalization: statistics of groups of channels of one instance
@@ -140,25 +99,9 @@ absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountGroupNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr elements = x.NumElements();
-  Census work = StandardizeWork(x[0] * n.Int("num_groups", 1), elements);
-  work += ElementCost{.add = 1, .mul = 1} * elements;
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 absl::StatusOr<Facts> InferInstanceNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, ChannelShape(n));
   return Facts{n.Like(0, std::move(x))};
-}
-
-absl::StatusOr<Cost> CountInstanceNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, ChannelShape(n));
-  const Expr elements = x.NumElements();
-  Census work = StandardizeWork(x[0] * x[1], elements);
-  work += ElementCost{.add = 1, .mul = 1} * elements;
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // ---- LpNormalization, MeanVarianceNormalization, LRN
@@ -171,16 +114,6 @@ absl::StatusOr<Facts> InferLpNorm(const NodeView& n) {
     return absl::InvalidArgumentError(absl::StrCat("p = ", p, " is neither 1 nor 2"));
   }
   return Facts{n.Like(0, std::move(x))};
-}
-
-absl::StatusOr<Cost> CountLpNorm(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
-  const bool squares = n.Int("p", 2) == 2;
-  const ElementCost per_element = {.add = 1, .mul = squares ? 1 : 0, .div = 1};
-  Census work = per_element * x.NumElements();
-  if (squares) work[Kind::kSqrt] = x.Product(0, axis) * x.Product(axis + 1, x.rank());
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // R: the sizes that are not reduced, multiplied.
@@ -219,23 +152,6 @@ absl::StatusOr<Facts> InferLrn(const NodeView& n) {
     return absl::InvalidArgumentError(absl::StrCat("size = ", size, " is not positive"));
   }
   return Facts{n.Like(0, std::move(x))};
-}
-
-// What a window that reaches `reach` channels to one side loses over all C channels, from C^2.
-Expr LostToOneSide(const Expr& channels, const Expr& reach) {
-  const Expr beyond = Max(channels - 1 - reach, 0);
-  return beyond * (beyond + 1);
-}
-
-absl::StatusOr<Cost> CountLrn(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const int64_t size = n.Int("size", 1);
-  const Expr channels = x[1];
-  const Expr lost = LostToOneSide(channels, (size - 1) / 2) + LostToOneSide(channels, size / 2);
-  const Expr windows = channels * channels - FloorDiv(lost, 2);
-  Census work = ElementCost{.add = 1, .mul = 1} * (x[0] * windows * x.Product(2, x.rank()));
-  work += ElementCost{.add = 1, .mul = 1, .div = 1, .pow = 1} * x.NumElements();
-  return CostIn(n.dtype(0), std::move(work));
 }
 
 // g = dY * Y / base: the sum of g over each window, times X and the constant (2 mul), taken from
@@ -364,18 +280,21 @@ constexpr char kRmsNormGradient[] =
     "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
 
 constexpr OpDef kNormalizationRows[] = {
+    // Per element difference, quotient, scale, bias; per channel var + epsilon and its root. In
+    // training, mean and variance of the batch are computed first (sum X / K, sum of
+    // (X - mean)^2 / K), and the running ones are updated: two products and a sum each.
     {.name = "BatchNormalization",
      .versions = kBatchNormVersions,
      .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]",
-     .data = {.signature =
-                  "X scale B mean var[C] -> Y running_mean? running_var? saved_mean? saved_var?",
-              .attributes = "is_test = 0; training_mode = 0",
-              .let = "trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
-                     "attr.training_mode != 0)",
-              .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
-                       "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C"},
+     .data =
+         {.signature = "X scale B mean var -> Y running_mean? running_var? saved_mean? saved_var?",
+          .attributes = "is_test = 0; training_mode = 0",
+          .let =
+              "C = var.elements; trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
+              "attr.training_mode != 0)",
+          .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
+                   "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C"},
      .infer = InferBatchNorm,
-     .count = CountBatchNorm,
      .examples = kBatchNormExamples,
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .onnx = {.since = 6},
@@ -390,7 +309,6 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows"},
      .infer = InferGroupNorm,
-     .count = CountGroupNorm,
      .examples = kGroupNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
@@ -404,7 +322,6 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*input.elements + 2*rows; mul = 2*input.elements + rows; div = "
                        "input.elements + 2*rows; sqrt = rows"},
      .infer = InferInstanceNorm,
-     .count = CountInstanceNorm,
      .examples = kInstanceNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
@@ -420,7 +337,6 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
                        "X.elements; pow = X.elements"},
      .infer = InferLrn,
-     .count = CountLrn,
      .examples = kLrnExamples,
      .note = "Windows are cut at the first and the last channel, as the specification has them.",
      .gradient =
@@ -437,7 +353,6 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = (3 + B.given)*X.elements + 2*rows; mul = 2*X.elements + rows; div = "
                        "X.elements + (2 + InvStdDev.given)*rows; sqrt = rows"},
      .infer = InferLayerNorm,
-     .count = CountLayerNorm,
      .examples = kLayerNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .traits = Traits::kInPlace,
@@ -454,7 +369,6 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = input.elements; div = input.elements; mul = (attr.p == "
                        "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
-     .count = CountLpNorm,
      .examples = kLpNormExamples,
      .gradient =
          {.formula =
@@ -474,7 +388,6 @@ constexpr OpDef kNormalizationRows[] = {
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .count = CountRmsNorm,
      .examples = kRmsNormExamples,
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = kRmsNormGradient,
@@ -488,7 +401,6 @@ constexpr OpDef kNormalizationRows[] = {
      .formula = "Y = RMSNormalization(X)",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .count = CountRmsNorm,
      .examples = kSimplifiedExamples,
      .operands = {.weights = InputBits({1})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},

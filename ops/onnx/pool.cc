@@ -39,23 +39,6 @@ absl::StatusOr<Facts> InferMaxPool(const NodeView& n) {
   return Facts{n.Like(0, y), Fact::Tensor(DType::kInt64, y)};
 }
 
-// `per_window_element` for every element of every window, `per_output` for every window.
-absl::StatusOr<Cost> PoolCost(const NodeView& n, const ElementCost& per_window_element,
-                              const ElementCost& per_output) {
-  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
-  ASSIGN_OR_RETURN(const Windows windows, PoolWindows(n, x));
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  const Expr outputs = y.NumElements();
-  Census work = per_window_element * (outputs * windows.KernelElements());
-  work += per_output * outputs;
-  return CostIn(n.dtype(0), std::move(work));
-}
-
-absl::StatusOr<Cost> CountAveragePool(const NodeView& n) {
-  return PoolCost(n, {.add = 1}, {.div = 1});
-}
-absl::StatusOr<Cost> CountMaxPool(const NodeView& n) { return PoolCost(n, {.cmp = 1}, {}); }
-
 // The p-norm of a window, (sum of |x|^p)^(1/p): p = 1 and 2 as ReduceL1 and ReduceL2.
 struct NormCost {
   ElementCost per_element, per_output;
@@ -69,9 +52,9 @@ NormCost PNorm(const NodeView& n) {
   return {{.add = 1, .pow = 1}, {.pow = 1}};
 }
 
-absl::StatusOr<Cost> CountLpPool(const NodeView& n) {
-  const NormCost norm = PNorm(n);
-  return PoolCost(n, norm.per_element, norm.per_output);
+absl::StatusOr<Facts> InferLpPool(const NodeView& n) {
+  PNorm(n);  // of the type that its version has
+  return InferPool(n);
 }
 
 // Per output dY * Y^(1 - p), per element of a window that times x |x|^(p - 2), and a sum.
@@ -142,20 +125,9 @@ absl::StatusOr<Facts> InferGlobalPool(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-Cost GlobalPoolCost(const NodeView& n, const ElementCost& per_element,
-                    const ElementCost& per_output) {
-  const Shape& x = n.input(0).shape;
-  Census work = per_element * x.NumElements();
-  work += per_output * (x[0] * x[1]);
-  return CostIn(n.dtype(0), std::move(work));
-}
-
-absl::StatusOr<Cost> CountGlobalAveragePool(const NodeView& n) {
-  return GlobalPoolCost(n, {.add = 1}, {.div = 1});
-}
-absl::StatusOr<Cost> CountGlobalLpPool(const NodeView& n) {
-  const NormCost norm = PNorm(n);
-  return GlobalPoolCost(n, norm.per_element, norm.per_output);
+absl::StatusOr<Facts> InferGlobalLpPool(const NodeView& n) {
+  PNorm(n);
+  return InferGlobalPool(n);
 }
 
 constexpr int kGlobalPoolVersions[] = {1, 22};
@@ -217,7 +189,6 @@ constexpr OpDef kPoolRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
-     .count = CountAveragePool,
      .examples = kAveragePoolExamples,
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = "dY / k added to each element of its window",
@@ -230,7 +201,6 @@ constexpr OpDef kPoolRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxPool,
-     .count = CountMaxPool,
      .examples = kMaxPoolExamples,
      .note = "Padding is counted: every output costs its whole window. Indices are free.",
      .gradient = {.formula = "dY added to the largest element of its window",
@@ -240,12 +210,11 @@ constexpr OpDef kPoolRows[] = {
      .versions = kLpPoolVersions,
      .formula = "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p)",
      .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints; p = 2.0",
+              .attributes = "kernel_shape = ints; p = 2.",
               .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1)"},
-     .infer = InferPool,
-     .count = CountLpPool,
+     .infer = InferLpPool,
      .examples = kLpPoolExamples,
      .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window.",
@@ -255,7 +224,6 @@ constexpr OpDef kPoolRows[] = {
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]",
      .data = {.signature = "X[N, C, i...] -> Y", .costs = "add = X.elements; div = N*C"},
      .infer = InferGlobalPool,
-     .count = CountGlobalAveragePool,
      .examples = kGlobalAveragePoolExamples,
      .gradient = {.formula = "dY / k to each element",
                   .first = {.div = 1},
@@ -273,12 +241,11 @@ constexpr OpDef kPoolRows[] = {
      .versions = kGlobalLpPoolVersions,
      .formula = "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p)",
      .data = {.signature = "X[N, C, i...] -> Y",
-              .attributes = "p = 2.0",
+              .attributes = "p = 2.",
               .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs = "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*N*C; "
                        "pow = power*(X.elements + N*C)"},
-     .infer = InferGlobalPool,
-     .count = CountGlobalLpPool,
+     .infer = InferGlobalLpPool,
      .examples = kGlobalLpPoolExamples,
      .onnx = {.since = 2},
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},

@@ -69,17 +69,6 @@ absl::StatusOr<Facts> InferQuantizeLinear(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(x))};
 }
 
-absl::StatusOr<Cost> CountQuantizeLinear(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ElementCost per_element = kQuantize;
-  if (!n.HasInput(2)) per_element.add = 0;
-  // Narrow floats are made by a cast, which rounds and saturates.
-  if (IsFloat(n.output(0).dtype)) per_element.round = per_element.cmp = 0;
-  Cost cost;
-  cost.flops = per_element * y.NumElements();
-  return cost;
-}
-
 constexpr int kQuantizeLinearVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};
 constexpr OpExample kQuantizeLinearExamples[] = {
     {"g (float[N,8] x, float s, int8 z) => (int8[N,8] y) { y = QuantizeLinear(x, s, z) }",
@@ -105,15 +94,6 @@ absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
   return Facts{std::move(y)};
 }
 
-absl::StatusOr<Cost> CountDequantizeLinear(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ElementCost per_element = kDequantize;
-  if (!n.HasInput(2)) per_element.add = 0;
-  Cost cost;
-  cost.flops = per_element * y.NumElements();
-  return cost;
-}
-
 constexpr int kDequantizeLinearVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};
 constexpr OpExample kDequantizeLinearExamples[] = {
     {"g (int8[N,8] x, float s, int8 z) => (float[N,8] y) { y = DequantizeLinear(x, s, z) }",
@@ -135,15 +115,6 @@ absl::StatusOr<Facts> InferDynamicQuantizeLinear(const NodeView& n) {
                Fact::Tensor(DType::kUint8, Shape{})};
 }
 
-absl::StatusOr<Cost> CountDynamicQuantizeLinear(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Cost cost;
-  cost.flops = kQuantize * y.NumElements();
-  cost.flops[Kind::kCmp] += 2 * y.NumElements();
-  cost.flops += ElementCost{.add = 2, .div = 2, .cmp = 4, .round = 1} * 1;
-  return cost;
-}
-
 constexpr int kDynamicQuantizeLinearVersions[] = {11};
 constexpr OpExample kDynamicQuantizeLinearExamples[] = {
     {"g (float[N,8] x) => (uint8[N,8] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }",
@@ -159,7 +130,6 @@ constexpr OpDef kQuantizationRows[] = {
               .costs = "float_div = y.elements; float_add = y_zero_point.given*y.elements; "
                        "float_round = whole*y.elements; float_cmp = 2*whole*y.elements"},
      .infer = InferQuantizeLinear,
-     .count = CountQuantizeLinear,
      .examples = kQuantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kQuantizes,
@@ -172,7 +142,6 @@ constexpr OpDef kQuantizationRows[] = {
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = y.elements; float_add = x_zero_point.given*y.elements"},
      .infer = InferDequantizeLinear,
-     .count = CountDequantizeLinear,
      .examples = kDequantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kDequantizes,
@@ -185,7 +154,6 @@ constexpr OpDef kQuantizationRows[] = {
               .costs = "float_div = y.elements + 2; float_round = y.elements + 1; float_add = "
                        "y.elements + 2; float_cmp = 4*y.elements + 4"},
      .infer = InferDynamicQuantizeLinear,
-     .count = CountDynamicQuantizeLinear,
      .examples = kDynamicQuantizeLinearExamples},
 };
 

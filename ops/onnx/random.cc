@@ -34,17 +34,6 @@ absl::StatusOr<Facts> InferMultinomial(const NodeView& n) {
   return Facts{Fact::Tensor(type, Shape{x[0], n.Int("sample_size", 1)})};
 }
 
-// Running sums of e^X by rows; a sample scales a random number to the row's total and is compared
-// with the C sums.
-absl::StatusOr<Cost> CountMultinomial(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
-  const Expr samples = x[0] * n.Int("sample_size", 1);
-  Census work = ElementCost{.add = 1, .exp = 1} * x.NumElements();
-  work[Kind::kMul] = samples;
-  work[Kind::kCmp] = samples * x[1];
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 constexpr char kDrawing[] =
     "Drawing random numbers is not counted: ONNX does not say how it is done.";
 
@@ -84,6 +73,8 @@ constexpr OpDef kRandomRows[] = {
      .per_element = {.cmp = 1},
      .traits = Traits::kRandom,
      .note = kDrawing},
+    // Running sums of e^X by rows; a sample scales a random number to the row's total and is
+    // compared with the C sums.
     {.name = "Multinomial",
      .versions = kSince7_22,
      .formula = "output[B,S] = S samples of each row of e^input[B,C]",
@@ -92,7 +83,6 @@ constexpr OpDef kRandomRows[] = {
               .costs =
                   "exp = B*C; add = B*C; mul = B*attr.sample_size; cmp = B*attr.sample_size*C"},
      .infer = InferMultinomial,
-     .count = CountMultinomial,
      .examples = kMultinomialExamples,
      .traits = Traits::kRandom,
      .note = kDrawing},

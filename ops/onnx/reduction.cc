@@ -90,16 +90,10 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-constexpr ReductionSteps kReduceL1Steps = {{}, {.add = 1}, {}};
-constexpr ReductionSteps kReduceL2Steps = {{.mul = 1}, {.add = 1}, {.sqrt = 1}};
-constexpr ReductionSteps kReduceLogSumSteps = {{}, {.add = 1}, {.log = 1}};
-constexpr ReductionSteps kReduceLogSumExpSteps = {{.exp = 1}, {.add = 1}, {.log = 1}};
-constexpr ReductionSteps kReduceMaxSteps = {{}, {.cmp = 1}, {}, EvaluateMax};
-constexpr ReductionSteps kReduceMeanSteps = {{}, {.add = 1}, {.div = 1}};
-constexpr ReductionSteps kReduceMinSteps = {{}, {.cmp = 1}, {}, EvaluateMin};
-constexpr ReductionSteps kReduceProdSteps = {{}, {.mul = 1}, {}, EvaluateMul, 1};
-constexpr ReductionSteps kReduceSumSteps = {{}, {.add = 1}, {}, EvaluateAdd, 0};
-constexpr ReductionSteps kReduceSumSquareSteps = {{.mul = 1}, {.add = 1}, {}};
+constexpr Folding kReduceMax = {EvaluateMax};
+constexpr Folding kReduceMin = {EvaluateMin};
+constexpr Folding kReduceProd = {EvaluateMul, 1};
+constexpr Folding kReduceSum = {EvaluateAdd, 0};
 
 // An extreme along an axis of elements that progress in equal steps: the first or the last one.
 Scalar ExtremeOfRule(const Scalar& rule, int axis, const Expr& size, EvaluateFn evaluate,
@@ -117,27 +111,27 @@ Scalar ExtremeOfRule(const Scalar& rule, int axis, const Expr& size, EvaluateFn 
 }
 
 // What a reduction makes of a rule along one axis; unknown where that is no rule.
-Scalar FoldedRule(const Scalar& rule, int axis, const Expr& size, const ReductionSteps& steps,
+Scalar FoldedRule(const Scalar& rule, int axis, const Expr& size, const Folding& folding,
                   DType type) {
-  if (steps.evaluate == EvaluateMax || steps.evaluate == EvaluateMin) {
+  if (folding.evaluate == EvaluateMax || folding.evaluate == EvaluateMin) {
     if (!size.AtLeast(1)) return {};
     if (!DependsOnPlace(rule, axis)) return rule;
-    return ExtremeOfRule(rule, axis, size, steps.evaluate, type);
+    return ExtremeOfRule(rule, axis, size, folding.evaluate, type);
   }
-  if (steps.evaluate != EvaluateAdd || !rule.is_int()) return {};
+  if (folding.evaluate != EvaluateAdd || !rule.is_int()) return {};
   const std::optional<Expr> sum = SumOver(rule.i, IndexSymbol(axis).ToString(), size);
   return sum.has_value() ? InType(Scalar::Int(*sum), type) : Scalar{};
 }
 
 // The content of `result` from the rule of an input that is not small.
-void FoldRule(const Fact& input, const AxisMask& mask, const ReductionSteps& steps, Fact* result) {
+void FoldRule(const Fact& input, const AxisMask& mask, const Folding& folding, Fact* result) {
   Scalar rule = *input.rule;
   Dims places(mask.size(), Expr(0));  // of the axes that stay, in the result
   const bool keep = result->shape.rank() == input.shape.rank();
   for (int i = 0, next = 0; i < input.shape.rank(); ++i) {
     const bool reduced = mask[static_cast<size_t>(i)];
     if (reduced && rule.known()) {
-      rule = FoldedRule(rule, i, input.shape[i], steps, result->dtype);
+      rule = FoldedRule(rule, i, input.shape[i], folding, result->dtype);
     }
     if (!reduced) places[static_cast<size_t>(i)] = IndexSymbol(next);
     if (!reduced || keep) ++next;
@@ -146,11 +140,10 @@ void FoldRule(const Fact& input, const AxisMask& mask, const ReductionSteps& ste
 }
 
 // The content of `result` from that of a small input.
-void FoldContent(const Fact& input, const AxisMask& mask, const ReductionSteps& steps,
-                 Fact* result) {
-  if (input.has_rule()) return FoldRule(input, mask, steps, result);
+void FoldContent(const Fact& input, const AxisMask& mask, const Folding& folding, Fact* result) {
+  if (input.has_rule()) return FoldRule(input, mask, folding, result);
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
-  if (!input.has_content() || steps.evaluate == nullptr || !size.has_value()) return;
+  if (!input.has_content() || folding.evaluate == nullptr || !size.has_value()) return;
   const auto rank = mask.size();
   absl::InlinedVector<int64_t, 4> sizes(rank), strides(rank), index(rank);
   int64_t stride = 1;
@@ -161,14 +154,15 @@ void FoldContent(const Fact& input, const AxisMask& mask, const ReductionSteps& 
     stride *= sizes[i];
   }
   Scalar start;
-  if (steps.of_nothing.has_value()) start = InType(Scalar::Int(*steps.of_nothing), result->dtype);
+  if (folding.of_nothing.has_value())
+    start = InType(Scalar::Int(*folding.of_nothing), result->dtype);
   Content content(static_cast<size_t>(*size), start);
   std::vector<bool> started(content.size());
   int64_t position = 0;
   for (const Scalar& element : *input.content) {
     const auto at = static_cast<size_t>(position);
     const std::array<Scalar, 2> pair = {content[at], element};
-    content[at] = started[at] ? steps.evaluate(pair, result->dtype) : element;
+    content[at] = started[at] ? folding.evaluate(pair, result->dtype) : element;
     started[at] = true;
     for (size_t i = rank; i-- > 0;) {
       position += strides[i];
@@ -185,33 +179,10 @@ absl::StatusOr<Facts> InferReduce(const NodeView& n) {
   ASSIGN_OR_RETURN(std::optional<ReducedAxes> axes, ReadReducedAxes(n, x.rank()));
   if (!axes.has_value()) return InferUnknownAxes(n, x);
   Fact result = n.Like(0, ReducedShape(x, axes->mask, n.Flag("keepdims", true)));
-  FoldContent(n.input(0), axes->mask, *n.def().reduction, &result);
-  return Facts{std::move(result)};
-}
-
-void Add(const Cost& part, Cost* total) {
-  total->flops += part.flops;
-  total->int_ops += part.int_ops;
-}
-
-absl::StatusOr<Cost> CountReduce(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(std::optional<ReducedAxes> axes, ReadReducedAxes(n, x.rank()));
-  const bool reduces = !axes.has_value() || !axes->noop;
-  const ReductionSteps& steps = *n.def().reduction;
-  // Of integers, logarithms and roots are taken in floating point.
-  const DType type = n.dtype(0);
-  const DType float_type = IsFloat(type) ? type : DType::kFloat32;
-  const DType fold_type = steps.before.exp != 0 ? float_type : type;
-  const DType after_type = steps.after.div != 0 ? type : float_type;
-  const Expr elements = x.NumElements();
-  Cost cost = CostIn(fold_type, steps.before * elements);
-  if (reduces) Add(CostIn(fold_type, steps.fold * elements), &cost);
-  if (reduces || steps.after.div == 0) {
-    Add(CostIn(after_type, steps.after * y.NumElements()), &cost);
+  if (n.def().folding != nullptr) {
+    FoldContent(n.input(0), axes->mask, *n.def().folding, &result);
   }
-  return cost;
+  return Facts{std::move(result)};
 }
 
 // The index of the largest (smallest) element along one axis.
@@ -329,9 +300,11 @@ constexpr OpExample kReduceSumSquareExamples[] = {
 
 constexpr char kReduceSignature[] = "data axes? -> reduced";
 constexpr char kReduceAttributes[] = "axes = []; noop_with_empty_axes = 0";
-// Without axes nothing is folded where noop_with_empty_axes says so.
+// Without axes nothing is folded where noop_with_empty_axes says so. Axes that are decided at run
+// time may be some.
 constexpr char kReduceLet[] =
-    "folds = if(attr.noop_with_empty_axes, axes.elements + attr.axes.count != 0, 1)";
+    "folds = if(attr.noop_with_empty_axes*max(1 - axes.given, axes.known), axes.elements + "
+    "attr.axes.count != 0, 1)";
 
 constexpr OpDef kReductionRows[] = {
     {.name = "ArgMax",
@@ -356,11 +329,9 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "add = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceL1Examples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceL1Steps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dY, with the sign of data", .keeps = {.inputs = InputBits({0})}}},
@@ -373,11 +344,9 @@ constexpr OpDef kReductionRows[] = {
               .costs =
                   "mul = data.elements; add = folds*data.elements; float_sqrt = reduced.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceL2Examples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceL2Steps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = data * (dY / reduced)",
@@ -392,11 +361,9 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "add = folds*data.elements; float_log = reduced.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceLogSumExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceLogSumSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = dY / sum of data, to each element", .shared = {.div = 1}}},
@@ -409,11 +376,9 @@ constexpr OpDef kReductionRows[] = {
               .costs = "float_exp = data.elements; float_add = folds*data.elements; float_log = "
                        "reduced.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceLogSumExpExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceLogSumExpSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = dY * e^(data - reduced)",
@@ -427,11 +392,10 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "cmp = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceMaxExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceMaxSteps,
+     .folding = &kReduceMax,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dY to the element that equals reduced",
@@ -445,11 +409,9 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "add = folds*data.elements; div = folds*reduced.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceMeanExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceMeanSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dY / k to each element",
@@ -463,11 +425,10 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "cmp = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceMinExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceMinSteps,
+     .folding = &kReduceMin,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dY to the element that equals reduced",
@@ -481,11 +442,10 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "mul = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceProdExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceProdSteps,
+     .folding = &kReduceProd,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = dY * reduced / data",
@@ -500,11 +460,10 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "add = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceSumExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 13,
-     .reduction = &kReduceSumSteps,
+     .folding = &kReduceSum,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dY to each element", .passes = InputBits({0})}},
@@ -516,11 +475,9 @@ constexpr OpDef kReductionRows[] = {
               .let = kReduceLet,
               .costs = "mul = data.elements; add = folds*data.elements"},
      .infer = InferReduce,
-     .count = CountReduce,
      .examples = kReduceSumSquareExamples,
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 18,
-     .reduction = &kReduceSumSquareSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = 2 * data * dY",

@@ -257,42 +257,13 @@ absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
   ASSIGN_OR_RETURN(const Shape grid, n.RankedShape(1, x.rank()));
   RETURN_IF_ERROR(n.RequireSame("the number of coordinates", x.rank() - 2, grid[x.rank() - 1]));
+  RETURN_IF_ERROR(ModeOf(n, "linear").status());
+  RETURN_IF_ERROR(
+      ChoiceAttr(n, "padding_mode", "zeros", {"zeros", "border", "reflection"}).status());
   ASSIGN_OR_RETURN(const Expr batch, Unify(n, "N", x[0], grid[0]));
   Shape out = {batch, x[1]};
   for (int i = 1; i + 1 < grid.rank(); ++i) out.push_back(grid[i]);
   return Facts{n.Like(0, std::move(out))};
-}
-
-// What one coordinate costs: scaled to the axis, kept inside, split into a place and weights.
-absl::StatusOr<ElementCost> CoordinateCost(const NodeView& n, Mode mode) {
-  ASSIGN_OR_RETURN(const absl::string_view padding,
-                   ChoiceAttr(n, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
-  const bool align_corners = n.Flag("align_corners");
-  ElementCost cost = {.add = align_corners ? 1 : 2, .mul = 1, .div = 1, .round = 1};
-  if (padding != "zeros") cost.cmp = 2;
-  if (mode == Mode::kLinear) cost.add += 2;  // the fraction, and 1 minus it
-  if (mode == Mode::kCubic) {
-    // The fraction, three more distances, and four polynomials of degree 3.
-    cost.add += 4 + 2 * 2 + 2 * 3;
-    cost.mul += 4 * 3;
-  }
-  return cost;
-}
-
-absl::StatusOr<Cost> CountGridSample(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
-  const int axes = y.rank() - 2;
-  const Expr points = y[0] * y.Product(2, y.rank());
-  ASSIGN_OR_RETURN(const ElementCost per_coordinate, CoordinateCost(n, mode));
-  Cost cost;
-  cost.flops = per_coordinate * (points * axes);
-  if (mode == Mode::kNearest) return cost;
-  const std::vector<Expr> taps(static_cast<size_t>(axes), mode == Mode::kLinear ? 2 : 4);
-  const Expr weighted = y.NumElements() * WeightedValues(taps);
-  cost.flops[Kind::kMul] += weighted;
-  cost.flops[Kind::kAdd] += weighted;
-  return cost;
 }
 
 // The weights again for each; nearest has no slope.
@@ -345,22 +316,6 @@ absl::StatusOr<Facts> InferAffineGrid(const NodeView& n) {
   }
   out.push_back(axes);
   return Facts{n.Like(0, std::move(out))};
-}
-
-absl::StatusOr<Cost> CountAffineGrid(const NodeView& n) {
-  if (n.least()) return Cost();  // a product with each coordinate is enough
-  ASSIGN_OR_RETURN(const Shape grid, n.OutputShape(0));
-  const int axes = grid.rank() - 2;
-  Cost cost;
-  cost.flops[Kind::kMac] = grid.NumElements() * (axes + 1);
-  cost.flops_mac_operands = {n.dtype(0), n.dtype(0)};
-  Expr places = 0;  // of all axes
-  for (int i = 1; i <= axes; ++i) places += grid[i];
-  const bool align_corners = n.Flag("align_corners");
-  cost.flops[Kind::kMul] = places;
-  cost.flops[Kind::kAdd] = places + axes;
-  cost.flops[Kind::kDiv] = align_corners ? axes : 2 * axes;
-  return cost;
 }
 
 constexpr int kAffineGridVersions[] = {20};
@@ -424,7 +379,6 @@ constexpr OpDef kResizeRows[] = {
      .formula = "Y[N,C,o1..od] = X sampled at grid",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .count = CountGridSample,
      .examples = kGridSampleExamples,
      .note =
          "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "
@@ -444,7 +398,8 @@ constexpr OpDef kResizeRows[] = {
               .costs = "float_mac = grid.elements*(d + 1); float_mul = places; float_add = places "
                        "+ d; float_div = if(attr.align_corners, 1, 2)*d"},
      .infer = InferAffineGrid,
-     .count = CountAffineGrid,
+     .least = NoMacs,  // a product with each coordinate is enough
+     .mac_operands = TypesOf<0, 0>,
      .examples = kAffineGridExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,

@@ -119,17 +119,19 @@ absl::StatusOr<Census> LayerActivations(const NodeView& n, const Layer& layer,
 }
 
 // A state that is not given is zero. How long sequences are, is data.
-Expr LeastMacs(const NodeView& n, const Layer& layer, int gates) {
-  if (n.HasInput(4)) return 0;
+absl::StatusOr<Cost> LeastCost(const NodeView& n, const Layer& layer, int gates) {
+  if (n.HasInput(4)) return Cost();
   const Expr first = n.HasInput(5) ? Expr(0) : layer.batch * layer.hidden * layer.directions;
-  return gates * (layer.States() * layer.features + (layer.States() - first) * layer.hidden);
+  Census work;
+  work[Kind::kMac] =
+      gates * (layer.States() * layer.features + (layer.States() - first) * layer.hidden);
+  return CostIn(n.dtype(0), std::move(work));
 }
 
 // What all layers have in common, for `gates` gates.
 Census GateCost(const NodeView& n, const Layer& layer, int gates) {
   Census work;
   work[Kind::kMac] = gates * layer.States() * (layer.features + layer.hidden);
-  if (n.least()) work[Kind::kMac] = LeastMacs(n, layer, gates);
   if (n.HasInput(3)) work[Kind::kAdd] = 2 * gates * layer.States();
   return work;
 }
@@ -152,6 +154,11 @@ absl::StatusOr<Cost> CountRnn(const NodeView& n) {
   ASSIGN_OR_RETURN(Census work, LayerActivations(n, layer, {{"Tanh", 1}}));
   work += GateCost(n, layer, 1);
   return CostIn(n.dtype(0), std::move(work));
+}
+
+absl::StatusOr<Cost> LeastRnn(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 1));
+  return LeastCost(n, layer, 1);
 }
 
 constexpr char kGateGradient[] =
@@ -245,6 +252,11 @@ absl::StatusOr<Cost> CountGru(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+absl::StatusOr<Cost> LeastGru(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
+  return LeastCost(n, layer, 3);
+}
+
 constexpr int kGruVersions[] = {1, 3, 7, 14, 22};
 constexpr OpExample kGruExamples[] = {
     {"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R) => (float[7,1,N,5] Y, float[1,N,5] Yh) "
@@ -299,6 +311,11 @@ absl::StatusOr<Cost> CountLstm(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+absl::StatusOr<Cost> LeastLstm(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 4));
+  return LeastCost(n, layer, n.Flag("input_forget") ? 3 : 4);
+}
+
 constexpr int kLstmVersions[] = {1, 7, 14, 22};
 constexpr OpExample kLstmExamples[] = {
     {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B) => (float[7,1,N,5] Y, "
@@ -325,6 +342,7 @@ constexpr OpDef kRnnRows[] = {
                 "T*B*D * 2H if B is given, and the activation per element of T*B*D*H",
      .infer = InferRnn,
      .count = CountRnn,
+     .least = LeastRnn,
      .examples = kRnnExamples,
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
@@ -344,6 +362,7 @@ constexpr OpDef kRnnRows[] = {
          "add, and 1 add with linear_before_reset",
      .infer = InferGru,
      .count = CountGru,
+     .least = LeastGru,
      .examples = kGruExamples,
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
@@ -364,6 +383,7 @@ constexpr OpDef kRnnRows[] = {
          "add, and 3 mul and 3 add for peepholes",
      .infer = InferLstm,
      .count = CountLstm,
+     .least = LeastLstm,
      .examples = kLstmExamples,
      .operands = {.weights = InputBits({1, 2, 3, 7}),
                   .not_parameters = InputBits({5, 6}),

@@ -44,20 +44,6 @@ std::optional<bool> AllTrue(const Fact& fact) {
   return fact.has_rule() ? IsTrue(*fact.rule) : std::nullopt;
 }
 
-// The comparisons that find an element's place among k sorted ones by halving:
-// ceil(log2(k + 1)), the number of binary digits of k. Of a symbolic k, the sum over all digits of
-// "k has this digit", so that it is exact at every binding.
-Expr Halvings(const Expr& k) {
-  constexpr int kMostDigits = 40;  // no axis of a trillion elements fits into memory
-  const std::optional<absl::int128> most = k.UpperBound();
-  Expr digits = 0;
-  absl::int128 power = 1;
-  for (int i = 0; i < kMostDigits && (!most.has_value() || power <= *most); ++i, power *= 2) {
-    digits += Min(FloorDiv(k, power), 1);
-  }
-  return digits;
-}
-
 // ---- Compress: the slices along axis (without axis: the elements) where condition is true
 
 // How many of `all` are selected: exactly, where the condition is known.
@@ -233,19 +219,6 @@ absl::StatusOr<Facts> InferUnique(const NodeView& n) {
                Fact::Tensor(DType::kInt64, {items}), Fact::Tensor(DType::kInt64, {distinct})};
 }
 
-absl::StatusOr<Cost> CountUnique(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
-  if (n.dtype(0) == DType::kString) return Cost();
-  Expr items = x.NumElements();
-  if (n.HasAttr("axis")) {
-    ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, x.rank()));
-    items = x[axis];
-  }
-  Census work;
-  work[Kind::kCmp] = x.NumElements() * Halvings(items);
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 constexpr int kUniqueVersions[] = {11, 28};
 constexpr OpExample kUniqueExamples[] = {
     {"g (float[3,4] x) => (float[K] y, int64[K] i, int64[12] j, int64[K] c) { y, i, j, c = "
@@ -280,15 +253,6 @@ absl::StatusOr<Facts> InferTopK(const NodeView& n) {
   return Facts{n.Moved(0, x), Fact::Tensor(DType::kInt64, x)};
 }
 
-absl::StatusOr<Cost> CountTopK(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 1));
-  ASSIGN_OR_RETURN(const Shape values, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", -1, x.rank()));
-  Census work;
-  work[Kind::kCmp] = x.NumElements() * Halvings(values[axis]);
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 constexpr int kTopKVersions[] = {1, 10, 11, 24};
 constexpr OpExample kTopKExamples[] = {
     {"g (float[N,1000] x) => (float[N,5] v, int64[N,5] i) <int64[1] k = {5}> { v, i = TopK(x, k) }",
@@ -321,9 +285,9 @@ constexpr OpDef kSelectionRows[] = {
      .formula = "Y[K] = distinct elements of X (slices along axis)",
      .data = {.signature = "X -> Y indices? inverse_indices? counts?",
               .attributes = "axis = 0",
-              .costs = "cmp = X.elements*digits(if(attr.axis.given, X[attr.axis], X.elements))"},
+              .costs = "cmp = if(X.is_string, 0, X.elements*digits(if(attr.axis.given, "
+                       "X[attr.axis], X.elements)))"},
      .infer = InferUnique,
-     .count = CountUnique,
      .examples = kUniqueExamples,
      .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note =
@@ -336,7 +300,6 @@ constexpr OpDef kSelectionRows[] = {
               .attributes = "axis = -1",
               .costs = "cmp = X.elements*digits(Values[attr.axis])"},
      .infer = InferTopK,
-     .count = CountTopK,
      .examples = kTopKExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,

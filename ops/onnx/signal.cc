@@ -13,17 +13,9 @@ namespace onnxflops {
 namespace {
 
 // ---- Fourier transforms
-
-// ceil(log2(n)), also of a symbolic n up to 2^32: how many of 1, 2, 4, 8, ... are below n.
-Expr CeilLog2(const Expr& n) {
-  Expr stages;
-  for (int k = 0; k < 32; ++k) stages += Min(1, Max(0, FloorDiv(n - 1, int64_t{1} << k)));
-  return stages;
-}
-
+//
 // One transform of length n by radix 2: ceil(log2 n) stages of n/2 butterflies, each a complex
 // product and two complex sums.
-Census FftWork(const Expr& n) { return ElementCost{.add = 3, .mul = 2} * (n * CeilLog2(n)); }
 
 struct Dft {
   Shape x;
@@ -86,23 +78,6 @@ absl::StatusOr<Facts> InferDft(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-absl::StatusOr<Cost> CountDft(const NodeView& n) {
-  ASSIGN_OR_RETURN(Dft dft, ReadDft(n));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  if (!dft.length.has_value()) {
-    if (dft.onesided && !dft.inverse) {
-      return absl::FailedPreconditionError("dft_length is decided at run time");
-    }
-    dft.length = y[dft.axis];
-  }
-  const Expr transforms =
-      dft.x.Product(0, dft.axis) * dft.x.Product(dft.axis + 1, dft.x.rank() - 1);
-  Census work = FftWork(*dft.length);
-  work *= transforms;
-  if (dft.inverse) work[Kind::kDiv] = y.NumElements();
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 // STFT: signal [B, S, 1 or 2] -> Y [B, frames, bins, 2]; window [length].
 struct Stft {
   Shape signal;
@@ -149,18 +124,6 @@ absl::StatusOr<Facts> InferStft(const NodeView& n) {
   return Facts{n.Like(0, Shape{stft.signal[0], frames, bins, 2})};
 }
 
-absl::StatusOr<Cost> CountStft(const NodeView& n) {
-  ASSIGN_OR_RETURN(Stft stft, ReadStft(n));
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  if (!stft.length.has_value()) {
-    return absl::FailedPreconditionError("frame_length is decided at run time");
-  }
-  Census work = FftWork(*stft.length);
-  if (n.HasInput(2)) work[Kind::kMul] += *stft.length * stft.signal.Product(2, stft.signal.rank());
-  work *= y[0] * y[1];
-  return CostIn(n.dtype(0), std::move(work));
-}
-
 // Each frame transformed back as forward was; times the window, and added up where frames overlap;
 // the window takes the frames.
 absl::StatusOr<Census> StftGradient(const NodeView& n, const GradientQuery& query) {
@@ -191,15 +154,6 @@ absl::StatusOr<Facts> InferWindow(const NodeView& n) {
   return Facts{Fact::Tensor(type, Shape{*size})};
 }
 
-// Per element as the row says, and one division for the angle between two elements.
-absl::StatusOr<Cost> CountWindow(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  Cost cost;
-  cost.flops = n.def().per_element * y.NumElements();
-  cost.flops[Kind::kDiv] += 1;
-  return cost;
-}
-
 // MelWeightMatrix: Y [F, M], F = dft_length / 2 + 1 frequencies, M triangles.
 absl::StatusOr<Facts> InferMel(const NodeView& n) {
   ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "output_datatype", DType::kFloat32));
@@ -215,21 +169,6 @@ absl::StatusOr<Facts> InferMel(const NodeView& n) {
   }
   return Facts{Fact::Tensor(type, Shape{frequencies, *bins})};
 }
-
-// Both ends in mel: 2595 log10(1 + f / 700) each, and the step between edges; of M + 2 edges the
-// frequency 700 (10^(mel / 2595) - 1) and its index; of every triangle two widths; of every element
-// of Y max(0, min(rise, fall)), each slope a difference and a quotient.
-absl::StatusOr<Cost> CountMel(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  Cost cost;
-  cost.flops = ElementCost{.add = 3, .mul = 2, .div = 3, .log = 2} * Expr(1);
-  cost.flops += ElementCost{.add = 2, .mul = 3, .div = 2, .pow = 1, .round = 1} * (y[1] + 2);
-  cost.flops += ElementCost{.add = 2} * y[1];
-  cost.flops += ElementCost{.add = 2, .div = 2, .cmp = 2} * y.NumElements();
-  return cost;
-}
-
-// ---- versions
 
 // ---- examples
 
@@ -304,6 +243,7 @@ constexpr FormulaData kHannWindowFormulas = {
         "float_div = 1"};
 
 constexpr OpDef kSignalRows[] = {
+    // A window: its terms per element, and one division for the angle between two elements.
     {.name = "BlackmanWindow",
      .versions = kSince17,
      .formula = "output[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size",
@@ -311,9 +251,7 @@ constexpr OpDef kSignalRows[] = {
               .costs = "float_mul = 4*output.elements; float_trig = 2*output.elements; float_add = "
                        "2*output.elements; float_div = 1"},
      .infer = InferWindow,
-     .count = CountWindow,
      .examples = kBlackmanExamples,
-     .per_element = {.add = 2, .mul = 4, .trig = 2},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
@@ -324,12 +262,12 @@ constexpr OpDef kSignalRows[] = {
      .data = {.signature = "input dft_length? axis? -> output",
               .attributes = "axis = 1; inverse = 0; onesided = 0",
               .let = "given = if(version < 20, attr.axis, if(axis.given, axis.value, -2)); a = "
-                     "if(given < 0, given + input.rank, given); n = if(dft_length.given, "
-                     "dft_length.value, if(attr.onesided*attr.inverse, 2*(input[a] - 1), "
-                     "input[a])); work = input[:a]*input[a + 1:-1]*n*digits(n - 1)",
+                     "if(given < 0, given + input.rank, given); n = if((attr.onesided != "
+                     "0)*(attr.inverse == 0), "
+                     "if(dft_length.given, dft_length.value, input[a]), output[a]); work = "
+                     "input[:a]*input[a + 1:-1]*n*digits(n - 1)",
               .costs = "mul = 2*work; add = 3*work; div = (attr.inverse != 0)*output.elements"},
      .infer = InferDft,
-     .count = CountDft,
      .examples = kDftExamples,
      .shape_inputs = 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
@@ -343,9 +281,7 @@ constexpr OpDef kSignalRows[] = {
      .formula = "output[k] = 25/46 - 21/46 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
-     .count = CountWindow,
      .examples = kHammingExamples,
-     .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
@@ -355,13 +291,14 @@ constexpr OpDef kSignalRows[] = {
      .formula = "output[k] = 0.5 - 0.5 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
-     .count = CountWindow,
      .examples = kHannExamples,
-     .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
      .exceptions = kCosineWindowExceptions},
+    // Both ends in mel: 2595 log10(1 + f / 700) each, and the step between edges; of M + 2 edges
+    // the frequency 700 (10^(mel / 2595) - 1) and its index; of every triangle two widths; of every
+    // element of Y max(0, min(rise, fall)), each slope a difference and a quotient.
     {.name = "MelWeightMatrix",
      .versions = kSince17,
      .formula = "output[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies",
@@ -372,7 +309,6 @@ constexpr OpDef kSignalRows[] = {
                        "= 3 + 2*edges + 2*F*M; float_log = 2; float_pow = edges; float_round = "
                        "edges; float_cmp = 2*F*M"},
      .infer = InferMel,
-     .count = CountMel,
      .examples = kMelExamples,
      .shape_inputs = 1 << 0 | 1 << 1,
      .traits = Traits::kReadsContent,
@@ -382,12 +318,12 @@ constexpr OpDef kSignalRows[] = {
      .formula = "output = Fourier transforms of B * frames frames of n = frame_length points, "
                 "times the window if given",
      .data = {.signature = "signal frame_step window? frame_length? -> output",
-              .let = "n = if(frame_length.given, frame_length.value, if(window.given, window[0], "
-                     "signal[1])); frames = output[0]*output[1]",
+              .let =
+                  "n = if(window.given*(1 - frame_length.known), window[0], if(frame_length.given, "
+                  "frame_length.value, signal[1])); frames = output[0]*output[1]",
               .costs = "mul = frames*(2*n*digits(n - 1) + window.given*n*signal[2:]); add = "
                        "3*frames*n*digits(n - 1)"},
      .infer = InferStft,
-     .count = CountStft,
      .examples = kStftExamples,
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kReadsContent,

@@ -27,17 +27,6 @@ absl::StatusOr<Facts> InferSoftmax(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-// Per element: maximum, difference, exponential, sum and difference; per row, a logarithm.
-absl::StatusOr<Cost> CountLogSoftmax(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  ASSIGN_OR_RETURN(int axis, SoftmaxAxis(n, x.rank()));
-  Expr rows = x.Product(0, axis);
-  if (n.version() >= 13) rows *= x.Product(axis + 1, x.rank());
-  Census work = n.def().per_element * x.NumElements();
-  work[Kind::kLog] = rows;
-  return CostIn(n.dtype(0), work);
-}
-
 constexpr OpExample kLogSoftmaxExamples[] = {
     {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
      "add=72*N cmp=24*N exp=24*N log=4*N"},
@@ -53,6 +42,7 @@ constexpr OpExample kSoftmaxExamples[] = {
 };
 
 constexpr OpDef kSoftmaxRows[] = {
+    // Per element: maximum, difference, exponential, sum and difference; per row, a logarithm.
     {.name = "LogSoftmax",
      .versions = kSince1_11_13,
      .formula = "output = input - max - ln(sum of e^(input - max)) by rows",
@@ -64,9 +54,7 @@ constexpr OpDef kSoftmaxRows[] = {
               .costs =
                   "cmp = input.elements; exp = input.elements; add = 3*input.elements; log = rows"},
      .infer = InferSoftmax,
-     .count = CountLogSoftmax,
      .examples = kLogSoftmaxExamples,
-     .per_element = {.add = 3, .cmp = 1, .exp = 1},
      .traits = Traits::kInPlace,
      .gradient = {.formula = "dX = dY - e^Y * sum of dY",
                   .first = {.add = 2, .mul = 1, .exp = 1},

@@ -70,21 +70,11 @@ absl::StatusOr<Facts> InferTfIdfVectorizer(const NodeView& n) {
   if (x.rank() > 2) {
     return absl::InvalidArgumentError(absl::StrCat("the input has rank ", x.rank()));
   }
+  RETURN_IF_ERROR(ChoiceAttr(n, "mode", "TF", {"TF", "IDF", "TFIDF"}).status());
   const auto indexes = n.Ints("ngram_indexes");
   if (indexes.empty()) return absl::InvalidArgumentError("attribute ngram_indexes is missing");
   x[x.rank() - 1] = Expr(*std::max_element(indexes.begin(), indexes.end())) + 1;
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
-}
-
-absl::StatusOr<Cost> CountTfIdfVectorizer(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const absl::string_view mode,
-                   ChoiceAttr(n, "mode", "TF", {"TF", "IDF", "TFIDF"}));
-  Cost cost;
-  if (mode == "TFIDF" && n.HasAttr("weights")) {
-    cost.flops[Kind::kMul] = y.NumElements();
-  }
-  return cost;
 }
 
 constexpr int kTfIdfVectorizerVersions[] = {9};
@@ -125,10 +115,9 @@ constexpr OpDef kTextRows[] = {
      .versions = kTfIdfVectorizerVersions,
      .formula = "Y[N,V] = how often each n-gram of the pool is in X[N,C]",
      .data = {.signature = "X -> Y",
-              .attributes = "mode = TF|IDF|TFIDF; weights = list",
+              .attributes = "mode = TF|IDF|TFIDF; weights = floats",
               .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
-     .count = CountTfIdfVectorizer,
      .examples = kTfIdfVectorizerExamples,
      .note = "Finding n-grams is a look-up, and how many are counted depends on data: free."},
 };

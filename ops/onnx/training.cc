@@ -77,13 +77,7 @@ absl::StatusOr<Cost> CountStepWithTest(const NodeView& n, int groups,
 
 // Adagrad: r = R / (1 + T * decay);  g = norm * X + G;  H' = H + g * g;
 // X' = X - r * g / (sqrt(H') + epsilon).
-constexpr ElementCost kAdagradElement = {.add = 4, .mul = 3, .div = 1, .sqrt = 1};
-constexpr ElementCost kAdagradStep = {.add = 1, .mul = 1, .div = 1};
-
 absl::StatusOr<Facts> InferAdagrad(const NodeView& n) { return InferStep(n, 3); }
-absl::StatusOr<Cost> CountAdagrad(const NodeView& n) {
-  return CountStep(n, 3, kAdagradElement, kAdagradStep);
-}
 
 constexpr int kVersions[] = {1};
 constexpr OpExample kAdagradExamples[] = {
@@ -170,7 +164,6 @@ constexpr OpDef kTrainingRows[] = {
               .costs =
                   "float_add = 4*X + 1; float_mul = 3*X + 1; float_div = X + 1; float_sqrt = X"},
      .infer = InferAdagrad,
-     .count = CountAdagrad,
      .examples = kAdagradExamples},
     {.name = "Adam",
      .versions = kVersions,

@@ -21,17 +21,10 @@ absl::Status AtRule(const UserRule& rule, const absl::Status& local) {
   return WithMessage(local, absl::StrCat(rule.place, ": ", local.message()));
 }
 
-// Names of attributes and inputs, and what follows from them.
-absl::Status Bind(FormulaBinding* binding) {
-  RETURN_IF_ERROR(binding->BindInputs());
-  RETURN_IF_ERROR(binding->BindLets());
-  return binding->CheckSizes();
-}
-
 absl::StatusOr<Facts> InferUserRule(const NodeView& n) {
   const UserRule& rule = *n.def().user_rule;
   FormulaBinding binding(rule.formulas, n);
-  if (const absl::Status bound = Bind(&binding); !bound.ok()) return AtRule(rule, bound);
+  if (const absl::Status fits = binding.Check(); !fits.ok()) return AtRule(rule, fits);
   absl::StatusOr<Facts> facts = binding.InferOutputs();
   if (!facts.ok()) return AtRule(rule, facts.status());
   return facts;
@@ -39,9 +32,8 @@ absl::StatusOr<Facts> InferUserRule(const NodeView& n) {
 
 absl::StatusOr<Cost> Costs(const UserRule& rule, const NodeView& n) {
   FormulaBinding binding(rule.formulas, n);
-  RETURN_IF_ERROR(binding.BindNode());
-  ASSIGN_OR_RETURN(FormulaResult result, EvaluateCosts(rule.formulas, n, binding));
-  Cost cost = std::move(result.cost);
+  RETURN_IF_ERROR(binding.BindLets());
+  ASSIGN_OR_RETURN(Cost cost, EvaluateCosts(rule.formulas, n, binding));
   if (rule.bytes_read.has_value()) {
     ASSIGN_OR_RETURN(cost.bytes_read, binding.Amount("bytes_read", *rule.bytes_read));
   }

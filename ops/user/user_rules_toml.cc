@@ -239,6 +239,7 @@ class RulesReader : private TomlFile {
     }
     if (const auto* number = value.as_floating_point()) {
       attribute->type = FormulaAttribute::Type::kFloat;
+      attribute->is_either = true;
       attribute->number = static_cast<float>(number->get());
       return absl::OkStatus();
     }
@@ -413,6 +414,7 @@ class RulesReader : private TomlFile {
       if (rule->is_free) return Fault(*node, "free = true, but here is a cost");
       ASSIGN_OR_RETURN(*bytes, Amount(*node, key));
     }
+    rule->formulas.IndexNames();
     return absl::OkStatus();
   }
 

@@ -467,7 +467,7 @@ class Counter {
 
   // What the operator's rule says.
   static absl::StatusOr<Cost> CostOf(const NodeView& view) {
-    ASSIGN_OR_RETURN(Cost cost, view.def().count(view));
+    ASSIGN_OR_RETURN(Cost cost, CountNode(view));
     RETURN_IF_ERROR(view.status());
     RETURN_IF_ERROR(cost.flops.CheckNotNegative());
     RETURN_IF_ERROR(cost.int_ops.CheckNotNegative());
@@ -483,7 +483,7 @@ class Counter {
     const NodeView view(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
                         call.call_attributes, causal_);
     Cost cost;
-    if (call.def->count != nullptr) {
+    if (!call.def->IsFree()) {
       absl::StatusOr<Cost> counted = CostOf(view);
       if (!counted.ok()) return TakeProblem(call, counted.status(), result);
       cost = *std::move(counted);
@@ -505,7 +505,8 @@ class Counter {
     if (roofline_ && !call.constant && !own->amounts.macs.is_zero()) {
       const NodeView least(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
                            call.call_attributes, causal_, /*least=*/true);
-      ASSIGN_OR_RETURN(Cost needed, CostOf(least));
+      ASSIGN_OR_RETURN(Cost needed,
+                       call.def->least != nullptr ? call.def->least(view) : CostOf(least));
       FillOperands(inputs, &needed);
       own->amounts.time_bound = LeastTime(*roofline_, needed);
     }

@@ -15,8 +15,8 @@ namespace {
 std::optional<Formulas> ShownFormulas(const OpDef& row) {
   absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(row);
   if (formulas.ok() && formulas->has_value()) return *std::move(formulas);
-  const bool free = row.count == nullptr && row.control_flow == ControlFlow::kNone &&
-                    !Has(row.traits, Traits::kUnknown);
+  const bool free =
+      row.IsFree() && row.control_flow == ControlFlow::kNone && !Has(row.traits, Traits::kUnknown);
   if (free) return Formulas();
   return std::nullopt;
 }
@@ -68,8 +68,8 @@ std::string FormulaLine(const OpDef& row) { return LineOf(row, ShownFormulas(row
 
 std::string GradientLine(const OpDef& row) {
   if (row.gradient.formula != nullptr) return row.gradient.formula;
-  const bool free = row.count == nullptr && row.control_flow == ControlFlow::kNone &&
-                    !Has(row.traits, Traits::kUnknown);
+  const bool free =
+      row.IsFree() && row.control_flow == ControlFlow::kNone && !Has(row.traits, Traits::kUnknown);
   if (free) return "free: what there is of it is moved";
   return row.control_flow == ControlFlow::kNone ? "unknown" : "that of its bodies";
 }

@@ -162,10 +162,10 @@ ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
       Traits::kShapeOnly | Traits::kStored | Traits::kUnknown | Traits::kRandom;
   if (def == nullptr || def->control_flow != ControlFlow::kNone) return {};
   if ((static_cast<uint32_t>(def->traits) & static_cast<uint32_t>(kNothingPasses)) != 0) return {};
-  if (def->count != nullptr && def->gradient.formula == nullptr) return {};
+  if (!def->IsFree() && def->gradient.formula == nullptr) return {};
   Passing passing;
   passing.any = true;
-  passing.moves = def->count == nullptr || Has(def->traits, Traits::kStrided);
+  passing.moves = def->IsFree() || Has(def->traits, Traits::kStrided);
   passing.not_inputs =
       def->shape_inputs | TypeInputs(*def) | def->operands.weights | def->operands.not_parameters;
   return passing;

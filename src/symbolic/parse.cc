@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
@@ -79,6 +80,7 @@ class Parser {
   Expr ParseList(absl::string_view function);
   Expr ParseIf();
   Expr ParseDigits();
+  Expr ParseSame();
   Expr ParseUnless(bool skip);
   Expr ParsePart(absl::string_view name);
   Expr ValueOf(absl::string_view name);
@@ -152,7 +154,7 @@ class Parser {
 
 Expr Parser::ParseComparison() {
   Expr left = ParseSum();
-  if (formula_ == nullptr) return left;
+  if (formula_ == nullptr || !absl::StrContains("=!<>", Peek())) return left;
   const char* const kOperators[] = {"==", "!=", "<=", ">=", "<", ">"};
   const auto* const op = std::find_if(std::begin(kOperators), std::end(kOperators),
                                       [this](const char* token) { return Take(token); });
@@ -172,14 +174,16 @@ Expr Parser::ParseComparison() {
 }
 
 Expr Parser::ParseSum() {
-  TermAccumulator sum;
   Take("+");
-  bool negative = false;
+  Expr first = ParseProduct();
+  if (Peek() != '+' && Peek() != '-') return Checked(first);
+  TermAccumulator sum;
+  sum.Add(first);
   while (!failed()) {
+    const bool negative = Peek() == '-';
+    if (!Take("+") && !Take("-")) break;
     const Expr product = ParseProduct();
     sum.Add(negative ? Negate(product) : product);
-    negative = Peek() == '-';
-    if (!Take("+") && !Take("-")) break;
   }
   return Checked(std::move(sum).Finish());
 }
@@ -272,6 +276,8 @@ Expr Parser::ParsePrimary() {
       result = ParseIf();
     } else if (formula_ != nullptr && name == "digits" && Take("(")) {
       result = ParseDigits();
+    } else if (formula_ != nullptr && name == "same" && Take("(")) {
+      result = ParseSame();
     } else if (formula_ != nullptr && Take("[")) {
       result = ParsePart(name);
     } else {
@@ -345,6 +351,15 @@ Expr Parser::ParseDigits() {
     digits += Min(FloorDiv(value, power), 1);
   }
   return Checked(digits);
+}
+
+Expr Parser::ParseSame() {
+  const Expr first = ParseComparison();
+  Expect(",");
+  const Expr second = ParseComparison();
+  Expect(")");
+  if (failed() || skipped_ > 0) return failed() ? 0 : 1;
+  return !first.is_literal() && second.is_literal() ? second : first;
 }
 
 Expr Parser::ParsePart(absl::string_view name) {

@@ -41,6 +41,8 @@ struct FormulaNames {
 //   primary    = ... | name "[" sum "]" | name "[" [sum] ":" [sum] "]"
 //              | "if" "(" comparison "," comparison "," comparison ")"
 //              | "digits" "(" comparison ")": binary digits, ceil(log2(x + 1))
+//              | "same" "(" comparison "," comparison ")": one size that is stated twice; a number
+//                rather than a symbol
 // A comparison stands alone, in parentheses or as an argument. What `if` does not choose is not
 // looked up. FailedPrecondition when a condition is not decided.
 absl::StatusOr<Expr> ParseFormula(absl::string_view text, const FormulaNames& names);

@@ -88,7 +88,7 @@ bool GradientCosts::Saves(const OpDef& def) {
 
 bool GradientCosts::SavesKnown(const OpDef& def) {
   const Gradient& gradient = def.gradient;
-  if (gradient.formula == nullptr) return def.count == nullptr;
+  if (gradient.formula == nullptr) return def.IsFree();
   if (gradient.keeps.unknown) return false;
   if (gradient.keeps.nothing || gradient.products != 0 || KeepsAny(gradient.keeps)) return true;
   return !Multiplies(gradient);
@@ -98,7 +98,7 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
                                            const Needed& needed) const {
   const Gradient& gradient = call.def->gradient;
   if (gradient.formula == nullptr) {
-    if (call.def->count == nullptr) return Census();
+    if (call.def->IsFree()) return Census();
     return absl::UnimplementedError(in_.model->node(call.node).domain.empty()
                                         ? "its gradient has no rule"
                                         : "it has no gradient: autograd trains the operators "

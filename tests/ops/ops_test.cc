@@ -223,7 +223,7 @@ TEST(RegistryTest, EveryRowIsComplete) {
       const bool unknown = Has(def.traits, Traits::kUnknown);
       EXPECT_TRUE(!unknown || def.note[0] != '\0');
       EXPECT_TRUE(unknown || !def.examples.empty());
-      EXPECT_TRUE(!unknown || def.count == nullptr);
+      EXPECT_TRUE(!unknown || def.IsFree());
       EXPECT_TRUE(unknown || def.control_flow != ControlFlow::kNone || def.infer != nullptr);
     }
   }
@@ -235,7 +235,7 @@ TEST(RegistryTest, NoCostIsStatedTwice) {
     for (const OpDef& def : family.rows) {
       const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(def);
       ASSERT_TRUE(formulas.ok()) << def.name;
-      if (!formulas->has_value() && def.count != nullptr) continue;
+      if (!formulas->has_value() && !def.IsFree()) continue;
       if (def.control_flow != ControlFlow::kNone) continue;
       EXPECT_THAT(def.formula, Not(ContainsRegex("free|no arithmetic|per element|per row")))
           << family.domain << "." << def.name;

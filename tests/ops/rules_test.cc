@@ -521,12 +521,14 @@ TEST(RulesTest, WhatOutputsTell) {
 TEST(BadRulesTest, TheNamesThatAreKnownAreListed) {
   const std::pair<const char*, const char*> cases[] = {
       {"'x', 'y'",
-       "x.elements, x.given, x.is_float, x.rank, x.value, y.elements, y.given, y.is_float, y.rank, "
-       "y.value"},
-      {"'x[M, N, K]'", "K, M, N, x.elements, x.given, x.is_float, x.rank, x.value"},
+       "x.elements, x.given, x.is_*, x.is_float, x.is_string, x.known, x.rank, x.value, "
+       "y.elements, "
+       "y.given, y.is_*, y.is_float, ..."},
+      {"'x[M, N, K]'",
+       "K, M, N, x.elements, x.given, x.is_*, x.is_float, x.is_string, x.known, x.rank, x.value"},
       {"'x[M]', 'y', 'z'",
-       "M, x.elements, x.given, x.is_float, x.rank, x.value, y.elements, y.given, y.is_float, "
-       "y.rank, y.value, z.elements, ..."},
+       "M, x.elements, x.given, x.is_*, x.is_float, x.is_string, x.known, x.rank, x.value, "
+       "y.elements, y.given, y.is_*, ..."},
   };
   for (const auto& [inputs, names] : cases) {
     const std::string rule = absl::StrCat("[[op]]\ndomain = 'own'\nname = 'F'\ninputs = [", inputs,
