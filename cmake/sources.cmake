@@ -50,6 +50,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/load/text_map.cc
   src/load/wire.cc
   src/load/write_application.cc
+  src/exporter/causal_mask.cc
   src/exporter/exporter.cc
   src/exporter/fx_node.cc
   src/exporter/node_metadata.cc
@@ -121,9 +122,11 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/module/shared_parameters.cc
   src/memory/call_groups.cc
   src/memory/captured.cc
+  src/memory/einsum.cc
   src/memory/fit.cc
   src/memory/kv_cache.cc
   src/memory/liveness.cc
+  src/memory/look_through.cc
   src/memory/memory_options.cc
   src/memory/saved.cc
   src/memory/step_timeline.cc
@@ -133,6 +136,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/training/attention_summary.cc
   src/training/backward.cc
   src/training/gradient_cost.cc
+  src/training/not_trained.cc
   src/training/recompute.cc
   src/training/trained.cc
   src/convention/comparison.cc

@@ -5,6 +5,13 @@ namespace {
 
 using Keeps = CallPattern::Keeps;
 
+constexpr char kWrittenOut[] =
+    "a module that writes it out keeps what is between, as x * torch.sigmoid(x) does";
+constexpr char kThreshold[] = "PyTorch's threshold and hardshrink keep their input";
+constexpr char kSmoothLoss[] = "a module that writes a smooth loss out keeps what is between";
+constexpr char kOneOver[] = "PyTorch's 1 / x is a reciprocal and a product, each in new memory";
+constexpr char kCosine[] = "PyTorch's cosine_similarity keeps what it divides, and norms";
+
 constexpr CallPattern kCallPatterns[] = {
     // LayerNorm before opset 17.
     {"layer_norm",
@@ -26,6 +33,18 @@ constexpr CallPattern kCallPatterns[] = {
      "Mul*(x, Add*(k, Tanh(Mul*(k, Add*(x, Mul*(k, Mul*(x, Mul*(x, x))))))))"},
     {"binary_cross_entropy_with_logits",
      "Neg(Add*(Mul*(y, Log(Sigmoid(x))), Mul*(Sub(k, y), Log(Sub(k, Sigmoid(x))))))"},
+    {"binary_cross_entropy_with_logits", "Sub(Mul*(Sub(k, y), x), Log(Sigmoid(x)))", Keeps::kInputs,
+     true},
+    {"smooth_l1_loss",
+     "Where(Less(Abs(Sub(x, y)), k), Mul*(Pow(Abs(Sub(x, y)), k), k), Sub(Abs(Sub(x, y)), k))",
+     Keeps::kInputs, true, 0, kSmoothLoss},
+    {"huber_loss",
+     "Where(Less(Abs(Sub(x, y)), k), Mul*(Mul*(Abs(Sub(x, y)), k), Abs(Sub(x, y))), "
+     "Sub(Abs(Sub(x, y)), k))",
+     Keeps::kInputs, true, 0, kSmoothLoss},
+    {"binary_cross_entropy",
+     "Sub(Mul*(Sub(y, k), Max*(Log(Add*(Neg(x), k)), k)), Mul*(y, Max*(Log(x), k)))",
+     Keeps::kInputs, true},
     {"logsigmoid", "Log(Sigmoid(x))", Keeps::kInputs, false, 0,
      "logsigmoid keeps a buffer on a CPU, and none on a GPU"},
     {"mse_loss", "Mul*(Sub(Expand(x), Expand(y)), Sub(Expand(x), Expand(y)))"},
@@ -33,10 +52,29 @@ constexpr CallPattern kCallPatterns[] = {
      "Where(Greater(y, k), Mul*(y, Sub(Log(y), x)), "
      "ConstantOfShape(Shape(Mul*(y, Sub(Log(y), x)))))"},
     {"unfold", "Transpose(Gather(Gather(Pad(x), y), z))", Keeps::kNothing},
-    {"silu", "Mul*(x, Sigmoid(x))"},
-    {"mish", "Mul*(x, Tanh(Softplus(x)))"},
-    {"glu", "Mul*(Split(x), Sigmoid(Split(x)))"},
+    {.call = "silu", .operators = "Mul*(x, Sigmoid(x))", .by_hand = kWrittenOut},
+    {.call = "mish", .operators = "Mul*(x, Tanh(Softplus(x)))", .by_hand = kWrittenOut},
+    {.call = "glu", .operators = "Mul*(Split(x), Sigmoid(Split(x)))", .by_hand = kWrittenOut},
+    {"softshrink", "Add*(Where(Greater(x, k), Sub(x, k), k), Where(Less(x, k), Add*(x, k), k))"},
+    {"softshrink", "Where(Greater(Abs(x), k), Sub(x, Mul*(Sign(x), k)), Mul*(x, k))",
+     Keeps::kInputs, true},
+    {"hardshrink", "Where(Or(Greater(x, k), Less(x, k)), x, k)"},
+    {"hardshrink", "Where(LessOrEqual(Abs(x), k), k, x)", Keeps::kWritten, true, 0, kThreshold},
+    {"threshold", "Where(LessOrEqual(x, k), k, x)", Keeps::kWritten, true, 0, kThreshold},
+    {"atan2",
+     "Where(Less(y, k), Where(Greater(x, k), Add*(Atan(Div(x, y)), k), Sub(Atan(Div(x, y)), k)), "
+     "Atan(Div(x, y)))"},
+    {"std", "Sqrt(Div(Mul*(ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x)))), k), k))",
+     Keeps::kBoth},
+    {"std", "Sqrt(ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x)))))", Keeps::kBoth},
+    {"var", "Div(Mul*(ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x)))), k), k)"},
+    {"var", "ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x))))"},
+    {"cosine_similarity",
+     "Div(ReduceSum(Mul*(x, y)), "
+     "Max*(Sqrt(Mul*(ReduceSum(Mul*(x, x)), ReduceSum(Mul*(y, y)))), k))",
+     Keeps::kNothing, false, 0, kCosine},
     {"rsqrt", "Div(k, Sqrt(x))", Keeps::kResult},
+    {"1 / x", "Reciprocal(x)", Keeps::kWritten, false, 0, kOneOver},
     // Attention: weights of rows that are masked as a whole.
     {"scaled_dot_product_attention", "Where(IsNaN(x), k, x)", Keeps::kGuard, true},
 };

@@ -15,18 +15,23 @@ struct CallPattern {
     kResult,  // its output
     kRows,    // what goes into it, and mean and deviation of every row
     kNothing,
-    kGuard,  // its output is its input
+    kGuard,    // its output is its input
+    kWritten,  // what its operators keep as they are written
+    kBoth,     // what goes into it, and its output
   };
   const char* call;  // in PyTorch
   // The operators, the last one first: "Mul*(x, Sigmoid(x))". x, y, z: any value, the same at all
-  // places. k: a constant of the file. The two arguments behind a * stand in any order; further
-  // ones of others may be there. Of an operator with several outputs, any of them. rows=: it has an
-  // element for every row.
+  // places. k: a constant of the file, or a number that is made of sizes. The two arguments behind
+  // a * stand in any order; further ones of others may be there. Of an operator with several
+  // outputs, any of them. rows=: it has an element for every row.
   const char* operators;
   Keeps keeps = Keeps::kInputs;
   bool in_any_export = false;  // otherwise of TorchScript, which does not state calls
   int before_opset = 0;        // a file of this opset or a later one has an operator for it
   const char* more = nullptr;  // why PyTorch may keep more: a lower bound
+  // Why it does unless the nodes are a module of their own, as of nn.SiLU: modules may write the
+  // call out.
+  const char* by_hand = nullptr;
 };
 
 // A longer one before those that are parts of it.

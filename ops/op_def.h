@@ -367,6 +367,11 @@ struct Keeps {
   // keep places alone.
   bool extreme = false;
   bool other_modes = false;  // input 0 where `mode` is "reflect" or "edge"
+  bool numbers = false;      // an operand of one number is a tensor in PyTorch, too
+  bool in_place = false;     // run in place, output 0 in place of input 0
+  bool steps = false;        // of a recurrent layer: input 0, and the state before and after each
+  bool exponent = false;     // for the gradient of input 1: input 1 and output 0
+  bool batched = false;      // factors are matrices of batches: those that are spread are copied
   bool at_least = false;     // and more, which depends on who runs it: a lower bound
   bool nothing = false;      // the gradient is computed from dY alone, or from what is there anyway
   bool unknown = false;      // it depends on how the operator is made of others

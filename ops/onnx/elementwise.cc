@@ -463,7 +463,7 @@ constexpr OpDef kElementwiseRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dX = dY where min <= X <= max",
                   .rule = ClipGradient,
-                  .keeps = {.inputs = InputBits({0})}}},
+                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
     {.name = "Cos",
      .versions = kSince7_22,
      .formula = "Y = cos(X)",

@@ -350,10 +350,7 @@ constexpr OpDef kRnnRows[] = {
      .note = kSequenceNote,
      .gradient = {.formula = kGateGradient,
                   .rule = RnnGradient,
-                  .keeps = {.inputs = InputBits({0}),
-                            .outputs = InputBits({0}),
-                            .gates = true,
-                            .at_least = true}}},
+                  .keeps = {.steps = true, .at_least = true}}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =

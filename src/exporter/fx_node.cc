@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "src/exporter/python_list.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::exporter {
 namespace {
@@ -17,6 +18,15 @@ absl::string_view BracketsAfter(absl::string_view text, absl::string_view label)
   const size_t at = text.find(label);
   return at == absl::string_view::npos ? absl::string_view()
                                        : PyBrackets(text.substr(at + label.size()));
+}
+
+// The second argument, a list: the names of its values.
+std::vector<absl::string_view> NamesInList(absl::string_view fx_node) {
+  std::vector<absl::string_view> names;
+  for (absl::string_view item : PyItems(ParseFxArgs(fx_node).Arg(1))) {
+    if (item != "None") names.push_back(FxValueName(item));
+  }
+  return names;
 }
 
 }  // namespace
@@ -90,10 +100,76 @@ bool IsFxAttention(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.scaled_dot_product_attention");
 }
 
+bool KeepsItsInputs(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.bilinear.");
+}
+
+bool KeepsItsResult(absl::string_view fx_node) { return absl::StrContains(fx_node, "aten.expm1."); }
+
+bool KeepsFirstArgument(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "prims.var.") || absl::StrContains(fx_node, "aten.var.");
+}
+
+std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.index.Tensor]") ? NamesInList(fx_node)
+                                                          : std::vector<absl::string_view>();
+}
+
+std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node) {
+  const bool adds = absl::StrContains(fx_node, "aten.index_put.default]") &&
+                    ParseFxArgs(fx_node).Arg(3) == "True";
+  return adds ? NamesInList(fx_node) : std::vector<absl::string_view>();
+}
+
+bool ReadsPadded(absl::string_view fx_node) {
+  if (!absl::StrContains(fx_node, "aten.conv")) return false;
+  const absl::string_view read = SplitFxName(FxValueName(ParseFxArgs(fx_node).Arg(0))).first;
+  return read == "pad" || read == "constant_pad_nd";
+}
+
+bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name) {
+  if (!absl::StrContains(fx_node, "%detach")) return false;
+  const std::vector<absl::string_view> names = FxNames(fx_node);
+  return std::find(names.begin(), names.end(), value_name) == names.end();
+}
+
+bool Repeats(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.repeat_interleave.") ||
+         absl::StrContains(fx_node, "aten.repeat.");
+}
+
+bool IsArithmeticName(absl::string_view value_name) {
+  constexpr absl::string_view kArithmetic[] = {"add", "div", "mul", "sub"};
+  const absl::string_view op = SplitFxName(value_name).first;
+  return std::find(std::begin(kArithmetic), std::end(kArithmetic), op) != std::end(kArithmetic);
+}
+
+bool IsProductName(absl::string_view value_name) {
+  const absl::string_view op = SplitFxName(value_name).first;
+  return op == "mul" || op == "div";
+}
+
+bool IsOfWrittenRmsNorm(absl::string_view value_name) {
+  return SplitFxName(value_name).first == "type_as";
+}
+
 bool KeepsOfItsOwn(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.embedding_bag") ||
          absl::StrContains(fx_node, "aten._embedding_bag") ||
          absl::StrContains(fx_node, "aten.log_sigmoid");
+}
+
+std::vector<absl::string_view> FxNames(absl::string_view fx_node) {
+  std::vector<absl::string_view> names;
+  const size_t args = fx_node.find("(args = ");
+  if (args == absl::string_view::npos) return names;
+  fx_node.remove_prefix(args);
+  for (size_t at = fx_node.find('%'); at != absl::string_view::npos; at = fx_node.find('%')) {
+    fx_node.remove_prefix(at + 1);
+    const absl::string_view name = fx_node.substr(0, IdentifierLength(fx_node));
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
 }
 
 bool IsFxPlaceholder(absl::string_view value_name) {

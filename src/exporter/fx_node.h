@@ -54,10 +54,34 @@ bool ReadsArange(absl::string_view fx_node);
 bool IsViewName(absl::string_view value_name);
 // The call is attention as one operator.
 bool IsFxAttention(absl::string_view fx_node);
+// Autograd keeps what goes into the call, whatever the exporter made it of.
+bool KeepsItsInputs(absl::string_view fx_node);
+// Its result.
+bool KeepsItsResult(absl::string_view fx_node);
+// Its first argument, of which the exporter may use what another call made of it.
+bool KeepsFirstArgument(absl::string_view fx_node);
+// Of a call that takes elements by tensors of places: their names; "" for what is no value.
+std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
+// The same of index_add, which torch.export writes as index_put: it keeps what is added as well.
+std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
+// A convolution of what was padded before, which the exporter made one of.
+bool ReadsPadded(absl::string_view fx_node);
+// The node reads the value under the name of a detach(), which no gradient goes through.
+bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name);
+// The call copies, though the exporter may write it as what only looks at memory.
+bool Repeats(absl::string_view fx_node);
+// "mul_1": the result of arithmetic with two operands.
+bool IsArithmeticName(absl::string_view value_name);
+bool IsProductName(absl::string_view value_name);
+// What rms_norm gives, where torch.export wrote it as several calls: its memory is in order.
+bool IsOfWrittenRmsNorm(absl::string_view value_name);
 // PyTorch's own kernel keeps for the call what no operator of the file has.
 bool KeepsOfItsOwn(absl::string_view fx_node);
 // The call names a buffer.
 inline constexpr absl::string_view kFxBuffer = "%b_";
+inline constexpr absl::string_view kFxBufferName = "b_";
+// All values that a call names, those in lists as well: "view", "p_fc_weight".
+std::vector<absl::string_view> FxNames(absl::string_view fx_node);
 
 // What the text of a call holds that works on a parameter.
 inline constexpr absl::string_view kFxParameter = "%p_";

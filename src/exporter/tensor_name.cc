@@ -18,12 +18,64 @@ namespace {
 constexpr absl::string_view kTorchScript = "onnx::";
 
 // ATen operators (and val) after which the dynamo exporter names tensors that it folded.
-constexpr absl::string_view kFoldedNames[] = {
-    "add",       "arange", "bitwise_and", "clone", "cos",         "cumsum", "div",
-    "exp",       "full",   "index",       "le",    "logical_not", "lt",     "mul",
-    "neg",       "ones",   "permute",     "pow",   "rsqrt",       "rsub",   "scalar_tensor_default",
-    "sin",       "slice",  "sqrt",        "stack", "sub",         "tril",   "triu",
-    "unsqueeze", "val",    "where",       "zeros"};
+constexpr absl::string_view kFoldedNames[] = {"add",
+                                              "arange",
+                                              "bitwise_and",
+                                              "bitwise_not",
+                                              "bitwise_or",
+                                              "clamp",
+                                              "clone",
+                                              "cos",
+                                              "cumsum",
+                                              "div",
+                                              "eq",
+                                              "exp",
+                                              "eye",
+                                              "flip",
+                                              "full",
+                                              "full_like",
+                                              "ge",
+                                              "gt",
+                                              "index",
+                                              "le",
+                                              "linspace",
+                                              "logical_and",
+                                              "logical_not",
+                                              "logical_or",
+                                              "lt",
+                                              "masked_fill",
+                                              "maximum",
+                                              "minimum",
+                                              "mul",
+                                              "ne",
+                                              "neg",
+                                              "new_ones",
+                                              "new_zeros",
+                                              "ones",
+                                              "ones_like",
+                                              "outer",
+                                              "permute",
+                                              "pow",
+                                              "repeat",
+                                              "repeat_interleave",
+                                              "rsqrt",
+                                              "rsub",
+                                              "scalar_tensor_default",
+                                              "sigmoid",
+                                              "sin",
+                                              "slice",
+                                              "softplus",
+                                              "sqrt",
+                                              "stack",
+                                              "sub",
+                                              "tanh",
+                                              "tril",
+                                              "triu",
+                                              "unsqueeze",
+                                              "val",
+                                              "where",
+                                              "zeros",
+                                              "zeros_like"};
 
 }  // namespace
 
@@ -46,6 +98,15 @@ bool IsRunningStatistic(absl::string_view name) {
 
 bool IsRotaryFrequency(absl::string_view name) { return absl::EndsWith(name, "inv_freq"); }
 
+bool IsRotaryTable(absl::string_view name) {
+  constexpr absl::string_view kTables[] = {"cos",       "cos_cached", "cos_cache",
+                                           "freqs_cis", "freqs_cos",  "freqs_sin",
+                                           "sin",       "sin_cached", "sin_cache"};
+  const std::optional<absl::string_view> module = ModuleOfParameter(name);
+  const absl::string_view own = module ? name.substr(module->size() + 1) : name;
+  return std::find(std::begin(kTables), std::end(kTables), own) != std::end(kTables);
+}
+
 bool IsInProjection(absl::string_view name) {
   return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
 }
@@ -65,6 +126,13 @@ bool IsRenamedFor(absl::string_view op_type, absl::string_view name) {
   return absl::ConsumePrefix(&name, kTorchScript) && absl::StartsWith(name, op_type);
 }
 
+bool IsFoldedTable(const Tensor& tensor) {
+  if (IsRenamedFor("Cos", tensor.name) || IsRenamedFor("Sin", tensor.name)) return true;
+  if (!IsRenamedFor("Mul_", tensor.name)) return false;
+  const auto lines = [](int64_t size) { return size > 1; };
+  return std::count_if(tensor.dims.begin(), tensor.dims.end(), lines) > 1;
+}
+
 bool IsFoldedName(absl::string_view name) {
   const size_t underscore = name.rfind('_');
   if (underscore != absl::string_view::npos &&
@@ -76,7 +144,10 @@ bool IsFoldedName(absl::string_view name) {
 }
 
 bool IsScalarParameter(absl::string_view name) {
-  if (name == "exp") return true;
+  constexpr absl::string_view kOfParameter[] = {"exp", "sigmoid", "softplus", "tanh"};
+  if (std::find(std::begin(kOfParameter), std::end(kOfParameter), name) != std::end(kOfParameter)) {
+    return true;
+  }
   if (name.empty() || IdentifierLength(name) < name.size()) return false;
   if (std::any_of(name.begin(), name.end(), absl::ascii_isdigit)) return false;
   // "scalar_tensor_default", and what a tool made of it.

@@ -24,6 +24,8 @@ bool IsParameterName(absl::string_view name);
 bool IsRunningStatistic(absl::string_view name);
 // The frequencies of a rotary embedding: a buffer, too.
 bool IsRotaryFrequency(absl::string_view name);
+// Its table of angles: so is that.
+bool IsRotaryTable(absl::string_view name);
 // An input projection of torch.nn.MultiheadAttention.
 bool IsInProjection(absl::string_view name);
 
@@ -36,6 +38,9 @@ absl::string_view SharedParameterName(const ModelData& model, const Node& node);
 bool IsRenamed(absl::string_view name);
 // The same for what operators whose name begins with `op_type` use.
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
+// TorchScript computed what elements are multiplied with, or angles: a table of a rotary embedding
+// or a mask. A vector may scale channels.
+bool IsFoldedTable(const Tensor& tensor);
 
 // Whether a tensor of one number is a parameter, and no constant, where an exporter of PyTorch
 // wrote the file: a name that is one of Python's, and none that it made up, which end in a number.

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ops/op_def.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/node_name.h"
 
 namespace onnxflops::memory {
 namespace {
@@ -35,6 +38,7 @@ std::pair<absl::string_view, std::vector<absl::string_view>> Parts(absl::string_
 
 // What the names of a pattern stand for, and its nodes.
 struct CallGroups::Match {
+  const CallPattern* pattern = nullptr;
   absl::flat_hash_map<absl::string_view, ValueId> bound;
   absl::btree_set<size_t> places;
   OptionalValueId rows;
@@ -47,16 +51,17 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const Node& node = model_.node(graph_.nodes[i]);
     place_[graph_.nodes[i]] = i;
-    for (OptionalValueId value : node.inputs) {
-      if (value) readers_[*value].push_back(i);
-    }
     const exporter::NodeMetadata metadata(node.metadata);
     const OpDef* row = in_.call(instance.calls[i]).def;
-    if (!metadata.fx_node || (row != nullptr && Has(row->traits, Traits::kStored))) continue;
+    if (row != nullptr && Has(row->traits, Traits::kStored)) continue;
+    names_.push_back(node.name);
+    if (!metadata.fx_node) continue;
     group_[i] = ids.emplace(*metadata.fx_node, static_cast<int32_t>(ids.size())).first->second;
   }
-  state_calls_ = !ids.empty();
   outputs_.insert(graph_.outputs.begin(), graph_.outputs.end());
+  FindReaders();
+  std::sort(names_.begin(), names_.end());
+  state_calls_ = !ids.empty();
   std::vector<bool> has_product(ids.size(), false);
   for (size_t i = 0; i < group_.size(); ++i) {
     const OpDef* def = in_.call(instance.calls[i]).def;
@@ -78,6 +83,22 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   FindInner();
 }
 
+// Nodes whose results nothing uses are none, as an Identity that was looked through.
+void CallGroups::FindReaders() {
+  for (size_t i = graph_.nodes.size(); i-- > 0;) {
+    const Node& node = model_.node(graph_.nodes[i]);
+    const bool is_used =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
+          return value && (outputs_.contains(*value) || readers_.contains(*value) ||
+                           model_.graphs.size() > 1);
+        });
+    if (!is_used) continue;
+    for (OptionalValueId value : node.inputs) {
+      if (value) readers_[*value].push_back(i);
+    }
+  }
+}
+
 const CallPattern* CallGroups::PatternOf(size_t place) const {
   const auto found = found_.find(group_[place]);
   return found == found_.end() ? nullptr : found->second.pattern;
@@ -89,14 +110,55 @@ ValueId CallGroups::RowsOf(size_t place) const { return found_.at(group_[place])
 // Makes a group of the nodes, of which `last` gives the result.
 void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
   const Node& node = model_.node(graph_.nodes[last]);
-  if (group_[last] >= 0 || node.outputs.size() != 1 || !node.output(0)) return;
+  if (IsTaken(pattern, last) || node.outputs.size() != 1 || !node.output(0)) return;
   Match match;
+  match.pattern = &pattern;
   if (!MatchValue(pattern.operators, *node.output(0), &match)) return;
-  if (!IsClosed(match, last)) return;
+  if (!IsClosed(match, last) || !TakesWholeCalls(match)) return;
   const auto group = static_cast<int32_t>(size_.size());
-  for (size_t place : match.places) group_[place] = group;
+  if (pattern.keeps == CallPattern::Keeps::kWritten) match.places = {last};
+  for (size_t place : match.places) {
+    if (group_[place] >= 0) size_[static_cast<size_t>(group_[place])] = 0;
+    group_[place] = group;
+  }
   size_.push_back(static_cast<int32_t>(match.places.size()));
-  found_[group] = {&pattern, last, match.bound.at("x"), match.rows.value_or(0)};
+  found_[group] = {&pattern, last, match.bound.at("x"), match.rows.value_or(0), AreModule(match)};
+}
+
+// A pattern of any export is one that torch.export writes as several calls.
+bool CallGroups::IsTaken(const CallPattern& pattern, size_t place) const {
+  if (group_[place] < 0) return false;
+  return !pattern.in_any_export || found_.contains(group_[place]);
+}
+
+bool CallGroups::TakesWholeCalls(const Match& match) const {
+  absl::flat_hash_map<int32_t, int32_t> taken;
+  for (size_t place : match.places) {
+    if (group_[place] >= 0) ++taken[group_[place]];
+  }
+  return std::all_of(taken.begin(), taken.end(), [&](const auto& group) {
+    return size_[static_cast<size_t>(group.first)] == group.second;
+  });
+}
+
+bool CallGroups::AreModule(const Match& match) const {
+  const auto path_of = [&](size_t place) {
+    return exporter::PathInNodeName(model_.node(graph_.nodes[place]).name).value_or("");
+  };
+  const absl::string_view path = path_of(*match.places.begin());
+  if (path.empty()) return false;
+  for (size_t place : match.places) {
+    if (path_of(place) != path) return false;
+  }
+  const auto is_inside = [&](absl::string_view name) {
+    return absl::ConsumePrefix(&name, path) && absl::StartsWith(name, "/");
+  };
+  // All that begin with the path and a slash stand in a row.
+  const std::string first = absl::StrCat(path, "/");
+  auto at = std::lower_bound(names_.begin(), names_.end(), absl::string_view(first));
+  size_t inside = 0;
+  while (at != names_.end() && inside <= match.places.size() && is_inside(*at)) ++at, ++inside;
+  return inside == match.places.size();
 }
 
 bool CallGroups::MatchValue(absl::string_view text, ValueId value, Match* match) const {
@@ -106,13 +168,14 @@ bool CallGroups::MatchValue(absl::string_view text, ValueId value, Match* match)
   if (arguments.empty()) {
     if (name == "k") {
       const Fact* fact = in_.FactOf(value);
-      return model_.value(value).initializer || (fact != nullptr && fact->constant);
+      return model_.value(value).initializer ||
+             (fact != nullptr && (fact->constant || fact->from_shapes));
     }
     return match->bound.emplace(name, value).first->second == value;
   }
   const OptionalNodeId maker = model_.value(value).producer;
   const auto place = maker ? place_.find(*maker) : place_.end();
-  if (place == place_.end() || group_[place->second] >= 0) return false;
+  if (place == place_.end() || IsTaken(*match->pattern, place->second)) return false;
   const Node& node = model_.node(*maker);
   if (node.op_type != name || !node.domain.empty()) return false;
   if (!MatchArguments(arguments, node, any_order, match)) return false;

@@ -32,6 +32,8 @@ class CallGroups {
   bool IsInner(ValueId value) const { return inner_.contains(value); }
   // The pattern that the node is of; nullptr if it is of none.
   const CallPattern* PatternOf(size_t place) const;
+  // The nodes of its pattern are all that a module runs, by their names.
+  bool IsModule(size_t place) const { return found_.at(group_[place]).is_module; }
   // Of a pattern: the node that makes its result, and what stands for x.
   bool IsLast(size_t place) const;
   ValueId InputOf(size_t place) const;
@@ -43,14 +45,19 @@ class CallGroups {
     const CallPattern* pattern = nullptr;
     size_t last = 0;
     ValueId input = 0, rows = 0;
+    bool is_module = false;
   };
   struct Match;
 
+  void FindReaders();
   void TryPattern(const CallPattern& pattern, size_t last);
   bool MatchValue(absl::string_view text, ValueId value, Match* match) const;
   bool MatchArguments(const std::vector<absl::string_view>& arguments, const Node& node,
                       bool any_order, Match* match) const;
   bool IsClosed(const Match& match, size_t last) const;
+  bool IsTaken(const CallPattern& pattern, size_t place) const;
+  bool TakesWholeCalls(const Match& match) const;
+  bool AreModule(const Match& match) const;
   void FindInner();
 
   const Inference& in_;
@@ -59,6 +66,7 @@ class CallGroups {
   absl::flat_hash_map<NodeId, size_t> place_;
   absl::flat_hash_map<ValueId, std::vector<size_t>> readers_;
   absl::btree_set<ValueId> outputs_;
+  std::vector<absl::string_view> names_;  // of nodes that are no stored constants, in order
   bool state_calls_ = false;
   std::vector<int32_t> group_;                 // by place
   std::vector<int32_t> size_;                  // by group

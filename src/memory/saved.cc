@@ -17,11 +17,14 @@
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/causal_mask.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
 #include "src/exporter/packed_projection.h"
 #include "src/exporter/tensor_name.h"
 #include "src/memory/call_groups.h"
+#include "src/memory/einsum.h"
+#include "src/memory/look_through.h"
 #include "src/memory/step_timeline.h"
 #include "src/memory/storage.h"
 #include "src/memory/unsure.h"
@@ -97,6 +100,8 @@ class SavedWalk {
     memory->unknown_op = unknown_op_;
     memory->unknown_node = unknown_node_;
     memory->unknown_why = unknown_why_;
+    WarnOfInPlace(memory);
+    WarnOfWritten(memory);
     ExprSum inputs;
     const Graph& graph = model_.graph(0);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -105,6 +110,52 @@ class SavedWalk {
     }
     memory->saved_input_bytes = inputs.Total();
     return absl::OkStatus();
+  }
+
+  // A class of the model's own that writes SiLU out has the nodes that nn.SiLU has.
+  void WarnOfWritten(TrainingMemory* memory) const {
+    ExprSum more;
+    for (NodeId id : may_be_written_) {
+      more.Add(bytes_[static_cast<size_t>(*model_.node(id).outputs[0])]);
+    }
+    const Expr bytes = more.Total();
+    if (bytes.is_zero() || bytes.error() != nullptr) return;
+    memory->warnings.push_back(
+        WarningOf(bytes, "more", may_be_written_,
+                  "are of a module that writes its activation out, as x * torch.sigmoid(x)"));
+  }
+
+  // "kept bytes are 768 less if 1 node, such as node '/a/LeakyRelu' (LeakyRelu), ..."
+  std::string WarningOf(const Expr& bytes, absl::string_view what, const std::vector<NodeId>& nodes,
+                        absl::string_view condition) const {
+    return absl::StrCat(
+        "kept bytes are ", bytes.is_literal() ? absl::StrCat(bytes.ToString(), " ") : "", what,
+        " if ", nodes.size(), nodes.size() == 1 ? " node" : " nodes", ", such as ",
+        DescribeNode(model_, nodes.front()), ", ", condition, ", which no file tells");
+  }
+
+  // nn.LeakyReLU(inplace=True) and the like keep what they give, which what follows keeps anyway.
+  void WarnOfInPlace(TrainingMemory* memory) const {
+    absl::flat_hash_map<ValueId, int> readers;
+    for (NodeId id : model_.graph(0).nodes) {
+      for (OptionalValueId value : model_.node(id).inputs) {
+        if (value) ++readers[*value];
+      }
+    }
+    ExprSum less;
+    std::vector<NodeId> nodes;
+    for (NodeId id : may_run_in_place_) {
+      const ValueId x = *model_.node(id).inputs[0], y = *model_.node(id).outputs[0];
+      const bool is_own = storages_.Of(x).root == x && model_.value(x).producer;
+      const auto keepers = keepers_.find(x);
+      const bool alone = readers[x] == 1 && keepers != keepers_.end() && keepers->second == 1;
+      if (!is_own || !alone || !keepers_.contains(storages_.Of(y).root)) continue;
+      less.Add(bytes_[static_cast<size_t>(x)]);
+      nodes.push_back(id);
+    }
+    const Expr bytes = less.Total();
+    if (nodes.empty() || bytes.is_zero() || bytes.error() != nullptr) return;
+    memory->warnings.push_back(WarningOf(bytes, "less", nodes, "run in place (inplace=True)"));
   }
 
   // Of the main graph. REQUIRES: Run(); nothing runs again.
@@ -125,8 +176,11 @@ class SavedWalk {
     instance_ = &instance;
     graph_ = &graph;
     calls_.clear();
+    places_.clear();
     roots_.clear();
     copies_.clear();
+    names_.clear();
+    left_out_.clear();
     dropped_.clear();
     counted_inside_.clear();
     merged_.clear();
@@ -141,6 +195,9 @@ class SavedWalk {
       if (nodes_.needed.contains({id, static_cast<int32_t>(i)})) trained_.insert(graph.nodes[i]);
     }
     RunNodes();
+    if (groups.StateCalls()) {
+      for (ValueId value : graph.inputs) names_[model_.value(value).name] = value;
+    }
     const std::vector<bool> skipped = id == 0 ? KeepGroups() : std::vector<bool>();
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = model_.node(graph.nodes[i]);
@@ -151,7 +208,9 @@ class SavedWalk {
     }
     KeepOfDroppedGroups(id);
     for (const auto& [value, node] : merged_) {
-      if (roots_.contains(value)) NoteUnknown(node, kMerged);
+      const bool is_kept =
+          roots_.contains(value) || trained_.contains(*model_.value(value).producer);
+      if (is_kept) NoteUnknown(node, kMerged);
     }
     return Result();
   }
@@ -177,7 +236,9 @@ class SavedWalk {
       const NodeId id = graph_->nodes[i];
       const Call& call = in_.call(instance_->calls[i]);
       calls_[id] = instance_->calls[i];
+      places_[id] = i;
       storages_.Run(model_.node(id), call, FlashQueries(id, call));
+      OwnWhatIsRepeated(model_.node(id));
       const CallPattern* pattern = groups_->PatternOf(i);
       if (pattern != nullptr && pattern->keeps == CallPattern::Keeps::kGuard &&
           groups_->IsLast(i)) {
@@ -191,11 +252,18 @@ class SavedWalk {
       }
       for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
         if (!node.outputs[j]) continue;
+        if (groups_->StateCalls()) names_[model_.value(*node.outputs[j]).name] = *node.outputs[j];
         const Fact& fact = in_.fact(call.outputs[j]);
         Bytes(*node.outputs[j]) = SizeOf(fact);
         if (!fact.is_tensor() || !BytesOf(fact).ok()) unsized_.insert(*node.outputs[j]);
       }
     }
+  }
+
+  void OwnWhatIsRepeated(const Node& node) {
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text || !node.output(0) || !exporter::Repeats(*text)) return;
+    if (!groups_->IsInner(*node.outputs[0])) storages_.Own(*node.outputs[0]);
   }
 
   // Of a node that gives the output of attention taken as flash.
@@ -224,6 +292,7 @@ class SavedWalk {
   }
 
   void Keep(ValueId value) {
+    if (KeepLeftOut(value)) return;
     const ValueId root = storages_.Of(value).root;
     if (IsNumber(in_.FactOf(root))) return KeepNumber(root);
     if (model_.value(root).initializer) {
@@ -233,7 +302,46 @@ class SavedWalk {
     } else {
       if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(node_id_);
       if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
+      ++keepers_[root];
     }
+  }
+
+  // What a call names and no node makes: a product or sum that the exporter left out, as one
+  // with 1. Empty if all is there, and of what its optimizer made of several calls.
+  absl::string_view LeftOutBefore(const Node& node) const {
+    const exporter::NodeMetadata metadata(node.metadata);
+    if (!metadata.fx_node || metadata.rewriter_rule) return {};
+    absl::string_view left_out;
+    int unnamed = 0;
+    const std::vector<absl::string_view> names = exporter::FxNames(*metadata.fx_node);
+    for (absl::string_view name : names) {
+      if (names_.contains(name) || !exporter::IsArithmeticName(name)) continue;
+      if (!left_out.empty()) return {};
+      left_out = name;
+    }
+    for (OptionalValueId input : node.inputs) {
+      if (!input || !IsOwn(*input) || left_out.empty()) continue;
+      const absl::string_view name = model_.value(*input).name;
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      ++unnamed;
+      // Equal calls, of which one is left, or another node of the same call.
+      const auto maker =
+          exporter::NodeMetadata(model_.node(*model_.value(*input).producer).metadata).fx_node;
+      const bool is_alike =
+          exporter::SplitFxName(name).first == exporter::SplitFxName(left_out).first;
+      if (is_alike || maker == metadata.fx_node) return {};
+    }
+    return unnamed == 1 ? left_out : absl::string_view();
+  }
+
+  // Such a value is in its own memory.
+  bool KeepLeftOut(ValueId value) {
+    if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
+    const absl::string_view left_out = LeftOutBefore(model_.node(node_id_));
+    if (left_out.empty()) return false;
+    const Fact* fact = in_.FactOf(value);
+    if (fact != nullptr && left_out_.insert(left_out).second) More(SizeOf(*fact));
+    return true;
   }
 
   // Python's numbers are constants of one element in a file, or made of shapes, and no tensors in
@@ -255,9 +363,19 @@ class SavedWalk {
     const Value& value = model_.value(root);
     const bool is_folded = value.initializer && exporter::IsScalarParameter(value.name) &&
                            exporter::IsFoldedName(value.name);
-    if (is_folded || (IsOwn(root) && trained_.contains(*value.producer))) {
+    const bool is_tensor = call_->def != nullptr && call_->def->gradient.keeps.numbers &&
+                           IsNamed(value.name) && !groups_->IsJoined(PlaceOf(node_id_));
+    if (is_folded || is_tensor || (IsOwn(root) && trained_.contains(*value.producer))) {
       if (numbers_.insert(root).second) More(SizeOf(*in_.FactOf(root)));
     }
+  }
+
+  // By the call that is looked at, where the file states calls.
+  bool IsNamed(absl::string_view name) const {
+    const auto text = exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node;
+    if (!text) return true;
+    const std::vector<absl::string_view> names = exporter::FxNames(*text);
+    return std::find(names.begin(), names.end(), name) != names.end();
   }
 
   // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
@@ -281,15 +399,49 @@ class SavedWalk {
     const ValueId value = *node.inputs[i];
     const Fact* fact = FactOfInput(node, i);
     const ValueId root = storages_.Of(value).root;
-    if (fact == nullptr || ranks[i] < 3 || model_.value(root).initializer) return Keep(value);
+    if (fact == nullptr || ranks[i] < 3) return Keep(value);
     const int least = *std::min_element(ranks.begin(), ranks.end());
-    const bool has_weight = HasWeight(node);
-    if (has_weight && least > 2) return Keep(value);  // a convolution
-    const int lines = least <= 2 ? 1 : 2;  // axes that stay: one matrix, or a batch of them
-    Shape as_needed = {fact->shape.Product(0, ranks[i] - lines)};
-    for (int d = ranks[i] - lines; d < ranks[i]; ++d) as_needed.push_back(fact->shape[d]);
-    if (storages_.CanView(value, fact->shape, as_needed)) return Keep(value);
-    KeepCopy(value, SizeOf(*fact));
+    if (call_->def->gradient.keeps.batched && least > 2) return KeepOfBatch(value, *fact, ranks[i]);
+    if (model_.value(root).initializer) return Keep(value);
+    if (HasWeight(node) && least > 2) return Keep(value);  // a convolution
+    Shape shape = fact->shape;
+    std::vector<Expr> strides = storages_.Of(value).strides;
+    if (least <= 2 && i == 1) {  // a matrix times it: its lines are its columns
+      if (strides.empty()) strides = StridesInOrder(shape);
+      std::swap(shape[shape.rank() - 2], shape[shape.rank() - 1]);
+      std::swap(strides[strides.size() - 2], strides[strides.size() - 1]);
+    }
+    KeepAs(value, std::move(shape), std::move(strides), ranks[i] - (least <= 2 ? 1 : 2));
+  }
+
+  // torch.matmul spreads both factors to the sizes of the batch, and has them as one list of
+  // matrices.
+  void KeepOfBatch(ValueId value, const Fact& fact, int rank) {
+    const Fact& made = in_.fact(call_->outputs[0]);
+    if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < rank) return Keep(value);
+    const int more = made.shape.rank() - rank;
+    std::vector<Expr> strides = storages_.Of(value).strides;
+    if (strides.empty()) strides = StridesInOrder(fact.shape);
+    Shape shape;
+    std::vector<Expr> spread;
+    for (int d = 0; d < made.shape.rank(); ++d) {
+      const bool in_batch = d < made.shape.rank() - 2;
+      const bool is_new =
+          d < more || (in_batch && fact.shape[d - more] == Expr(1) && made.shape[d] != Expr(1));
+      shape.push_back(in_batch ? made.shape[d] : fact.shape[d - more]);
+      spread.push_back(is_new ? Expr(0) : strides[static_cast<size_t>(d - more)]);
+    }
+    const int batch = shape.rank() - 2;
+    KeepAs(value, std::move(shape), std::move(spread), batch);
+  }
+
+  // With the first axes as one.
+  void KeepAs(ValueId value, Shape shape, std::vector<Expr> strides, int axes) {
+    Shape as_needed = {shape.Product(0, axes)};
+    for (int d = axes; d < shape.rank(); ++d) as_needed.push_back(shape[d]);
+    if (strides.empty() || ViewStrides(shape, strides, as_needed)) return Keep(value);
+    const DType type = in_.FactOf(value) == nullptr ? DType::kFloat32 : in_.FactOf(value)->dtype;
+    KeepCopy(value, SizeOf(Fact::Tensor(type, std::move(shape))));
   }
 
   // Each call copies for itself.
@@ -320,6 +472,7 @@ class SavedWalk {
       if (call_->def == nullptr || call_->def->control_flow != ControlFlow::kNone) return;
     }
     const auto needed = nodes_.needed.find({id, static_cast<int32_t>(i)});
+    if (call_->def != nullptr && call_->def->gradient.keeps.noise) NoteDropoutThatIsOff(node);
     if (needed == nodes_.needed.end()) return;
     if (const auto flash = flash_inside_.find(node_id); flash != flash_inside_.end()) {
       if (flash->second->output == node_id) KeepFlash(*flash->second);
@@ -327,6 +480,7 @@ class SavedWalk {
     }
     const CallPattern* pattern = groups_->PatternOf(i);
     if (pattern != nullptr && KeepOfPattern(*pattern, node, i)) return;
+    if (KeepOfCall(node)) return;
     if (call_->def == nullptr || !training::GradientCosts::SavesKnown(*call_->def)) {
       return NoteUnknown(node_id);
     }
@@ -335,7 +489,7 @@ class SavedWalk {
     is_of_parameters_ =
         groups_->IsJoined(i) ||
         (metadata.fx_node && absl::StrContains(*metadata.fx_node, exporter::kFxBuffer));
-    KeepFactors(node, needed->second);
+    if (!KeepPadded(node, needed->second)) KeepFactors(node, needed->second);
     KeepByRow(node, needed->second, i);
     is_of_parameters_ = false;
   }
@@ -355,6 +509,7 @@ class SavedWalk {
         groups_->IsJoined(place) ? nullptr : WhyFoldedKeepsMore(in_, storages_, node, *call_);
     if (why != nullptr) NoteUnknown(node_id_, why);
     if (!groups_->StateCalls()) return;
+    if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
     for (OptionalValueId value : node.inputs) {
       if (!value || storages_.Of(*value).root != *value) continue;
       if (ReadsMergedCall(model_, node, *value)) merged_.emplace(*value, node_id_);
@@ -363,10 +518,23 @@ class SavedWalk {
 
   // Whether that is all that the node keeps.
   bool KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
-    if (pattern.more != nullptr && groups_->IsLast(place)) NoteUnknown(node_id_, pattern.more);
+    if (groups_->IsLast(place)) {
+      if (pattern.more != nullptr) NoteUnknown(node_id_, pattern.more);
+      const bool by_hand = pattern.by_hand != nullptr && !groups_->IsModule(place);
+      if (by_hand) NoteUnknown(node_id_, pattern.by_hand);
+      const bool may_be = pattern.by_hand != nullptr && !by_hand && kept_here_ != nullptr;
+      if (may_be) may_be_written_.push_back(node_id_);
+    }
     switch (pattern.keeps) {
       case CallPattern::Keeps::kInputs:
+      case CallPattern::Keeps::kWritten:
         return false;
+      case CallPattern::Keeps::kBoth:
+        if (groups_->IsLast(place)) {
+          Keep(groups_->InputOf(place));
+          Keep(*node.outputs[0]);
+        }
+        return true;
       case CallPattern::Keeps::kNothing:
       case CallPattern::Keeps::kGuard:
         return true;
@@ -381,6 +549,100 @@ class SavedWalk {
         return true;
     }
     return false;
+  }
+
+  // The same by the call that the node states, if it is one of those that the exporter makes of
+  // operators which keep something else.
+  bool KeepOfCall(const Node& node) {
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text) return false;
+    const bool is_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
+    if (exporter::KeepsItsResult(*text)) {
+      if (is_result) Keep(*node.outputs[0]);
+      return true;
+    }
+    if (exporter::KeepsFirstArgument(*text)) {
+      const auto value = names_.find(exporter::FxValueName(exporter::ParseFxArgs(*text).Arg(0)));
+      if (value == names_.end()) return false;
+      if (is_result) Keep(value->second);
+      return true;
+    }
+    if (const auto places = exporter::PlacesOfIndex(*text); !places.empty()) {
+      if (is_result) KeepPlacesOfIndex(places);
+      return true;
+    }
+    if (const auto places = exporter::PlacesOfAddition(*text); !places.empty()) {
+      const auto added = names_.find(exporter::FxValueName(exporter::ParseFxArgs(*text).Arg(2)));
+      constexpr size_t kUpdates = 2;
+      if (is_result) KeepPlacesOfIndex(places);
+      if (added != names_.end()) {
+        if (is_result) Keep(added->second);
+      } else if (node.input(kUpdates)) {  // without a name of its own
+        Keep(*node.inputs[kUpdates]);
+      }
+      return true;
+    }
+    if (!exporter::KeepsItsInputs(*text)) return false;
+    for (OptionalValueId value : node.inputs) {
+      if (!value || model_.value(storages_.Of(*value).root).initializer) continue;
+      const OptionalNodeId maker = model_.value(*value).producer;
+      const auto other = maker ? exporter::NodeMetadata(model_.node(*maker).metadata).fx_node
+                               : std::optional<absl::string_view>();
+      if (other != text) Keep(*value);
+    }
+    return true;
+  }
+
+  // Of those that the exporter computed, an arange is known by its rows.
+  void KeepPlacesOfIndex(const std::vector<absl::string_view>& places) {
+    const CallGroups& groups = *groups_;
+    const int32_t group = groups.Of(PlaceOf(node_id_));
+    bool is_open = false, has_arange = false;
+    for (absl::string_view name : places) {
+      const auto value = names_.find(name);
+      if (value != names_.end()) {
+        Keep(value->second);
+        is_open |= in_.FactOf(value->second) != nullptr &&
+                   in_.FactOf(value->second)->dtype == DType::kBool;
+      } else if (exporter::SplitFxName(name).first == "arange" && !has_arange) {
+        has_arange = true;
+      } else {
+        is_open |= !exporter::IsFxPlaceholder(name);
+      }
+    }
+    for (size_t i = 0; has_arange && i < graph_->nodes.size(); ++i) {
+      if (groups.Of(i) != group) continue;
+      for (FactId id : in_.call(instance_->calls[i]).inputs) {
+        const Fact& fact = in_.fact(id);
+        const bool is_part = fact.constant && fact.is_tensor() && fact.dtype == DType::kInt64 &&
+                             fact.shape.ranked() && fact.shape.rank() >= 2;
+        if (is_part) More(SizeOf(fact));
+      }
+    }
+    if (is_open) NoteUnknown(node_id_, kPlaces);
+  }
+
+  // A convolution keeps what was padded before it, where the exporter made one of both.
+  bool KeepPadded(const Node& node, const std::string& needed) {
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text || !exporter::ReadsPadded(*text) || needed.size() < 2 || needed[1] == 0) return false;
+    constexpr size_t kOwnPadding = 4;
+    const Fact& x = in_.fact(call_->inputs[0]);
+    const Attribute* pads = node.FindAttribute("pads");
+    const bool has_own = !exporter::ParseFxArgs(*text).Arg(kOwnPadding).empty();
+    const int axes = x.is_tensor() && x.shape.ranked() ? x.shape.rank() - 2 : 0;
+    const bool fits = pads != nullptr && static_cast<int>(pads->ints.size()) == 2 * axes;
+    if (has_own || axes < 1 || !fits) {
+      NoteUnknown(node_id_, kPadded);
+      return false;
+    }
+    Shape padded = {x.shape[0], x.shape[1]};
+    for (int d = 0; d < axes; ++d) {
+      const auto i = static_cast<size_t>(d);
+      padded.push_back(x.shape[d + 2] + pads->ints[i] + pads->ints[i + static_cast<size_t>(axes)]);
+    }
+    KeepCopy(*node.inputs[0], SizeOf(Fact::Tensor(x.dtype, std::move(padded))));
+    return true;
   }
 
   void KeepFactors(const Node& node, const std::string& needed) {
@@ -435,12 +697,15 @@ class SavedWalk {
       if (needed[0] == 0) return;
     }
     if (keeps.scores && !flash_ && KeepMathAttention(node)) keeps = {.scores = true};
+    const bool contracts_more = node.FindAttribute("equation") != nullptr && needed.size() > 2;
+    if (contracts_more) NoteUnknown(node_id_, kContraction);
     if (keeps.at_least) NoteUnknown(node_id_);
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
       if (!node.inputs[i]) continue;
       bool others_need = false;
       for (size_t j = 0; j < needed.size(); ++j) others_need |= j != i && needed[j] != 0;
       if ((keeps.inputs >> i & 1) != 0 || (keeps.crosswise && others_need)) {
+        if (KeepSumOfPlaces(*node.inputs[i]) || KeepOfEinsum(node, i)) continue;
         KeepOf(place, BeforePromotion(*node.inputs[i]));
         if (metadata.fx_node && exporter::ReadsArange(*metadata.fx_node)) KeepPlaces(i);
       }
@@ -452,8 +717,92 @@ class SavedWalk {
     if (mode != nullptr && (mode->s == "reflect" || mode->s == "edge")) {
       KeepOf(place, *node.inputs[0]);
     }
+    if (keeps.exponent && needed.size() > 1 && needed[1] != 0) {
+      KeepOf(place, *node.inputs[1]);
+      if (node.outputs[0]) KeepOf(place, *node.outputs[0]);
+    }
+    if (keeps.steps) KeepSteps(node);
+    if (keeps.in_place && kept_here_ != nullptr) may_run_in_place_.push_back(node_id_);
     KeepMore(node, keeps);
     KeepFoldedNorm(node);
+  }
+
+  // A factor of an einsum that is one product: copied where its axes cannot be joined as they lie.
+  bool KeepOfEinsum(const Node& node, size_t i) {
+    const Attribute* equation = node.FindAttribute("equation");
+    if (equation == nullptr || call_->inputs.size() != 2) return false;
+    const Fact& a = in_.fact(call_->inputs[0]);
+    const Fact& b = in_.fact(call_->inputs[1]);
+    if (!a.is_tensor() || !b.is_tensor() || !a.shape.ranked() || !b.shape.ranked()) return false;
+    const auto product = ProductOfEinsum(equation->s, a.shape, b.shape);
+    if (!product) return false;
+    const Shape& from = i == 0 ? a.shape : b.shape;
+    std::vector<Expr> strides = storages_.Of(*node.inputs[i]).strides;
+    if (strides.empty()) strides = StridesInOrder(from);
+    Shape shape, as_needed;
+    std::vector<Expr> moved;
+    for (const std::vector<int>& axes : product->factors[i]) {
+      Expr size = 1;
+      for (int axis : axes) {
+        size *= from[axis];
+        shape.push_back(from[axis]);
+        moved.push_back(strides[static_cast<size_t>(axis)]);
+      }
+      as_needed.push_back(std::move(size));
+    }
+    if (moved.empty() || ViewStrides(shape, moved, as_needed)) {
+      Keep(*node.inputs[i]);
+    } else {
+      KeepCopy(*node.inputs[i], SizeOf(i == 0 ? a : b));
+    }
+    return true;
+  }
+
+  // TorchScript takes elements by several tensors of places as by one, of sums of their products
+  // with sizes. PyTorch keeps each.
+  bool KeepSumOfPlaces(ValueId value) {
+    if (groups_->StateCalls() || !IsSumOfPlaces(value)) return false;
+    std::vector<ValueId> open = {value};
+    while (!open.empty()) {
+      const ValueId at = open.back();
+      open.pop_back();
+      const Fact* fact = in_.FactOf(at);
+      if (IsSumOfPlaces(at)) {
+        for (OptionalValueId input : model_.node(*model_.value(at).producer).inputs) {
+          if (input) open.push_back(*input);
+        }
+      } else if (fact != nullptr && fact->is_tensor() && !IsNumber(fact)) {
+        if (fact->constant || fact->from_shapes) {
+          More(SizeOf(*fact));
+        } else {
+          Keep(at);
+        }
+      }
+    }
+    return true;
+  }
+
+  bool IsSumOfPlaces(ValueId value) const {
+    if (!IsOwn(value)) return false;
+    const Call& run = in_.call(calls_.at(*model_.value(value).producer));
+    const bool is_sum = run.def != nullptr && run.def->gradient.broadcast &&
+                        run.def->count != nullptr && !run.outputs.empty();
+    if (!is_sum) return false;
+    const Fact& made = in_.fact(run.outputs[0]);
+    return made.is_tensor() && made.dtype == DType::kInt64 && made.shape.ranked() &&
+           made.shape.rank() > 0;
+  }
+
+  // Exported as it runs in evaluation.
+  void NoteDropoutThatIsOff(const Node& node) {
+    constexpr size_t kRatio = 1, kMode = 2;
+    if (node.input(kMode) || !node.input(kRatio) || !node.input(0)) return;
+    const OptionalNodeId maker = model_.value(*node.inputs[0]).producer;
+    if (!maker || !trained_.contains(*maker)) return;
+    const Fact& ratio = in_.fact(call_->inputs[kRatio]);
+    const bool is_zero = ratio.has_content() && !ratio.content->empty() &&
+                         (*ratio.content)[0].is_float() && (*ratio.content)[0].f == 0;
+    if (!is_zero) NoteUnknown(node_id_, kDropoutOff);
   }
 
   // Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
@@ -486,10 +835,27 @@ class SavedWalk {
              exporter::IsRenamedFor(node.op_type, model_.value(*node.input(i)).name);
     };
     const bool is_fused = exporter::NodeMetadata(node.metadata).IsFusedBatchNorm();
+    if (call_->def->gradient.products == 0 || call_->def->gradient.keeps.batched) return;
+    if (is_renamed(1) && !is_renamed(2)) NoteUnknown(node_id_, kComputedWeight);
     if (!is_fused && !(is_renamed(1) && is_renamed(2))) return;
     const Fact& made = in_.fact(call_->outputs[0]);
     if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;
     More(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
+  }
+
+  // As PyTorch's CPU runs a plain recurrent layer: the input as one matrix, and states.
+  void KeepSteps(const Node& node) {
+    constexpr size_t kState = 5;
+    const Fact& x = in_.fact(call_->inputs[0]);
+    if (x.is_tensor() && x.shape.ranked() && x.shape.rank() == 3) {
+      KeepAs(*node.inputs[0], x.shape, storages_.Of(*node.inputs[0]).strides, 2);
+    }
+    More(SizeOf(in_.fact(call_->outputs[0])));
+    if (node.input(kState)) {
+      More(SizeOf(in_.fact(call_->inputs[kState])));
+    } else if (call_->outputs.size() > 1) {
+      More(SizeOf(in_.fact(call_->outputs[1])));
+    }
   }
 
   // What stands in no tensor of the graph.
@@ -572,6 +938,7 @@ class SavedWalk {
     return true;
   }
 
+  size_t PlaceOf(NodeId node) const { return places_.at(node); }
   CallId CallIdOf(const Node&) const { return static_cast<CallId>(call_ - in_.calls.data()); }
 
   // Written-out attention as one operator: queries, keys and values as they are before they are
@@ -579,22 +946,18 @@ class SavedWalk {
   void KeepFlash(const training::AttentionPattern& pattern) {
     const Node& scores = model_.node(pattern.scores);
     const Node& output = model_.node(pattern.output);
-    KeepForFlash(BeforeCall(*scores.inputs[0], scores));
-    KeepForFlash(BeforeCall(*scores.inputs[1], scores));
-    KeepForFlash(BeforeCall(*output.inputs[1], scores));
+    const absl::string_view call = AttentionCall(scores);
+    KeepArgument(BeforeCall(*scores.inputs[0], scores), call, 0);
+    KeepArgument(BeforeCall(*scores.inputs[1], scores), call, 1);
+    KeepArgument(BeforeCall(*output.inputs[1], scores), call, 2);
+    const absl::string_view queries = exporter::ParseFxArgs(call).Arg(0);
+    if (exporter::IsOfWrittenRmsNorm(exporter::FxValueName(queries))) {
+      NoteUnknown(pattern.output, kOrderOfNorm);
+    }
     Keep(*output.outputs[0]);
     const Shape& query = in_.fact(in_.call(pattern.scores_call).inputs[0]).shape;
     More(query.Product(0, query.rank() - 1) * kStatisticBytes);
     KeepMaskBeside(pattern, scores);
-  }
-
-  // What was only repeated is a copy by then.
-  void KeepForFlash(ValueId value) {
-    const std::vector<Expr>& strides = storages_.Of(value).strides;
-    const Fact* fact = in_.FactOf(value);
-    const bool repeats = std::find(strides.begin(), strides.end(), Expr(0)) != strides.end();
-    if (!repeats || fact == nullptr) return Keep(value);
-    KeepCopy(value, SizeOf(*fact));
   }
 
   // The text of the call, if the file states that it is attention as one operator.
@@ -617,16 +980,32 @@ class SavedWalk {
       if (!given && (model_.value(value).initializer || IsStored(value))) {
         return NoteUnknown(pattern.output, kMaskOfFlash);
       }
-      if (!given && (fact->constant || fact->from_shapes)) continue;
+      const bool is_made = !given && (fact->constant || fact->from_shapes);
+      if (is_made && exporter::IsCausalMask(model_, value)) continue;
       if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
-      if (!model_.value(value).initializer) return Keep(value);
+      if (is_made) return NoteUnknown(pattern.output, kMaskOfFlash);
+      if (!model_.value(value).initializer) return KeepArgument(value, call, kMask);
       if (exporter::IsFoldedName(model_.value(value).name)) More(SizeOf(*fact));  // no buffer
       return;
     }
   }
 
+  // What was spread, as over heads, and is another value in the call: its shape is another, for
+  // which PyTorch copies it.
+  void KeepArgument(ValueId value, absl::string_view call, size_t i) {
+    constexpr absl::string_view kNames[] = {"query", "key", "value", "attn_mask"};
+    const std::vector<Expr>& strides = storages_.Of(value).strides;
+    const Fact* fact = in_.FactOf(value);
+    const bool is_spread = std::find(strides.begin(), strides.end(), Expr(0)) != strides.end();
+    const absl::string_view name =
+        exporter::FxValueName(exporter::ParseFxArgs(call).Get(i, kNames[i]));
+    if (!is_spread || fact == nullptr || name == model_.value(value).name) return Keep(value);
+    KeepCopy(value, SizeOf(*fact));
+  }
+
   // The value as it was before the call of PyTorch that the node is of: without what the call
-  // scales and repeats. Where the file states no calls, without what scales it.
+  // scales and repeats. Where the file states no calls, without what scales it. Attention that the
+  // file states as products is run as one call here, which repeats by itself (enable_gqa).
   ValueId BeforeCall(ValueId value, const Node& of) const {
     const absl::string_view call = AttentionCall(of);
     while (IsOwn(value)) {
@@ -636,6 +1015,8 @@ class SavedWalk {
       if (run.def == nullptr || !node.input(0) || exporter::IsPackedProjection(node)) break;
       if (!call.empty() && AttentionCall(node) != call) break;
       if (Has(run.def->traits, Traits::kView) || Has(run.def->traits, Traits::kStrided)) {
+        const bool is_copy = storages_.Of(value).root == value;
+        if (is_copy && call.empty() && !groups_->StateCalls()) break;
         value = *node.inputs[0];
         continue;
       }
@@ -823,6 +1204,9 @@ class SavedWalk {
   const CallGroups* groups_ = nullptr;
   const Call* call_ = nullptr;
   absl::flat_hash_map<NodeId, CallId> calls_;
+  absl::flat_hash_map<NodeId, size_t> places_;
+  absl::btree_set<absl::string_view> left_out_;
+  absl::flat_hash_map<absl::string_view, ValueId> names_;  // where the file states calls
   absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_;
   absl::btree_set<std::pair<NodeId, ValueId>> copies_;
   absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
@@ -832,8 +1216,10 @@ class SavedWalk {
   absl::string_view unknown_op_;
   OptionalNodeId unknown_node_;
   const char* unknown_why_ = nullptr;
-  NodeId node_id_ = 0;             // that is looked at
-  bool is_of_parameters_ = false;  // constants of the node were parameters or buffers
+  NodeId node_id_ = 0;                         // that is looked at
+  bool is_of_parameters_ = false;              // constants of the node were parameters or buffers
+  absl::flat_hash_map<ValueId, int> keepers_;  // by storage
+  std::vector<NodeId> may_run_in_place_, may_be_written_;  // of the main graph
   StepFacts facts_;
   KeptByNode* kept_here_ = nullptr;  // of the node that is looked at
 };
@@ -887,10 +1273,12 @@ void AddOptimizer(const Inference& inference, const training::TrainedParameters&
 }  // namespace
 }  // namespace memory
 
-absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
+absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& given, const Counts& counts,
                                                   CausalCounting causal,
                                                   const TrainingOptions& options,
                                                   const Bindings& at) {
+  const std::optional<Inference> changed = memory::LookThrough(given, counts);
+  const Inference& inference = changed ? *changed : given;
   ASSIGN_OR_RETURN(const Backward backward, CountBackward(inference, counts, causal, options));
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
@@ -906,9 +1294,12 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, co
   memory::SavedWalk walk = walk_with({});
   RETURN_IF_ERROR(walk.Run(&result));
   memory::StepFacts facts = walk.TakeFacts();
-  if (!recomputed.empty()) RETURN_IF_ERROR(walk_with(recomputed).Run(&result));
+  if (!recomputed.empty()) {
+    result.warnings.clear();
+    RETURN_IF_ERROR(walk_with(recomputed).Run(&result));
+  }
   memory::AddOptimizer(inference, trained, options, &result);
-  result.warnings = trained.warnings;
+  result.warnings.insert(result.warnings.end(), trained.warnings.begin(), trained.warnings.end());
   if (const char* error = result.saved_bytes.error()) {
     return LimitError(LimitOf(error), absl::StrCat("what backward keeps ", error));
   }

@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/exporter/packed_projection.h"
+#include "src/memory/einsum.h"
 
 namespace onnxflops::memory {
 
@@ -110,6 +111,29 @@ bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
     if (!found) return false;
   }
   return true;
+}
+
+// Without gaps, and with the axes in the order of these strides, as TensorIterator makes an output.
+// Empty where sizes do not tell the order.
+std::vector<Expr> DenseInOrder(const Shape& shape, const std::vector<Expr>& strides) {
+  std::vector<size_t> axes;  // from the outermost
+  for (size_t i = 0; i < strides.size(); ++i) {
+    size_t at = axes.size();
+    while (at > 0 && strides[i] != strides[axes[at - 1]] &&
+           (strides[i] - strides[axes[at - 1]]).AtLeast(0)) {
+      --at;
+    }
+    const bool is_told = at == 0 || (strides[axes[at - 1]] - strides[i]).AtLeast(0);
+    if (!is_told) return {};
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(at), i);
+  }
+  std::vector<Expr> result(strides.size(), Expr(1));
+  Expr step = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    result[axes[i]] = step;
+    step *= shape[static_cast<int>(axes[i])];
+  }
+  return AreInOrder(shape, result) ? std::vector<Expr>() : result;
 }
 
 const Shape* ShapeOf(const Fact& fact) {
@@ -237,9 +261,28 @@ std::vector<Expr> Storages::StridesAsInputs(const Node& node, const Call& call) 
     const Shape* shape = node.inputs[i] ? ShapeOf(in_.fact(call.inputs[i])) : nullptr;
     if (shape == nullptr || shape->rank() != to->rank() || *shape != *to) continue;
     const std::vector<Expr>& strides = Of(*node.inputs[i]).strides;
-    return !strides.empty() && IsDense(*shape, strides) ? strides : std::vector<Expr>();
+    return strides.empty() || IsDense(*shape, strides) ? strides : DenseInOrder(*shape, strides);
   }
   return {};
+}
+
+// The result of an einsum lies as the product gave it.
+std::vector<Expr> Storages::StridesOfEinsum(const Node& node, const Call& call) const {
+  const Attribute* equation = node.FindAttribute("equation");
+  if (equation == nullptr || call.inputs.size() != 2 || call.outputs.empty()) return {};
+  const Shape* a = ShapeOf(in_.fact(call.inputs[0]));
+  const Shape* b = ShapeOf(in_.fact(call.inputs[1]));
+  const Shape* to = ShapeOf(in_.fact(call.outputs[0]));
+  if (a == nullptr || b == nullptr || to == nullptr) return {};
+  const auto product = ProductOfEinsum(equation->s, *a, *b);
+  if (!product || static_cast<int>(product->made.size()) != to->rank()) return {};
+  std::vector<Expr> strides(product->made.size(), Expr(1));
+  Expr step = 1;
+  for (size_t i = product->made.size(); i-- > 0;) {
+    strides[static_cast<size_t>(product->made[i])] = step;
+    step *= (*to)[product->made[i]];
+  }
+  return AreInOrder(*to, strides) ? std::vector<Expr>() : strides;
 }
 
 void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) {
@@ -249,8 +292,10 @@ void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) 
     layout = ViewOf(node, call, j);
     const bool is_new = layout.root == *node.outputs[j] && layout.strides.empty() && j == 0;
     const bool by_element = call.def != nullptr && Has(call.def->traits, Traits::kInPlace) &&
-                            call.def->gradient.keeps.per_root == 0;  // no normalization
+                            call.def->gradient.keeps.per_root == 0 &&  // no normalization
+                            !call.def->gradient.weighs_scores;         // no softmax
     if (is_new && by_element && !call.outputs.empty()) layout.strides = StridesAsInputs(node, call);
+    if (is_new && !by_element) layout.strides = StridesOfEinsum(node, call);
     if (!queries || j != 0 || call.outputs.empty()) continue;
     const Shape* shape = ShapeOf(in_.fact(call.outputs[0]));
     if (shape != nullptr) layout.strides = StridesOfFlash(*shape, Of(*queries).strides);

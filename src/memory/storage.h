@@ -47,10 +47,13 @@ class Storages {
   void Alias(ValueId value, ValueId other) {
     layouts_[static_cast<size_t>(value)] = layouts_[static_cast<size_t>(other)];
   }
+  // The value is in new memory.
+  void Own(ValueId value) { layouts_[static_cast<size_t>(value)] = {value, {}}; }
   // Whether PyTorch can look at the value, of this shape, with other sizes.
   bool CanView(ValueId value, const Shape& from, const Shape& to) const;
 
  private:
+  std::vector<Expr> StridesOfEinsum(const Node& node, const Call& call) const;
   std::vector<Expr> StridesAsInputs(const Node& node, const Call& call) const;
   Layout ViewOf(const Node& node, const Call& call, size_t output) const;
   std::optional<std::vector<Expr>> Strided(const Node& node, const Call& call, const Shape& from,

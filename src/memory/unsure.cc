@@ -1,9 +1,11 @@
 #include "src/memory/unsure.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
@@ -43,12 +45,28 @@ bool IsTable(const Tensor& tensor) {
   return !IsVector(tensor) && (rank == 2 || (rank == 3 && tensor.dims[0] == 1));
 }
 
+// Added to scores of attention, with other numbers for each head: rows of an embedding of places,
+// or made of numbers alone.
+bool BiasesHeads(const Tensor& tensor) {
+  const size_t rank = tensor.dims.size();
+  return rank >= 3 && tensor.dims[rank - 3] > 1 && tensor.dims[rank - 2] > 1 &&
+         tensor.dims[rank - 1] > 1;
+}
+
 // A weight, or what it works on, that is a value of the call and no parameter or buffer.
 bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor) {
   const absl::string_view name = exporter::FxValueName(exporter::ParseFxArgs(call).Arg(i));
   if (name.empty() || exporter::IsFxPlaceholder(name)) return false;
   if (exporter::IsViewName(name)) return false;
   return name == tensor || exporter::IsFoldedName(tensor);
+}
+
+// What a call reads by the tensor's own name was computed: parameters and buffers have other names.
+bool IsValueOfCall(absl::string_view call, absl::string_view tensor) {
+  if (exporter::IsFoldedName(tensor) || exporter::IsFoldedView(tensor)) return false;
+  if (exporter::IsViewName(tensor)) return false;  // of a weight, more often than not
+  const std::vector<absl::string_view> names = exporter::FxNames(call);
+  return std::find(names.begin(), names.end(), tensor) != names.end();
 }
 
 const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient& gradient,
@@ -61,10 +79,17 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
   }
   if (exporter::IsFoldedLookup(tensor.name)) return kLookedUp;
   if (exporter::IsFoldedProduct(tensor.name)) return kFoldedProduct;
+  const bool by_head =
+      gradient.passes != 0 && exporter::IsFoldedName(tensor.name) && BiasesHeads(tensor);
+  if (by_head) return kLookedUp;
+  const bool reads = IsFactor(gradient, i) || (gradient.keeps.inputs >> i & 1) != 0;
+  if (reads && IsValueOfCall(*call, tensor.name)) return kFoldedParameters;
   if (IsFactor(gradient, i)) {
     return IsComputedFactor(*call, i, tensor.name) ? kFoldedParameters : nullptr;
   }
-  const bool scales = gradient.keeps.crosswise && exporter::IsFoldedName(tensor.name);
+  // Rows are scaled by input 1 of a normalization.
+  const bool has_place = gradient.keeps.crosswise || (gradient.keeps.composed && i == 1);
+  const bool scales = has_place && exporter::IsFoldedName(tensor.name);
   const bool computed = exporter::IsFoldedArithmetic(tensor.name) || IsVector(tensor);
   return scales && computed ? kFoldedParameters : nullptr;
 }
@@ -90,6 +115,16 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
   return factors > 1 && folded_factors == factors ? kFoldedParameters : nullptr;
 }
 
+namespace {
+
+bool ReadsValue(const ModelData& model, const Node& node, absl::string_view name) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId input) {
+    return input && model.value(*input).name == name;
+  });
+}
+
+}  // namespace
+
 bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value) {
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   const Value& read = model.value(value);
@@ -101,15 +136,11 @@ bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value) {
   for (absl::string_view arg : exporter::ParseFxArgs(*text).args) {
     const absl::string_view name = exporter::FxValueName(arg);
     if (name == read.name) return false;
-    names_other |= exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first;
+    const bool is_alike =
+        exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first;
+    names_other |= is_alike && !ReadsValue(model, node, name);
   }
-  if (!names_other) return false;
-  for (OptionalValueId input : node.inputs) {
-    if (!input || *input == value) continue;
-    const absl::string_view name = model.value(*input).name;
-    if (exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first) return false;
-  }
-  return true;
+  return names_other;
 }
 
 bool LooksUpRows(const Inference& inference, const Instance& body) {

@@ -19,6 +19,19 @@ inline constexpr char kMaskOrCast[] =
     "the module casts its mask, which is kept as numbers, or PyTorch does, which keeps the mask";
 inline constexpr char kMaskOfFlash[] =
     "its constant mask is a caller's, which flash attention keeps, or its own";
+inline constexpr char kDropoutOff[] =
+    "the file has the Dropout switched off; while training it keeps what it multiplies with";
+inline constexpr char kOrderOfNorm[] =
+    "rms_norm, which torch.export wrote as several calls, gives flash attention queries in order";
+inline constexpr char kComputedWeight[] =
+    "the exporter computed the weight, as of a weight norm, for which PyTorch keeps more";
+inline constexpr char kContraction[] =
+    "PyTorch contracts more than two operands one after the other, and keeps what is between";
+inline constexpr char kLeftOut[] =
+    "the exporter left out a product before it, of which PyTorch may keep factors";
+inline constexpr char kPlaces[] =
+    "the exporter computed places that it takes elements by, which PyTorch keeps";
+inline constexpr char kPadded[] = "PyTorch keeps what is padded before the convolution";
 inline constexpr char kMerged[] =
     "the exporter merged equal calls, of which PyTorch keeps each one's result";
 inline constexpr char kBagAsLoop[] =

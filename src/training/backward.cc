@@ -16,6 +16,8 @@
 #include "ops/op_def.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
 #include "src/module/attribution.h"
 #include "src/resolve/body_map.h"
 #include "src/symbolic/expr_sum.h"
@@ -114,7 +116,21 @@ class BackwardWalk {
       const bool type_only = i == 1 && call.def != nullptr && Has(call.def->traits, Traits::kCasts);
       needed[i] = float_input && !type_only && NeedsInput(node.inputs[i]) ? 1 : 0;
     }
+    DropDetached(node, &needed);
     return needed;
+  }
+
+  // The one input that a call names by a detach().
+  void DropDetached(const Node& node, Needed* needed) const {
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    std::optional<size_t> detached;
+    for (size_t i = 0; text && i < needed->size(); ++i) {
+      if (!node.inputs[i] || model_.value(*node.inputs[i]).initializer) continue;
+      if (!exporter::ReadsDetached(*text, model_.value(*node.inputs[i]).name)) continue;
+      if (detached) return;
+      detached = i;
+    }
+    if (detached) (*needed)[*detached] = 0;
   }
 
   static bool Any(const Needed& needed) { return needed.find('\1') != Needed::npos; }

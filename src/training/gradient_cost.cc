@@ -19,7 +19,7 @@ bool IsNothing(const ElementCost& cost) { return (cost * Expr(1)).IsZero(); }
 
 bool KeepsAny(const Keeps& keeps) {
   return keeps.inputs != 0 || keeps.crosswise || keeps.outputs != 0 || keeps.per_root != 0 ||
-         keeps.places || keeps.scores || keeps.gates || keeps.noise;
+         keeps.places || keeps.scores || keeps.gates || keeps.noise || keeps.steps;
 }
 
 // More than moving gradients and adding them up.

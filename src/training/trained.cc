@@ -21,6 +21,7 @@
 #include "src/graph/dtype.h"
 #include "src/module/module_path.h"
 #include "src/resolve/parameters.h"
+#include "src/training/not_trained.h"
 
 namespace onnxflops {
 
@@ -371,12 +372,13 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                      other_names ? &*other_names : nullptr)
         .first->second.Add(parameter, PathOfModule(attribution, parameter.first_user));
   }
+  const std::vector<bool> not_trained = FindNotTrained(model);
   for (const resolve::Parameter& parameter : parameters) {
     const bool is_copy = ties.contains(parameter.value);
     if (!is_copy) result.all_elements += parameter.elements;
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
-    if (exporter::IsRotaryFrequency(parameter.name)) continue;
+    if (not_trained[static_cast<size_t>(parameter.value)]) continue;
     if (!is_float || !choices.at(original_of(parameter.value)).is_trained()) continue;
     result.value[static_cast<size_t>(parameter.value)] = true;
     if (is_copy) continue;

@@ -5,7 +5,8 @@
 
 Writes DIRECTORY/NAME.ts17.onnx, NAME.dynamo18.onnx and the like, without weights, which are
 tests/data/kept_models.tar.xz, and DIRECTORY/kept.json, whose rows are those of
-tests/data/kept_truth.json. There, `unlike` (why our figure is another) and `above` are written by hand.
+tests/data/kept_truth.json. There, `unlike` (why our figure is another), `unknown`, `above` and
+`either` are written by hand.
 Measured by torch.autograd.graph.saved_tensors_hooks: the bytes of distinct storages that are saved
 in the forward pass; those of parameters and buffers are left out, those of inputs stand apart.
 Training mode, batches of 2; dropout is 0 in modules without "drop" in their name.
@@ -23,6 +24,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import kept_modules
+import kept_spellings
 import strip
 
 warnings.filterwarnings("ignore")
@@ -354,6 +356,7 @@ def modules():
     yield "r_gru", Lstm(nn.GRU), (t,)
     yield "r_rnn", Lstm(nn.RNN), (t,)
     yield from kept_modules.more_modules()
+    yield from kept_spellings.modules()
 
 
 def kept(module, inputs, math):

@@ -1,0 +1,20 @@
+// Tensors that have the place of a weight, and are no parameters: the file says so.
+#ifndef ONNXFLOPS_SRC_TRAINING_NOT_TRAINED_H_
+#define ONNXFLOPS_SRC_TRAINING_NOT_TRAINED_H_
+
+#include <vector>
+
+#include "src/graph/model.h"
+
+namespace onnxflops::training {
+
+// By ValueId.
+//   - frequencies and tables of angles of rotary embeddings, by their names;
+//   - tables that TorchScript computed and elements are multiplied with (exporter::IsFoldedTable);
+//   - where nodes state their calls: what calls name as a buffer, and what the exporter made up for
+//     an argument that a call does not have, as the scale of a LayerNorm without one.
+std::vector<bool> FindNotTrained(const ModelData& model);
+
+}  // namespace onnxflops::training
+
+#endif  // ONNXFLOPS_SRC_TRAINING_NOT_TRAINED_H_
