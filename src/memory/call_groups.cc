@@ -34,6 +34,13 @@ std::pair<absl::string_view, std::vector<absl::string_view>> Parts(absl::string_
   return {text.substr(0, open), std::move(arguments)};
 }
 
+absl::string_view LastOperatorOf(absl::string_view pattern) {
+  absl::ConsumePrefix(&pattern, "rows=");
+  absl::string_view name = pattern.substr(0, pattern.find('('));
+  absl::ConsumeSuffix(&name, "*");
+  return name;
+}
+
 }  // namespace
 
 // What the names of a pattern stand for, and its nodes.
@@ -75,7 +82,9 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   }
   for (const CallPattern& pattern : CallPatterns()) {
     if (state_calls_ && !pattern.in_any_export) continue;
+    const absl::string_view last = LastOperatorOf(pattern.operators);
     for (size_t i = 0; i < group_.size(); ++i) {
+      if (model_.node(graph_.nodes[i]).op_type != last) continue;
       const int opset = in_.call(instance.calls[i]).opset;
       if (pattern.before_opset == 0 || opset < pattern.before_opset) TryPattern(pattern, i);
     }
