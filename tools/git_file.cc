@@ -166,7 +166,7 @@ absl::Status NotInThisClone(const std::string& revision, const std::string& path
 // folders are read for it, so that a file that is missing is told from one that never was.
 absl::StatusOr<std::string> FindBlob(const std::string& folder, const std::string& commit,
                                      const std::string& revision, const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string name = folder == "." ? path : path.substr(folder.size());
   ASSIGN_OR_RETURN(const GitRun entry, RunGit(folder, {"ls-tree", commit, "--", "./" + name}));
   if (!entry.ok) return NotInThisClone(revision, path);
   // "100644 blob 1f7a7a472abf3dd9643fd615f6da379c4acb3e3a\tname"
@@ -178,6 +178,17 @@ absl::StatusOr<std::string> FindBlob(const std::string& folder, const std::strin
       absl::StrCat(Escaped(path), ": it is not in revision ", Escaped(revision)));
 }
 
+// The folder of a file, or the nearest one above that exists: the revision may have others.
+std::string ExistingFolder(const std::string& path) {
+  for (size_t end = path.size();;) {
+    const size_t slash = end == 0 ? std::string::npos : path.rfind('/', end - 1);
+    if (slash == std::string::npos) return ".";
+    const std::string folder = path.substr(0, slash + 1);
+    if (access(folder.c_str(), F_OK) == 0) return folder;
+    end = slash;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path) {
@@ -186,8 +197,7 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
     return absl::InvalidArgumentError(
         absl::StrCat("--git ", Quoted(revision), ": it should be a revision, as HEAD~1 or main"));
   }
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string folder = ExistingFolder(path);
   ASSIGN_OR_RETURN(const GitRun known,
                    RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
   if (!known.ok) {

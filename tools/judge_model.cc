@@ -115,14 +115,24 @@ absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckRun& run, const Bud
   return std::vector<AchievedFigure>{{"", report.mfu, report.mfu, ""}};
 }
 
-// Which sizes neither the model nor its base has a symbol for.
+// What the model, not its base, leaves open or has bound.
+std::set<std::string> SymbolsOfHead(const Diff& diff) {
+  std::set<std::string> symbols;
+  for (const auto& [name, size] : diff.head_bindings) symbols.insert(name);
+  for (const Quantity* q : diff.quantities) {
+    for (const std::string& name : q->In(*diff.modules[0].head).Symbols()) symbols.insert(name);
+  }
+  for (const auto& [from, to] : diff.renamed_symbols) {
+    if (symbols.contains(to)) symbols.insert(from);
+  }
+  return symbols;
+}
+
+// Which sizes the model has no symbol for. A model that fixes what its base leaves open is judged
+// at the size that it fixes, whatever [at] says, so that is not said of it.
 std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
   std::vector<SymbolOrigin> symbols;
-  for (const auto& [name, size] : diff.sizes) symbols.push_back({name});
-  for (const auto& [from, to] : diff.renamed_symbols) symbols.push_back({from});
-  for (const Bindings* bound : {&diff.base_bindings, &diff.head_bindings}) {
-    for (const auto& [name, size] : *bound) symbols.push_back({name});
-  }
+  for (const std::string& name : SymbolsOfHead(diff)) symbols.push_back({name});
   std::vector<std::string> unknown;
   for (const std::string& name : names) {
     if (!ResolveSymbols({{name, 1}}, symbols).ok()) unknown.push_back(name);
@@ -201,7 +211,9 @@ class SizedDiff {
 
   // Whether there was any.
   bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
-    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);
+    for (const std::string& name : SymbolsOfHead(diff)) asked->symbols.insert(name);
+    for (const auto& [name, size] : diff.base_bindings) asked->symbols.insert(name);
+    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);  // of both
     std::vector<std::string> names;
     for (const auto& [name, size] : at_.bindings) names.push_back(name);
     for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
@@ -289,7 +301,9 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
   std::vector<std::string> without;
   const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
   for (const auto& [name, of] : asked.names) {
-    const bool may_be_for_others = of.in_budgets && (of.is_range || symbols.empty());
+    // A name that some model or base has is no mistake.
+    const bool may_be_for_others =
+        of.in_budgets && (of.is_range || symbols.empty() || asked.symbols.contains(name));
     if (of.without.size() < of.models.size() || may_be_for_others) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",

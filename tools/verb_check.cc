@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -224,9 +225,13 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
     base.path = old == call.renamed.end() ? path : old->second;
   }
   if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
-  base.path = absl::StrCat(against, "/", path);
-  if (!HasFile(base.path)) {
-    base.path = absl::StrCat(against, "/", path.substr(path.rfind('/') + 1));
+  // The file of the same path below the folder, or of the longest end of it that is there.
+  absl::string_view rest = path;
+  for (base.path = absl::StrCat(against, "/", rest); !HasFile(base.path);) {
+    const size_t slash = rest.find('/');
+    if (slash == absl::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+    base.path = absl::StrCat(against, "/", rest);
   }
   return base;
 }
@@ -279,6 +284,9 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
     asked.Add(outcome.asked);
     review.models.push_back(std::move(outcome.model));
   }
+  // A model in error may be the one that has the size.
+  const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
+  if (!all_read) return review;
   ASSIGN_OR_RETURN(const std::vector<std::string> without, ReportUnknownSizes(budgets.file, asked));
   for (const std::string& line : without) WriteError(line);
   return review;
@@ -440,15 +448,23 @@ absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& 
   }
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   std::vector<Report> reports;
+  std::set<std::string> paths;
   for (const ModelFile& file : models.files) {
     RETURN_IF_ERROR(file.fault);
+    if (!paths.insert(file.path).second) continue;
+    if (!models.one_file && file.path.find_first_of("*?") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Quoted(file.path),
+                       ": a section of budgets names models by a pattern, so its name may not "
+                       "have * or ?"));
+    }
     ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
     ASSIGN_OR_RETURN(Report report, CountInitial(model, options));
     reports.push_back(std::move(report));
   }
   std::vector<std::string> inputs = models.paths();
   inputs.push_back(args.sizes.rules.file);
-  const std::string text = InitialBudgets(reports);
+  const std::string text = InitialBudgets(reports, FolderOfModels(args.models[0]));
   RETURN_IF_ERROR(WriteOutput(text, path, inputs));
   if (path == "-") return kFine;
   ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
@@ -462,11 +478,16 @@ absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& 
 
 // What --review and its options say.
 absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
+  const std::vector<std::string> models = call->files.paths();
   for (const std::string& word : args.renamed) {
-    const size_t equals = word.find('=');
+    // Either name may have a sign of equality.
+    size_t equals = word.find('=');
+    while (equals != std::string::npos && !absl::c_linear_search(models, word.substr(equals + 1))) {
+      equals = word.find('=', equals + 1);
+    }
     if (args.git.empty() || equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--renamed ", Quoted(word), ": it should be OLD=NEW, with --git"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--renamed ", Quoted(word), ": it should be OLD=NEW with --git, and NEW is a MODEL"));
     }
     call->renamed[word.substr(equals + 1)] = word.substr(0, equals);
   }
@@ -474,8 +495,13 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
   if (args.review.empty() && needs_review) {
     return absl::InvalidArgumentError("--no-budgets and --threshold are for --review");
   }
-  if (args.no_budgets && (args.update || !args.maxima.empty() || !args.budgets.empty())) {
-    return absl::InvalidArgumentError("--no-budgets: not with --budgets, --max or --update");
+  const bool has_verdicts = args.update || args.summary || !args.maxima.empty() ||
+                            !args.budgets.empty() || !args.outputs.empty() ||
+                            !args.decision.empty();
+  if (args.no_budgets && has_verdicts) {
+    return absl::InvalidArgumentError(
+        "--no-budgets: there are no verdicts for --budgets, --max, --update, --output, --summary "
+        "and --decision");
   }
   if (args.review.empty()) return absl::OkStatus();
   if (args.git.empty() && args.against.empty()) {
@@ -528,8 +554,8 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   CheckCall call = {args, {options, devices}};
   RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));
   ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
-  RETURN_IF_ERROR(ReadReview(args, &call));
   ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
+  RETURN_IF_ERROR(ReadReview(args, &call));
   if (call.review) call.files.one_file = false;  // an error is a part of the review
   if (!call.files.one_file && !args.against.empty() && !IsFolder(args.against)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -29,7 +29,7 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     if (j.limit_value) json->Key("limit_value").Int(*j.limit_value);
     if (j.actual_value) json->Key("actual_value").Int(*j.actual_value);
     if (j.base_value) json->Key("base_value").Int(*j.base_value);
-    if (j.limit_value) json->Key("unit").String(check::UnitOf(*j.quantity));
+    if (j.limit_value || j.base_value) json->Key("unit").String(check::UnitOf(*j.quantity));
     if (j.margin_hundredths) {
       json->Key("margin_percent").Number(static_cast<double>(*j.margin_hundredths) / 100);
     }

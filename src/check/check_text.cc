@@ -157,7 +157,7 @@ std::string ToCsv(const CheckReport& report) {
   if (!report.models.empty()) table.columns.push_back({"model"});
   for (const char* title :
        {"rule", "kind", "module", "at", "verdict", "limit", "actual", "margin_percent",
-        "limit_value", "actual_value", "base_value", "unit", "detail"}) {
+        "limit_value", "actual_value", "base_value", "unit", "lower_bound", "detail"}) {
     table.columns.push_back({title});
   }
   for (const Judgement& j : report.judgements) {
@@ -173,7 +173,8 @@ std::string ToCsv(const CheckReport& report) {
          {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit,
           j.actual == "-" ? "" : j.actual, percent(j.margin_hundredths), digits(j.limit_value),
           digits(j.actual_value), digits(j.base_value),
-          std::string(j.limit_value ? check::UnitOf(*j.quantity) : ""), j.detail}) {
+          std::string(j.limit_value || j.base_value ? check::UnitOf(*j.quantity) : ""),
+          std::string(j.lower_bound ? "true" : "false"), j.detail}) {
       row.cells.push_back(cell);
     }
     table.rows.push_back(std::move(row));

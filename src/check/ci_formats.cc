@@ -213,7 +213,7 @@ std::string ToGithubAnnotations(const CheckReport& report) {
     const Location location = LocationOf(report, *j);
     absl::StrAppend(&out, j->passed() ? "::warning" : "::error",
                     " file=", AnnotationProperty(location.path), ",line=", location.line,
-                    ",title=", AnnotationProperty(report.head.path),
+                    ",title=", AnnotationProperty(j->model.empty() ? report.head.path : j->model),
                     "::", AnnotationText(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j))), "\n");
   }
   return out;

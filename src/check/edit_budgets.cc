@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
@@ -100,7 +101,7 @@ std::string InitialSections(const Report& report, absl::string_view prefix) {
 
 }  // namespace
 
-std::string InitialBudgets(absl::Span<const Report> reports) {
+std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder) {
   std::string out = absl::StrCat(
       reports.size() == 1 ? "# What this model may cost: what it costs now"
                           : "# What these models may cost: what they cost now",
@@ -120,7 +121,10 @@ std::string InitialBudgets(absl::Span<const Report> reports) {
   for (const Report& report : reports) ++uses[report::FileNameOf(report.model.path)];
   for (const Report& report : reports) {
     const absl::string_view name = report::FileNameOf(report.model.path);
-    const absl::string_view glob = uses[name] == 1 ? name : report.model.path;
+    absl::string_view path = report.model.path;
+    absl::ConsumePrefix(&path, "./");
+    absl::ConsumePrefix(&path, folder);
+    const absl::string_view glob = uses[name] == 1 ? name : path;
     out += InitialSections(report, absl::StrCat("models.", TomlString(glob), "."));
   }
   return out;

@@ -15,8 +15,8 @@ namespace onnxflops {
 
 // A file with comments, whose budgets are what the models cost and 1 %. Totals with open sizes are
 // at the sizes that [at] says there. Of several, each has sections of its own, by its file's name,
-// or by its path where two have the same name.
-std::string InitialBudgets(absl::Span<const Report> reports);
+// or by its path where two have the same name; `folder` is left out of paths: that of the file.
+std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder = "");
 
 // The same file with every broken limit that is an amount raised to what was found and 1 %.
 // Comments and everything else stay. `text` is what `budgets` was read from.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -392,6 +393,8 @@ class RuleJudge {
                       Judgement* judgement) const {
     judgement->actual = ActualText(rule, m, at);
     const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
+    const Known known = HeadKnown(m, *rule.quantity);
+    judgement->lower_bound = known != Known::kExact;
     if (!head.is_literal()) return;
     absl::int128 limit = rule.limit.value;
     if (rule.limit.kind == BudgetLimit::Kind::kRelative) {
@@ -399,18 +402,16 @@ class RuleJudge {
       if (!base.is_literal() || base.literal() > absl::Int128Max() / rule.limit.whole / 1000)
         return;
       limit = base.literal() * (rule.limit.whole + rule.limit.value) / rule.limit.whole;
-      const Known known = BaseKnown(m, *rule.quantity);
+      const Known base_known = BaseKnown(m, *rule.quantity);
       judgement->base_value = base.literal();
       judgement->actual =
           absl::StrCat(judgement->actual, " (base ",
-                       KnownText(known, FigureText(base.literal(), *rule.quantity)), ")");
-      if (known != Known::kExact) return;
+                       KnownText(base_known, FigureText(base.literal(), *rule.quantity)), ")");
+      if (base_known != Known::kExact) return;
     } else if (rule.limit.kind == BudgetLimit::Kind::kRatio) {
       return;
     }
     judgement->limit_value = limit;
-    const Known known = HeadKnown(m, *rule.quantity);
-    judgement->lower_bound = known != Known::kExact;
     if (known == Known::kNothing) return;
     judgement->actual_value = head.literal();
     judgement->margin_hundredths = Hundredths(limit - head.literal(), limit);
@@ -541,9 +542,14 @@ int64_t CheckReport::Count(Verdict verdict) const {
 }
 
 bool IsForModel(absl::string_view models, absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  const absl::string_view name = slash == absl::string_view::npos ? path : path.substr(slash + 1);
-  return models.empty() || MatchesGlob(models, name) || MatchesGlob(models, path);
+  absl::ConsumePrefix(&models, "./");
+  if (models.empty() || MatchesGlob(models, path)) return true;
+  for (size_t slash = path.find('/'); slash != absl::string_view::npos;) {
+    path.remove_prefix(slash + 1);
+    if (MatchesGlob(models, path)) return true;
+    slash = path.find('/');
+  }
+  return false;
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,

@@ -92,7 +92,8 @@ Judgement ModelError(const absl::Status& status);
 // Adds the judgements of another model. OutOfRange if there are too many.
 absl::Status AddReport(CheckReport part, CheckReport* report);
 
-// Whether what is said for files of this pattern holds for a file: by its name, or its path.
+// Whether what is said for files of this pattern holds for a file: by its name, its path, or the
+// end of its path from any folder on ("a/m.onnx" of "x/a/m.onnx").
 bool IsForModel(absl::string_view models, absl::string_view path);
 
 }  // namespace onnxflops

@@ -11,6 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/check/check_writers.h"
@@ -34,9 +35,20 @@ int64_t RulesOf(const CheckReport& check) {
   return absl::c_count_if(check.judgements, [](const Judgement& j) { return j.is_rule(); });
 }
 
-// Failed and unproven rules, and `unlisted = "fail"`; errors are counted apart.
+// Of rules: failed or not proven.
 int64_t FailuresOf(const CheckReport& check) {
-  return check.Count(Verdict::kFailed) + check.Count(Verdict::kNotProven);
+  return absl::c_count_if(check.judgements,
+                          [](const Judgement& j) { return j.is_rule() && !j.passed(); });
+}
+
+// Whether the model fails: by a rule, or because it has none.
+bool Fails(const CheckReport& check) {
+  return check.Count(Verdict::kFailed) + check.Count(Verdict::kNotProven) > 0;
+}
+
+int64_t Count(const CheckReport& check, Verdict verdict) {
+  return absl::c_count_if(check.judgements,
+                          [&](const Judgement& j) { return j.is_rule() && j.verdict == verdict; });
 }
 
 bool HasError(const ReviewedModel& model) { return !model.diff.has_value(); }
@@ -48,75 +60,97 @@ bool HasChanged(const ReviewedModel& model) {
 
 // Whether it needs a row.
 bool IsShown(const ReviewedModel& model) {
-  return HasError(model) || IsNew(model) || HasChanged(model) || FailuresOf(model.check) > 0 ||
-         model.check.Count(Verdict::kWarned) > 0;
+  return HasError(model) || IsNew(model) || HasChanged(model) || Fails(model.check) ||
+         Count(model.check, Verdict::kWarned) > 0 || Count(model.check, Verdict::kAllowed) > 0;
 }
 
-// By how much the FLOPs changed, at the sizes that are shown.
-absl::int128 ChangeOf(const ReviewedModel& model) {
+// By how much the FLOPs grew, at the sizes that are shown.
+absl::int128 GrowthOf(const ReviewedModel& model) {
   if (!HasChanged(model)) return 0;
-  const ModuleDiff& whole = model.diff->modules[0];
-  const Quantity& flops = kQuantities[0];
-  const absl::int128 change = diff::ShownValue(*model.diff, whole.Change(flops)).value_or(0);
-  return change < 0 ? -change : change;
+  const Expr change = model.diff->modules[0].Change(kQuantities[0]);
+  return diff::ShownValue(*model.diff, change).value_or(0);
 }
 
-// Errors, then what failed, then the largest change.
+// Errors, then what failed, then what changed, the largest growth first, then what is new.
 std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
   std::vector<const ReviewedModel*> shown;
   for (const ReviewedModel& model : review.models) {
     if (IsShown(model)) shown.push_back(&model);
   }
   const auto rank = [](const ReviewedModel& model) {
-    return HasError(model) ? 0 : FailuresOf(model.check) > 0 ? 1 : IsNew(model) ? 3 : 2;
+    return HasError(model) ? 0 : Fails(model.check) ? 1 : IsNew(model) ? 3 : 2;
   };
   absl::c_stable_sort(shown, [&](const ReviewedModel* a, const ReviewedModel* b) {
-    return std::pair(rank(*a), -ChangeOf(*a)) < std::pair(rank(*b), -ChangeOf(*b));
+    return std::pair(rank(*a), -GrowthOf(*a)) < std::pair(rank(*b), -GrowthOf(*b));
   });
   return shown;
 }
 
+// What the verdicts on all models come to.
+std::vector<std::string> VerdictParts(const Review& review, const std::string& models) {
+  int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, allowed = 0, skipped = 0,
+          near = 0;
+  for (const ReviewedModel& model : review.models) {
+    rules += RulesOf(model.check);
+    failures += FailuresOf(model.check);
+    failed_models += FailuresOf(model.check) > 0 ? 1 : 0;
+    unlisted += Fails(model.check) && RulesOf(model.check) == 0 ? 1 : 0;
+    allowed += Count(model.check, Verdict::kAllowed);
+    skipped += Count(model.check, Verdict::kSkipped);
+    near += Count(model.check, Verdict::kWarned);
+  }
+  std::vector<std::string> parts;
+  const int64_t held = rules - failures - allowed - skipped;
+  if (failures > 0) {
+    parts.push_back(absl::StrCat(failures, " of ", Plural(rules, "budget"), " failed in ",
+                                 failed_models, " of ", models));
+  } else if (held > 0) {
+    parts.push_back(held == rules && rules > 1
+                        ? absl::StrCat("all ", rules, " budgets hold")
+                        : absl::StrCat(Plural(held, "budget"), held == 1 ? " holds" : " hold"));
+  }
+  if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
+  if (allowed > 0) parts.push_back(absl::StrCat(allowed, " allowed by exceptions"));
+  if (skipped > 0) parts.push_back(absl::StrCat(skipped, " not judged"));
+  if (near > 0) parts.push_back(absl::StrCat(near, " near the limit"));
+  return parts;
+}
+
 // "**3 of 41 budgets failed in 2 of 8 models; 5 models changed**".
 std::string Headline(const Review& review) {
-  int64_t rules = 0, failures = 0, failed_models = 0, errors = 0, changed = 0, fresh = 0;
+  int64_t errors = 0, changed = 0, fresh = 0, renamed = 0;
   for (const ReviewedModel& model : review.models) {
-    const int64_t failed = FailuresOf(model.check);
-    rules += RulesOf(model.check);
-    failures += failed;
-    failed_models += failed > 0 ? 1 : 0;
+    const bool only_renamed = HasChanged(model) && model.diff->IsEmpty();
     errors += HasError(model) ? 1 : 0;
-    changed += HasChanged(model) ? 1 : 0;
+    changed += HasChanged(model) && !only_renamed ? 1 : 0;
+    renamed += only_renamed ? 1 : 0;
     fresh += IsNew(model) ? 1 : 0;
   }
-  const auto models = static_cast<int64_t>(review.models.size());
+  const std::string models = Plural(static_cast<int64_t>(review.models.size()), "model");
   std::vector<std::string> parts;
-  if (errors > 0)
-    parts.push_back(absl::StrCat("Error in ", errors, " of ", Plural(models, "model")));
-  if (failures > 0) {
-    parts.push_back(absl::StrCat(failures, " of ", Plural(std::max(rules, failures), "budget"),
-                                 " failed in ", failed_models, " of ", Plural(models, "model")));
-  } else if (rules > 0) {
-    parts.push_back(rules == 1 ? "The budget holds" : absl::StrCat("All ", rules, " budgets hold"));
-  }
-  if (changed + fresh == 0) {
-    parts.emplace_back(parts.empty() ? "No model changed its cost" : "no model changed its cost");
-  }
+  if (errors > 0) parts.push_back(absl::StrCat("error in ", errors, " of ", models));
+  for (std::string& part : VerdictParts(review, models)) parts.push_back(std::move(part));
   if (changed > 0) parts.push_back(absl::StrCat(Plural(changed, "model"), " changed"));
-  if (fresh > 0) parts.push_back(absl::StrCat(Plural(fresh, "new model")));
+  if (renamed > 0) parts.push_back(absl::StrCat(Plural(renamed, "model"), " renamed"));
+  if (fresh > 0) parts.push_back(Plural(fresh, "new model"));
+  if (errors + changed + fresh + renamed == 0) parts.emplace_back("no model changed its cost");
+  parts[0][0] = absl::ascii_toupper(static_cast<unsigned char>(parts[0][0]));
   return absl::StrCat("**", absl::StrJoin(parts, "; "), "**\n");
 }
 
 std::string VerdictOf(const ReviewedModel& model) {
   if (HasError(model)) return model.check.judgements[0].detail;
   const int64_t failures = FailuresOf(model.check), rules = RulesOf(model.check);
-  if (failures > 0) return rules > 0 ? absl::StrCat(failures, " of ", rules, " failed") : "failed";
-  if (rules == 0) return "-";
-  return model.check.Count(Verdict::kWarned) > 0 ? "warned" : "passed";
+  if (failures > 0) return absl::StrCat(failures, " of ", rules, " failed");
+  if (rules == 0) return Fails(model.check) ? "failed" : "-";
+  if (Count(model.check, Verdict::kAllowed) > 0) return "allowed";
+  if (Count(model.check, Verdict::kWarned) > 0) return "warned";
+  return Count(model.check, Verdict::kSkipped) == rules ? "skipped" : "passed";
 }
 
 TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   TextTable::Row row;
-  row.strong = HasError(model) || FailuresOf(model.check) > 0;
+  row.strong = HasError(model) || Fails(model.check);
   row.cells = {model.path, "", "", "", ""};
   if (model.diff) {
     const diff::TotalTexts flops = diff::TextsOfTotal(*model.diff, kQuantities[0]);
@@ -161,7 +195,8 @@ std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size
   for (const bool failed : {true, false}) {
     for (Judgement j : model.check.judgements) {
       j.model.clear();  // the line above names it
-      const bool listed = failed ? !j.passed() : j.verdict == Verdict::kWarned;
+      const bool listed =
+          failed ? !j.passed() : j.verdict == Verdict::kWarned || j.verdict == Verdict::kAllowed;
       if (listed && out.size() < room / 2) {
         add(absl::StrCat(check::SubjectOf(j), ": ", check::MessageOf(j)));
       } else if (listed) {

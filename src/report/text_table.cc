@@ -245,6 +245,8 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
       text += c;
     }
   }
+  // Before the bar of a cell, readers differ on what a backslash does.
+  if (in_table && absl::EndsWith(text, "\\")) text.replace(text.size() - 1, 1, "\\x5c");
   if (text.empty()) return text;
   const std::string fence(LongestRun(text, '`') + 1, '`');
   const bool blank = text.find_first_not_of(' ') == std::string::npos;

@@ -64,11 +64,16 @@ TEST(ReviewTest, TheVerdictComesFirst) {
       {{Reviewed("a", "2", "2")}, "**No model changed its cost**\n"},
       {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")}, "**1 model changed**\n"},
       {{Reviewed("a", "", "3")}, "**1 new model**\n"},
+      {{Reviewed("a", "", "3", "budget.macs = \"+1%\"")}, "**1 not judged; 1 new model**\n"},
+      {{Reviewed("a", "2", "2",
+                 "[budget]\nmacs = 1\n[[allow]]\nrule = \"budget.macs\"\n"
+                 "reason = \"r\"\nuntil = 2027-01-31\n")},
+       "**1 allowed by exceptions; no model changed its cost**\n"},
       {{Reviewed("a", "2", "2", kTight)}, "**All 2 budgets hold; no model changed its cost**\n"},
       {{Reviewed("a", "2", "3", kTight), Reviewed("b", "1", "2", kTight)},
        "**1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
       {{Broken("a"), Reviewed("b", "2", "2", "budget.macs = 256")},
-       "**Error in 1 of 2 models; The budget holds; no model changed its cost**\n"},
+       "**Error in 1 of 2 models; 1 budget holds**\n"},
   };
   for (const auto& [models, headline] : cases) {
     EXPECT_THAT(ToComment({models, true, {}}),

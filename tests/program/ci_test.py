@@ -351,6 +351,7 @@ def test_review(folder):
     git("add", "taken", cwd=folder)
     expect_refused_out(folder)
     write(os.path.join(folder, "mine.toml"), "[budget]\nmacs = 1\n")
+    git("add", "mine.toml", cwd=folder)
     expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
     test_review_of_links(folder)
     git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)

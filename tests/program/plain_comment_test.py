@@ -110,7 +110,7 @@ OURS = (
     "Models that are gone: `a`, `b` and 2 other", "Models that are gone: 3", "Figures at `batch = 1`, `seq = 2`, ....",
     "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** nothing changed\n\n<!-- onnxflops:check: -->\n**`m`** passed: 1 rule",
     "**2 of 3 budgets failed in 1 of 2 models; 1 model changed; 2 new models**", "**No model changed its cost**", "**All 12 budgets hold; no model changed its cost**",
-    "**Error in 1 of 3 models; The budget holds; 1 model changed**\n\n| model | FLOPs | change | params | peak activations | verdict |\n| :--- | ---: | ---: | ---: | ---: | :--- |\n"
+    "**Error in 1 of 3 models; 1 budget holds; no rule for 2 models; 1 not judged; 1 model changed**\n\n| model | FLOPs | change | params | peak activations | verdict |\n| :--- | ---: | ---: | ---: | ---: | :--- |\n"
     "| **`a.onnx`** | **1.5 G -&gt; 1.6 G** | **+2.0 %** |  | **3 MB** | **`1 of 2 failed`** |\n| `b` |  |  |  |  | `no model` |\n\n3 models did not change.",
     "<details><summary>All quantities</summary>\n\n- `a`\n\n</details>\n\nNot reviewed, since an error came first (the log says which): 1 of 2 models.")
 

@@ -49,8 +49,9 @@ RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the 
          rf"no rule for {NUMBER} models?|error in {NUMBER} models?)")
 CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
-HEADLINE = (rf"(?:Error in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
-            rf"The budget holds|All {NUMBER} budgets hold|[Nn]o model changed its cost|{NUMBER} models? changed|{NUMBER} new models?)")
+HEADLINE = (rf"(?:[Ee]rror in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
+            rf"[Aa]ll {NUMBER} budgets hold|{NUMBER} budgets? holds?|[Nn]o rule for {NUMBER} models?|[Nn]o model changed its cost|"
+            rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|new models?))")
 
 SENTENCE = re.compile("|".join((
     rf"\*\*{CODE}\*\* (?:{DIFF}|{CHECK})",

@@ -3,7 +3,8 @@
 # checkout that has the base's commit. The budgets are those of the base, so that a pull request cannot raise its own.
 #   BASE=origin/main MODELS='models/*.onnx' tools/ci/review.sh
 # ONNXFLOPS  the program (onnxflops)            BUDGETS  the file of budgets; without it, onnxflops.toml if there is one
-# BASE       a revision (origin/main)           OUT      where results go (onnxflops-review)
+# BASE       a revision (origin/main); models are compared with where this branch left it
+# OUT        where results go (onnxflops-review)
 # MODELS     patterns of git, one a line        THRESHOLD  of changes that are listed (0.1%)
 # Writes OUT/comment.md and, with budgets, OUT/budgets.xml (JUnit). Exit code: 0, 1 if a budget is broken, 2 for an error.
 set -uo pipefail
@@ -19,27 +20,42 @@ worse() { [ "$1" -le "$code" ] || code=$1; }
 
 commit=$(git rev-parse --verify --quiet --end-of-options "$base^{commit}") ||
   fail "BASE: there is no revision '$base' here: fetch it, or check out with fetch-depth: 0"
-mapfile -t patterns <<<"${MODELS:-*.onnx}"
+commit=$(git merge-base HEAD "$commit" 2>/dev/null || echo "$commit")
+mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
+[ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
 # Pairs of "R..", the old and the new path, as git finds them by their content; and what is gone.
-mapfile -d '' -t moved < <(git diff --name-status -z --find-renames --diff-filter=R "$commit" -- "${patterns[@]}")
-mapfile -d '' -t gone < <(git diff --name-only -z --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
+mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames --diff-filter=R "$commit")
+mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 
-# The file of the base has the path that it has in the repository, below $work: results say this, without $work.
+# The budgets of the base: those that are named, else those of the folder, else those of the only folder that has some.
+case $budgets in /* | ../*) fail "BUDGETS: '$budgets' should be a path inside of the repository" ;; esac
+entry() { git ls-tree "$commit" -- "./$1" | head -n 1; }
+if [ -z "${BUDGETS:-}" ] && [ -z "$(entry "$budgets")" ] && [ ! -e "$budgets" ]; then
+  mapfile -d '' -t others < <(git ls-tree -r -z --name-only "$commit" | grep -z '/onnxflops\.toml$')
+  [ ${#others[@]} -le 1 ] || fail "BUDGETS: several folders have an onnxflops.toml; name one of them"
+  budgets=${others[0]:-$budgets}
+fi
+# The file has the path that it has in the repository, below $work: results say this, without $work.
 mkdir -p "$(dirname "$work/$budgets")"
 against=(--no-budgets)
-if git cat-file blob "$commit:./$budgets" >"$work/$budgets" 2>/dev/null; then
-  against=(--budgets "$work/$budgets" --format github -o "$work/annotations" --output junit="$work/junit.xml"
-    --output markdown="$work/summary.md")
-elif [ -e "$budgets" ]; then
-  notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
-elif [ -n "${BUDGETS:-}" ]; then
-  fail "BUDGETS: there is no file '$budgets', neither at $base nor here"
-fi
+case $(entry "$budgets") in
+  "100"*)
+    git cat-file blob "$commit:./$budgets" >"$work/$budgets" 2>/dev/null || fail "BUDGETS: git cannot read '$budgets' of $base here"
+    against=(--budgets "$work/$budgets" --format github -o "$work/annotations" --output junit="$work/junit.xml")
+    ;;
+  "")
+    if git ls-files --error-unmatch -- "./$budgets" >/dev/null 2>&1; then
+      notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
+    elif [ -n "${BUDGETS:-}" ]; then
+      fail "BUDGETS: there is no file '$budgets', neither at $base nor here"
+    fi
+    ;;
+  *) fail "BUDGETS: '$budgets' is no file at $base, but a link or a folder" ;;
+esac
 without_work() { sed "s|$work/||g" "$1"; }
 
-for ((i = 0; i + 2 < ${#moved[@]}; i += 3)); do against+=(--renamed "${moved[i + 1]}=${moved[i + 2]}"); done
 # Names that are no plain words stay out of the comment.
 name_gone() {
   local names="" others=0 name
@@ -60,17 +76,22 @@ for model in "${models[@]}"; do
   fi
 done
 left=$((${#models[@]} - ${#files[@]}))
+for ((i = 0; i + 2 < ${#moved[@]}; i += 3)); do
+  for model in "${files[@]}"; do
+    if [ "$model" = "${moved[i + 2]}" ]; then against+=(--renamed "${moved[i + 1]}=$model"); fi
+  done
+done
 if [ ${#files[@]} -gt 0 ]; then
-  "$onnxflops" check --git "$base" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- "${files[@]}"
+  "$onnxflops" check --git "$commit" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
+    "${files[@]}" 2>"$work/messages"
   worse $?
+  without_work "$work/messages" >&2
   if [ -s "$work/comment.md" ]; then without_work "$work/comment.md" >"$out/comment.md"; else left=${#models[@]}; fi
   if [ -e "$work/annotations" ]; then without_work "$work/annotations"; fi
   if [ -e "$work/junit.xml" ]; then without_work "$work/junit.xml" >"$out/budgets.xml"; fi
-  if [ -e "$work/summary.md" ] && [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    without_work "$work/summary.md" >>"$GITHUB_STEP_SUMMARY"
-  fi
 fi
 if [ ${#gone[@]} -gt 0 ]; then name_gone; fi
 if [ $left -gt 0 ]; then notes+=("Not reviewed, since an error came first (the log says which): $left of ${#models[@]} models."); fi
 for note in "${notes[@]}"; do printf '\n%s\n' "$note" >>"$out/comment.md"; done
+if [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then tail -n +2 "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
 exit "$code"
