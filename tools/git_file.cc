@@ -183,7 +183,7 @@ std::string ExistingFolder(const std::string& path) {
   for (size_t end = path.size();;) {
     const size_t slash = end == 0 ? std::string::npos : path.rfind('/', end - 1);
     if (slash == std::string::npos) return ".";
-    const std::string folder = path.substr(0, slash + 1);
+    std::string folder = path.substr(0, slash + 1);
     if (access(folder.c_str(), F_OK) == 0) return folder;
     end = slash;
   }

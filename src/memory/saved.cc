@@ -411,7 +411,7 @@ class SavedWalk {
       std::swap(shape[shape.rank() - 2], shape[shape.rank() - 1]);
       std::swap(strides[strides.size() - 2], strides[strides.size() - 1]);
     }
-    KeepAs(value, std::move(shape), std::move(strides), ranks[i] - (least <= 2 ? 1 : 2));
+    KeepAs(value, std::move(shape), strides, ranks[i] - (least <= 2 ? 1 : 2));
   }
 
   // torch.matmul spreads both factors to the sizes of the batch, and has them as one list of
@@ -432,11 +432,11 @@ class SavedWalk {
       spread.push_back(is_new ? Expr(0) : strides[static_cast<size_t>(d - more)]);
     }
     const int batch = shape.rank() - 2;
-    KeepAs(value, std::move(shape), std::move(spread), batch);
+    KeepAs(value, std::move(shape), spread, batch);
   }
 
   // With the first axes as one.
-  void KeepAs(ValueId value, Shape shape, std::vector<Expr> strides, int axes) {
+  void KeepAs(ValueId value, Shape shape, const std::vector<Expr>& strides, int axes) {
     Shape as_needed = {shape.Product(0, axes)};
     for (int d = axes; d < shape.rank(); ++d) as_needed.push_back(shape[d]);
     if (strides.empty() || ViewStrides(shape, strides, as_needed)) return Keep(value);
