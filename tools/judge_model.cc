@@ -128,8 +128,8 @@ std::set<std::string> SymbolsOfHead(const Diff& diff) {
   return symbols;
 }
 
-// Which sizes the model has no symbol for. A model that fixes what its base leaves open is judged
-// at the size that it fixes, whatever [at] says, so that is not said of it.
+// Which of these sizes the model has no symbol for, whatever its base has: a model that fixes a
+// size is judged there, and must not be labelled with the size that [at] gives.
 std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
   std::vector<SymbolOrigin> symbols;
   for (const std::string& name : SymbolsOfHead(diff)) symbols.push_back({name});
@@ -246,8 +246,8 @@ absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
   return absl::OkStatus();
 }
 
-// What is for a model by its path, or by the one that it had at the revision that it is compared
-// with: by a new name it does not get out of its budgets.
+// The rules and sizes for a model, by its path now or at the base: a renamed model keeps its
+// budgets.
 Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_path) {
   const auto is_for_others = [&](const auto& part) {
     return !IsForModel(part.models, path) && !IsForModel(part.models, old_path);

@@ -512,6 +512,17 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
   return absl::OkStatus();
 }
 
+// Whether all that is asked for can be written, before anything is counted.
+absl::Status RequireOutputs(const CheckArguments& args) {
+  RETURN_IF_ERROR(FormatOf(args.output).status());
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
+  std::vector<std::string> written = {args.decision, args.review, args.output.file};
+  for (const auto& [format, file] : outputs) written.push_back(file);
+  if (args.summary) written.push_back(StepSummaryFile());
+  RETURN_IF_ERROR(RequireDistinct(written));
+  return args.output.Style().status();
+}
+
 }  // namespace
 
 void DescribeCheck(const UseVerb& use) {
@@ -533,14 +544,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  // Before anything is counted.
-  RETURN_IF_ERROR(FormatOf(args.output).status());
-  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
-  std::vector<std::string> written = {args.decision, args.review, args.output.file};
-  for (const auto& [format, file] : outputs) written.push_back(file);
-  if (args.summary) written.push_back(StepSummaryFile());
-  RETURN_IF_ERROR(RequireDistinct(written));
-  RETURN_IF_ERROR(args.output.Style().status());
+  RETURN_IF_ERROR(RequireOutputs(args));
   // A file of devices by itself is for budgets on mfu.
   if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
     ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
