@@ -147,6 +147,18 @@ def terminal():
         raise unittest.SkipTest(f"no pseudo-terminals here: {error}") from error
 
 
+def all_of(master):
+    """What was written to a pseudo-terminal until its other end was closed; one read gives 4 KiB of it at most."""
+    shown = b""
+    try:
+        while part := os.read(master, 1 << 16):
+            shown += part
+    except OSError:
+        pass  # the other end is closed
+    os.close(master)
+    return shown
+
+
 class ColorTest(ProgramTest):
     def sequences(self, **variables):
         """How many lines of a table on a terminal hold an escape sequence."""
@@ -154,9 +166,7 @@ class ColorTest(ProgramTest):
         env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR")} | {"TERM": "xterm"} | variables
         subprocess.run([PROGRAM, MODELS["M"], "--depth", "0"], cwd=self.folder, env=env, stdout=slave, check=True, timeout=60)
         os.close(slave)
-        shown = os.read(master, 1 << 16)
-        os.close(master)
-        return sum(b"\x1b[" in line for line in shown.split(b"\n"))
+        return sum(b"\x1b[" in line for line in all_of(master).split(b"\n"))
 
     def test_a_terminal_has_color_unless_it_is_switched_off(self):
         self.assertGreater(self.sequences(), 0)
@@ -191,13 +201,7 @@ class WidthTest(ProgramTest):
         env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")} | {"TERM": "xterm"}
         with subprocess.Popen([PROGRAM, *call.split()], cwd=ROOT, env=env, stdout=slave, stderr=subprocess.PIPE) as run:
             os.close(slave)
-            shown = b""
-            try:
-                while part := os.read(master, 1 << 16):
-                    shown += part
-            except OSError:
-                pass  # the other end is closed
-            os.close(master)
+            shown = all_of(master)
             error = run.stderr.read().decode()
         self.assertEqual((run.returncode, error), (0, ""), call)
         return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
@@ -238,17 +242,13 @@ class ManyModelsTest(ProgramTest):
     def test_a_terminal_shows_progress_and_then_nothing_of_it(self):
         self.shell("mkdir m; for i in {1..400}; do cp $M m/$i.onnx; done")
         master, slave = terminal()
-        run = subprocess.Popen([PROGRAM, "m", "--format", "jsonl", "-j", "1"], cwd=self.folder, stdout=subprocess.PIPE, stderr=slave)
-        os.close(slave)
-        lines = run.stdout.read().count(b"\n")
-        self.assertEqual((run.wait(), lines), (0, 400))
-        run.stdout.close()
-        os.set_blocking(master, False)
-        try:
-            shown = os.read(master, 1 << 16).decode()
-        except OSError:
-            shown = ""  # it was done before the first bar
-        os.close(master)
+        with open(os.path.join(self.folder, "rows"), "w+b") as rows:
+            call = [PROGRAM, "m", "--format", "jsonl", "-j", "1"]
+            with subprocess.Popen(call, cwd=self.folder, stdout=rows, stderr=slave) as run:
+                os.close(slave)
+                shown = all_of(master).decode()  # empty where it was done before the first bar
+            rows.seek(0)
+            self.assertEqual((run.returncode, rows.read().count(b"\n")), (0, 400))
         self.assertRegex(shown, r"^((\r\[#* *\] \d+ of 400 models)+\r\x1b\[K)?$")
 
 
