@@ -72,7 +72,9 @@ struct Sides {
         head(std::move(head_amount)),
         base_known(KnownOf(q, base, base_lower_bound)),
         head_known(KnownOf(q, head, head_lower_bound)) {}
-  Known change() const { return KnownOfChange(base_known, head_known); }
+  Known change(const Diff& diff) const {
+    return KnownOfChange(base_known, head_known, ShownValue(diff, head - base));
+  }
 };
 
 // Of a DiffPart with amounts, or of a ShownRow.
@@ -85,22 +87,30 @@ Sides SidesOf(const ShownRow& row, const Quantity& q) {
 
 // "+9.7", ">= +9.7"; "-" where the change is not known.
 std::string PercentText(const Diff& diff, const Sides& s) {
-  const Known known = s.change();
+  const Known known = s.change(diff);
   const std::string text =
       ChangePercent(ShownValue(diff, s.base).value_or(0), ShownValue(diff, s.head).value_or(0));
   if (known == Known::kNothing) return "-";
   return text == "new" || text == "-" ? text : KnownText(known, text);
 }
 
-// The cells of a quantity: base, head, change, percent.
+// The cells of a quantity: base, head, change, percent; of a new model only what it has.
 void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
+  if (!diff.has_base) {
+    cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
+    return;
+  }
   cells->push_back(KnownText(s.base_known, FigureText(diff, s.base, s.q, exact)));
   cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
-  cells->push_back(KnownText(s.change(), ChangeText(diff, s.head - s.base, s.q, exact)));
+  cells->push_back(KnownText(s.change(diff), ChangeText(diff, s.head - s.base, s.q, exact)));
   cells->push_back(PercentText(diff, s));
 }
 
-void AddFigureColumns(const Quantity& q, TextTable* table) {
+void AddFigureColumns(const Diff& diff, const Quantity& q, TextTable* table) {
+  if (!diff.has_base) {
+    table->columns.push_back({std::string(q.title), true});
+    return;
+  }
   table->columns.push_back({absl::StrCat("base ", q.title), true});
   table->columns.push_back({"head", true});
   table->columns.push_back({"change", true});
@@ -242,7 +252,8 @@ std::vector<FactGroup> GroupsOf(const std::vector<FactDiff>& facts) {
   return groups;
 }
 
-const char* TagOf(DiffStatus status) {
+const char* TagOf(const Diff& diff, DiffStatus status) {
+  if (!diff.has_base) return "";
   return status == DiffStatus::kNew ? "  [new]" : status == DiffStatus::kGone ? "  [gone]" : "";
 }
 
@@ -301,7 +312,7 @@ std::string ChangeInWords(const Diff& diff) {
   for (const Quantity* q : diff.quantities) {
     if (!IsMain(*q)) continue;
     const Sides sides = SidesOf(diff.modules[0], *q);
-    const Known known = sides.change();
+    const Known known = sides.change(diff);
     const absl::int128 base = ShownValue(diff, sides.base).value_or(0);
     const absl::int128 head = ShownValue(diff, sides.head).value_or(0);
     const std::string percent = ChangePercent(base, head);
@@ -369,6 +380,7 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
 TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
   table.columns = {{""}, {"base", true}, {"head", true}, {"change", true}, {"%", true}};
+  if (!diff.has_base) table.columns = {{""}, {"head", true}};
   const ModuleDiff& model = diff.modules[0];
   for (const Quantity* q : diff.quantities) {
     if (((*model.base).*(q->value)).is_zero() && ((*model.head).*(q->value)).is_zero()) continue;
@@ -396,11 +408,12 @@ TotalTexts TextsOf(const Diff& diff, const Sides& s) {
   const std::string base = KnownText(s.base_known, FigureText(diff, s.base, s.q, false));
   const std::string head = KnownText(s.head_known, FigureText(diff, s.head, s.q, false));
   if (!diff.has_base) return {head, "new"};
-  if (s.change() == Known::kExact && (s.head - s.base).is_zero()) return {head, ""};
+  if (s.change(diff) == Known::kExact && (s.head - s.base).is_zero()) return {head, ""};
+  const std::string sides = base == head ? head : absl::StrCat(base, " -> ", head);
+  if (s.change(diff) == Known::kNothing) return {sides, "unknown"};
   const std::string percent = PercentText(diff, s);
   const bool number = percent != "new" && percent != "-";
-  return {base == head ? head : absl::StrCat(base, " -> ", head),
-          absl::StrCat(percent, number ? " %" : "")};
+  return {sides, absl::StrCat(percent, number ? " %" : "")};
 }
 
 }  // namespace
@@ -431,7 +444,7 @@ std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions&
     const std::string formula = change.TextBytes(kMaxShownFormula) > kMaxShownFormula
                                     ? change.Shortened(kMaxShownFormula)
                                     : ShowExpr(change, options.exact);
-    const bool is_known = SidesOf(diff.modules[0], *q).change() == Known::kExact;
+    const bool is_known = SidesOf(diff.modules[0], *q).change(diff) == Known::kExact;
     texts.push_back(absl::StrCat(
         q->title, ": ", formula, " (",
         is_known ? kMeaning[static_cast<size_t>(SignOf(change))] : "of what is counted", ")"));
@@ -444,7 +457,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
   const bool params = HasParams(diff) && options.quantity->value != &Amounts::params;
   TextTable table;
   table.columns = {{"module", false, kCutBeginning}};
-  AddFigureColumns(*options.quantity, &table);
+  AddFigureColumns(diff, *options.quantity, &table);
   if (params) table.columns.push_back({"params", true, kDropLast});
   for (const ShownRow& row : shown.rows) {
     TextTable::Row out;
@@ -471,7 +484,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
 TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
   table.columns = {{"operator", false, kCutBeginning}, {"nodes", true, kDropLast}};
-  AddFigureColumns(*options.quantity, &table);
+  AddFigureColumns(diff, *options.quantity, &table);
   size_t hidden = 0, quiet = 0;
   for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {
     const OpDiff& op = diff.ops[i];
@@ -479,9 +492,9 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
       ++quiet;
       continue;
     }
-    TextTable::Row row = {{absl::StrCat(OpLabel(op.domain, op.op), TagOf(op.status))}};
+    TextTable::Row row = {{absl::StrCat(OpLabel(op.domain, op.op), TagOf(diff, op.status))}};
     row.cells.push_back(
-        op.base_nodes == op.head_nodes
+        op.base_nodes == op.head_nodes || !diff.has_base
             ? GroupedDigits(op.head_nodes)
             : absl::StrCat(GroupedDigits(op.base_nodes), " -> ", GroupedDigits(op.head_nodes)));
     AddFigures(diff, SidesOf(op, *options.quantity), options.exact, &row.cells);
@@ -490,8 +503,8 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   NoteHidden(hidden, "operator", &table);
   if (quiet > 0) {
     table.notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(quiet), "operator"),
-                                       " changed, with equal ", options.quantity->title,
-                                       "; --format csv lists them"));
+                                       diff.has_base ? " changed, with equal " : " without ",
+                                       options.quantity->title, "; --format csv lists them"));
   }
   return table;
 }
@@ -499,13 +512,14 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
 TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
   table.columns = {{"node", false, kCutBeginning}, {"operator", false, kCutBeginning}};
-  AddFigureColumns(*options.quantity, &table);
+  AddFigureColumns(diff, *options.quantity, &table);
   size_t hidden = 0;
   const std::vector<size_t> changed = ChangedRows(diff, options, diff.nodes, &hidden);
   for (size_t k = 0; k < std::min(changed.size(), kMaxListedNodes); ++k) {
     const NodeDiff& node = diff.nodes[changed[k]];
     const std::string& name = node.name.empty() ? node.base_name : node.name;
-    TextTable::Row row = {{absl::StrCat(name, TagOf(node.status)), OpLabel(node.domain, node.op)}};
+    TextTable::Row row = {
+        {absl::StrCat(name, TagOf(diff, node.status)), OpLabel(node.domain, node.op)}};
     AddFigures(diff, SidesOf(node, *options.quantity), options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }

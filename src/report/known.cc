@@ -31,6 +31,13 @@ Known KnownOfChange(Known base, Known head) {
   return head == Known::kExact ? Known::kAtMost : Known::kCounted;
 }
 
+Known KnownOfChange(Known base, Known head, std::optional<absl::int128> change) {
+  const Known known = KnownOfChange(base, head);
+  if (known == Known::kAtLeast && change && *change <= 0) return Known::kNothing;
+  if (known == Known::kAtMost && change && *change >= 0) return Known::kNothing;
+  return known;
+}
+
 std::string KnownText(Known known, absl::string_view text) {
   switch (known) {
     case Known::kExact:

@@ -7,8 +7,10 @@
 #define ONNXFLOPS_SRC_REPORT_KNOWN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "src/convention/convention_info.h"
 #include "src/cost/amounts.h"
@@ -33,7 +35,10 @@ Known LowerBound(const Expr& amount);
 Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound);
 // Of another tool's figure.
 Known KnownOf(convention::Standing standing);
-// Of head - base.
+// Of head - base. A bound that says no more than that the sides are no amounts below 0 ("at least
+// less") is nothing: `change` is that of what is counted, if it has a value.
+Known KnownOfChange(Known base, Known head, std::optional<absl::int128> change);
+// Of head / base, or where it is not known which of both is more.
 Known KnownOfChange(Known base, Known head);
 
 // "1.234 k"; "1.234 k*"; ">= 1.234 k"; "<= 1.234 k"; "1.234 k counted"; "unknown".

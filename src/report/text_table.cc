@@ -215,8 +215,8 @@ bool IsFigure(absl::string_view text) {
 
 // What our tables say beside figures: "48 -> 0", and words that are no name of anything.
 bool IsPlain(absl::string_view text) {
-  constexpr absl::string_view kWords[] = {"new",     "passed",     "warned",  "failed", "skipped",
-                                          "allowed", "not proven", "unknown", "error"};
+  constexpr absl::string_view kWords[] = {"new",     "gone",    "passed",     "warned",  "failed",
+                                          "skipped", "allowed", "not proven", "unknown", "error"};
   if (std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords)) return true;
   const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits(" -> ", 1));
   return std::all_of(sides.begin(), sides.end(), IsFigure);

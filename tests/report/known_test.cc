@@ -77,6 +77,13 @@ TEST(KnownTest, Changes) {
   EXPECT_EQ(KnownOfChange(e, l), l);
   EXPECT_EQ(KnownOfChange(l, e), Known::kAtMost);
   EXPECT_EQ(KnownOfChange(l, l), Known::kCounted);
+  // "At least 5 less" holds of any figure: only what a bound rules out is said.
+  EXPECT_EQ(KnownOfChange(e, l, -5), Known::kNothing);
+  EXPECT_EQ(KnownOfChange(e, l, 5), Known::kAtLeast);
+  EXPECT_EQ(KnownOfChange(l, e, 5), Known::kNothing);
+  EXPECT_EQ(KnownOfChange(l, e, -5), Known::kAtMost);
+  EXPECT_EQ(KnownOfChange(l, l, -5), Known::kCounted);
+  EXPECT_EQ(KnownOfChange(e, e, -5), e);
   for (const Known other : {e, l, n}) {
     EXPECT_EQ(KnownOfChange(n, other), n);
     EXPECT_EQ(KnownOfChange(other, n), n);

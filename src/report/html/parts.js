@@ -78,10 +78,11 @@ const kKnownTexts = {
 const knownText = (known, text) => kKnownTexts[known](text);
 // Of a figure of which a part is not counted, if `lowerBound` is true.
 const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n ? "nothing" : "atLeast");
-function knownOfChange(base, head) {
+function knownOfChange(base, head, change) {
   if (base === "nothing" || head === "nothing") return "nothing";
-  if (base === "exact") return head;
-  return head === "exact" ? "atMost" : "counted";
+  if (base !== "exact" && head !== "exact") return "counted";
+  if (base === "exact") return head === "atLeast" && change !== null && change <= 0n ? "nothing" : head;
+  return change !== null && change >= 0n ? "nothing" : "atMost";
 }
 // "96.6 %"
 function percent(part, whole) {

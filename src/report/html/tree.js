@@ -64,7 +64,9 @@ class Tree {
     return knownOf(value, !quantity.weights && quantity.key !== "time_zs" && ((node.lower >> side) & 1) === 1);
   }
   knownChange(node, quantity) {
-    return knownOfChange(this.known(node, quantity, 0), this.known(node, quantity, 1));
+    const [base, head] = [0, 1].map((side) => this.of(node, quantity, side));
+    const change = base === null || head === null ? null : head - base;
+    return knownOfChange(this.known(node, quantity, 0), this.known(node, quantity, 1), change);
   }
   formulaOf(node, quantity, side = 0) {
     return quantity.parts || this.lacks(node, quantity) ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
