@@ -425,6 +425,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
 
 set(ONNXFLOPS_TOOLS_SOURCES
   tools/base_model.cc
+  tools/budget_files.cc
   tools/count_arguments.cc
   tools/count_sweep.cc
   tools/device_arguments.cc
@@ -444,6 +445,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/memory_sweep.cc
   tools/mfu_arguments.cc
   tools/training_arguments.cc
+  tools/review_arguments.cc
   tools/verb_audit.cc
   tools/verb_check.cc
   tools/verb_compare.cc

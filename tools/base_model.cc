@@ -42,21 +42,6 @@ bool IsMissing(const std::string& path) {
   return path == "/dev/null" || (path != "-" && stat(path.c_str(), &info) != 0 && errno == ENOENT);
 }
 
-absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
-                                  bool* missing) {
-  if (IsFolder(base.path)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(base.path), ": a folder; --git takes a file, such as its config.json"));
-  }
-  const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
-  *missing = absl::IsNotFound(fd.status());
-  if (!fd.ok()) return fd.status();
-  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
-  Side side;
-  ASSIGN_OR_RETURN(side.model, LoadOpen(*fd, absl::StrCat(base.revision, ":", base.path), options));
-  return side;
-}
-
 }  // namespace
 
 void BaseMissingArgument::AddTo(OptionList* list) {
@@ -97,6 +82,21 @@ absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& optio
                         absl::StrCat(Escaped(path), ": ", text.status().message()));
   }
   ASSIGN_OR_RETURN(side.report, ReadReport(*text, path));
+  return side;
+}
+
+absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                  bool* missing) {
+  if (IsFolder(base.path)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(base.path), ": a folder; --git takes a file, such as its config.json"));
+  }
+  const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
+  if (missing != nullptr) *missing = absl::IsNotFound(fd.status());
+  if (!fd.ok()) return fd.status();
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  Side side;
+  ASSIGN_OR_RETURN(side.model, LoadOpen(*fd, absl::StrCat(base.revision, ":", base.path), options));
   return side;
 }
 

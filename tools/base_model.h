@@ -32,9 +32,6 @@ struct Side {
 };
 absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options);
 
-// The difference from nothing.
-absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options);
-
 // What models are compared with. A path is that of a model or a report; "": nothing. With a
 // revision, it is the path of the model itself, as it was in its git repository.
 struct BaseModel {
@@ -42,6 +39,13 @@ struct BaseModel {
   // A base that does not exist makes everything new; so does /dev/null, which git names then.
   bool missing_is_fine = false;
 };
+// A model at a revision. `*missing`, where it is not null: whether the revision does not have it.
+absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                  bool* missing = nullptr);
+
+// The difference from nothing.
+absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options);
+
 // A part of a model in millionths: "0.1%"; "" is 0.
 absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold);
 

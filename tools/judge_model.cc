@@ -277,12 +277,12 @@ absl::Status AddMaxima(const std::vector<std::string>& maxima, bool has_base, Bu
 
 }  // namespace
 
-std::string Today() {
+std::string TimeInUtc(const char* format) {
   const time_t now = time(nullptr);
   tm day;
-  std::array<char, 16> text;
+  std::array<char, 32> text;
   if (gmtime_r(&now, &day) == nullptr) return "";
-  return std::string(text.data(), strftime(text.data(), text.size(), "%Y-%m-%d", &day));
+  return std::string(text.data(), strftime(text.data(), text.size(), format, &day));
 }
 
 void AskedSizes::Add(const AskedSizes& other) {
@@ -318,9 +318,23 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
   return without;
 }
 
-absl::Status JudgeModel(const CheckRun& run, const Budgets& all, const Side& side,
+absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
+                                                     const std::vector<Device>& devices) {
+  if (budgets.device.empty()) return std::nullopt;
+  DeviceChoice choice;
+  ASSIGN_OR_RETURN(choice.device, FindDevice(budgets.device, devices));
+  ASSIGN_OR_RETURN(choice.precision, ParsePrecision(budgets.dtype));
+  return choice;
+}
+
+absl::Status JudgeModel(const CheckRun& of_call, const Budgets& all, const Side& side,
                         const BaseModel& base, const std::string& path, AskedSizes* asked,
                         CheckReport* report) {
+  CountOptions options = of_call.options;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, of_call.devices));
+  }
+  const CheckRun run = of_call.With(options);
   const Budgets budgets = BudgetsOf(all, path, base.revision.empty() ? path : base.path);
   if (base.path.empty()) RETURN_IF_ERROR(RequireNoBase(budgets, path));
   std::vector<const BudgetSizes*> sets;
@@ -373,6 +387,10 @@ absl::Status CompleteBudgets(const std::string& path, const std::vector<std::str
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
   if (budgets->rules.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": it contains no rule"));
+  }
+  const absl::Status device = DeviceOf(*budgets, devices).status();
+  if (!device.ok()) {
+    return absl::Status(device.code(), absl::StrCat(Escaped(path), ": ", device.message()));
   }
   for (const BudgetRule& rule : budgets->rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,8 +20,9 @@
 
 namespace onnxflops::tools {
 
-// "2027-01-31", in UTC.
-std::string Today();
+// Of strftime.
+inline constexpr char kDayFormat[] = "%Y-%m-%d", kTimeFormat[] = "%Y-%m-%dT%H:%M:%S";
+std::string TimeInUtc(const char* format);
 
 // What a check is made with.
 struct CheckRun {
@@ -31,7 +33,12 @@ struct CheckRun {
   int64_t num_devices = 1;
   std::string profile, optimized;  // files of a run, for [profile]; "": none
   bool one_file = true;            // no other model is checked in the same call
-  std::string today = Today();
+  std::string today = TimeInUtc(kDayFormat);
+
+  // The same with other options, which must outlive it.
+  CheckRun With(const CountOptions& others) const {
+    return {others, devices, rate, has_rate, num_devices, profile, optimized, one_file, today};
+  }
 };
 
 // Sizes of [at] and --dim, each with the models that it is for and those that have no such symbol.
@@ -46,6 +53,11 @@ struct AskedSizes {
 
   void Add(const AskedSizes& other);
 };
+
+// What budgets say of a device, with a DeviceChoice or none. Errors: NotFound of no such device,
+// InvalidArgument of no such dtype.
+absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
+                                                     const std::vector<Device>& devices);
 
 // Adds the judgements of a model. `asked` grows by the sizes that it was asked for.
 absl::Status JudgeModel(const CheckRun& run, const Budgets& all, const Side& side,

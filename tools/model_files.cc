@@ -30,11 +30,6 @@ constexpr absl::string_view kExtensions[] = {".onnx", ".onnxtxt"};
 constexpr absl::string_view kConfigNames[] = {"config.json", "open_clip_config.json"};
 constexpr char kAnyFolders[] = "**/";
 
-bool Exists(const std::string& path) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0;
-}
-
 bool IsModelName(absl::string_view path) {
   return std::any_of(std::begin(kExtensions), std::end(kExtensions),
                      [&](absl::string_view end) { return absl::EndsWith(path, end); });
@@ -159,6 +154,11 @@ absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
 }
 
 }  // namespace
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
+}
 
 bool IsFolder(const std::string& path) {
   struct stat info;

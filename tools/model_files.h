@@ -24,6 +24,7 @@ struct ModelFiles {
   std::vector<std::string> paths() const;
 };
 
+bool Exists(const std::string& path);
 bool IsFolder(const std::string& path);
 
 // A file is itself, and so is "-". A folder stands for all *.onnx and *.onnxtxt in it, at any

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -44,6 +45,7 @@
 #include "src/report/format.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/base_model.h"
+#include "tools/budget_files.h"
 #include "tools/device_arguments.h"
 #include "tools/each_model.h"
 #include "tools/git_file.h"
@@ -51,12 +53,11 @@
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/review_arguments.h"
 #include "tools/verbs.h"
 
 namespace onnxflops::tools {
 namespace {
-
-constexpr char kBudgetsFile[] = "onnxflops.toml";
 
 constexpr VerbHelp kVerbCheckHelp = {
     "onnxflops check MODEL... [options]",
@@ -98,9 +99,10 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::string budgets, against, git, decision, review, threshold;
-  std::vector<std::string> maxima, outputs, renamed;
-  bool init = false, update = false, summary = false, no_budgets = false;
+  std::string budgets, against, git, decision;
+  std::vector<std::string> maxima, outputs;
+  bool init = false, update = false, summary = false;
+  ReviewArguments review;
   SizeArguments sizes;
   CausalArgument causal;
   RooflineArguments roofline;
@@ -112,7 +114,8 @@ struct CheckArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
-    list->AddValue("--budgets", "FILE", &budgets, "The file of budgets.");
+    list->AddValue("--budgets", "FILE", &budgets,
+                   "The file of budgets, or a folder that has one for each folder of models.");
     list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
                     "A limit, as \"flops=400 GFLOP\", or \"params=+2%\" relative to --against; on "
                     "modules, as \"visual.*:macs=16 GMAC\".");
@@ -124,14 +127,7 @@ struct CheckArguments {
         "What relative budgets compare with: each model itself, at a revision of its git "
         "repository.");
     base_missing.AddTo(list);
-    list->AddValue("--review", "FILE", &review,
-                   "Write a comment on a pull request to FILE: the verdict, then each model that "
-                   "changed from its base or failed.");
-    list->AddValue("--threshold", "PERCENT", &threshold,
-                   "In the review, changes below this part of a model are one row, as 0.1%.");
-    list->AddFlag("--no-budgets", &no_budgets, "Only for --review: there are no budgets.");
-    list->AddValues("--renamed", "OLD=NEW", &renamed,
-                    "With --git: the model NEW has the path OLD at the revision.");
+    review.AddTo(list);
     list->AddFlag("--init", &init,
                   "Write a file of budgets for the models, beside them. It must not exist.");
     list->AddFlag("--update", &update,
@@ -161,32 +157,6 @@ struct CheckArguments {
   }
 };
 
-bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
-// Of a model, or the folder itself; "": the working directory.
-std::string FolderOfModels(const std::string& path) {
-  if (path == ".") return "";
-  if (IsFolder(path)) return path.back() == '/' ? path : path + "/";
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
-// Where the file is, or where --init puts it; "": there is none, and none is needed.
-absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
-  if (args.no_budgets) return "";
-  if (!args.budgets.empty()) return args.budgets;
-  const std::string folder = FolderOfModels(args.models[0]);
-  if (args.init) return folder + kBudgetsFile;
-  for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
-    if (HasFile(path)) return path;
-  }
-  if (!args.maxima.empty() && !args.update) return "";
-  return absl::NotFoundError(
-      absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.models[0]),
-                   " or here: --budgets FILE names one, onnxflops check MODEL --init writes one",
-                   args.update ? "" : ", --max \"flops=400 GFLOP\" needs none"));
-}
-
 // At reference sizes, as [at] will have them: those of inputs, which may settle others, then those
 // of data if no size is open then.
 absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
@@ -209,8 +179,8 @@ absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
 struct CheckCall {
   const CheckArguments& args;
   CheckRun run;
-  std::map<std::string, std::string> renamed;  // paths, to those at the revision
-  std::optional<DiffViewOptions> review;       // how to show changes in the review that is wanted
+  ModelMoves moves;
+  std::optional<DiffViewOptions> review;  // how to show changes in the review that is wanted
   bool missing_is_fine = false;
   ModelFiles files = {};
   int threads = 1;
@@ -221,13 +191,13 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   const std::string& against = call.args.against;
   BaseModel base = {against, call.args.git, call.missing_is_fine};
   if (!base.revision.empty()) {
-    const auto old = call.renamed.find(path);
-    base.path = old == call.renamed.end() ? path : old->second;
+    const auto old = call.moves.renamed.find(path);
+    base.path = old == call.moves.renamed.end() ? path : old->second;
   }
   if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
   // The file of the same path below the folder, or of the longest end of it that is there.
   absl::string_view rest = path;
-  for (base.path = absl::StrCat(against, "/", rest); !HasFile(base.path);) {
+  for (base.path = absl::StrCat(against, "/", rest); !Exists(base.path);) {
     const size_t slash = rest.find('/');
     if (slash == absl::string_view::npos) break;
     rest.remove_prefix(slash + 1);
@@ -242,18 +212,21 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
   ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
   const BaseModel base = BaseOf(call, file.path);
   if (!base.revision.empty() && base.path != file.path) model->renamed_from = base.path;
-  if (!call.args.no_budgets) {
+  if (!call.args.review.no_budgets) {
     RETURN_IF_ERROR(JudgeModel(call.run, budgets, side, base, file.path, asked, &model->check));
   }
   if (!call.review) return absl::OkStatus();
   CountOptions options = call.run.options;
   options.activation_peak = true;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
+  }
   ASSIGN_OR_RETURN(model->diff, DiffWithBase(base, side, options, ComparedSizes::kEqual));
   return absl::OkStatus();
 }
 
 // An error of one of several models is a row of its own: the others have their verdicts.
-absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
+absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budgets) {
   struct Outcome {
     ReviewedModel model;
     AskedSizes asked;
@@ -264,8 +237,9 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
     Outcome& outcome = outcomes[i];
     const ModelFile& file = call.files.files[i];
     outcome.model.path = file.path;
-    outcome.model.check.budgets = budgets.file;
-    outcome.status = JudgeFile(call, budgets, file, &outcome.asked, &outcome.model);
+    const BudgetFile& held_to = budgets.Of(i);
+    outcome.model.check.budgets = held_to.path;
+    outcome.status = JudgeFile(call, held_to.budgets, file, &outcome.asked, &outcome.model);
     if (outcome.status.ok() || call.files.one_file) return;
     CheckReport& check = outcome.model.check;
     outcome.model.diff.reset();
@@ -275,7 +249,7 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
     check.models[0].path = file.path;
   });
   Review review;
-  review.has_budgets = !call.args.no_budgets;
+  review.has_budgets = !call.args.review.no_budgets;
   review.view = call.review.value_or(DiffViewOptions());
   AskedSizes asked;
   for (Outcome& outcome : outcomes) {
@@ -284,20 +258,29 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const Budgets& budgets) {
     asked.Add(outcome.asked);
     review.models.push_back(std::move(outcome.model));
   }
+  if (call.review) AddGoneModels(call.moves, call.args.git, call.run.options, &review);
   // A model in error may be the one that has the size.
   const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
   if (!all_read) return review;
-  ASSIGN_OR_RETURN(const std::vector<std::string> without, ReportUnknownSizes(budgets.file, asked));
+  ASSIGN_OR_RETURN(const std::vector<std::string> without,
+                   ReportUnknownSizes(budgets.Names(), asked));
   for (const std::string& line : without) WriteError(line);
   return review;
 }
 
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name = {};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
 // The verdicts on all models.
-absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const Budgets& budgets,
+absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const BudgetFiles& budgets,
                                      const Review& review) {
   CheckReport report;
-  report.budgets = budgets.file;
+  report.budgets = budgets.Names();
   report.version = ONNXFLOPS_VERSION;
+  report.host = HostName();
+  report.made_at = TimeInUtc(kTimeFormat);
   for (const ReviewedModel& model : review.models) {
     RETURN_IF_ERROR(AddReport(model.check, &report));
   }
@@ -323,8 +306,11 @@ std::optional<std::string> HashOf(const std::string& path) {
   return hash.Hex();
 }
 
-DecisionInfo DescribeDecision(const CheckCall& call, const std::string& budgets) {
-  DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {budgets, HashOf(budgets)}, {}};
+DecisionInfo DescribeDecision(const CheckCall& call, const BudgetFiles& budgets) {
+  DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {}, {}};
+  for (const BudgetFile& file : budgets.files()) {
+    info.budgets.push_back({file.path, HashOf(file.path)});
+  }
   for (const ModelFile& file : call.files.files) {
     DecisionInfo::Model& model = info.models.emplace_back();
     model.path = file.path;
@@ -336,7 +322,7 @@ DecisionInfo DescribeDecision(const CheckCall& call, const std::string& budgets)
       const absl::Cleanup close_file = [fd = *fd] { close(fd); };
       model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path),
                                HashOf(absl::StrCat("/proc/self/fd/", *fd))};
-    } else if (!base.path.empty() && HasFile(base.path)) {
+    } else if (!base.path.empty() && Exists(base.path)) {
       model.base = DecidedFile{base.path, HashOf(base.path)};
     }
   }
@@ -399,30 +385,12 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
   return outputs;
 }
 
-// Of the file at `path`, if there is one, and of the call. `*text` is what the file holds.
-absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
-                                    const std::vector<Device>& devices, std::string* text) {
-  Budgets budgets;
-  if (!path.empty()) {
-    absl::StatusOr<std::string> read = ReadSmallFile(path);
-    if (!read.ok()) {
-      return absl::Status(read.status().code(),
-                          absl::StrCat(Escaped(path), ": ", read.status().message()));
-    }
-    *text = *std::move(read);
-    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
-  }
-  const bool has_base = !args.against.empty() || !args.git.empty();
-  RETURN_IF_ERROR(CompleteBudgets(path, args.maxima, devices, has_base, &budgets));
-  return budgets;
-}
-
 // Everywhere where the call asks for it.
-absl::Status WriteResults(const CheckCall& call, const std::string& budgets, const Review& review,
+absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, const Review& review,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = call.args;
-  if (call.review) RETURN_IF_ERROR(WriteOutput(ToComment(review), args.review, inputs));
-  if (args.no_budgets) return absl::OkStatus();
+  if (call.review) RETURN_IF_ERROR(WriteOutput(ToComment(review), args.review.file, inputs));
+  if (args.review.no_budgets) return absl::OkStatus();
   if (!args.decision.empty()) {
     RETURN_IF_ERROR(
         WriteOutput(ToDecision(report, DescribeDecision(call, budgets)), args.decision, inputs));
@@ -437,12 +405,33 @@ absl::Status WriteResults(const CheckCall& call, const std::string& budgets, con
   return WriteOutput(RenderCheck(report, format, style), args.output.file, inputs);
 }
 
+// Raises what the models break, each in its own file.
+absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
+                           const std::vector<std::string>& inputs, BudgetFiles* budgets) {
+  for (size_t i = 0; i < budgets->files().size(); ++i) {
+    const BudgetFile& file = budgets->files()[i];
+    CheckReport report;
+    for (size_t m = 0; m < review.models.size(); ++m) {
+      if (review.models[m].is_gone || &budgets->Of(m) != &file) continue;
+      RETURN_IF_ERROR(AddReport(review.models[m].check, &report));
+    }
+    if (report.passed()) continue;
+    if (file.path.empty()) {
+      return absl::InvalidArgumentError("--update: limits of --max are in no file");
+    }
+    for (const std::string& line : LeftBudgets(file.budgets, report)) WriteError(Escaped(line));
+    RETURN_IF_ERROR(WriteOutput(RaisedBudgets(file.text, file.budgets, report), file.path, inputs));
+    RETURN_IF_ERROR(budgets->Reread(sources, i));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
                                  const CountOptions& options) {
   if (!args.maxima.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
   }
-  if (path != "-" && HasFile(path)) {
+  if (path != "-" && Exists(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }
@@ -476,39 +465,56 @@ absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& 
   return kFine;
 }
 
+// A model that is named twice is one model.
+void KeepFirstOfEach(ModelFiles* files) {
+  std::set<std::string> paths;
+  std::erase_if(files->files,
+                [&](const ModelFile& file) { return !paths.insert(file.path).second; });
+}
+
 // What --review and its options say.
 absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
-  const std::vector<std::string> models = call->files.paths();
-  for (const std::string& word : args.renamed) {
-    // Either name may have a sign of equality.
-    size_t equals = word.find('=');
-    while (equals != std::string::npos && !absl::c_linear_search(models, word.substr(equals + 1))) {
-      equals = word.find('=', equals + 1);
-    }
-    if (args.git.empty() || equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--renamed ", Quoted(word), ": it should be OLD=NEW with --git, and NEW is a MODEL"));
-    }
-    call->renamed[word.substr(equals + 1)] = word.substr(0, equals);
-  }
-  const bool needs_review = args.no_budgets || !args.threshold.empty();
-  if (args.review.empty() && needs_review) {
+  const ReviewArguments& review = args.review;
+  ASSIGN_OR_RETURN(call->moves, review.Moves(call->files.paths(), args.git));
+  const bool needs_review = review.no_budgets || !review.threshold.empty();
+  if (review.file.empty() && needs_review) {
     return absl::InvalidArgumentError("--no-budgets and --threshold are for --review");
   }
   const bool has_verdicts = args.update || args.summary || !args.maxima.empty() ||
                             !args.budgets.empty() || !args.outputs.empty() ||
                             !args.decision.empty();
-  if (args.no_budgets && has_verdicts) {
+  if (review.no_budgets && has_verdicts) {
     return absl::InvalidArgumentError(
         "--no-budgets: there are no verdicts for --budgets, --max, --update, --output, --summary "
         "and --decision");
   }
-  if (args.review.empty()) return absl::OkStatus();
+  if (review.file.empty()) return absl::OkStatus();
   if (args.git.empty() && args.against.empty()) {
     return absl::InvalidArgumentError("--review needs a base: --git REV, or --against FOLDER");
   }
-  call->review.emplace();
-  ASSIGN_OR_RETURN(call->review->threshold, ParseThreshold(args.threshold));
+  ASSIGN_OR_RETURN(call->review, review.View());
+  FindRenamed(call->files.paths(), args.git, call->run.options, &call->moves);
+  return absl::OkStatus();
+}
+
+// What a call says beside its budgets.
+absl::Status ReadCall(CheckCall* call) {
+  const CheckArguments& args = call->args;
+  RETURN_IF_ERROR(args.rate.Parse(&call->run.rate, &call->run.num_devices));
+  ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
+  ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
+  KeepFirstOfEach(&call->files);
+  RETURN_IF_ERROR(ReadReview(args, call));
+  if (call->review) call->files.one_file = false;  // an error is a part of the review
+  if (!call->files.one_file && !args.against.empty() && !IsFolder(args.against)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
+  }
+  ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
+  call->run.has_rate = args.rate.given();
+  call->run.profile = args.profile;
+  call->run.optimized = args.optimized;
+  call->run.one_file = call->files.one_file;
   return absl::OkStatus();
 }
 
@@ -516,7 +522,7 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
 absl::Status RequireOutputs(const CheckArguments& args) {
   RETURN_IF_ERROR(FormatOf(args.output).status());
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
-  std::vector<std::string> written = {args.decision, args.review, args.output.file};
+  std::vector<std::string> written = {args.decision, args.review.file, args.output.file};
   for (const auto& [format, file] : outputs) written.push_back(file);
   if (args.summary) written.push_back(StepSummaryFile());
   RETURN_IF_ERROR(RequireDistinct(written));
@@ -552,28 +558,18 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   if (!args.against.empty() && !args.git.empty()) {
     return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
   }
-  ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
-  if (args.init) return RunInit(args, path, options);
+  if (args.init) {
+    const std::string beside = FolderOfModels(args.models[0]) + kBudgetsFile;
+    return RunInit(args, args.budgets.empty() ? beside : args.budgets, options);
+  }
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckCall call = {args, {options, devices}};
-  RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));
-  ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
-  ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
-  RETURN_IF_ERROR(ReadReview(args, &call));
-  if (call.review) call.files.one_file = false;  // an error is a part of the review
-  if (!call.files.one_file && !args.against.empty() && !IsFolder(args.against)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
-  }
-  ASSIGN_OR_RETURN(call.threads, args.jobs.Parse());
-  call.run.has_rate = args.rate.given();
-  call.run.profile = args.profile;
-  call.run.optimized = args.optimized;
-  call.run.one_file = call.files.one_file;
-  std::string text;
-  Budgets budgets;
-  if (!args.no_budgets) {
-    ASSIGN_OR_RETURN(budgets, ReadBudgets(args, path, devices, &text));
+  RETURN_IF_ERROR(ReadCall(&call));
+  const BudgetSources sources = {args.budgets, args.maxima,
+                                 !args.against.empty() || !args.git.empty(), devices};
+  BudgetFiles budgets;
+  if (!args.review.no_budgets) {
+    ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, call.files.paths()));
   }
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
@@ -581,14 +577,12 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {
-    for (const std::string& line : LeftBudgets(budgets, report)) WriteError(Escaped(line));
-    RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
-    ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
-    ASSIGN_OR_RETURN(review, JudgeAll(call, raised));
-    ASSIGN_OR_RETURN(report, Verdicts(call, raised, review));
+    RETURN_IF_ERROR(UpdateBudgets(sources, review, inputs, &budgets));
+    ASSIGN_OR_RETURN(review, JudgeAll(call, budgets));
+    ASSIGN_OR_RETURN(report, Verdicts(call, budgets, review));
   }
-  inputs.push_back(path);
-  RETURN_IF_ERROR(WriteResults(call, path, review, report, inputs));
+  for (const BudgetFile& file : budgets.files()) inputs.push_back(file.path);
+  RETURN_IF_ERROR(WriteResults(call, budgets, review, report, inputs));
   if (report.Count(Verdict::kError) > 0) return kTrouble;
   return report.passed() ? kFine : kFailed;
 }

@@ -78,12 +78,13 @@ class BudgetsReader : private TomlFile {
 
   absl::StatusOr<Budgets> Read() {
     ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
-    RETURN_IF_ERROR(
-        CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "mfu", "profile",
-                         "at", "allow", "models", "lower_bounds", "new", "unlisted"}));
+    RETURN_IF_ERROR(CheckKeys(
+        root, {"budget", "modules", "operators", "domains", "opset", "mfu", "profile", "at",
+               "allow", "models", "device", "dtype", "lower_bounds", "new", "unlisted"}));
     RETURN_IF_ERROR(ReadSections(root, ""));
     RETURN_IF_ERROR(ReadModels(root));
     RETURN_IF_ERROR(ReadExceptions(root));
+    RETURN_IF_ERROR(ReadDevice(root));
     ASSIGN_OR_RETURN(const auto lower_bounds, IsPass(root, "lower_bounds"));
     budgets_.lower_bounds_pass = lower_bounds.value_or(false);
     ASSIGN_OR_RETURN(const auto new_passes, IsPass(root, "new"));
@@ -490,6 +491,20 @@ class BudgetsReader : private TomlFile {
   }
 
   // Whether a setting of the whole file says "pass", not "fail"; nullopt: it is not there.
+  absl::Status ReadDevice(const toml::table& root) {
+    for (const auto& [key, into] :
+         {std::pair("device", &budgets_.device), std::pair("dtype", &budgets_.dtype)}) {
+      const toml::node* node = Get(root, key);
+      if (node == nullptr) continue;
+      ASSIGN_OR_RETURN(*into, String(*node, key));
+      if (into->empty()) return Fault(*node, absl::StrCat(key, " is empty"));
+    }
+    if (budgets_.device.empty() != budgets_.dtype.empty()) {
+      return Fault(*Get(root, budgets_.device.empty() ? "dtype" : "device"),
+                   "device and dtype belong together");
+    }
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::optional<bool>> IsPass(const toml::table& root, const char* key) const {
     const toml::node* node = Get(root, key);
     if (node == nullptr) return std::nullopt;

@@ -119,6 +119,8 @@ struct Budgets {
   std::vector<BudgetRule> rules;
   std::vector<BudgetSizes> sizes;  // none: as the model has them
   std::vector<BudgetException> exceptions;
+  // What time bounds are of: device = "h100", dtype = "bf16"; "": what the call says.
+  std::string device, dtype;
   // Whether a budget on a lower bound may pass: lower_bounds = "pass".
   bool lower_bounds_pass = false;
   // Whether a limit that is relative to a base fails for a model that has none: new = "fail".

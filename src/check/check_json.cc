@@ -23,6 +23,7 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     json->Key("where").String(j.where);
     json->Key("at").String(j.at);
     json->Key("line").Int(static_cast<int64_t>(j.place.line));
+    if (!j.budgets.empty()) json->Key("budgets").String(j.budgets);
     json->Key("limit").String(j.limit);
     json->Key("actual").String(j.actual);
     json->Key("margin").String(j.margin);
@@ -66,8 +67,8 @@ std::string ToJson(const CheckReport& report) {
 // What failed first: a page may have no room for the others.
 std::string ToHtml(const CheckReport& report) {
   CheckReport sorted = report;
-  std::stable_sort(sorted.judgements.begin(), sorted.judgements.end(),
-                   [](const Judgement& a, const Judgement& b) { return a.passed() < b.passed(); });
+  sorted.judgements.clear();
+  for (const Judgement* j : check::WorstFirst(report)) sorted.judgements.push_back(*j);
   const std::string title = report.models.empty()
                                 ? std::string(report::FileNameOf(report.head.path))
                                 : Plural(static_cast<int64_t>(report.models.size()), "model");

@@ -23,15 +23,6 @@ using report::kLineMark;
 using report::LabelledLine;
 using report::MarkdownCode;
 
-// What a reader has to look at comes first; otherwise the order of the file.
-std::vector<const Judgement*> ByVerdict(const CheckReport& report) {
-  std::vector<const Judgement*> order;
-  for (const Judgement& judgement : report.judgements) order.push_back(&judgement);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Judgement* a, const Judgement* b) { return a->verdict > b->verdict; });
-  return order;
-}
-
 std::string VerdictText(Verdict verdict) {
   return verdict == Verdict::kNotProven ? "not proven" : std::string(NameOf(verdict));
 }
@@ -52,7 +43,7 @@ TextTable VerdictTable(const CheckReport& report) {
                    {"actual", true, TextTable::Column::Narrow::kCutEnd},
                    {"margin", true},
                    {"verdict"}};
-  for (const Judgement* judgement : ByVerdict(report)) {
+  for (const Judgement* judgement : check::WorstFirst(report)) {
     TextTable::Row row;
     row.cells = {PlaceText(*judgement), judgement->limit, judgement->actual, judgement->margin,
                  VerdictText(judgement->verdict)};
@@ -65,7 +56,7 @@ TextTable VerdictTable(const CheckReport& report) {
 // "budget.flops: depends on batch: ...", of all that have something to say.
 std::vector<std::string> Details(const CheckReport& report) {
   std::vector<std::string> details;
-  for (const Judgement* judgement : ByVerdict(report)) {
+  for (const Judgement* judgement : check::WorstFirst(report)) {
     if (judgement->detail.empty()) continue;
     details.push_back(absl::StrCat(PlaceText(*judgement), ": ", judgement->detail));
   }
@@ -91,6 +82,14 @@ std::vector<LabelledLine> CheckHead(const CheckReport& report) {
 }
 
 }  // namespace
+
+std::vector<const Judgement*> check::WorstFirst(const CheckReport& report) {
+  std::vector<const Judgement*> order;
+  for (const Judgement& judgement : report.judgements) order.push_back(&judgement);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Judgement* a, const Judgement* b) { return a->verdict > b->verdict; });
+  return order;
+}
 
 std::string CheckInWords(const CheckReport& report) {
   int64_t total = 0, failed = 0, unlisted = 0, skipped = 0;

@@ -3,6 +3,7 @@
 #define ONNXFLOPS_SRC_CHECK_CHECK_WRITERS_H_
 
 #include <string>
+#include <vector>
 
 #include "src/check/judge.h"
 #include "src/report/json_writer.h"
@@ -26,6 +27,8 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json);
 std::string SubjectOf(const Judgement& j);
 // "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
 std::string MessageOf(const Judgement& j);
+// What a reader has to look at comes first; otherwise the order of the file.
+std::vector<const Judgement*> WorstFirst(const CheckReport& report);
 // All rules as a table in Markdown, what failed first.
 std::string RulesInMarkdown(const CheckReport& report);
 }  // namespace check

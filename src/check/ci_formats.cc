@@ -14,6 +14,7 @@
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
 #include "src/diff/comment.h"
+#include "src/report/format.h"
 #include "src/report/json_writer.h"
 #include "src/report/text_table.h"
 
@@ -50,7 +51,9 @@ struct Location {
   int64_t line = 1;
 };
 Location LocationOf(const CheckReport& report, const Judgement& j) {
-  if (j.place.line > 0) return {report.budgets, static_cast<int64_t>(j.place.line)};
+  if (j.place.line > 0) {
+    return {j.budgets.empty() ? report.budgets : j.budgets, static_cast<int64_t>(j.place.line)};
+  }
   return {j.model.empty() ? report.head.path : j.model};
 }
 
@@ -96,8 +99,11 @@ std::string UriOf(absl::string_view path) {
   return uri;
 }
 
-// The same text has the same print on every machine: FNV-1a.
-std::string FingerprintOf(absl::string_view text) {
+// Of a rule for a model: the same in every run and on every machine, whatever other models are
+// checked. FNV-1a.
+std::string FingerprintOf(const CheckReport& report, const Judgement& j) {
+  const std::string text =
+      absl::StrCat(j.model.empty() ? report.head.path : "", "\n", SubjectOf(j));
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
@@ -115,6 +121,12 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"unlisted", "Every model has a rule."},
     {"error", "A model can be read and counted."},
 };
+
+// What a reader of an alert can do about it.
+constexpr char kHelp[] =
+    "The location is the rule in the file of budgets. Lower the cost of the model, or, where the "
+    "cost is wanted, raise the limit there: onnxflops check MODEL --update does it. An exception "
+    "with a reason and a day stands under [[allow]]. docs/ci.md says what each rule means.";
 
 void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {
   json->BeginObject();
@@ -146,7 +158,7 @@ void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter*
   json->EndObject();
   json->EndArray();
   json->Key("partialFingerprints").BeginObject();
-  json->Key("rule/v1").String(FingerprintOf(absl::StrCat(report.head.path, "\n", SubjectOf(j))));
+  json->Key("rule/v1").String(FingerprintOf(report, j));
   json->EndObject();
   json->EndObject();
 }
@@ -184,11 +196,14 @@ std::string ToJunit(const CheckReport& report) {
   const std::string counts =
       absl::StrCat("tests=\"", report.judgements.size(), "\" failures=\"", failed, "\" errors=\"",
                    report.Count(Verdict::kError), "\"");
-  std::string out =
-      absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ",
-                   "name=\"onnxflops\" ", counts, ">\n  <testsuite name=\"",
-                   XmlText(report.head.path), "\" ", counts, " skipped=\"", skipped, "\">\n");
-  for (const Judgement& j : report.judgements) {
+  std::string out = absl::StrCat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", "name=\"onnxflops\" ", counts,
+      ">\n  <testsuite name=\"", XmlText(report.head.path), "\" ", counts, " skipped=\"", skipped,
+      "\" time=\"0\"",
+      report.host.empty() ? "" : absl::StrCat(" hostname=\"", XmlText(report.host), "\""),
+      report.made_at.empty() ? "" : absl::StrCat(" timestamp=\"", report.made_at, "\""), ">\n");
+  for (const Judgement* judgement : check::WorstFirst(report)) {
+    const Judgement& j = *judgement;
     absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
                     XmlText(SubjectOf(j)), "\" time=\"0\">");
     const std::string message = XmlText(MessageOf(j));
@@ -227,8 +242,7 @@ std::string ToGitlab(const CheckReport& report) {
     json.BeginObject();
     json.Key("description").String(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j)));
     json.Key("check_name").String(absl::StrCat("onnxflops/", j->kind));
-    json.Key("fingerprint")
-        .String(FingerprintOf(absl::StrCat(report.head.path, "\n", SubjectOf(*j))));
+    json.Key("fingerprint").String(FingerprintOf(report, *j));
     json.Key("severity").String(j->passed() ? "minor" : "major");
     json.Key("location").BeginObject();
     json.Key("path").String(location.path);
@@ -259,6 +273,9 @@ std::string ToSarif(const CheckReport& report) {
     json.Key("id").String(kind);
     json.Key("shortDescription").BeginObject();
     json.Key("text").String(text);
+    json.EndObject();
+    json.Key("help").BeginObject();
+    json.Key("text").String(kHelp);
     json.EndObject();
     json.EndObject();
   }
@@ -293,17 +310,18 @@ std::string ToBenchmark(const CheckReport& report) {
 }
 
 std::string ToBadge(const CheckReport& report) {
-  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven) +
-                         report.Count(Verdict::kError);
+  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
+  const int64_t errors = report.Count(Verdict::kError);
   const bool warned = report.Count(Verdict::kWarned) > 0;
   JsonWriter json;
   json.BeginObject();
   json.Key("schemaVersion").Int(1);
   json.Key("label").String("budgets");
-  json.Key("message").String(failed > 0 ? absl::StrCat(failed, " failed")
-                             : warned   ? "near a limit"
-                                        : "passed");
-  json.Key("color").String(failed > 0 ? "red" : warned ? "yellow" : "brightgreen");
+  json.Key("message").String(failed > 0   ? absl::StrCat(failed, " failed")
+                             : errors > 0 ? Plural(errors, "error")
+                             : warned     ? "near a limit"
+                                          : "passed");
+  json.Key("color").String(failed + errors > 0 ? "red" : warned ? "yellow" : "brightgreen");
   json.EndObject();
   return json.TakeText();
 }

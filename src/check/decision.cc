@@ -36,9 +36,15 @@ std::string ToDecision(const CheckReport& report, const DecisionInfo& info) {
     json.EndObject();
   }
   json.EndArray();
-  json.Key("budgets").BeginObject(report::JsonWriter::Layout::kOneLine);
-  WriteDecidedFile(info.budgets, &json);
-  json.EndObject();
+  json.Key("budgets");
+  const bool has_one = info.budgets.size() == 1;
+  if (!has_one) json.BeginArray();
+  for (const DecidedFile& file : info.budgets) {
+    json.BeginObject(report::JsonWriter::Layout::kOneLine);
+    WriteDecidedFile(file, &json);
+    json.EndObject();
+  }
+  if (!has_one) json.EndArray();
   json.Key("passed").Bool(report.passed());
   check::WriteRules(report, &json);
   json.EndObject();

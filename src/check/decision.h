@@ -18,7 +18,7 @@ struct DecidedFile {
 struct DecisionInfo {
   std::string version;  // of onnxflops
   std::string day;      // by which exceptions were taken for valid: "2027-01-31"
-  DecidedFile budgets;
+  std::vector<DecidedFile> budgets;
   struct Model : DecidedFile {
     std::optional<DecidedFile> base;
   };

@@ -357,7 +357,8 @@ class RuleJudge {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = absl::StrCat("depends on ", OpenSymbols(excess),
                                        ": give it a size with --dim, or a range in [at]");
-    } else if ((head != Known::kExact || limit != Known::kExact) && !budgets_.lower_bounds_pass) {
+    } else if (head == Known::kNothing || limit == Known::kNothing ||
+               ((head != Known::kExact || limit != Known::kExact) && !budgets_.lower_bounds_pass)) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = WhyOpen(rule, m);
     } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
@@ -523,6 +524,9 @@ Judgement ModelError(const absl::Status& status) {
 }
 
 absl::Status AddReport(CheckReport part, CheckReport* report) {
+  if (part.budgets != report->budgets) {
+    for (Judgement& judgement : part.judgements) judgement.budgets = part.budgets;
+  }
   absl::c_move(part.judgements, std::back_inserter(report->judgements));
   absl::c_move(part.models, std::back_inserter(report->models));
   report->has_base = part.has_base;

@@ -42,6 +42,7 @@ struct Judgement {
   std::string margin;         // what is left of the limit: "+2.1 %", "-0.3 %"; or ""
   std::string detail;         // what else there is to say: why it is not proven, which operators
   BudgetPlace place;          // in the file of budgets; line 0: in none
+  std::string budgets;        // that file, where models have their own; else CheckReport::budgets
   // Of a limit that is an amount, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
@@ -58,8 +59,9 @@ struct CheckReport {
   bool has_base = false;
   // Where several models were checked: all of them. `head` has only a path then, "3 models".
   std::vector<ModelInfo> models;
-  std::string budgets;  // the file; "": none
-  std::string version;  // of the program that checked, for formats that name it; or ""
+  std::string budgets;        // the file; "": none; of models with their own, all of them in a line
+  std::string version;        // of the program that checked, for formats that name it; or ""
+  std::string host, made_at;  // where and when, "2027-01-31T12:00:00", as JUnit has it; or ""
   std::vector<Judgement> judgements;
 
   bool passed() const;

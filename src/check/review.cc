@@ -3,6 +3,7 @@
 #include "src/check/review.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "src/check/check_writers.h"
 #include "src/diff/comment.h"
 #include "src/diff/diff_parts.h"
@@ -51,17 +53,20 @@ int64_t Count(const CheckReport& check, Verdict verdict) {
                           [&](const Judgement& j) { return j.is_rule() && j.verdict == verdict; });
 }
 
-bool HasError(const ReviewedModel& model) { return !model.diff.has_value(); }
-bool IsNew(const ReviewedModel& model) { return model.diff && !model.diff->has_base; }
+bool HasError(const ReviewedModel& model) { return !model.is_gone && !model.diff; }
+bool IsNew(const ReviewedModel& model) {
+  return !model.is_gone && model.diff && !model.diff->has_base;
+}
 bool HasChanged(const ReviewedModel& model) {
-  return model.diff && model.diff->has_base &&
+  return !model.is_gone && model.diff && model.diff->has_base &&
          (!model.diff->IsEmpty() || !model.renamed_from.empty());
 }
 
 // Whether it needs a row.
 bool IsShown(const ReviewedModel& model) {
-  return HasError(model) || IsNew(model) || HasChanged(model) || Fails(model.check) ||
-         Count(model.check, Verdict::kWarned) > 0 || Count(model.check, Verdict::kAllowed) > 0;
+  return model.is_gone || HasError(model) || IsNew(model) || HasChanged(model) ||
+         Fails(model.check) || Count(model.check, Verdict::kWarned) > 0 ||
+         Count(model.check, Verdict::kAllowed) > 0;
 }
 
 // By how much the FLOPs grew, at the sizes that are shown.
@@ -71,13 +76,15 @@ absl::int128 GrowthOf(const ReviewedModel& model) {
   return diff::ShownValue(*model.diff, change).value_or(0);
 }
 
-// Errors, then what failed, then what changed, the largest growth first, then what is new.
+// Errors, then what failed, then what changed, the largest growth first, then what is new, then
+// what is gone.
 std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
   std::vector<const ReviewedModel*> shown;
   for (const ReviewedModel& model : review.models) {
     if (IsShown(model)) shown.push_back(&model);
   }
   const auto rank = [](const ReviewedModel& model) {
+    if (model.is_gone) return 4;
     return HasError(model) ? 0 : Fails(model.check) ? 1 : IsNew(model) ? 3 : 2;
   };
   absl::c_stable_sort(shown, [&](const ReviewedModel* a, const ReviewedModel* b) {
@@ -118,27 +125,31 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
 
 // "**3 of 41 budgets failed in 2 of 8 models; 5 models changed**".
 std::string Headline(const Review& review) {
-  int64_t errors = 0, changed = 0, fresh = 0, renamed = 0;
+  int64_t errors = 0, changed = 0, fresh = 0, renamed = 0, gone = 0;
   for (const ReviewedModel& model : review.models) {
     const bool only_renamed = HasChanged(model) && model.diff->IsEmpty();
     errors += HasError(model) ? 1 : 0;
     changed += HasChanged(model) && !only_renamed ? 1 : 0;
     renamed += only_renamed ? 1 : 0;
     fresh += IsNew(model) ? 1 : 0;
+    gone += model.is_gone ? 1 : 0;
   }
-  const std::string models = Plural(static_cast<int64_t>(review.models.size()), "model");
+  const std::string models = Plural(static_cast<int64_t>(review.models.size()) - gone, "model");
   std::vector<std::string> parts;
   if (errors > 0) parts.push_back(absl::StrCat("error in ", errors, " of ", models));
   for (std::string& part : VerdictParts(review, models)) parts.push_back(std::move(part));
   if (changed > 0) parts.push_back(absl::StrCat(Plural(changed, "model"), " changed"));
   if (renamed > 0) parts.push_back(absl::StrCat(Plural(renamed, "model"), " renamed"));
   if (fresh > 0) parts.push_back(Plural(fresh, "new model"));
-  if (errors + changed + fresh + renamed == 0) parts.emplace_back("no model changed its cost");
+  if (gone > 0) parts.push_back(absl::StrCat(Plural(gone, "model"), " gone"));
+  if (errors + changed + fresh + renamed + gone == 0)
+    parts.emplace_back("no model changed its cost");
   parts[0][0] = absl::ascii_toupper(static_cast<unsigned char>(parts[0][0]));
   return absl::StrCat("**", absl::StrJoin(parts, "; "), "**\n");
 }
 
 std::string VerdictOf(const ReviewedModel& model) {
+  if (model.is_gone) return "-";
   if (HasError(model)) return model.check.judgements[0].detail;
   const int64_t failures = FailuresOf(model.check), rules = RulesOf(model.check);
   if (failures > 0) return absl::StrCat(failures, " of ", rules, " failed");
@@ -151,14 +162,16 @@ std::string VerdictOf(const ReviewedModel& model) {
 TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   TextTable::Row row;
   row.strong = HasError(model) || Fails(model.check);
-  row.cells = {model.path, "", "", "", ""};
+  row.cells = {model.path};
+  if (has_verdicts) row.cells.push_back(VerdictOf(model));
+  std::array<std::string, 4> figures = {"", model.is_gone ? "gone" : ""};
   if (model.diff) {
     const diff::TotalTexts flops = diff::TextsOfTotal(*model.diff, kQuantities[0]);
     const diff::TotalTexts params = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::params));
     const diff::TotalTexts peak = diff::TextsOfPeak(*model.diff);
-    row.cells = {model.path, flops.sides, flops.change, params.sides, peak.sides};
+    figures = {flops.sides, model.is_gone ? "gone" : flops.change, params.sides, peak.sides};
   }
-  if (has_verdicts) row.cells.push_back(VerdictOf(model));
+  row.cells.insert(row.cells.end(), figures.begin(), figures.end());
   return row;
 }
 
@@ -166,12 +179,14 @@ std::string Table(const Review& review, const std::vector<const ReviewedModel*>&
                   bool* complete) {
   const bool has_verdicts = review.has_budgets || absl::c_any_of(review.models, HasError);
   TextTable table;
-  table.columns = {{"model"},
-                   {"FLOPs", true},
-                   {"change", true},
-                   {"params", true},
-                   {std::string(kPeakActivations.title), true}};
+  table.columns = {{"model"}};
+  // Second, so that it is seen on a narrow screen.
   if (has_verdicts) table.columns.push_back({"verdict"});
+  for (const absl::string_view title :
+       {kQuantities[0].title, absl::string_view("change"), QuantityOf(&Amounts::params).title,
+        kPeakActivations.title}) {
+    table.columns.push_back({std::string(title), true});
+  }
   for (const ReviewedModel* model : shown) table.rows.push_back(RowOf(*model, has_verdicts));
   std::string text = DrawMarkdown(table);
   while (text.size() > kMaxTableBytes && table.rows.size() > 1) {
@@ -204,6 +219,10 @@ std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size
       }
     }
   }
+  const diff::TotalTexts time = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::time_bound));
+  if (!time.sides.empty()) {
+    add(absl::StrCat("time bound: ", time.sides, time.change.empty() ? "" : ", ", time.change));
+  }
   if (out.size() > room) {
     *complete = false;
     return "";
@@ -224,7 +243,7 @@ std::string ToComment(const Review& review) {
   constexpr size_t kMost = kMaxCommentBytes - kRoomOfScript - sizeof(kLeftOut);
   std::vector<const ReviewedModel*> parts;
   for (const ReviewedModel* model : shown) {
-    if (!HasError(*model)) parts.push_back(model);
+    if (!HasError(*model) && !model->is_gone) parts.push_back(model);
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     const size_t share = (kMost - std::min(kMost, out.size())) / (parts.size() - i);

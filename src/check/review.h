@@ -20,6 +20,7 @@ namespace onnxflops {
 struct ReviewedModel {
   std::string path;
   std::string renamed_from;  // its path at the base, where that is another; else ""
+  bool is_gone = false;      // only the base has it: `diff` is from nothing to what it was there
   std::optional<Diff> diff;  // nullopt: it could not be read or counted
   CheckReport check;         // verdicts on it, or its error; none where there are no budgets
 };

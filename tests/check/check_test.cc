@@ -433,6 +433,15 @@ TEST(JudgeTest, ALowerBoundCanFailButNotPass) {
             Verdict::kPassed);
 }
 
+TEST(JudgeTest, WhatNobodyKnowsIsNoLowerBound) {
+  ModelMaker make;
+  make.Input("x", {"2", "8"}).Node("/c/Mystery", "Mystery", {"x"}, {"z"}).Output("z");
+  make.node->set_domain("com.example");
+  const Diff diff = NoBase(make.Count().value());
+  EXPECT_EQ(CheckText("lower_bounds = \"pass\"\nbudget.macs = 1000", diff).judgements[0].verdict,
+            Verdict::kNotProven);
+}
+
 // Each row of the layers' tensors is alive with the next: 16 + 16 numbers at the Relu, 4 bytes
 // each.
 TEST(JudgeTest, ThePeakOfActivations) {
@@ -620,6 +629,32 @@ TEST(CheckWritersTest, WhatFailedComesFirst) {
       ToTable(CheckText("budget.params = 192\nbudget.macs = 1", diff), {.width = 80});
   EXPECT_THAT(screen, HasSubstr("failed: 1 of 2 rules"));
   EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
+}
+
+// GitHub closes an alert whose print no run has any more.
+TEST(CheckWritersTest, APrintIsTheSameWhateverElseIsChecked) {
+  CheckReport one = CheckText("budget.macs = 1", NoBase(TwoLayers("2").Count().value()));
+  one.judgements[0].model = "m.onnx";
+  CheckReport more = one;
+  one.head.path = "1 model";
+  more.head.path = "2 models";
+  const auto print_of = [](const std::string& text, const char* key) {
+    return text.substr(text.find(key), 40);
+  };
+  EXPECT_EQ(print_of(ToSarif(one), "rule/v1"), print_of(ToSarif(more), "rule/v1"));
+  EXPECT_EQ(print_of(ToGitlab(one), "fingerprint"), print_of(ToGitlab(more), "fingerprint"));
+  more.judgements[0].rule = "budget.flops";
+  EXPECT_NE(print_of(ToSarif(one), "rule/v1"), print_of(ToSarif(more), "rule/v1"));
+}
+
+TEST(CheckWritersTest, ARuleOfAModelWithItsOwnBudgetsIsShownThere) {
+  CheckReport part = CheckText("budget.macs = 1", NoBase(TwoLayers("2").Count().value()));
+  part.budgets = "a/onnxflops.toml";
+  CheckReport report;
+  report.budgets = "a/onnxflops.toml, b/onnxflops.toml";
+  ASSERT_TRUE(AddReport(part, &report).ok());
+  EXPECT_THAT(ToGithubAnnotations(report), HasSubstr("::error file=a/onnxflops.toml,line=1,"));
+  EXPECT_THAT(ToJson(report), HasSubstr("\"budgets\": \"a/onnxflops.toml\","));
 }
 
 TEST(CheckWritersTest, ARuleOfACallIsShownAtItsModel) {

@@ -57,6 +57,14 @@ ReviewedModel Broken(const std::string& path) {
   return model;
 }
 
+ReviewedModel Gone(const std::string& path, const std::string& base) {
+  ReviewedModel model;
+  model.path = path;
+  model.is_gone = true;
+  model.diff = MakeDiff(nullptr, OneLayer(base, path)).value();
+  return model;
+}
+
 constexpr char kTight[] = "[budget]\nmacs = 300\nparams = 128\n";
 
 TEST(ReviewTest, TheVerdictComesFirst) {
@@ -72,6 +80,7 @@ TEST(ReviewTest, TheVerdictComesFirst) {
       {{Reviewed("a", "2", "2", kTight)}, "**All 2 budgets hold; no model changed its cost**\n"},
       {{Reviewed("a", "2", "3", kTight), Reviewed("b", "1", "2", kTight)},
        "**1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
+      {{Gone("a", "2")}, "**1 model gone**\n"},
       {{Broken("a"), Reviewed("b", "2", "2", "budget.macs = 256")},
        "**Error in 1 of 2 models; 1 budget holds**\n"},
   };
@@ -89,11 +98,11 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
                   Broken("broken.onnx"), Reviewed("failed.onnx", "3", "3", kTight)},
                  true,
                  {}});
-  const char* const rows[] = {"| **`broken.onnx`** |  |  |  |  | **`it is no model`** |\n",
-                              "| **`failed.onnx`** | **768** |  | **128** |  | **`1 of 2 failed`**",
-                              "| `more.onnx` | 512 -&gt; 1.024 k | +100.0 % | 128 |",
-                              "| `less.onnx` | 512 -&gt; 256 | -50.0 % | 128 |",
-                              "| `new.onnx` | 2.304 k | new | 128 |"};
+  const char* const rows[] = {"| **`broken.onnx`** | **`it is no model`** |  |  |  |  |\n",
+                              "| **`failed.onnx`** | **`1 of 2 failed`** | **768** |  | **128** |",
+                              "| `more.onnx` | - | 512 -&gt; 1.024 k | +100.0 % | 128 |",
+                              "| `less.onnx` | - | 512 -&gt; 256 | -50.0 % | 128 |",
+                              "| `new.onnx` | - | 2.304 k | new | 128 |"};
   size_t at = 0;
   for (const char* row : rows) {
     const size_t found = comment.find(row, at);

@@ -355,7 +355,8 @@ def test_review(folder):
     expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
     test_review_of_links(folder)
     git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)
-    expect("Models that are gone: `old.onnx` and 1 other" in review(folder, 0), "models that are gone")
+    comment = review(folder, 0)
+    expect("2 models gone" in comment and "| `old.onnx` |" in comment and "| `a b.onnx` |" in comment, "models that are gone")
     expect(is_plain(os.path.join(folder, "out", "comment.md")) == "", "a plain comment")
 
 

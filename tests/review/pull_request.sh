@@ -30,6 +30,15 @@ flops = "+5%"
 [models."float.onnx".operators]
 forbid = ["Loop"]
 TOML
+case $2 in own-budgets)
+  mkdir vision text
+  mv image.onnx vision/
+  mv text.onnx text/
+  printf 'device = "h100-sxm"\ndtype = "bf16"\n[budget]\nflops = "+2%%"\n' >vision/onnxflops.toml
+  printf '[budget]\nparams = "1 M"\n' >text/onnxflops.toml
+  printf '[models."float.onnx".operators]\nforbid = ["Loop"]\n' >onnxflops.toml
+  ;;
+esac
 commit base
 
 case $2 in
@@ -38,6 +47,11 @@ case $2 in
   new) cp "$models/resnet50.onnx" second.onnx ;;
   removed) git rm -q float.onnx ;;
   renamed) git mv image.onnx vision.onnx ;;
+  renamed-changed)
+    git rm -q image.onnx
+    cp "$models/deployed/mobilenet_v3_large.qdq_u8_ort_all.onnx" vision.onnx
+    ;;
+  own-budgets) cp "$models/resnet50.onnx" vision/image.onnx ;;
   lfs) printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 123456\n' 7 >text.onnx ;;
   unreadable) printf 'junk' >text.onnx ;;
   unknown-operator) cp custom.onnx float.onnx ;;

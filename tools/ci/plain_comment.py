@@ -26,7 +26,7 @@ QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param by
               "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate", "bytes moved", "training FLOPs")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "model", "FLOPs", "params", "peak activations", *("base " + title for title in QUANTITIES))
-WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
+WORDS = ("new", "gone", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
 FOLDS = ("All quantities", "Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
 
 # Rules below see each code span as this one sign, which no file holds.
@@ -51,7 +51,7 @@ CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
 HEADLINE = (rf"(?:[Ee]rror in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
             rf"[Aa]ll {NUMBER} budgets hold|{NUMBER} budgets? holds?|[Nn]o rule for {NUMBER} models?|[Nn]o model changed its cost|"
-            rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|new models?))")
+            rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|models? gone|new models?))")
 
 SENTENCE = re.compile("|".join((
     rf"\*\*{CODE}\*\* (?:{DIFF}|{CHECK})",

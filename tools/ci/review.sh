@@ -2,7 +2,7 @@
 # Reviews the models of a pull request: a comment with the verdict first, then what changed from the base in each. Run at the root of a
 # checkout that has the base's commit. The budgets are those of the base, so that a pull request cannot raise its own.
 #   BASE=origin/main MODELS='models/*.onnx' tools/ci/review.sh
-# ONNXFLOPS  the program (onnxflops)            BUDGETS  the file of budgets; without it, onnxflops.toml if there is one
+# ONNXFLOPS  the program (onnxflops)            BUDGETS  the file of budgets; without it, each onnxflops.toml
 # BASE       a revision (origin/main); models are compared with where this branch left it
 # OUT        where results go (onnxflops-review)
 # MODELS     patterns of git, one a line        THRESHOLD  of changes that are listed (0.1%)
@@ -29,31 +29,35 @@ mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames -
 mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 
-# The budgets of the base: those that are named, else those of the folder, else those of the only folder that has some.
+# The budgets of the base: those that are named, else the only ones that there are, else of each model the nearest onnxflops.toml above it.
 case $budgets in /* | ../*) fail "BUDGETS: '$budgets' should be a path inside of the repository" ;; esac
 entry() { git ls-tree "$commit" -- "./$1" | head -n 1; }
-if [ -z "${BUDGETS:-}" ] && [ -z "$(entry "$budgets")" ] && [ ! -e "$budgets" ]; then
-  mapfile -d '' -t others < <(git ls-tree -r -z --name-only "$commit" | grep -z '/onnxflops\.toml$')
-  [ ${#others[@]} -le 1 ] || fail "BUDGETS: several folders have an onnxflops.toml; name one of them"
-  budgets=${others[0]:-$budgets}
+several=()
+if [ -z "${BUDGETS:-}" ]; then
+  mapfile -d '' -t several < <(git ls-tree -r -z --name-only "$commit" | grep -z -E '(^|/)onnxflops\.toml$')
+  if [ ${#several[@]} -eq 1 ] && [ ! -e "$budgets" ]; then budgets=${several[0]}; fi
 fi
-# The file has the path that it has in the repository, below $work: results say this, without $work.
-mkdir -p "$(dirname "$work/$budgets")"
+[ ${#several[@]} -gt 1 ] || several=("$budgets")
+# A file has the path that it has in the repository, below $work: results say this, without $work.
 against=(--no-budgets)
-case $(entry "$budgets") in
-  "100"*)
-    git cat-file blob "$commit:./$budgets" >"$work/$budgets" 2>/dev/null || fail "BUDGETS: git cannot read '$budgets' of $base here"
-    against=(--budgets "$work/$budgets" --format github -o "$work/annotations" --output junit="$work/junit.xml")
-    ;;
-  "")
-    if git ls-files --error-unmatch -- "./$budgets" >/dev/null 2>&1; then
-      notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
-    elif [ -n "${BUDGETS:-}" ]; then
-      fail "BUDGETS: there is no file '$budgets', neither at $base nor here"
-    fi
-    ;;
-  *) fail "BUDGETS: '$budgets' is no file at $base, but a link or a folder" ;;
-esac
+for file in "${several[@]}"; do
+  case $(entry "$file") in
+    "100"*)
+      mkdir -p "$(dirname "$work/$file")"
+      git cat-file blob "$commit:./$file" >"$work/$file" 2>/dev/null || fail "BUDGETS: git cannot read '$file' of $base here"
+      against=(--budgets "$work/$file" --format github -o "$work/annotations" --output junit="$work/junit.xml")
+      ;;
+    "")
+      if git ls-files --error-unmatch -- "./$file" >/dev/null 2>&1; then
+        notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
+      elif [ -n "${BUDGETS:-}" ]; then
+        fail "BUDGETS: there is no file '$file', neither at $base nor here"
+      fi
+      ;;
+    *) fail "BUDGETS: '$file' is no file at $base, but a link or a folder" ;;
+  esac
+done
+if [ ${#several[@]} -gt 1 ]; then against[1]=$work; fi
 without_work() { sed "s|$work/||g" "$1"; }
 
 # Names that are no plain words stay out of the comment.
@@ -82,6 +86,7 @@ for ((i = 0; i + 2 < ${#moved[@]}; i += 3)); do
   done
 done
 if [ ${#files[@]} -gt 0 ]; then
+  for model in "${gone[@]}"; do against+=(--removed "$model"); done
   "$onnxflops" check --git "$commit" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
     "${files[@]}" 2>"$work/messages"
   worse $?
@@ -90,7 +95,7 @@ if [ ${#files[@]} -gt 0 ]; then
   if [ -e "$work/annotations" ]; then without_work "$work/annotations"; fi
   if [ -e "$work/junit.xml" ]; then without_work "$work/junit.xml" >"$out/budgets.xml"; fi
 fi
-if [ ${#gone[@]} -gt 0 ]; then name_gone; fi
+if [ ${#gone[@]} -gt 0 ] && [ ! -s "$work/comment.md" ]; then name_gone; fi
 if [ $left -gt 0 ]; then notes+=("Not reviewed, since an error came first (the log says which): $left of ${#models[@]} models."); fi
 for note in "${notes[@]}"; do printf '\n%s\n' "$note" >>"$out/comment.md"; done
 if [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then tail -n +2 "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
