@@ -100,7 +100,9 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   RequireCsv(ToCsv(report));
   RequireJson(ToJson(report));
   RequirePage(ToHtml(report));
-  const std::string comment = ToComment({{{Head().model.path, "", diff, report}}, true, {}});
+  const ReviewedModel changed = {Head().model.path, "", false, diff, report};
+  const ReviewedModel gone = {"gone.onnx", "", true, diff, {}};
+  const std::string comment = ToComment({{changed, gone}, true, {}});
   Require(comment.size() <= kMaxCommentBytes, "a comment that is too long");
   (void)LeftBudgets(budgets, report);
   // What is raised can be read, or there was a limit that no text is for.
