@@ -36,6 +36,9 @@ foreach(header ${headers})
 endforeach()
 ]])
 install(DIRECTORY tools/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops)
+# Help texts name pages of docs/.
+install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS)
 install(EXPORT onnxflops NAMESPACE onnxflops:: DESTINATION ${ONNXFLOPS_PACKAGE_DIR} FILE onnxflopsTargets.cmake)
 file(CONFIGURE OUTPUT onnxflopsConfig.cmake @ONLY CONTENT [[

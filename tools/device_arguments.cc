@@ -16,7 +16,7 @@ namespace onnxflops::tools {
 
 void DevicesFileArgument::AddTo(OptionList* list) {
   list->AddValue("--devices-file", "FILE", &file,
-                 "A TOML file that defines devices of your own. See the README.");
+                 "A TOML file that defines devices of your own. See docs/performance.md.");
 }
 
 absl::StatusOr<std::vector<Device>> DevicesFileArgument::Parse() const {

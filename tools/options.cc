@@ -150,7 +150,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most) {
 
 void RulesArgument::AddTo(OptionList* list) {
   list->AddValue("--rules", "FILE", &file,
-                 "A TOML file that defines operators of your own. See the README.");
+                 "A TOML file that defines operators of your own. See docs/rules.md.");
 }
 
 absl::StatusOr<Rules> RulesArgument::Parse() const {

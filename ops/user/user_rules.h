@@ -8,7 +8,7 @@
 //   mac = "2*batch*hidden*inner"
 //   add = "batch*bias.elements"
 //
-// What signatures and formulas may say: README.md, "Your own operators".
+// What signatures and formulas may say: docs/rules.md.
 #ifndef ONNXFLOPS_OPS_USER_USER_RULES_H_
 #define ONNXFLOPS_OPS_USER_USER_RULES_H_
 

@@ -34,7 +34,7 @@
 //   new = "fail"                        # relative limits of a model without a base
 //   lower_bounds = "pass"
 //
-// The README describes every key.
+// docs/ci.md describes every key.
 #ifndef ONNXFLOPS_SRC_CHECK_BUDGETS_H_
 #define ONNXFLOPS_SRC_CHECK_BUDGETS_H_
 

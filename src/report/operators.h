@@ -22,7 +22,7 @@ struct Operator {
   struct Formula {
     std::string name, text;  // "mac", "M*N*K"
   };
-  // Formulas as data, in the language of rules (README.md, "Your own operators").
+  // Formulas as data, in the language of rules (docs/rules.md).
   struct Formulas {
     std::string computes;   // in words; "" of the user's own
     std::string signature;  // "A[M, K] B[K, N] -> Y[M, N]"; "" where names need none

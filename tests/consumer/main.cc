@@ -1,4 +1,4 @@
-// The library's example of README.md, as a program of somebody else's: count_flops MODEL.
+// The example of docs/cpp.md, which holds this file: count_flops MODEL.
 #include <onnxflops.h>
 
 #include <iostream>

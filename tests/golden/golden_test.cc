@@ -7,9 +7,10 @@
 //   <what goes to standard error, if anything does>
 //   [exit 2]             <if it is not 0>
 //
-// Commands run with sh at the root of the repository, without a terminal. The examples of README.md
-// and models/CLIP.md are held to what the program prints as well; there, a line "..." stands for
-// any lines. UPDATE_GOLDENS=1 rewrites the files, and those examples that have no such line.
+// Commands run with sh at the root of the repository, without a terminal. The examples of
+// README.md, docs/*.md and models/CLIP.md are held to what the program prints as well; there, a
+// line "..." stands for any lines. UPDATE_GOLDENS=1 rewrites the files, and those examples that
+// have no such line.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,11 +25,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "tests/sample.h"
 
 namespace {
@@ -126,8 +129,22 @@ bool Matches(absl::string_view expected, absl::string_view printed) {
   return true;
 }
 
-// The table that README.md links.
-TEST(ReadmeTest, TableOfOperatorsIsWhatOpsPrints) {
+// The names of all commands, as --help lists them.
+std::vector<std::string> Commands() {
+  std::vector<std::string> commands;
+  const std::string help = RunCommand("onnxflops --help");
+  for (absl::string_view line : absl::StrSplit(help, '\n')) {
+    if (absl::ConsumePrefix(&line, "  ")) {
+      commands.emplace_back(line.substr(0, line.find(' ')));
+    } else if (!commands.empty()) {
+      break;
+    }
+  }
+  return commands;
+}
+
+// The table of operators that docs/ links.
+TEST(DocumentTest, TableOfOperatorsIsWhatOpsPrints) {
   const std::string path = absl::StrCat(kRoot, "ops/README.md");
   const std::string text =
       absl::StrCat("# Operators\n\nWhat each costs, from the tables in this folder. Written by\n",
@@ -141,21 +158,62 @@ TEST(ReadmeTest, TableOfOperatorsIsWhatOpsPrints) {
   }
 }
 
-// The rules that README.md shows are those of the file that its example reads.
-TEST(ReadmeTest, RulesAreThoseOfTheirFile) {
-  const std::string rules = ReadFile(absl::StrCat(kRoot, "models/custom-op.toml"));
-  EXPECT_TRUE(absl::StrContains(ReadFile(absl::StrCat(kRoot, "README.md")),
-                                absl::StrCat("```toml\n", rules, "```\n")));
+// The options of every command, below the part of the page that is written by hand.
+TEST(DocumentTest, CommandLineIsWhatHelpPrints) {
+  constexpr char kMark[] = "<!-- Below this line: written by golden_test from --help. -->\n";
+  const std::string path = absl::StrCat(kRoot, "docs/command-line.md");
+  const std::string page = ReadFile(path);
+  const size_t mark = page.find(kMark);
+  ASSERT_NE(mark, std::string::npos);
+  std::string text = absl::StrCat(page.substr(0, mark), kMark);
+  const std::vector<std::string> commands = Commands();
+  EXPECT_GT(commands.size(), 10u);
+  for (const std::string& command : commands) {
+    absl::StrAppend(&text, "\n## onnxflops ", command, "\n\n```text\n",
+                    RunCommand(absl::StrCat("onnxflops help ", command)), "```\n");
+  }
+  if (Updating()) {
+    WriteFile(path, text);
+  } else {
+    EXPECT_EQ(page, text);
+  }
 }
 
-class PageTest : public testing::TestWithParam<const char*> {};
+// Pages that show a file show what it holds: the rules that an example reads, and a program that
+// tests/consumer builds.
+TEST(DocumentTest, FilesAreShownAsTheyAre) {
+  const std::vector<std::vector<std::string>> shown = {
+      {"docs/rules.md", "toml", "models/custom-op.toml"},
+      {"docs/cpp.md", "cpp", "tests/consumer/main.cc"},
+      {"docs/cpp.md", "cmake", "tests/consumer/CMakeLists.txt"}};
+  for (const std::vector<std::string>& row : shown) {
+    const std::string file = ReadFile(absl::StrCat(kRoot, row[2]));
+    EXPECT_TRUE(absl::StrContains(ReadFile(absl::StrCat(kRoot, row[0])),
+                                  absl::StrCat("```", row[1], "\n", file, "```\n")))
+        << row[0] << " does not show " << row[2];
+  }
+}
+
+// The pages with examples, from the root of the repository.
+std::vector<std::string> Pages() {
+  std::vector<std::string> pages = {"README.md", "models/CLIP.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(kRoot, "docs"))) {
+    if (entry.path().extension() == ".md") {
+      pages.push_back(absl::StrCat("docs/", entry.path().filename().string()));
+    }
+  }
+  std::sort(pages.begin(), pages.end());
+  return pages;
+}
+
+class PageTest : public testing::TestWithParam<std::string> {};
 
 // The blocks of a Markdown text that begin with "$ tools/run".
 TEST_P(PageTest, ExamplesPrintWhatIsShown) {
   const std::string path = absl::StrCat(kRoot, GetParam());
   std::string text = ReadFile(path);
   const std::string begin = "```\n$ tools/run ";
-  int examples = 0;
+  size_t examples = 0;
   for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
     ++examples;
     const size_t command = at + begin.size();
@@ -171,11 +229,16 @@ TEST_P(PageTest, ExamplesPrintWhatIsShown) {
       EXPECT_TRUE(Matches(shown, printed)) << arguments << " prints\n" << printed;
     }
   }
-  EXPECT_GT(examples, 0);
+  const std::vector<absl::string_view> prompts = absl::StrSplit(text, "\n$ ");
+  EXPECT_EQ(examples, prompts.size() - 1) << "a block with a prompt begins with $ tools/run";
   if (Updating()) WriteFile(path, text);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PageTest, testing::Values("README.md", "models/CLIP.md"),
-                         [](const auto& info) { return absl::StrCat("Page", info.index); });
+INSTANTIATE_TEST_SUITE_P(All, PageTest, testing::ValuesIn(Pages()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
+  return name;
+});
 
 }  // namespace

@@ -17,7 +17,7 @@ def is_prose(line):
     return " " in text[:WIDTH]  # a word that is longer than the line
 
 
-files = [os.path.join(folder, file) for top in (".", "models", "ops", "src", "tests", "tools") for folder, _, names in os.walk(top)
+files = [os.path.join(folder, file) for top in (".", "docs", "models", "ops", "src", "tests", "tools") for folder, _, names in os.walk(top)
          for file in names if file.endswith(".md") and (top != "." or folder == ".")]
 faults = []
 for name in sorted(files):

@@ -242,7 +242,7 @@ def test_repository(folder):
     expect_error("git lfs fetch origin HEAD (git lfs pull", "diff", "--git", "HEAD", "models/m.onnx", cwd=folder)
     expect_error("git lfs pull", "count", "pointer.onnx", cwd=folder)
     test_lfs(folder, pointer)
-    line = re.search("git config diff.onnx.textconv '(.*)'\n", read(os.path.join(ROOT, "README.md")))[1]
+    line = re.search("git config diff.onnx.textconv '(.*)'\n", read(os.path.join(ROOT, "docs", "diff.md")))[1]
     git("config", "diff.onnx.textconv", line.replace("onnxflops", PROGRAM), cwd=folder)
     write(os.path.join(folder, ".gitattributes"), "*.onnx diff=onnx\n")
     pointed = git("diff", "HEAD~1", "HEAD", "--", "models/m.onnx", cwd=folder)
@@ -413,10 +413,10 @@ def is_plain(path):
 
 
 def test_workflows(folder):
-    """The README says what action.yml does. actionlint, where it is installed, takes that and the workflows for forks."""
+    """docs/ci.md says what action.yml does. actionlint, where it is installed, takes that and the workflows for forks."""
     action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
     usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
-    expect("```yaml\n" + usage + "\n```" in read(os.path.join(ROOT, "README.md")), "the README's workflow is that of action.yml")
+    expect("```yaml\n" + usage + "\n```" in read(os.path.join(ROOT, "docs", "ci.md")), "the workflow of docs/ci.md is that of action.yml")
     if not shutil.which("actionlint"):
         return
     workflows = os.path.join(folder, ".github", "workflows")

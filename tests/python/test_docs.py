@@ -14,11 +14,11 @@ from conftest import ROOT
 NOTEBOOKS = sorted((ROOT / "tools/examples").glob("*.ipynb"))
 
 
-def readme_blocks():
-    """Blocks of Python in the README's section on Python; those that need PyTorch say so in their first line."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("\n## In Python") : text.index("\n## ", text.index("\n## In Python") + 5)]
-    return re.findall(r"```python\n(.*?)```", section, re.S)
+def blocks():
+    """Blocks of Python in README.md and docs/. Those that need other packages say so in their first line."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S), 1):
+            yield pytest.param(block, id=f"{page.stem}-{number}")
 
 
 @pytest.fixture
@@ -33,14 +33,17 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("block", readme_blocks(), ids=lambda b: b.splitlines()[0][:40])
-def test_readme(block, work):
+@pytest.mark.parametrize("block", blocks())
+def test_block(block, work):
+    code = compile(block, "a block of the documents", "exec")
+    if block.startswith("# part"):  # of a program that the reader has
+        return
     needs = re.match(r"# needs (.*)", block)
     for package in needs[1].split(", ") if needs else []:
         pytest.importorskip(package, reason=f"{package} is not installed: tools/test --python-all has it")
     printed = io.StringIO()
     with redirect_stdout(printed):
-        exec(compile(block, "README.md", "exec"), {})
+        exec(code, {})
     for line in re.findall(r"print\(.*\) +# (.*)", block):
         assert line in printed.getvalue().splitlines()
 
