@@ -430,6 +430,24 @@ def test_workflows(folder):
     expect(done.returncode == 0, f"actionlint: {done.stdout}")
 
 
+def test_documents(folder):
+    """The files of budgets in docs/ci.md and of devices in docs/performance.md are taken as they stand there."""
+    def shown(page):
+        return re.findall(r"(?s)```toml\n(.*?)```", read(os.path.join(ROOT, "docs", page)))
+    models = os.path.join(ROOT, "models")
+    clip = os.path.join(models, "clip-vit-l-14-336.onnx")
+    profiled = [os.path.join(ROOT, "tests", "data", "profile", name) for name in ("resnet50.profile.json", "resnet50.optimized.onnx")]
+    calls = [(0, clip, "--against", clip),
+             (1, os.path.join(models, "gpt2.onnx"), "--dim", "batch=8,seq=1024", "--step-time", "0.31"),
+             (1, os.path.join(models, "resnet50.onnx"), "--profile", profiled[0], "--optimized", profiled[1])]
+    for (code, *arguments), text in zip(calls, shown("ci.md"), strict=True):
+        write(os.path.join(folder, "b.toml"), text)
+        run("check", *arguments, "--budgets", "b.toml", cwd=folder, code=code)
+    [text] = shown("performance.md")
+    write(os.path.join(folder, "d.toml"), text)
+    run("devices", "my-chip", "--devices-file", "d.toml", cwd=folder)
+
+
 def hostile_fork(folder, script, environment):
     """A pull request of a stranger: names that attack, a model that is none, a link, and budgets of its own. Nothing runs, and the
     comment holds what fork-comment.yml lets through."""
@@ -458,7 +476,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_summary, test_sizes, test_initial_budgets, test_attacks, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
+    for test in (test_formats, test_summary, test_sizes, test_initial_budgets, test_attacks, test_documents, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))
