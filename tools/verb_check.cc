@@ -63,8 +63,8 @@ constexpr VerbHelp kVerbCheckHelp = {
     "onnxflops check MODEL... [options]",
     R"(Holds a model to budgets: limits on any quantity of the model or of its modules,
 absolute or relative to a base, at given sizes or at all sizes of a range; on
-operators, domains and opsets. The file is --budgets FILE, else onnxflops.toml
-beside the model, else onnxflops.toml in the working directory. docs/ci.md
+operators, domains and opsets. The file is --budgets FILE, else the nearest
+onnxflops.toml: beside the model, in a folder above it, or here. docs/ci.md
 describes it. A figure that is only a lower bound, or that depends on an open
 size, is "not proven" and does not pass. MODEL may be a report that
 `onnxflops count --format json` wrote earlier. Of several models,
