@@ -438,6 +438,7 @@ def test_documents(folder):
     clip = os.path.join(models, "clip-vit-l-14-336.onnx")
     profiled = [os.path.join(ROOT, "tests", "data", "profile", name) for name in ("resnet50.profile.json", "resnet50.optimized.onnx")]
     calls = [(0, clip, "--against", clip),
+             (0, os.path.join(models, "resnet50.onnx")),
              (1, os.path.join(models, "gpt2.onnx"), "--dim", "batch=8,seq=1024", "--step-time", "0.31"),
              (1, os.path.join(models, "resnet50.onnx"), "--profile", profiled[0], "--optimized", profiled[1])]
     for (code, *arguments), text in zip(calls, shown("ci.md"), strict=True):
