@@ -129,6 +129,12 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/memory/look_through.cc
   src/memory/memory_options.cc
   src/memory/saved.cc
+  src/memory/saved_attention.cc
+  src/memory/saved_call.cc
+  src/memory/saved_group.cc
+  src/memory/saved_operator.cc
+  src/memory/saved_value.cc
+  src/memory/saved_walk.cc
   src/memory/step_timeline.cc
   src/memory/storage.cc
   src/memory/unsure.cc

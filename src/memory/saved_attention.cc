@@ -1,0 +1,187 @@
+// The math kernel of attention keeps scaled queries and keys, values and scores. The flash kernel
+// keeps queries, keys, values, the output and a number per row; attention that a file writes as
+// products is found as a pattern (attention_pattern.h) and then taken as one call.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/op_def.h"
+#include "ops/rules.h"
+#include "src/exporter/causal_mask.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/packed_projection.h"
+#include "src/exporter/tensor_name.h"
+#include "src/graph/model.h"
+#include "src/memory/saved_walk.h"
+#include "src/memory/unsure.h"
+#include "src/symbolic/expr.h"
+#include "src/training/attention_pattern.h"
+
+namespace onnxflops::memory {
+
+// Of a node that gives the output of attention taken as flash.
+OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
+  const auto flash = flash_inside_.find(id);
+  if (flash == flash_inside_.end()) {
+    const bool is_attention = call.def != nullptr && call.def->gradient.keeps.scores;
+    return flash_ && is_attention ? model_.node(id).input(0) : kNone;
+  }
+  if (flash->second->output != id) return kNone;
+  const Node& scores = model_.node(flash->second->scores);
+  const OptionalNodeId maker = model_.value(*scores.inputs[0]).producer;
+  if (!maker || !IsOwn(*scores.inputs[0])) return scores.inputs[0];
+  const Node& last = model_.node(*maker);
+  const std::optional<size_t> scaled = ScaledInput(last, in_.call(calls_.at(*maker)));
+  return scaled ? last.inputs[*scaled] : scores.inputs[0];
+}
+
+// What stands in no tensor of the graph.
+// All of attention, also of pairs that a causal mask hides and --causal half leaves out.
+Expr SavedWalk::ScoresOf(const Node& node, const Census& forward) const {
+  if (!counts_.cost(CallIdOf(node)).causal) return forward[Kind::kExp];
+  absl::InlinedVector<const Fact*, 8> inputs, outputs;
+  for (FactId fact : call_->inputs) inputs.push_back(&in_.fact(fact));
+  for (FactId fact : call_->outputs) outputs.push_back(&in_.fact(fact));
+  const NodeView view(model_, node, *call_->def, call_->opset, inputs, outputs, nullptr,
+                      call_->call_attributes, CausalCounting::kFull);
+  const absl::StatusOr<Cost> cost = call_->def->count(view);
+  return cost.ok() ? cost->flops[Kind::kExp] : forward[Kind::kExp];
+}
+
+// A mask of the sizes of the scores: flash attention keeps it as numbers.
+void SavedWalk::KeepMask(const Node& node) {
+  constexpr size_t kMask = 3;
+  const Fact* mask = node.input(kMask) ? FactOfInput(node, kMask) : nullptr;
+  if (mask == nullptr || !mask->is_tensor() || !mask->shape.ranked()) return;
+  if (mask->shape.rank() >= 2) More(mask->shape.NumElements() * kStatisticBytes);
+}
+
+// As PyTorch composes it: queries and keys times the square root of the scale, which is new
+// memory, and values, repeated for groups of heads. False where they do not stand apart.
+bool SavedWalk::KeepMathAttention(const Node& node) {
+  if (!node.input(0) || !node.input(1) || !node.input(2)) return false;
+  const Fact& queries = in_.fact(call_->inputs[0]);
+  const Fact& keys = in_.fact(call_->inputs[1]);
+  const Fact& values = in_.fact(call_->inputs[2]);
+  if (!queries.shape.ranked() || !keys.shape.ranked() || !values.shape.ranked()) return false;
+  const int rank = queries.shape.rank();
+  if (rank < 3 || keys.shape.rank() != rank || values.shape.rank() != rank) return false;
+  const int heads = rank == 4 ? 1 : 2;
+  const auto groups = DivideExactly(queries.shape[heads], keys.shape[heads]);
+  if (!groups) return false;
+  More(SizeOf(queries) + SizeOf(keys) * *groups);
+  if (*groups == Expr(1) && rank == 4) {
+    const Shape batch({values.shape[0] * values.shape[1], values.shape[2], values.shape[3]});
+    if (storages_.CanView(*node.inputs[2], values.shape, batch)) {
+      Keep(*node.inputs[2]);
+      return true;
+    }
+  }
+  More(SizeOf(values) * *groups);
+  return true;
+}
+
+// Written-out attention as one operator: queries, keys and values as they are before they are
+// repeated for groups of heads, the output, and a number per row.
+void SavedWalk::KeepFlash(const training::AttentionPattern& pattern) {
+  const Node& scores = model_.node(pattern.scores);
+  const Node& output = model_.node(pattern.output);
+  const absl::string_view call = AttentionCall(scores);
+  KeepArgument(BeforeCall(*scores.inputs[0], scores), call, 0);
+  KeepArgument(BeforeCall(*scores.inputs[1], scores), call, 1);
+  KeepArgument(BeforeCall(*output.inputs[1], scores), call, 2);
+  const absl::string_view queries = exporter::ParseFxArgs(call).Arg(0);
+  if (exporter::IsOfWrittenRmsNorm(exporter::FxValueName(queries))) {
+    NoteUnknown(pattern.output, kOrderOfNorm);
+  }
+  Keep(*output.outputs[0]);
+  const Shape& query = in_.fact(in_.call(pattern.scores_call).inputs[0]).shape;
+  More(query.Product(0, query.rank() - 1) * kStatisticBytes);
+  KeepMaskBeside(pattern, scores);
+}
+
+// The text of the call, if the file states that it is attention as one operator.
+absl::string_view SavedWalk::AttentionCall(const Node& node) {
+  const std::optional<absl::string_view> call = exporter::NodeMetadata(node.metadata).fx_node;
+  return call && exporter::IsFxAttention(*call) ? *call : absl::string_view();
+}
+
+// One that a caller gave. TorchScript does not say who made a constant: the causal mask of the
+// operator itself, more often than not.
+void SavedWalk::KeepMaskBeside(const training::AttentionPattern& pattern, const Node& scores) {
+  constexpr size_t kMask = 3;
+  const absl::string_view call = AttentionCall(scores);
+  const bool given = exporter::ParseFxArgs(call).Has(kMask, "attn_mask");
+  if (exporter::NodeMetadata(scores.metadata).fx_node && !given) return;
+  for (ValueId value : pattern.beside) {
+    const Fact* fact = in_.FactOf(value);
+    if (fact == nullptr || !fact->is_tensor() || !IsFloat(fact->dtype) || IsNumber(fact)) continue;
+    if (!given && (model_.value(value).initializer || IsStored(value))) {
+      return NoteUnknown(pattern.output, kMaskOfFlash);
+    }
+    const bool is_made = !given && (fact->constant || fact->from_shapes);
+    if (is_made && exporter::IsCausalMask(model_, value)) continue;
+    if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
+    if (is_made) return NoteUnknown(pattern.output, kMaskOfFlash);
+    if (!model_.value(value).initializer) return KeepArgument(value, call, kMask);
+    if (exporter::IsFoldedName(model_.value(value).name)) More(SizeOf(*fact));  // no buffer
+    return;
+  }
+}
+
+// What was spread, as over heads, and is another value in the call: its shape is another, for
+// which PyTorch copies it.
+void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
+  constexpr absl::string_view kNames[] = {"query", "key", "value", "attn_mask"};
+  const std::vector<Expr>& strides = storages_.Of(value).strides;
+  const Fact* fact = in_.FactOf(value);
+  const bool is_spread = std::find(strides.begin(), strides.end(), Expr(0)) != strides.end();
+  const absl::string_view name =
+      exporter::FxValueName(exporter::ParseFxArgs(call).Get(i, kNames[i]));
+  if (!is_spread || fact == nullptr || name == model_.value(value).name) return Keep(value);
+  KeepCopy(value, SizeOf(*fact));
+}
+
+// The value as it was before the call of PyTorch that the node is of: without what the call
+// scales and repeats. Where the file states no calls, without what scales it. Attention that the
+// file states as products is run as one call here, which repeats by itself (enable_gqa).
+ValueId SavedWalk::BeforeCall(ValueId value, const Node& of) const {
+  const absl::string_view call = AttentionCall(of);
+  while (IsOwn(value)) {
+    const NodeId maker = *model_.value(value).producer;
+    const Node& node = model_.node(maker);
+    const Call& run = in_.call(calls_.at(maker));
+    if (run.def == nullptr || !node.input(0) || exporter::IsPackedProjection(node)) break;
+    if (!call.empty() && AttentionCall(node) != call) break;
+    if (Has(run.def->traits, Traits::kView) || Has(run.def->traits, Traits::kStrided)) {
+      const bool is_copy = storages_.Of(value).root == value;
+      if (is_copy && call.empty() && !groups_->StateCalls()) break;
+      value = *node.inputs[0];
+      continue;
+    }
+    const std::optional<size_t> scaled = ScaledInput(node, run);
+    if (!scaled) break;
+    value = *node.inputs[*scaled];
+  }
+  return value;
+}
+
+// Of a product or quotient with a number: the other factor.
+std::optional<size_t> SavedWalk::ScaledInput(const Node& node, const Call& call) const {
+  if (call.def == nullptr) return std::nullopt;
+  const Gradient& gradient = call.def->gradient;
+  if (!gradient.broadcast || !gradient.keeps.crosswise || node.inputs.size() != 2) {
+    return std::nullopt;
+  }
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    if (node.inputs[i] && node.inputs[1 - i] && IsNumber(&in_.fact(call.inputs[1 - i]))) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace onnxflops::memory

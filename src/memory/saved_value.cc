@@ -1,0 +1,170 @@
+// Decides what it means to keep one value. Values in one storage are kept once. A parameter is
+// never kept, as it is there anyway; a constant is kept if PyTorch computed it and the exporter
+// folded it; a number of Python is no tensor. A value that cannot be viewed with the needed axes is
+// copied.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ops/op_def.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/tensor_name.h"
+#include "src/graph/model.h"
+#include "src/memory/saved_walk.h"
+#include "src/memory/storage.h"
+#include "src/memory/unsure.h"
+#include "src/resolve/parameters.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::memory {
+
+void SavedWalk::Keep(ValueId value) {
+  if (KeepLeftOut(value)) return;
+  const ValueId root = storages_.Of(value).root;
+  if (IsNumber(in_.FactOf(root))) return KeepNumber(root);
+  if (model_.value(root).initializer) {
+    KeepConstant(root);
+  } else if (!groups_->StateCalls() && IsStored(root)) {
+    NoteUnknown(node_id_, kBufferOrMade);
+  } else {
+    if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(node_id_);
+    if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
+    ++keepers_[root];
+  }
+}
+
+// What a call names and no node makes: a product or sum that the exporter left out, as one
+// with 1. Empty if all is there, and of what its optimizer made of several calls.
+absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
+  const exporter::NodeMetadata metadata(node.metadata);
+  if (!metadata.fx_node || metadata.rewriter_rule) return {};
+  absl::string_view left_out;
+  int unnamed = 0;
+  const std::vector<absl::string_view> names = exporter::FxNames(*metadata.fx_node);
+  for (absl::string_view name : names) {
+    if (names_.contains(name) || !exporter::IsArithmeticName(name)) continue;
+    if (!left_out.empty()) return {};
+    left_out = name;
+  }
+  for (OptionalValueId input : node.inputs) {
+    if (!input || !IsOwn(*input) || left_out.empty()) continue;
+    const absl::string_view name = model_.value(*input).name;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    ++unnamed;
+    // Equal calls, of which one is left, or another node of the same call.
+    const auto maker =
+        exporter::NodeMetadata(model_.node(*model_.value(*input).producer).metadata).fx_node;
+    const bool is_alike =
+        exporter::SplitFxName(name).first == exporter::SplitFxName(left_out).first;
+    if (is_alike || maker == metadata.fx_node) return {};
+  }
+  return unnamed == 1 ? left_out : absl::string_view();
+}
+
+// Such a value is in its own memory.
+bool SavedWalk::KeepLeftOut(ValueId value) {
+  if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
+  const absl::string_view left_out = LeftOutBefore(model_.node(node_id_));
+  if (left_out.empty()) return false;
+  const Fact* fact = in_.FactOf(value);
+  if (fact != nullptr && left_out_.insert(left_out).second) More(SizeOf(*fact));
+  return true;
+}
+
+// Python's numbers are constants of one element in a file, or made of shapes, and no tensors in
+// PyTorch.
+bool SavedWalk::IsNumber(const Fact* fact) {
+  return fact != nullptr && (fact->constant || fact->from_shapes) && fact->is_tensor() &&
+         fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
+}
+
+// A constant, where the exporter writes those as nodes.
+bool SavedWalk::IsStored(ValueId root) const {
+  if (!IsOwn(root)) return false;
+  const OpDef* def = in_.call(calls_.at(*model_.value(root).producer)).def;
+  return def != nullptr && Has(def->traits, Traits::kStored);
+}
+
+// Of a parameter of one number, what an operator made of it is a tensor.
+void SavedWalk::KeepNumber(ValueId root) {
+  const Value& value = model_.value(root);
+  const bool is_folded = value.initializer && exporter::IsScalarParameter(value.name) &&
+                         exporter::IsFoldedName(value.name);
+  const bool is_tensor = call_->def != nullptr && call_->def->gradient.keeps.numbers &&
+                         IsNamed(value.name) && !groups_->IsJoined(PlaceOf(node_id_));
+  if (is_folded || is_tensor || (IsOwn(root) && trained_.contains(*value.producer))) {
+    if (numbers_.insert(root).second) More(SizeOf(*in_.FactOf(root)));
+  }
+}
+
+// By the call that is looked at, where the file states calls.
+bool SavedWalk::IsNamed(absl::string_view name) const {
+  const auto text = exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node;
+  if (!text) return true;
+  const std::vector<absl::string_view> names = exporter::FxNames(*text);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
+// What a call of several nodes reads, or a call that names a buffer, was a parameter or buffer.
+void SavedWalk::KeepConstant(ValueId value) {
+  const TensorId id = *model_.value(value).initializer;
+  const Tensor& tensor = model_.tensor(id);
+  if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
+  if (!IsFloat(tensor.dtype) && tensor.dtype != DType::kBool) return;
+  if (tensor.elements <= 1 || is_of_parameters_) return;
+  if (!groups_->StateCalls() || exporter::IsFoldedView(tensor.name)) {
+    return NoteUnknown(node_id_, kBufferOrMade);
+  }
+  if (constants_kept_.insert(id).second) {
+    constants_.Add(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
+  }
+}
+
+// With the first axes as one.
+void SavedWalk::KeepAs(ValueId value, Shape shape, const std::vector<Expr>& strides, int axes) {
+  Shape as_needed = {shape.Product(0, axes)};
+  for (int d = axes; d < shape.rank(); ++d) as_needed.push_back(shape[d]);
+  if (strides.empty() || ViewStrides(shape, strides, as_needed)) return Keep(value);
+  const DType type = in_.FactOf(value) == nullptr ? DType::kFloat32 : in_.FactOf(value)->dtype;
+  KeepCopy(value, SizeOf(Fact::Tensor(type, std::move(shape))));
+}
+
+// Each call copies for itself.
+void SavedWalk::KeepCopy(ValueId value, const Expr& bytes) {
+  if (copies_.insert({node_id_, value}).second) More(bytes);
+}
+
+// A value that is only inside of a call of PyTorch is not kept.
+void SavedWalk::KeepOf(size_t place, ValueId value) {
+  const int32_t group = groups_->Of(place);
+  const ValueId root = storages_.Of(value).root;
+  if (!groups_->IsInner(root)) {
+    const bool is_activation = !model_.value(root).initializer && !IsNumber(in_.FactOf(root));
+    if (group >= 0 && is_activation) dropped_[group].second = true;
+    return Keep(value);
+  }
+  dropped_[group].first = true;
+}
+
+// Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
+// of a mask from those of the module.
+ValueId SavedWalk::BeforePromotion(ValueId value) {
+  if (!IsOwn(value)) return value;
+  const NodeId maker = *model_.value(value).producer;
+  const Node& node = model_.node(maker);
+  const Call& run = in_.call(calls_.at(maker));
+  if (run.def == nullptr || !Has(run.def->traits, Traits::kCasts) || !node.input(0)) return value;
+  const bool to_float = IsFloat(in_.fact(run.outputs[0]).dtype);
+  if (!to_float || in_.fact(run.inputs[0]).dtype != DType::kBool) return value;
+  const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
+  if (!text) NoteUnknown(node_id_, kMaskOrCast);
+  return !text || exporter::IsPromotion(*text) ? *node.inputs[0] : value;
+}
+
+}  // namespace onnxflops::memory
