@@ -368,10 +368,7 @@ constexpr OpDef kRnnRows[] = {
      .note = kSequenceNote,
      .gradient = {.formula = kGateGradient,
                   .rule = GruGradient,
-                  .keeps = {.inputs = InputBits({0}),
-                            .outputs = InputBits({0}),
-                            .gates = true,
-                            .at_least = true}}},
+                  .keeps = {.gates = true, .steps = true, .at_least = true}}},
     {.name = "LSTM",
      .versions = kLstmVersions,
      .formula =

@@ -251,19 +251,35 @@ void SavedWalk::KeepPlaces(size_t i) {
   if (places.constant && places.is_tensor() && !IsFloat(places.dtype)) More(SizeOf(places));
 }
 
-// As PyTorch's CPU runs a plain recurrent layer: the input as one matrix, and states.
+// As PyTorch's CPU runs a plain recurrent layer or a GRU (ATen/native/RNN.cpp). Each direction
+// takes the input as one matrix, and copies it if it does not lie as one. A plain layer keeps its
+// state before and after each step. A step of a GRU keeps the state before it, the products of the
+// state for three gates in one tensor, the candidate, and what mul_ writes over, which autograd
+// clones: the candidate's product and the difference of state and candidate.
 void SavedWalk::KeepSteps(const Node& node) {
   constexpr size_t kState = 5;
+  constexpr int kNumbersOfGruStep = 7;
   const Fact& x = in_.fact(call_->inputs[0]);
+  const Fact& made = in_.fact(call_->outputs[0]);
   if (x.is_tensor() && x.shape.ranked() && x.shape.rank() == 3) {
     KeepAs(*node.inputs[0], x.shape, storages_.Of(*node.inputs[0]).strides, 2);
+    const bool is_copy = copies_.contains({node_id_, *node.inputs[0]});
+    const bool has_directions = made.is_tensor() && made.shape.ranked() && made.shape.rank() == 4;
+    if (is_copy && has_directions) More(SizeOf(x) * (made.shape[1] - 1));
   }
-  More(SizeOf(in_.fact(call_->outputs[0])));
-  if (node.input(kState)) {
-    More(SizeOf(in_.fact(call_->inputs[kState])));
-  } else if (call_->outputs.size() > 1) {
-    More(SizeOf(in_.fact(call_->outputs[1])));
-  }
+  const bool is_gru = call_->def->gradient.keeps.gates;
+  More(SizeOf(made) * (is_gru ? kNumbersOfGruStep : 1));
+  // The first state: of the model, or zeros. Nothing keeps the last one of a GRU, so that zeros are
+  // as many numbers as that.
+  const OptionalValueId given = node.input(kState);
+  const Fact* first = given                       ? &in_.fact(call_->inputs[kState])
+                      : call_->outputs.size() > 1 ? &in_.fact(call_->outputs[1])
+                                                  : nullptr;
+  if (first == nullptr) return;
+  const bool is_activation = given && !first->constant && !first->from_shapes &&
+                             !IsWeight(*given) && !IsNumber(in_.FactOf(storages_.Of(*given).root));
+  if (is_gru == is_activation) More(SizeOf(*first) * (is_gru ? -1 : 1));
+  if (is_activation) Keep(*given);
 }
 
 void SavedWalk::KeepMore(const Node& node, const Keeps& keeps) {
@@ -281,7 +297,9 @@ void SavedWalk::KeepMore(const Node& node, const Keeps& keeps) {
     More(forward[Kind::kSqrt] * size);
   }
   if (keeps.noise && !forward[Kind::kMul].is_zero()) More(SizeOf(first));
-  if (keeps.gates) More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
+  if (keeps.gates && !keeps.steps) {
+    More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
+  }
   if (!keeps.scores) return;
   const Expr scores = ScoresOf(node, forward);
   if (!flash_) {
