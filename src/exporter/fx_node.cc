@@ -127,11 +127,7 @@ bool ReadsPadded(absl::string_view fx_node) {
   return read == "pad" || read == "constant_pad_nd";
 }
 
-bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name) {
-  if (!absl::StrContains(fx_node, "%detach")) return false;
-  const std::vector<absl::string_view> names = FxNames(fx_node);
-  return std::find(names.begin(), names.end(), value_name) == names.end();
-}
+bool NamesDetached(absl::string_view fx_node) { return absl::StrContains(fx_node, "%detach"); }
 
 bool Repeats(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.repeat_interleave.") ||

@@ -66,8 +66,8 @@ std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
 std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 // A convolution of what was padded before, which the exporter made one of.
 bool ReadsPadded(absl::string_view fx_node);
-// The node reads the value under the name of a detach(), which no gradient goes through.
-bool ReadsDetached(absl::string_view fx_node, absl::string_view value_name);
+// The call names what a detach() gave, which no gradient goes through.
+bool NamesDetached(absl::string_view fx_node);
 // The call copies, though the exporter may write it as what only looks at memory.
 bool Repeats(absl::string_view fx_node);
 // "mul_1": the result of arithmetic with two operands.

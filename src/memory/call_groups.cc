@@ -89,6 +89,10 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
       if (pattern.before_opset == 0 || opset < pattern.before_opset) TryPattern(pattern, i);
     }
   }
+  members_.resize(size_.size());
+  for (size_t i = 0; i < group_.size(); ++i) {
+    if (group_[i] >= 0) members_[static_cast<size_t>(group_[i])].push_back(i);
+  }
   FindInner();
 }
 

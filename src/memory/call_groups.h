@@ -10,6 +10,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/call_patterns.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
@@ -27,6 +28,11 @@ class CallGroups {
   // Several nodes.
   bool IsJoined(size_t place) const {
     return group_[place] >= 0 && size_[static_cast<size_t>(group_[place])] > 1;
+  }
+  // The places of a group's nodes; none of -1.
+  absl::Span<const size_t> Members(int32_t group) const {
+    if (group < 0) return {};
+    return members_[static_cast<size_t>(group)];
   }
   // Made and used by nodes of one group alone.
   bool IsInner(ValueId value) const { return inner_.contains(value); }
@@ -70,6 +76,7 @@ class CallGroups {
   bool state_calls_ = false;
   std::vector<int32_t> group_;                 // by place
   std::vector<int32_t> size_;                  // by group
+  std::vector<std::vector<size_t>> members_;   // by group
   absl::flat_hash_map<int32_t, Found> found_;  // by group
   absl::btree_set<ValueId> inner_;
 };

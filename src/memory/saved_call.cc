@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/call_patterns.h"
 #include "ops/op_def.h"
 #include "src/exporter/fx_node.h"
@@ -28,9 +29,10 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   if (why != nullptr) NoteUnknown(node_id_, why);
   if (!groups_->StateCalls()) return;
   if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
+  const MergedCalls merged(model_, node);
   for (OptionalValueId value : node.inputs) {
     if (!value || storages_.Of(*value).root != *value) continue;
-    if (ReadsMergedCall(model_, node, *value)) merged_.emplace(*value, node_id_);
+    if (merged.Made(*value)) merged_.emplace(*value, node_id_);
   }
 }
 
@@ -128,8 +130,7 @@ void SavedWalk::KeepPlacesOfIndex(const std::vector<absl::string_view>& places) 
       is_open |= !exporter::IsFxPlaceholder(name);
     }
   }
-  for (size_t i = 0; has_arange && i < graph_->nodes.size(); ++i) {
-    if (groups.Of(i) != group) continue;
+  for (size_t i : has_arange ? groups.Members(group) : absl::Span<const size_t>()) {
     for (FactId id : in_.call(instance_->calls[i]).inputs) {
       const Fact& fact = in_.fact(id);
       const bool is_part = fact.constant && fact.is_tensor() && fact.dtype == DType::kInt64 &&

@@ -218,6 +218,7 @@ bool SavedWalk::KeepSumOfPlaces(ValueId value) {
   while (!open.empty()) {
     const ValueId at = open.back();
     open.pop_back();
+    if (!summed_.insert(at).second) continue;
     const Fact* fact = in_.FactOf(at);
     if (IsSumOfPlaces(at)) {
       for (OptionalValueId input : model_.node(*model_.value(at).producer).inputs) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "ops/op_def.h"
 #include "src/exporter/fx_node.h"
@@ -45,8 +46,8 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
   if (!metadata.fx_node || metadata.rewriter_rule) return {};
   absl::string_view left_out;
   int unnamed = 0;
-  const std::vector<absl::string_view> names = exporter::FxNames(*metadata.fx_node);
-  for (absl::string_view name : names) {
+  const absl::flat_hash_set<absl::string_view>& names = NamesOfCall();
+  for (absl::string_view name : exporter::FxNames(*metadata.fx_node)) {
     if (names_.contains(name) || !exporter::IsArithmeticName(name)) continue;
     if (!left_out.empty()) return {};
     left_out = name;
@@ -54,7 +55,7 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
   for (OptionalValueId input : node.inputs) {
     if (!input || !IsOwn(*input) || left_out.empty()) continue;
     const absl::string_view name = model_.value(*input).name;
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (names.contains(name)) continue;
     ++unnamed;
     // Equal calls, of which one is left, or another node of the same call.
     const auto maker =
@@ -69,10 +70,10 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
 // Such a value is in its own memory.
 bool SavedWalk::KeepLeftOut(ValueId value) {
   if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
-  const absl::string_view left_out = LeftOutBefore(model_.node(node_id_));
-  if (left_out.empty()) return false;
+  if (!call_names_.left_out) call_names_.left_out = LeftOutBefore(model_.node(node_id_));
+  if (call_names_.left_out->empty()) return false;
   const Fact* fact = in_.FactOf(value);
-  if (fact != nullptr && left_out_.insert(left_out).second) More(SizeOf(*fact));
+  if (fact != nullptr && left_out_.insert(*call_names_.left_out).second) More(SizeOf(*fact));
   return true;
 }
 
@@ -104,10 +105,21 @@ void SavedWalk::KeepNumber(ValueId root) {
 
 // By the call that is looked at, where the file states calls.
 bool SavedWalk::IsNamed(absl::string_view name) const {
-  const auto text = exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node;
-  if (!text) return true;
-  const std::vector<absl::string_view> names = exporter::FxNames(*text);
-  return std::find(names.begin(), names.end(), name) != names.end();
+  const bool states_call =
+      exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node.has_value();
+  return !states_call || NamesOfCall().contains(name);
+}
+
+// Read once for each node.
+const absl::flat_hash_set<absl::string_view>& SavedWalk::NamesOfCall() const {
+  if (call_names_.node != node_id_) {
+    call_names_ = {node_id_, {}, std::nullopt};
+    const auto text = exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node;
+    for (absl::string_view name : exporter::FxNames(text.value_or(""))) {
+      call_names_.names.insert(name);
+    }
+  }
+  return call_names_.names;
 }
 
 // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.

@@ -178,6 +178,7 @@ Kept SavedWalk::Walk(InstanceId id) {
   noted_.clear();
   trained_.clear();
   numbers_.clear();
+  summed_.clear();
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (nodes_.needed.contains({id, static_cast<int32_t>(i)})) trained_.insert(graph.nodes[i]);
   }

@@ -18,6 +18,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ops/call_patterns.h"
@@ -94,6 +95,7 @@ class SavedWalk {
   bool IsStored(ValueId root) const;
   void KeepNumber(ValueId root);
   bool IsNamed(absl::string_view name) const;
+  const absl::flat_hash_set<absl::string_view>& NamesOfCall() const;
   void KeepConstant(ValueId value);
   void KeepAs(ValueId value, Shape shape, const std::vector<Expr>& strides, int axes);
   void KeepCopy(ValueId value, const Expr& bytes);
@@ -149,6 +151,12 @@ class SavedWalk {
   void KeepInputs(const Node& node, const absl::btree_set<ValueId>& made);
   void KeepOfDroppedGroups(InstanceId id);
 
+  struct CallNames {
+    NodeId node = -1;
+    absl::flat_hash_set<absl::string_view> names;
+    std::optional<absl::string_view> left_out;  // LeftOutBefore()
+  };
+
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
@@ -174,7 +182,7 @@ class SavedWalk {
   absl::flat_hash_map<NodeId, size_t> places_;
   absl::btree_set<absl::string_view> left_out_;
   absl::flat_hash_map<absl::string_view, ValueId> names_;  // where the file states calls
-  absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_;
+  absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_, summed_;
   absl::btree_set<std::pair<NodeId, ValueId>> copies_;
   absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
@@ -184,6 +192,7 @@ class SavedWalk {
   OptionalNodeId unknown_node_;
   const char* unknown_why_ = nullptr;
   NodeId node_id_ = 0;                         // that is looked at
+  mutable CallNames call_names_;               // of a node that was looked at
   bool is_of_parameters_ = false;              // constants of the node were parameters or buffers
   absl::flat_hash_map<ValueId, int> keepers_;  // by storage
   std::vector<NodeId> may_run_in_place_, may_be_written_;  // of the main graph

@@ -115,32 +115,28 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
   return factors > 1 && folded_factors == factors ? kFoldedParameters : nullptr;
 }
 
-namespace {
-
-bool ReadsValue(const ModelData& model, const Node& node, absl::string_view name) {
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId input) {
-    return input && model.value(*input).name == name;
-  });
+MergedCalls::MergedCalls(const ModelData& model, const Node& node) : model_(model) {
+  const exporter::NodeMetadata metadata(node.metadata);
+  states_call_ = metadata.fx_node && !metadata.IsFusedBatchNorm();
+  if (!states_call_) return;
+  absl::flat_hash_set<absl::string_view> read;
+  for (OptionalValueId input : node.inputs) {
+    if (input) read.insert(model.value(*input).name);
+  }
+  for (absl::string_view arg : exporter::ParseFxArgs(*metadata.fx_node).args) {
+    const absl::string_view name = exporter::FxValueName(arg);
+    if (name.empty()) continue;
+    named_.insert(name);
+    if (!read.contains(name)) unread_.insert(exporter::SplitFxName(name).first);
+  }
 }
 
-}  // namespace
-
-bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value) {
-  const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
-  const Value& read = model.value(value);
-  if (!text || !read.producer) return false;
-  const exporter::NodeMetadata maker(model.node(*read.producer).metadata);
+bool MergedCalls::Made(ValueId value) const {
+  const Value& read = model_.value(value);
+  if (!states_call_ || !read.producer || named_.contains(read.name)) return false;
+  const exporter::NodeMetadata maker(model_.node(*read.producer).metadata);
   if (!maker.fx_node || maker.IsFusedBatchNorm()) return false;
-  if (exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return false;
-  bool names_other = false;
-  for (absl::string_view arg : exporter::ParseFxArgs(*text).args) {
-    const absl::string_view name = exporter::FxValueName(arg);
-    if (name == read.name) return false;
-    const bool is_alike =
-        exporter::SplitFxName(name).first == exporter::SplitFxName(read.name).first;
-    names_other |= is_alike && !ReadsValue(model, node, name);
-  }
-  return names_other;
+  return unread_.contains(exporter::SplitFxName(read.name).first);
 }
 
 bool LooksUpRows(const Inference& inference, const Instance& body) {

@@ -4,6 +4,9 @@
 #ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 #define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/memory/storage.h"
 
@@ -42,8 +45,19 @@ inline constexpr char kOwnKernel[] = "PyTorch's own kernel keeps what no operato
 // inputs; nullptr: it did not.
 const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& storages,
                                const Node& node, const Call& call);
-// The node reads what an equal call made, in a file that states calls: its text names another one.
-bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value);
+// Tells which inputs of a node an equal call made, in a file that states calls: the node's text
+// names another one.
+class MergedCalls {
+ public:
+  MergedCalls(const ModelData& model, const Node& node);
+  bool Made(ValueId value) const;
+
+ private:
+  const ModelData& model_;
+  bool states_call_ = false;
+  absl::flat_hash_set<absl::string_view> named_;   // arguments of the call
+  absl::flat_hash_set<absl::string_view> unread_;  // calls of those that the node does not read
+};
 // The graph, the body of a loop, looks up rows of a parameter or constant from outside.
 bool LooksUpRows(const Inference& inference, const Instance& body);
 

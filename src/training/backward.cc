@@ -123,10 +123,13 @@ class BackwardWalk {
   // The one input that a call names by a detach().
   void DropDetached(const Node& node, Needed* needed) const {
     const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text || !exporter::NamesDetached(*text)) return;
+    const std::vector<absl::string_view> list = exporter::FxNames(*text);
+    const absl::flat_hash_set<absl::string_view> names(list.begin(), list.end());
     std::optional<size_t> detached;
-    for (size_t i = 0; text && i < needed->size(); ++i) {
+    for (size_t i = 0; i < needed->size(); ++i) {
       if (!node.inputs[i] || model_.value(*node.inputs[i]).initializer) continue;
-      if (!exporter::ReadsDetached(*text, model_.value(*node.inputs[i]).name)) continue;
+      if (names.contains(model_.value(*node.inputs[i]).name)) continue;
       if (detached) return;
       detached = i;
     }

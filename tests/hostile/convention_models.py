@@ -416,6 +416,22 @@ def modules_with_work():
     return model(graph(many, [value("x", [2])], [msg(1, n_(0))]), opset=20)
 
 
+def names_of_call():
+    """A node of 4,000 inputs and a call of as many other names, a detach() too: each input is looked for among the names."""
+    n = 4000
+    call_of = lambda name, args: prop(FX, f"%{name} : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = ({args}), kwargs = {{}})")
+    nodes = [node("MatMul", ["x", "w"], ["a"])] + [node("Relu", ["a"], [n_(i)]) + call_of(f"relu_{i+1}", "%a") for i in range(n)]
+    names = ", ".join(f"%relu_{i}" for i in range(1, n)) + ", %detach"
+    nodes.append(node("Max", [n_(i) for i in range(n)], ["y"]) + call_of("max", names))
+    return model(graph(nodes, [value("x", [4, 4])], [msg(1, "y")], [weight("w", [4, 4])]))
+
+
+def sums_of_places():
+    """Places of a Gather that are a sum of itself 60 times over: 2^60 ways to the first."""
+    nodes = [node("Add", ["i" if i == 0 else n_(i - 1)] * 2, [n_(i)]) for i in range(60)] + [node("Gather", ["w", n_(59)], ["y"])]
+    return torchscript(nodes, [value("i", [3], INT64)], [tensor("w", [4, 4], raw=b"\0\0\x80?" * 16, dtype=FLOAT_TYPE)])
+
+
 def torch_modules():
     """3,500 modules of PyTorch, each with work that tools count otherwise."""
     many = [
