@@ -134,6 +134,10 @@ bool Repeats(absl::string_view fx_node) {
          absl::StrContains(fx_node, "aten.repeat.");
 }
 
+bool IsExpandedName(absl::string_view value_name) {
+  return SplitFxName(value_name).first == "expand";
+}
+
 bool IsArithmeticName(absl::string_view value_name) {
   constexpr absl::string_view kArithmetic[] = {"add", "div", "mul", "sub"};
   const absl::string_view op = SplitFxName(value_name).first;

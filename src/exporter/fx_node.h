@@ -68,6 +68,8 @@ std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 bool ReadsPadded(absl::string_view fx_node);
 // The call names what a detach() gave, which no gradient goes through.
 bool NamesDetached(absl::string_view fx_node);
+// "expand_2": what a call spread over an axis.
+bool IsExpandedName(absl::string_view value_name);
 // The call copies, though the exporter may write it as what only looks at memory.
 bool Repeats(absl::string_view fx_node);
 // "mul_1": the result of arithmetic with two operands.

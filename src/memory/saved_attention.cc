@@ -129,6 +129,10 @@ void SavedWalk::KeepMaskBeside(const training::AttentionPattern& pattern, const 
     if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
     if (is_made) return NoteUnknown(pattern.output, kMaskOfFlash);
     if (!model_.value(value).initializer) return KeepArgument(value, call, kMask);
+    if (exporter::IsExpandedName(
+            exporter::FxValueName(exporter::ParseFxArgs(call).Get(kMask, "attn_mask")))) {
+      return NoteUnknown(pattern.output, kMaskOfExport);
+    }
     if (exporter::IsFoldedName(model_.value(value).name)) More(SizeOf(*fact));  // no buffer
     return;
   }

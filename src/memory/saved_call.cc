@@ -31,8 +31,11 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
   const MergedCalls merged(model_, node);
   for (OptionalValueId value : node.inputs) {
-    if (!value || storages_.Of(*value).root != *value) continue;
-    if (merged.Made(*value)) merged_.emplace(*value, node_id_);
+    if (!value || storages_.Of(*value).root != *value || !merged.Made(*value)) continue;
+    const absl::string_view name = merged.NameOf(*value);
+    if (!name.empty()) merged_names_[*value] = name;
+    const bool keeps_more = name.empty() || trained_.contains(*model_.value(*value).producer);
+    if (keeps_more) merged_.emplace(*value, node_id_);
   }
 }
 

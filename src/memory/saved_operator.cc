@@ -77,6 +77,7 @@ void SavedWalk::KeepNode(InstanceId id, size_t i) {
   const NodeId node_id = node_id_ = graph_->nodes[i];
   const Node& node = model_.node(node_id);
   call_ = &in_.call(instance_->calls[i]);
+  merged_names_.clear();
   if (!call_->bodies.empty()) {
     KeepBodies(node, instance_->calls[i]);
     if (call_->def == nullptr || call_->def->control_flow != ControlFlow::kNone) return;
@@ -157,7 +158,7 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
     bool others_need = false;
     for (size_t j = 0; j < needed.size(); ++j) others_need |= j != i && needed[j] != 0;
     if ((keeps.inputs >> i & 1) != 0 || (keeps.crosswise && others_need)) {
-      if (KeepSumOfPlaces(*node.inputs[i]) || KeepOfEinsum(node, i)) continue;
+      if (KeepSumOfPlaces(node, *node.inputs[i]) || KeepOfEinsum(node, i)) continue;
       KeepOf(place, BeforePromotion(*node.inputs[i]));
       if (metadata.fx_node && exporter::ReadsArange(*metadata.fx_node)) KeepPlaces(i);
     }
@@ -211,9 +212,10 @@ bool SavedWalk::KeepOfEinsum(const Node& node, size_t i) {
 }
 
 // TorchScript takes elements by several tensors of places as by one, of sums of their products
-// with sizes. PyTorch keeps each.
-bool SavedWalk::KeepSumOfPlaces(ValueId value) {
+// with sizes. PyTorch keeps each. Rows of a parameter are an embedding's, which has one tensor.
+bool SavedWalk::KeepSumOfPlaces(const Node& node, ValueId value) {
   if (groups_->StateCalls() || !IsSumOfPlaces(value)) return false;
+  if (node.input(0) && IsWeight(*node.inputs[0])) return false;
   std::vector<ValueId> open = {value};
   while (!open.empty()) {
     const ValueId at = open.back();

@@ -25,7 +25,7 @@
 namespace onnxflops::memory {
 
 void SavedWalk::Keep(ValueId value) {
-  if (KeepLeftOut(value)) return;
+  if (KeepMerged(value) || KeepLeftOut(value)) return;
   const ValueId root = storages_.Of(value).root;
   if (IsNumber(in_.FactOf(root))) return KeepNumber(root);
   if (model_.value(root).initializer) {
@@ -65,6 +65,15 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
     if (is_alike || maker == metadata.fx_node) return {};
   }
   return unnamed == 1 ? left_out : absl::string_view();
+}
+
+// What an equal call made, for which the file has one node, is in memory of its own.
+bool SavedWalk::KeepMerged(ValueId value) {
+  const auto name = merged_names_.find(value);
+  if (name == merged_names_.end()) return false;
+  const Fact* fact = in_.FactOf(value);
+  if (fact != nullptr && left_out_.insert(name->second).second) More(SizeOf(*fact));
+  return true;
 }
 
 // Such a value is in its own memory.

@@ -194,6 +194,7 @@ Kept SavedWalk::Walk(InstanceId id) {
     kept_here_ = id == 0 ? &facts_.kept[i] : nullptr;
     KeepNode(id, i);
   }
+  merged_names_.clear();
   KeepOfDroppedGroups(id);
   for (const auto& [value, node] : merged_) {
     const bool is_kept = roots_.contains(value) || trained_.contains(*model_.value(value).producer);

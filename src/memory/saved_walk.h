@@ -90,6 +90,7 @@ class SavedWalk {
   }
   void Keep(ValueId value);
   absl::string_view LeftOutBefore(const Node& node) const;
+  bool KeepMerged(ValueId value);
   bool KeepLeftOut(ValueId value);
   static bool IsNumber(const Fact* fact);
   bool IsStored(ValueId root) const;
@@ -117,7 +118,7 @@ class SavedWalk {
   void KeepFactors(const Node& node, const std::string& needed);
   void KeepByRow(const Node& node, const std::string& needed, size_t place);
   bool KeepOfEinsum(const Node& node, size_t i);
-  bool KeepSumOfPlaces(ValueId value);
+  bool KeepSumOfPlaces(const Node& node, ValueId value);
   bool IsSumOfPlaces(ValueId value) const;
   void KeepPlaces(size_t i);
   void KeepSteps(const Node& node);
@@ -185,6 +186,8 @@ class SavedWalk {
   absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_, summed_;
   absl::btree_set<std::pair<NodeId, ValueId>> copies_;
   absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
+  // What the node that is looked at reads of equal calls, and their names.
+  absl::flat_hash_map<ValueId, absl::string_view> merged_names_;
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;

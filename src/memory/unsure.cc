@@ -127,7 +127,9 @@ MergedCalls::MergedCalls(const ModelData& model, const Node& node) : model_(mode
     const absl::string_view name = exporter::FxValueName(arg);
     if (name.empty()) continue;
     named_.insert(name);
-    if (!read.contains(name)) unread_.insert(exporter::SplitFxName(name).first);
+    if (read.contains(name)) continue;
+    const auto [other, is_new] = unread_.emplace(exporter::SplitFxName(name).first, name);
+    if (!is_new && other->second != name) other->second = {};
   }
 }
 
@@ -137,6 +139,10 @@ bool MergedCalls::Made(ValueId value) const {
   const exporter::NodeMetadata maker(model_.node(*read.producer).metadata);
   if (!maker.fx_node || maker.IsFusedBatchNorm()) return false;
   return unread_.contains(exporter::SplitFxName(read.name).first);
+}
+
+absl::string_view MergedCalls::NameOf(ValueId value) const {
+  return unread_.at(exporter::SplitFxName(model_.value(value).name).first);
 }
 
 bool LooksUpRows(const Inference& inference, const Instance& body) {

@@ -4,6 +4,7 @@
 #ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 #define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
@@ -22,6 +23,10 @@ inline constexpr char kMaskOrCast[] =
     "the module casts its mask, which is kept as numbers, or PyTorch does, which keeps the mask";
 inline constexpr char kMaskOfFlash[] =
     "its constant mask is a caller's, which flash attention keeps, or its own";
+inline constexpr char kMaskOfExport[] =
+    "its constant mask, spread over the batch, may be made for the export alone, as by "
+    "transformers, "
+    "which otherwise has the operator mask";
 inline constexpr char kDropoutOff[] =
     "the file has the Dropout switched off; while training it keeps what it multiplies with";
 inline constexpr char kOrderOfNorm[] =
@@ -51,12 +56,15 @@ class MergedCalls {
  public:
   MergedCalls(const ModelData& model, const Node& node);
   bool Made(ValueId value) const;
+  // The name of the equal call's result; empty if several may be meant. REQUIRES: Made(value).
+  absl::string_view NameOf(ValueId value) const;
 
  private:
   const ModelData& model_;
   bool states_call_ = false;
-  absl::flat_hash_set<absl::string_view> named_;   // arguments of the call
-  absl::flat_hash_set<absl::string_view> unread_;  // calls of those that the node does not read
+  absl::flat_hash_set<absl::string_view> named_;  // arguments of the call
+  // What calls the arguments that the node does not read are of, and their names.
+  absl::flat_hash_map<absl::string_view, absl::string_view> unread_;
 };
 // The graph, the body of a loop, looks up rows of a parameter or constant from outside.
 bool LooksUpRows(const Inference& inference, const Instance& body);

@@ -428,8 +428,9 @@ def names_of_call():
 
 def sums_of_places():
     """Places of a Gather that are a sum of itself 60 times over: 2^60 ways to the first."""
-    nodes = [node("Add", ["i" if i == 0 else n_(i - 1)] * 2, [n_(i)]) for i in range(60)] + [node("Gather", ["w", n_(59)], ["y"])]
-    return torchscript(nodes, [value("i", [3], INT64)], [tensor("w", [4, 4], raw=b"\0\0\x80?" * 16, dtype=FLOAT_TYPE)])
+    nodes = [node("Add", ["i" if i == 0 else n_(i - 1)] * 2, [n_(i)]) for i in range(60)]
+    nodes += [node("MatMul", ["x", "w"], ["a"]), node("Gather", ["a", n_(59)], ["y"])]
+    return torchscript(nodes, [value("x", [4, 4]), value("i", [3], INT64)], [tensor("w", [4, 4], raw=b"\0\0\x80?" * 16, dtype=FLOAT_TYPE)])
 
 
 def torch_modules():
