@@ -1,6 +1,6 @@
 # The style and the script of pages are files of their own (the script is several, one behind the other), and compiled in without
 # indentation and lines that are comments. tools/web/build does the same.
-foreach(asset parts.js tree.js picture.js table.js profile.js documents.js report.css)
+foreach(asset parts.js tree.js picture.js table.js profile.js history.js documents.js report.css)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/report/html/${asset})
   file(READ src/report/html/${asset} text)
   string(REGEX REPLACE "\n +" "\n" text "\n${text}")

@@ -276,6 +276,10 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/check/judge.cc
   src/check/limit_text.cc
   src/check/review.cc
+  src/history/history.cc
+  src/history/history_json.cc
+  src/history/history_text.cc
+  src/history/record.cc
   src/monitor/event_file.cc
   src/monitor/monitor.cc
   src/monitor/monitor_formats.cc
@@ -447,6 +451,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/profile_file.cc
   tools/progress.cc
   tools/published.cc
+  tools/record_history.cc
   tools/memory_arguments.cc
   tools/memory_sweep.cc
   tools/mfu_arguments.cc
@@ -461,6 +466,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/verb_diff.cc
   tools/verb_estimate.cc
   tools/verb_explain.cc
+  tools/verb_history.cc
   tools/verb_mfu.cc
   tools/verb_monitor.cc
   tools/verb_ops.cc

@@ -8,7 +8,7 @@ set(ONNXFLOPS_BATCHES
   "src/count src/module src/training src/memory"
   "src/convention src/convention/torch src/convention/onnx"
   "src/hardware src/report src/api"
-  "src/profile src/annotate src/diff src/check src/monitor"
+  "src/profile src/annotate src/diff src/check src/history src/monitor"
   "ops ops/formula ops/ml ops/user"
 )
 function(onnxflops_unity target)

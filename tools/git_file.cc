@@ -224,4 +224,10 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
   return std::exchange(file.output.fd, -1);
 }
 
+std::string HeadCommit(const std::string& path) {
+  const absl::StatusOr<GitRun> head =
+      RunGit(ExistingFolder(path), {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
+  return head.ok() && head->ok ? Beginning(head->output) : "";
+}
+
 }  // namespace onnxflops::tools

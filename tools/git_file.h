@@ -1,4 +1,4 @@
-// Files of a git repository as they were at a revision.
+// Files of a git repository as they were at a revision, and which one is checked out.
 #ifndef ONNXFLOPS_TOOLS_GIT_FILE_H_
 #define ONNXFLOPS_TOOLS_GIT_FILE_H_
 
@@ -16,6 +16,11 @@ namespace onnxflops::tools {
 // does not have the file; InvalidArgument if there is no such revision, object, repository or git;
 // OutOfRange above kMaxTextBytes.
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
+
+// The commit that is checked out in the repository of a file, its hash in full; "" where git finds
+// none: outside of a repository, before its first commit, without git. As OpenGitFile it runs no
+// program of the repository.
+std::string HeadCommit(const std::string& path);
 
 }  // namespace onnxflops::tools
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/sha256.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "tools/options.h"
@@ -154,6 +156,19 @@ absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
 }
 
 }  // namespace
+
+std::optional<std::string> Sha256OfFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+  }
+  if (!file.eof()) return std::nullopt;
+  return hash.Hex();
+}
 
 bool Exists(const std::string& path) {
   struct stat info;

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_MODEL_FILES_H_
 #define ONNXFLOPS_TOOLS_MODEL_FILES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ModelFiles {
   std::vector<std::string> paths() const;
 };
 
+// In hexadecimal; nullopt of what can be read only once, or not at all.
+std::optional<std::string> Sha256OfFile(const std::string& path);
 bool Exists(const std::string& path);
 bool IsFolder(const std::string& path);
 

@@ -77,7 +77,8 @@ void ReviewArguments::AddTo(OptionList* list) {
                  "changed from its base or failed.");
   list->AddValue("--threshold", "PERCENT", &threshold,
                  "In the review, changes below this part of a model are one row, as 0.1%.");
-  list->AddFlag("--no-budgets", &no_budgets, "Only for --review: there are no budgets.");
+  list->AddFlag("--no-budgets", &no_budgets,
+                "Only for --review and --record: there are no budgets.");
   list->AddValues("--renamed", "OLD=NEW", &renamed,
                   "With --git: the model NEW has the path OLD at the revision.");
   list->AddValues("--removed", "OLD", &removed,

@@ -7,7 +7,6 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,7 +27,6 @@
 #include "src/api/mfu.h"
 #include "src/api/version.h"
 #include "src/base/quote.h"
-#include "src/base/sha256.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/check/budgets.h"
@@ -53,6 +51,7 @@
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/record_history.h"
 #include "tools/review_arguments.h"
 #include "tools/verbs.h"
 
@@ -89,6 +88,8 @@ size, is "not proven" and does not pass. MODEL may be a report that
     onnxflops check gpt2.onnx --step-time 0.31 --devices 8
   A comment on a pull request, with what changed since the main branch:
     onnxflops check models/ --git main --base-missing ok --review comment.md
+  A line per model in a history, which onnxflops history draws:
+    onnxflops check models/ --record history.jsonl
   A record of what was decided, with hashes of the files:
     onnxflops check model.onnx --decision decision.json
   For the screens of a CI system:
@@ -109,6 +110,7 @@ struct CheckArguments {
   BaseMissingArgument base_missing;
   JobsArgument jobs;
   RateArguments rate;
+  RecordArgument record;
   std::string profile, optimized;
   OutputArguments output;
 
@@ -141,6 +143,7 @@ struct CheckArguments {
     list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of --profile.");
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
+    record.AddTo(list);
     roofline.AddTo(list);
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
@@ -292,38 +295,24 @@ absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const BudgetFiles& b
   return report;
 }
 
-// Of what can be read again.
-std::optional<std::string> HashOf(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  Sha256 hash;
-  std::vector<char> piece(size_t{1} << 20);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
-  }
-  if (!file.eof()) return std::nullopt;
-  return hash.Hex();
-}
-
 DecisionInfo DescribeDecision(const CheckCall& call, const BudgetFiles& budgets) {
   DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {}, {}};
   for (const BudgetFile& file : budgets.files()) {
-    info.budgets.push_back({file.path, HashOf(file.path)});
+    info.budgets.push_back({file.path, Sha256OfFile(file.path)});
   }
   for (const ModelFile& file : call.files.files) {
     DecisionInfo::Model& model = info.models.emplace_back();
     model.path = file.path;
-    model.sha256 = HashOf(file.path);
+    model.sha256 = Sha256OfFile(file.path);
     const BaseModel base = BaseOf(call, file.path);
     if (!base.revision.empty()) {
       const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
       if (!fd.ok()) continue;  // a new model
       const absl::Cleanup close_file = [fd = *fd] { close(fd); };
       model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path),
-                               HashOf(absl::StrCat("/proc/self/fd/", *fd))};
+                               Sha256OfFile(absl::StrCat("/proc/self/fd/", *fd))};
     } else if (!base.path.empty() && Exists(base.path)) {
-      model.base = DecidedFile{base.path, HashOf(base.path)};
+      model.base = DecidedFile{base.path, Sha256OfFile(base.path)};
     }
   }
   return info;
@@ -476,9 +465,11 @@ void KeepFirstOfEach(ModelFiles* files) {
 absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
   const ReviewArguments& review = args.review;
   ASSIGN_OR_RETURN(call->moves, review.Moves(call->files.paths(), args.git));
-  const bool needs_review = review.no_budgets || !review.threshold.empty();
+  const bool only_records = review.no_budgets && !args.record.file.empty();
+  const bool needs_review = (review.no_budgets && !only_records) || !review.threshold.empty();
   if (review.file.empty() && needs_review) {
-    return absl::InvalidArgumentError("--no-budgets and --threshold are for --review");
+    return absl::InvalidArgumentError(
+        "--no-budgets is for --review and --record, --threshold for --review");
   }
   const bool has_verdicts = args.update || args.summary || !args.maxima.empty() ||
                             !args.budgets.empty() || !args.outputs.empty() ||
@@ -551,6 +542,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   RETURN_IF_ERROR(RequireOutputs(args));
+  RETURN_IF_ERROR(args.record.Require(args.init));
   // A file of devices by itself is for budgets on mfu.
   if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
     ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
@@ -583,6 +575,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   }
   for (const BudgetFile& file : budgets.files()) inputs.push_back(file.path);
   RETURN_IF_ERROR(WriteResults(call, budgets, review, report, inputs));
+  RETURN_IF_ERROR(args.record.Append(call.files, options, budgets, report));
   if (report.Count(Verdict::kError) > 0) return kTrouble;
   return report.passed() ? kFine : kFailed;
 }

@@ -14,6 +14,8 @@ absl::Span<const Verb> Verbs() {
        RunExplain, DescribeExplain},
       {"diff", "BASE HEAD", "what changed between two models, by module", RunDiff, DescribeDiff},
       {"check", "MODEL", "whether a model is within its budgets, for CI", RunCheck, DescribeCheck},
+      {"history", "HISTORY.jsonl", "what models cost over commits, as check recorded it",
+       RunHistory, DescribeHistory},
       {"ops", "", "which operators are supported, and what they cost", RunOps, DescribeOps},
       {"mfu", "MODEL", "utilisation of training, from a step's time", RunMfu, DescribeMfu},
       {"monitor", "MODEL", "utilisation of a running training, from its log", RunMonitor,

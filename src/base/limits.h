@@ -268,6 +268,11 @@ inline constexpr int64_t kMaxProfileNs = int64_t{1} << 53;
 inline constexpr size_t kMaxProfileOutputs = 64;
 // Bytes of a line of a training's log; what is longer is reported and left out.
 inline constexpr size_t kMaxLogLine = size_t{1} << 20;
+// Bytes of a history of models, and of a line of it, and brackets inside brackets there. A line
+// takes some 1,000 bytes: ten models at 6,000 commits.
+inline constexpr size_t kMaxHistoryBytes = size_t{64} << 20;
+inline constexpr size_t kMaxHistoryLine = size_t{1} << 20;
+inline constexpr int kMaxHistoryNesting = 16;
 // Executions of kernels that a trace is written with.
 inline constexpr size_t kMaxTraceEvents = 500'000;
 // Of a page in HTML: bytes of all of it, of its tree of modules, of the lists beside such a tree;

@@ -1,5 +1,5 @@
-// Fuzz target: whatever is typed on the command line, or stands in a log, is understood or refused
-// in one line. The first byte chooses the option.
+// Fuzz target: whatever is typed on the command line, or stands in a log or a history, is
+// understood or refused in one line. The first byte chooses the option.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
 #include "src/hardware/mfu.h"
+#include "src/history/history.h"
+#include "src/history/history_writers.h"
 #include "src/monitor/event_file.h"
 #include "src/monitor/monitor.h"
 #include "src/monitor/step_log.h"
@@ -22,6 +24,7 @@
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/require_text.h"
 #include "tools/device_arguments.h"
 #include "tools/memory_arguments.h"
 #include "tools/options.h"
@@ -258,7 +261,20 @@ absl::Status ParseLog(uint8_t choice, absl::string_view text) {
   return absl::OkStatus();
 }
 
+// A history of models.
+absl::Status ParseHistory(absl::string_view text) {
+  ASSIGN_OR_RETURN(History history, ReadHistory(text, "h.jsonl"));
+  const HistoryReport report = MakeHistory(std::move(history), {});
+  RequireJson(ToJson(report));
+  RequireScreen(ToTable(report));
+  RequireMarkdown(ToMarkdown(report));
+  RequireCsv(ToCsv(report));
+  Require(ToHtml(report).size() <= kMaxPageBytes, "a page is too large");
+  return absl::OkStatus();
+}
+
 // First bytes that no seed of the other forms has.
+constexpr uint8_t kHistory = 0xc0;
 constexpr uint8_t kLog = 0xd0;
 constexpr uint8_t kGlob = 0xe0;
 constexpr uint8_t kPublishedFile = 0xf0;
@@ -267,6 +283,7 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
   if (option >= kPublishedFile) return ParsePublishedFile(text);
   if (option >= kGlob) return ParseGlob(text);
   if (option >= kLog) return ParseLog(option, text);
+  if (option >= kHistory) return ParseHistory(text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

@@ -45,7 +45,7 @@ class ProgramTest(unittest.TestCase):
         return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
-HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "profile", "audit", "completion")
+HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "profile", "audit", "history", "completion")
 
 
 class NarrowTest(ProgramTest):

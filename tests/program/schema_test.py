@@ -345,6 +345,35 @@ def check_diffs(outputs):
                 outputs.faults.append("a decision has another hash than the model")
 
 
+def check_history(outputs):
+    """Lines of --record, and the history that they are: changed sizes, figures, budgets and versions, bounds and gaps."""
+    with tempfile.TemporaryDirectory() as folder:
+        history, budgets = os.path.join(folder, "h.jsonl"), os.path.join(folder, "b.toml")
+        for limit, sizes in (("1 T", ["--dim", "batch=1,seq=8"]), ("2 T", ["--dim", "batch=2,seq=8"]), ("2 T", [])):
+            with open(budgets, "w", encoding="utf-8") as file:
+                file.write(f'budget.flops = "{limit}"\n')
+            models = [os.path.join(ROOT, "models", name) for name in ("lstm.onnx", "custom-op.onnx")]
+            # Exit code 1: a bound or an open size proves nothing.
+            command = [outputs.program, "check", *models, "--budgets", budgets, "--record", history, *sizes]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 2:
+                outputs.faults.append(f"{command} fails")
+            lines = read(history).splitlines()
+            with open(history, "w", encoding="utf-8") as file:  # as if they were of other commits
+                for place, line in enumerate(lines):
+                    file.write(re.sub(r'"commit": [^,]*', f'"commit": "{place:040x}"', line) + "\n")
+        lines = read(history).splitlines()
+        with open(history, "a", encoding="utf-8") as file:
+            for commit, changes in ("f", {"version": "0.0.1"}), ("e", {"totals": {"macs": 1}}):
+                line = {**json.loads(lines[0]), "commit": commit * 40, **changes}
+                line["totals"] = {key: value + 1 for key, value in line["totals"].items()}
+                file.write(json.dumps(line) + "\n")
+        for line in read(history).splitlines():
+            outputs.check("a record", line)
+        document = outputs.run("history", history)
+        if document and [document["records"], document["models"]] != [8, 2]:
+            outputs.faults.append("a history has another number of records or models")
+
+
 def schema_of_others(name):
     path = os.path.join(ROOT, "tests", "data", name)
     schema = json.loads(lzma.open(path).read() if name.endswith(".xz") else read(path))
@@ -406,6 +435,7 @@ def check_program(outputs):
     outputs.run("profile", "models/resnet50.onnx", profile + "profile.json", "--optimized", profile + "optimized.onnx")
     outputs.run("profile", "models/resnet50.onnx", profile + "profile.json", "--calibration", "tests/data/profile/calibration.json")
     check_diffs(outputs)
+    check_history(outputs)
     check_hostile(outputs)
     outputs.run("ops")
     outputs.run("ops", "--rules", "models/custom-op.toml")

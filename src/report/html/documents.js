@@ -525,7 +525,8 @@ function sweepPage(data) {
 // ---- Start
 
 const page = document.getElementById("page");
-const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, profile: profilePage, sweep: sweepPage };
+const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, profile: profilePage, sweep: sweepPage,
+                 history: historyPage };
 
 function start() {
   const holder = document.getElementById("data");
