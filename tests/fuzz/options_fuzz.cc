@@ -266,8 +266,8 @@ absl::Status ParseHistory(absl::string_view text) {
   ASSIGN_OR_RETURN(History history, ReadHistory(text, "h.jsonl"));
   const HistoryReport report = MakeHistory(std::move(history), {});
   RequireJson(ToJson(report));
-  RequireScreen(ToTable(report));
-  RequireMarkdown(ToMarkdown(report));
+  RequirePrintable(ToTable(report));
+  RequirePrintable(ToMarkdown(report));
   RequireCsv(ToCsv(report));
   Require(ToHtml(report).size() <= kMaxPageBytes, "a page is too large");
   return absl::OkStatus();
