@@ -87,11 +87,11 @@ absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& optio
 
 absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
                                   bool* missing) {
-  if (IsFolder(base.path)) {
+  const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
+  if (!fd.ok() && IsFolder(base.path)) {
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(base.path), ": a folder; --git takes a file, such as its config.json"));
   }
-  const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
   if (missing != nullptr) *missing = absl::IsNotFound(fd.status());
   if (!fd.ok()) return fd.status();
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };

@@ -16,22 +16,24 @@
 namespace onnxflops::tools {
 namespace {
 
-// "a/b/" -> "a/"; "a/" -> "". What is above ".." or the root is nobody's project.
+// "a/b/" -> "a/"; "a/" -> ""; "/a/" -> "/"; "/" -> "". What is above ".." is nobody's project.
 std::string FolderAbove(absl::string_view folder) {
-  if (folder[0] == '/' || absl::EndsWith(folder, "../")) return "";
+  if (absl::EndsWith(folder, "../")) return "";
   folder.remove_suffix(1);
   const size_t slash = folder.rfind('/');
   return slash == absl::string_view::npos ? "" : std::string(folder.substr(0, slash + 1));
 }
 
-// The file for a model below `root`; "": there is none.
+// The file for a model below `root`; "": there is none. A model that lies in that folder itself is
+// not looked for in a copy of its path there.
 std::string NearestFile(absl::string_view root, const std::string& model) {
   std::string folder = FolderOfModels(model);
   while (absl::StartsWith(folder, "./")) folder.erase(0, 2);
+  const bool lies_there = !root.empty() && absl::StartsWith(folder, root);
   while (true) {
-    std::string path = absl::StrCat(root, folder, kBudgetsFile);
+    std::string path = absl::StrCat(lies_there ? "" : root, folder, kBudgetsFile);
     if (Exists(path)) return path;
-    if (folder.empty()) return "";
+    if (folder.empty() || (lies_there && folder == root)) return "";
     folder = FolderAbove(folder);
   }
 }
@@ -75,17 +77,17 @@ absl::StatusOr<BudgetFiles> BudgetFiles::Read(const BudgetSources& sources,
         absl::c_find_if(all.files_, [&](const BudgetFile& file) { return file.path == path; });
     all.of_model_.push_back(static_cast<size_t>(known - all.files_.begin()));
     if (known != all.files_.end()) continue;
-    ASSIGN_OR_RETURN(BudgetFile file, ReadFile(sources, path));
-    all.files_.push_back(std::move(file));
+    absl::StatusOr<BudgetFile> file = ReadFile(sources, path);
+    if (!file.ok()) {
+      all.files_.push_back({.path = path, .fault = file.status()});
+    } else {
+      all.files_.push_back(*std::move(file));
+    }
   }
+  if (all.files_.size() == 1) RETURN_IF_ERROR(all.files_[0].fault);
   if (!sources.maxima.empty() ||
       !absl::c_all_of(all.files_, [](const BudgetFile& file) { return file.path.empty(); })) {
     return all;
-  }
-  if (!sources.named.empty()) {
-    return absl::NotFoundError(absl::StrCat("--budgets ", Quoted(sources.named), ": there is no ",
-                                            kBudgetsFile,
-                                            " in this folder for the folders of the models"));
   }
   return absl::NotFoundError(absl::StrCat(
       "there is no ", kBudgetsFile, " beside ", Quoted(models[0]),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/check/budgets.h"
@@ -28,13 +29,15 @@ struct BudgetFile {
   std::string path;  // "": none, only limits of the call
   std::string text;
   Budgets budgets;
+  absl::Status fault;  // why it cannot be used, where other models have other files
 };
 
 class BudgetFiles {
  public:
   // Of each model, the file that is named, or the nearest onnxflops.toml: beside the model, in the
-  // folders above it, in the working directory. Errors: NotFound if there is none for any model,
-  // and no limit; those of LoadBudgets and CompleteBudgets.
+  // folders above it, in the working directory. Below a folder that is named a model may have none.
+  // Errors: NotFound if there is none for any model, and no limit; those of LoadBudgets and
+  // CompleteBudgets, where all models have the same file.
   static absl::StatusOr<BudgetFiles> Read(const BudgetSources& sources,
                                           const std::vector<std::string>& models);
 

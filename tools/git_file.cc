@@ -189,6 +189,21 @@ std::string ExistingFolder(const std::string& path) {
   }
 }
 
+// The same before the first symbolic link on the way: at a revision that part may be a folder. What
+// is in no repository there is found where the link leads.
+std::string FolderForGit(const std::string& path) {
+  struct stat info;
+  size_t end = 0;  // of the folders that are no link
+  for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', end)) {
+    const std::string folder = path.substr(0, slash);
+    if (!folder.empty() && (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) break;
+    end = slash + 1;
+  }
+  const std::string folder = end == 0 ? "." : path.substr(0, end);
+  const absl::StatusOr<GitRun> repository = RunGit(folder, {"rev-parse", "--git-dir"});
+  return repository.ok() && repository->ok ? folder : ExistingFolder(path);
+}
+
 }  // namespace
 
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path) {
@@ -197,7 +212,7 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
     return absl::InvalidArgumentError(
         absl::StrCat("--git ", Quoted(revision), ": it should be a revision, as HEAD~1 or main"));
   }
-  const std::string folder = ExistingFolder(path);
+  const std::string folder = FolderForGit(path);
   ASSIGN_OR_RETURN(const GitRun known,
                    RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
   if (!known.ok) {

@@ -23,7 +23,7 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr size_t kMostCounted = 20;  // removed models
-constexpr size_t kMostTried = 8;     // removed and new models: each pair is compared
+constexpr size_t kMostTried = 16;    // removed and new models: each pair is compared
 
 // How much of two models is the same, in thousandths: the mean of operators in like numbers, of
 // parameters, and of modules with the same paths. nullopt: too little for one to be the other.
@@ -96,16 +96,22 @@ absl::StatusOr<ModelMoves> ReviewArguments::Moves(const std::vector<std::string>
                                                   const std::string& revision) const {
   ModelMoves moves;
   for (const std::string& word : renamed) {
-    // Either name may have a sign of equality.
-    size_t equals = word.find('=');
-    while (equals != std::string::npos && !absl::c_linear_search(models, word.substr(equals + 1))) {
-      equals = word.find('=', equals + 1);
+    // Either name may have a sign of equality: the old one is a file of the revision.
+    size_t found = std::string::npos;
+    for (size_t at = word.find('='); at != std::string::npos; at = word.find('=', at + 1)) {
+      const bool fits = at > 0 && absl::c_linear_search(models, word.substr(at + 1));
+      if (!fits || revision.empty()) continue;
+      if (found == std::string::npos || RevisionHas(revision, word.substr(0, at))) found = at;
+      if (RevisionHas(revision, word.substr(0, at)) &&
+          !RevisionHas(revision, word.substr(at + 1))) {
+        break;
+      }
     }
-    if (revision.empty() || equals == std::string::npos || equals == 0) {
+    if (found == std::string::npos) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--renamed ", Quoted(word), ": it should be OLD=NEW with --git, and NEW is a MODEL"));
     }
-    moves.renamed[word.substr(equals + 1)] = word.substr(0, equals);
+    moves.renamed[word.substr(found + 1)] = word.substr(0, found);
   }
   if (!removed.empty() && (revision.empty() || file.empty())) {
     return absl::InvalidArgumentError("--removed is for --review with --git");

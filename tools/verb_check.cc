@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -242,7 +243,10 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
     outcome.model.path = file.path;
     const BudgetFile& held_to = budgets.Of(i);
     outcome.model.check.budgets = held_to.path;
-    outcome.status = JudgeFile(call, held_to.budgets, file, &outcome.asked, &outcome.model);
+    outcome.status = held_to.fault;
+    if (outcome.status.ok()) {
+      outcome.status = JudgeFile(call, held_to.budgets, file, &outcome.asked, &outcome.model);
+    }
     if (outcome.status.ok() || call.files.one_file) return;
     CheckReport& check = outcome.model.check;
     outcome.model.diff.reset();
@@ -265,9 +269,15 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
   // A model in error may be the one that has the size.
   const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
   if (!all_read) return review;
-  ASSIGN_OR_RETURN(const std::vector<std::string> without,
-                   ReportUnknownSizes(budgets.Names(), asked));
-  for (const std::string& line : without) WriteError(line);
+  const absl::StatusOr<std::vector<std::string>> without =
+      ReportUnknownSizes(budgets.Names(), asked);
+  if (!without.ok()) {
+    // A pull request cannot mend the budgets of its base.
+    if (!call.review) return without.status();
+    WriteError(without.status().message());
+    return review;
+  }
+  for (const std::string& line : *without) WriteError(line);
   return review;
 }
 
@@ -378,8 +388,11 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
 absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, const Review& review,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = call.args;
-  if (call.review) RETURN_IF_ERROR(WriteOutput(ToComment(review), args.review.file, inputs));
-  if (args.review.no_budgets) return absl::OkStatus();
+  const auto write_review = [&] {
+    return call.review ? WriteOutput(ToComment(review), args.review.file, inputs)
+                       : absl::OkStatus();
+  };
+  if (args.review.no_budgets) return write_review();
   if (!args.decision.empty()) {
     RETURN_IF_ERROR(
         WriteOutput(ToDecision(report, DescribeDecision(call, budgets)), args.decision, inputs));
@@ -391,7 +404,8 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
     RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, inputs));
   }
   if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
-  return WriteOutput(RenderCheck(report, format, style), args.output.file, inputs);
+  RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, inputs));
+  return write_review();  // the last: who reads it takes the others for done
 }
 
 // Raises what the models break, each in its own file.
@@ -457,8 +471,10 @@ absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& 
 // A model that is named twice is one model.
 void KeepFirstOfEach(ModelFiles* files) {
   std::set<std::string> paths;
-  std::erase_if(files->files,
-                [&](const ModelFile& file) { return !paths.insert(file.path).second; });
+  std::erase_if(files->files, [&](const ModelFile& file) {
+    const std::filesystem::path path(file.path);
+    return !paths.insert(path.lexically_normal().string()).second;
+  });
 }
 
 // What --review and its options say.
@@ -561,7 +577,13 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
                                  !args.against.empty() || !args.git.empty(), devices};
   BudgetFiles budgets;
   if (!args.review.no_budgets) {
-    ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, call.files.paths()));
+    // A model that has moved is held to what it was held to.
+    std::vector<std::string> paths = call.files.paths();
+    for (std::string& path : paths) {
+      const auto old = call.moves.renamed.find(path);
+      if (old != call.moves.renamed.end()) path = old->second;
+    }
+    ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, paths));
   }
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));

@@ -101,9 +101,10 @@ std::string UriOf(absl::string_view path) {
 
 // Of a rule for a model: the same in every run and on every machine, whatever other models are
 // checked. FNV-1a.
-std::string FingerprintOf(const CheckReport& report, const Judgement& j) {
-  const std::string text =
-      absl::StrCat(j.model.empty() ? report.head.path : "", "\n", SubjectOf(j));
+std::string FingerprintOf(const CheckReport& report, Judgement j) {
+  const std::string model = j.model.empty() ? report.head.path : std::move(j.model);
+  j.model.clear();
+  const std::string text = absl::StrCat(model, "\n", SubjectOf(j));
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));

@@ -364,6 +364,8 @@ class RuleJudge {
     } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
       judgement->verdict = Verdict::kWarned;
       judgement->detail = absl::StrCat("above ", rule.warn->text);
+    } else if (head != Known::kExact || limit != Known::kExact) {
+      judgement->detail = WhyOpen(rule, m);  // the file lets it pass
     }
   }
 

@@ -95,19 +95,22 @@ std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
 
 // What the verdicts on all models come to.
 std::vector<std::string> VerdictParts(const Review& review, const std::string& models) {
-  int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, allowed = 0, skipped = 0,
-          near = 0;
+  int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, free = 0, allowed = 0,
+          skipped = 0, near = 0;
   for (const ReviewedModel& model : review.models) {
     rules += RulesOf(model.check);
     failures += FailuresOf(model.check);
     failed_models += FailuresOf(model.check) > 0 ? 1 : 0;
     unlisted += Fails(model.check) && RulesOf(model.check) == 0 ? 1 : 0;
+    const bool moved = IsNew(model) || HasChanged(model);
+    free += review.has_budgets && moved && !Fails(model.check) && RulesOf(model.check) == 0 ? 1 : 0;
     allowed += Count(model.check, Verdict::kAllowed);
     skipped += Count(model.check, Verdict::kSkipped);
     near += Count(model.check, Verdict::kWarned);
   }
   std::vector<std::string> parts;
   const int64_t held = rules - failures - allowed - skipped;
+  if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
   if (failures > 0) {
     parts.push_back(absl::StrCat(failures, " of ", Plural(rules, "budget"), " failed in ",
                                  failed_models, " of ", models));
@@ -116,7 +119,9 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
                         ? absl::StrCat("all ", rules, " budgets hold")
                         : absl::StrCat(Plural(held, "budget"), held == 1 ? " holds" : " hold"));
   }
-  if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
+  if (unlisted == 0 && free > 0) {
+    parts.push_back(absl::StrCat("no rule for ", Plural(free, "model")));
+  }
   if (allowed > 0) parts.push_back(absl::StrCat(allowed, " allowed by exceptions"));
   if (skipped > 0) parts.push_back(absl::StrCat(skipped, " not judged"));
   if (near > 0) parts.push_back(absl::StrCat(near, " near the limit"));

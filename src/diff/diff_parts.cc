@@ -411,9 +411,10 @@ TotalTexts TextsOf(const Diff& diff, const Sides& s) {
   if (s.change(diff) == Known::kExact && (s.head - s.base).is_zero()) return {head, ""};
   const std::string sides = base == head ? head : absl::StrCat(base, " -> ", head);
   if (s.change(diff) == Known::kNothing) return {sides, "unknown"};
-  const std::string percent = PercentText(diff, s);
-  const bool number = percent != "new" && percent != "-";
-  return {sides, absl::StrCat(percent, number ? " %" : "")};
+  const std::string percent =
+      ChangePercent(ShownValue(diff, s.base).value_or(0), ShownValue(diff, s.head).value_or(0));
+  if (percent == "new" || percent == "-") return {sides, percent};
+  return {sides, KnownText(s.change(diff), absl::StrCat(percent, " %"))};
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ worse() { [ "$1" -le "$code" ] || code=$1; }
 
 commit=$(git rev-parse --verify --quiet --end-of-options "$base^{commit}") ||
   fail "BASE: there is no revision '$base' here: fetch it, or check out with fetch-depth: 0"
+tip=$commit  # of the base: a branch that is old has its budgets as well
 commit=$(git merge-base HEAD "$commit" 2>/dev/null || echo "$commit")
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
@@ -29,35 +30,34 @@ mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames -
 mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 
-# The budgets of the base: those that are named, else the only ones that there are, else of each model the nearest onnxflops.toml above it.
+# The budgets of the base: the file that is named, else of each model the nearest onnxflops.toml above it.
 case $budgets in /* | ../*) fail "BUDGETS: '$budgets' should be a path inside of the repository" ;; esac
-entry() { git ls-tree "$commit" -- "./$1" | head -n 1; }
-several=()
+held=("$budgets")
 if [ -z "${BUDGETS:-}" ]; then
-  mapfile -d '' -t several < <(git ls-tree -r -z --name-only "$commit" | grep -z -E '(^|/)onnxflops\.toml$')
-  if [ ${#several[@]} -eq 1 ] && [ ! -e "$budgets" ]; then budgets=${several[0]}; fi
+  mapfile -d '' -t held < <(git ls-tree -r -z --name-only "$tip" | grep -z -E '(^|/)onnxflops\.toml$')
 fi
-[ ${#several[@]} -gt 1 ] || several=("$budgets")
 # A file has the path that it has in the repository, below $work: results say this, without $work.
 against=(--no-budgets)
-for file in "${several[@]}"; do
-  case $(entry "$file") in
+for file in "${held[@]}"; do
+  case $(git ls-tree "$tip" -- "./$file" | head -n 1) in
     "100"*)
       mkdir -p "$(dirname "$work/$file")"
-      git cat-file blob "$commit:./$file" >"$work/$file" 2>/dev/null || fail "BUDGETS: git cannot read '$file' of $base here"
-      against=(--budgets "$work/$file" --format github -o "$work/annotations" --output junit="$work/junit.xml")
+      git cat-file blob "$tip:./$file" >"$work/$file" 2>/dev/null || fail "BUDGETS: git cannot read '$file' of $base here"
+      against=(--budgets "$work${BUDGETS:+/$file}" --format github -o "$work/annotations" --output junit="$work/junit.xml")
       ;;
     "")
-      if git ls-files --error-unmatch -- "./$file" >/dev/null 2>&1; then
-        notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
-      elif [ -n "${BUDGETS:-}" ]; then
+      git ls-files --error-unmatch -- "./$file" >/dev/null 2>&1 ||
         fail "BUDGETS: there is no file '$file', neither at $base nor here"
-      fi
       ;;
-    *) fail "BUDGETS: '$file' is no file at $base, but a link or a folder" ;;
+    *)
+      printf "review.sh: BUDGETS: '%q' is no file at %q, but a link or a folder\n" "$file" "$base" >&2
+      worse 2
+      ;;
   esac
 done
-if [ ${#several[@]} -gt 1 ]; then against[1]=$work; fi
+if [ "${against[0]}" = --no-budgets ] && git ls-files --error-unmatch -- "./$budgets" >/dev/null 2>&1; then
+  notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
+fi
 without_work() { sed "s|$work/||g" "$1"; }
 
 # Names that are no plain words stay out of the comment.
@@ -69,24 +69,27 @@ name_gone() {
   if [ $others -gt 0 ]; then names+=${names:+ and }"$others${names:+ other}"; fi
   notes+=("Models that are gone: $names")
 }
-files=()
+files=() left=0
 for model in "${models[@]}"; do
   # What it points to may lie outside of the repository, and would be shown in the comment.
   if [ -L "$model" ]; then
     printf "review.sh: '%q' is a symbolic link, which is not followed: take it out of MODELS or make it a file\n" "$model" >&2
+    left=$((left + 1))
     worse 2
+  elif [ -d "$model" ]; then
+    printf "review.sh: '%q' is a submodule, which is left out\n" "$model" >&2
   else
     files+=("$model")
   fi
 done
-left=$((${#models[@]} - ${#files[@]}))
 for ((i = 0; i + 2 < ${#moved[@]}; i += 3)); do
   for model in "${files[@]}"; do
     if [ "$model" = "${moved[i + 2]}" ]; then against+=(--renamed "${moved[i + 1]}=$model"); fi
   done
 done
 if [ ${#files[@]} -gt 0 ]; then
-  for model in "${gone[@]}"; do against+=(--removed "$model"); done
+  # What is gone has a row; of very many models the number is enough.
+  if [ ${#gone[@]} -gt 200 ]; then name_gone; else for model in "${gone[@]}"; do against+=(--removed "$model"); done; fi
   "$onnxflops" check --git "$commit" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
     "${files[@]}" 2>"$work/messages"
   worse $?
@@ -95,7 +98,7 @@ if [ ${#files[@]} -gt 0 ]; then
   if [ -e "$work/annotations" ]; then without_work "$work/annotations"; fi
   if [ -e "$work/junit.xml" ]; then without_work "$work/junit.xml" >"$out/budgets.xml"; fi
 fi
-if [ ${#gone[@]} -gt 0 ] && [ ! -s "$work/comment.md" ]; then name_gone; fi
+if [ ${#gone[@]} -gt 0 ] && [ ${#gone[@]} -le 200 ] && [ ! -s "$work/comment.md" ]; then name_gone; fi
 if [ $left -gt 0 ]; then notes+=("Not reviewed, since an error came first (the log says which): $left of ${#models[@]} models."); fi
 for note in "${notes[@]}"; do printf '\n%s\n' "$note" >>"$out/comment.md"; done
 if [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then tail -n +2 "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
