@@ -30,7 +30,7 @@ flops = "+5%"
 [models."float.onnx".operators]
 forbid = ["Loop"]
 TOML
-case $2 in own-budgets)
+case $2 in own-budgets | moved | emptied-budgets)
   mkdir vision text
   mv image.onnx vision/
   mv text.onnx text/
@@ -52,6 +52,12 @@ case $2 in
     cp "$models/deployed/mobilenet_v3_large.qdq_u8_ort_all.onnx" vision.onnx
     ;;
   own-budgets) cp "$models/resnet50.onnx" vision/image.onnx ;;
+  moved) git mv vision other ;;
+  emptied-budgets)
+    cp "$models/resnet50.onnx" vision/image.onnx
+    : >onnxflops.toml
+    git mv vision/onnxflops.toml text/
+    ;;
   lfs) printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 123456\n' 7 >text.onnx ;;
   unreadable) printf 'junk' >text.onnx ;;
   unknown-operator) cp custom.onnx float.onnx ;;
