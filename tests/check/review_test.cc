@@ -70,7 +70,8 @@ constexpr char kTight[] = "[budget]\nmacs = 300\nparams = 128\n";
 TEST(ReviewTest, TheVerdictComesFirst) {
   const std::pair<std::vector<ReviewedModel>, const char*> cases[] = {
       {{Reviewed("a", "2", "2")}, "**No model changed its cost**\n"},
-      {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")}, "**No rule for 1 model; 1 model changed**\n"},
+      {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")},
+       "**No rule for 1 model; 1 model changed**\n"},
       {{Reviewed("a", "", "3")}, "**No rule for 1 model; 1 new model**\n"},
       {{Reviewed("a", "", "3", "budget.macs = \"+1%\"")}, "**1 not judged; 1 new model**\n"},
       {{Reviewed("a", "2", "2",
