@@ -146,7 +146,7 @@ absl::Status RecordArgument::Require(bool init) const {
   stream.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   if (stream.bad() || !stream.is_open()) return About(file, FromErrno(EIO));
   beginning.resize(static_cast<size_t>(stream.gcount()));
-  const absl::Status is_history = CheckHistory(beginning, file);
+  absl::Status is_history = CheckHistory(beginning, file);
   if (is_history.ok()) return is_history;
   return absl::Status(is_history.code(), absl::StrCat("--record: ", is_history.message()));
 }

@@ -102,7 +102,7 @@ std::string UriOf(absl::string_view path) {
 // Of a rule for a model: the same in every run and on every machine, whatever other models are
 // checked. FNV-1a.
 std::string FingerprintOf(const CheckReport& report, Judgement j) {
-  const std::string model = j.model.empty() ? report.head.path : std::move(j.model);
+  const std::string model = j.model.empty() ? report.head.path : j.model;
   j.model.clear();
   const std::string text = absl::StrCat(model, "\n", SubjectOf(j));
   uint64_t hash = 0xcbf29ce484222325;

@@ -140,7 +140,7 @@ std::string ToTable(const HistoryReport& report, const TableStyle& style) {
 }
 
 std::string ToMarkdown(const HistoryReport& report) {
-  const std::string summary = absl::StrCat(history::SummaryOf(report), ".\n");
+  std::string summary = absl::StrCat(history::SummaryOf(report), ".\n");
   if (report.changes.empty()) return summary;
   return absl::StrCat(DrawMarkdown(history::ChangesTable(report)), "\n", summary);
 }
