@@ -85,7 +85,8 @@ absl::StatusOr<BudgetFiles> BudgetFiles::Read(const BudgetSources& sources,
     }
   }
   if (all.files_.size() == 1) RETURN_IF_ERROR(all.files_[0].fault);
-  if (!sources.maxima.empty() ||
+  // Below a folder that is named, a model without a file has no rule.
+  if (!sources.maxima.empty() || !sources.named.empty() ||
       !absl::c_all_of(all.files_, [](const BudgetFile& file) { return file.path.empty(); })) {
     return all;
   }
