@@ -30,20 +30,22 @@ flops = "+5%"
 [models."float.onnx".operators]
 forbid = ["Loop"]
 TOML
-case $2 in own-budgets | moved | emptied-budgets)
-  mkdir vision text
-  mv image.onnx vision/
-  mv text.onnx text/
-  printf 'device = "h100-sxm"\ndtype = "bf16"\n[budget]\nflops = "+2%%"\n' >vision/onnxflops.toml
-  printf '[budget]\nparams = "1 M"\n' >text/onnxflops.toml
-  printf '[models."float.onnx".operators]\nforbid = ["Loop"]\n' >onnxflops.toml
-  ;;
+case $2 in
+  own-budgets | moved | emptied-budgets)
+    mkdir vision text
+    mv image.onnx vision/
+    mv text.onnx text/
+    printf 'device = "h100-sxm"\ndtype = "bf16"\n[budget]\nflops = "+2%%"\n' >vision/onnxflops.toml
+    printf '[budget]\nparams = "1 M"\n' >text/onnxflops.toml
+    printf '[models."float.onnx".operators]\nforbid = ["Loop"]\n' >onnxflops.toml
+    ;;
+  no-rule) mkdir configs && mv onnxflops.toml configs/ ;;
 esac
 commit base
 
 case $2 in
   nothing) echo text >README.md ;;
-  changed) cp "$models/resnet50.onnx" image.onnx ;;
+  changed | no-rule) cp "$models/resnet50.onnx" image.onnx ;;
   new) cp "$models/resnet50.onnx" second.onnx ;;
   removed) git rm -q float.onnx ;;
   renamed) git mv image.onnx vision.onnx ;;
