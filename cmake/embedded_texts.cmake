@@ -1,8 +1,8 @@
 # The style and the script of pages are files of their own (the script is several, one behind the other), and compiled in without
 # indentation and lines that are comments. tools/web/build does the same.
 foreach(asset parts.js tree.js picture.js table.js profile.js history.js documents.js report.css)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/report/html/${asset})
-  file(READ src/report/html/${asset} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/render/html/${asset})
+  file(READ src/render/html/${asset} text)
   string(REGEX REPLACE "\n +" "\n" text "\n${text}")
   string(REGEX REPLACE "\n//[^\n]*" "" text "${text}")
   string(REGEX REPLACE "\n\n+" "\n" text "${text}")
@@ -14,7 +14,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/hardware/devi
 file(READ src/hardware/devices.toml devices)
 file(CONFIGURE OUTPUT embedded_texts.cc @ONLY CONTENT [[
 #include "src/hardware/devices_text.h"
-#include "src/report/html_page.h"
+#include "src/render/html_page.h"
 const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
 const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
 const absl::string_view onnxflops::kDevicesToml = R"asset(@devices@)asset";

@@ -187,56 +187,57 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/hardware/devices_toml.cc
   src/hardware/mfu.cc
   src/hardware/roofline.cc
-  src/report/audit.cc
-  src/report/compare_csv.cc
-  src/report/compare_json.cc
-  src/report/compare_models.cc
-  src/report/compare_report.cc
-  src/report/compare_table.cc
+  src/render/format.cc
+  src/render/html_page.cc
+  src/render/json_writer.cc
+  src/render/known.cc
+  src/render/numbered_name.cc
+  src/render/text_table.cc
   src/report/csv.cc
-  src/report/device_report.cc
-  src/report/estimate_report.cc
-  src/report/explain.cc
-  src/report/explain_json.cc
   src/report/figure_columns.cc
-  src/report/format.cc
   src/report/formula_text.cc
-  src/report/html_page.cc
   src/report/html_report.cc
   src/report/html_tree.cc
   src/report/json.cc
   src/report/json_parts.cc
-  src/report/json_writer.cc
-  src/report/known.cc
   src/report/markdown.cc
-  src/report/mfu_report.cc
+  src/report/memory_at.cc
+  src/report/memory_json.cc
+  src/report/memory_report.cc
+  src/report/memory_rows.cc
   src/report/model_rows.cc
   src/report/module_rows.cc
   src/report/node_rows.cc
-  src/report/numbered_name.cc
-  src/report/operator_values.cc
-  src/report/operators.cc
   src/report/part.cc
   src/report/ranges.cc
-  src/report/read_measurement.cc
   src/report/read_report.cc
   src/report/redact.cc
+  src/report/reference_sizes.cc
   src/report/report.cc
-  src/report/report_as.cc
   src/report/roofline_json.cc
   src/report/summary.cc
-  src/report/sweep_report.cc
   src/report/table.cc
-  src/report/memory_json.cc
-  src/report/memory_at.cc
-  src/report/memory_report.cc
-  src/report/memory_rows.cc
-  src/report/serving_report.cc
   src/report/training_json.cc
   src/report/training_report.cc
-  src/report/text_table.cc
   src/report/view.cc
   src/report/viewer_formats.cc
+  src/compare/audit.cc
+  src/compare/compare_csv.cc
+  src/compare/compare_json.cc
+  src/compare/compare_models.cc
+  src/compare/compare_report.cc
+  src/compare/compare_table.cc
+  src/compare/report_as.cc
+  src/estimate/estimate_report.cc
+  src/estimate/read_measurement.cc
+  src/explain/explain.cc
+  src/explain/explain_json.cc
+  src/mfu/mfu_report.cc
+  src/serving/serving_report.cc
+  src/sweep/sweep_report.cc
+  src/devices/device_report.cc
+  src/operators/operator_values.cc
+  src/operators/operators.cc
   src/profile/averages.cc
   src/profile/control_rows.cc
   src/profile/counters.cc
@@ -387,6 +388,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/base/byte_reader.h
   src/base/limit_error.h
   src/base/limits.h
+  src/compare/compare_report.h
   src/convention/convention_info.h
   src/convention/formulas.h
   src/cost/amounts.h
@@ -395,6 +397,8 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/cost/roofline.h
   src/diff/diff.h
   src/diff/diff_writers.h
+  src/estimate/estimate_report.h
+  src/explain/explain.h
   src/graph/dtype.h
   src/graph/fact.h
   src/graph/model.h
@@ -404,76 +408,74 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/hardware/mfu.h
   src/load/load.h
   src/memory/memory_options.h
+  src/mfu/mfu_report.h
   src/module/module.h
   src/onnxflops.h
+  src/operators/operators.h
   src/profile/counters.h
   src/profile/layer_info.h
   src/profile/profile.h
   src/profile/profile_report.h
   src/profile/read_profile.h
-  src/report/compare_report.h
-  src/report/estimate_report.h
-  src/report/explain.h
+  src/render/table_style.h
   src/report/memory_report.h
-  src/report/mfu_report.h
-  src/report/operators.h
   src/report/read_report.h
   src/report/report.h
   src/report/roofline_report.h
-  src/report/serving_report.h
-  src/report/sweep_report.h
   src/report/training_report.h
   src/report/view_options.h
   src/report/writers.h
   src/resolve/function_body_source.h
   src/resolve/ties.h
+  src/serving/serving_report.h
+  src/sweep/sweep_report.h
   src/symbolic/expr.h
   src/training/training_options.h
 )
 
-# The programs: every .cc of tools/, not of its sub-folders, and of tools/official/
+# The programs: every .cc of tools/cli/, tools/verbs/ and tools/official/
 
 set(ONNXFLOPS_TOOLS_SOURCES
-  tools/base_model.cc
-  tools/budget_files.cc
-  tools/count_arguments.cc
-  tools/count_sweep.cc
-  tools/device_arguments.cc
-  tools/each_model.cc
-  tools/git_file.cc
-  tools/judge_model.cc
-  tools/line_reader.cc
-  tools/manual.cc
-  tools/model_files.cc
-  tools/option_list.cc
-  tools/options.cc
-  tools/output.cc
-  tools/profile_file.cc
-  tools/progress.cc
-  tools/published.cc
-  tools/record_history.cc
-  tools/memory_arguments.cc
-  tools/memory_sweep.cc
-  tools/mfu_arguments.cc
-  tools/training_arguments.cc
-  tools/review_arguments.cc
-  tools/verb_audit.cc
-  tools/verb_check.cc
-  tools/verb_compare.cc
-  tools/verb_completion.cc
-  tools/verb_count.cc
-  tools/verb_devices.cc
-  tools/verb_diff.cc
-  tools/verb_estimate.cc
-  tools/verb_explain.cc
-  tools/verb_history.cc
-  tools/verb_mfu.cc
-  tools/verb_monitor.cc
-  tools/verb_ops.cc
-  tools/verb_profile.cc
-  tools/verbs.cc
-  tools/view_arguments.cc
-  tools/write_file.cc
+  tools/cli/count_arguments.cc
+  tools/cli/device_arguments.cc
+  tools/cli/line_reader.cc
+  tools/cli/manual.cc
+  tools/cli/memory_arguments.cc
+  tools/cli/mfu_arguments.cc
+  tools/cli/option_list.cc
+  tools/cli/options.cc
+  tools/cli/output.cc
+  tools/cli/progress.cc
+  tools/cli/training_arguments.cc
+  tools/cli/view_arguments.cc
+  tools/cli/write_file.cc
+  tools/verbs/audit.cc
+  tools/verbs/base_model.cc
+  tools/verbs/budget_files.cc
+  tools/verbs/check.cc
+  tools/verbs/compare.cc
+  tools/verbs/completion.cc
+  tools/verbs/count.cc
+  tools/verbs/count_sweep.cc
+  tools/verbs/devices.cc
+  tools/verbs/diff.cc
+  tools/verbs/each_model.cc
+  tools/verbs/estimate.cc
+  tools/verbs/explain.cc
+  tools/verbs/git_file.cc
+  tools/verbs/history.cc
+  tools/verbs/judge_model.cc
+  tools/verbs/memory_sweep.cc
+  tools/verbs/mfu.cc
+  tools/verbs/model_files.cc
+  tools/verbs/monitor.cc
+  tools/verbs/ops.cc
+  tools/verbs/profile.cc
+  tools/verbs/profile_file.cc
+  tools/verbs/published.cc
+  tools/verbs/record_history.cc
+  tools/verbs/review_arguments.cc
+  tools/verbs/verbs.cc
 )
 
 # The Python package's extension: src/python/CMakeLists.txt.

@@ -11,9 +11,9 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
-#include "tools/options.h"
-#include "tools/output.h"
-#include "tools/verbs.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+#include "tools/verbs/verbs.h"
 
 namespace onnxflops::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/module/attribution.h"
 #include "src/module/module_path.h"
-#include "src/report/known.h"
+#include "src/render/known.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::annotate {

@@ -16,9 +16,10 @@
 #include "src/memory/kv_cache.h"
 #include "src/memory/liveness.h"
 #include "src/memory/saved.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/memory_lines.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops {
 namespace {

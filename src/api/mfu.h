@@ -25,7 +25,7 @@
 #include "src/convention/formulas.h"
 #include "src/hardware/device.h"
 #include "src/hardware/mfu.h"
-#include "src/report/mfu_report.h"
+#include "src/mfu/mfu_report.h"
 
 namespace onnxflops {
 

@@ -12,8 +12,8 @@
 #include "ops/user/rules_access.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
-#include "src/report/format.h"
-#include "src/report/operator_values.h"
+#include "src/operators/operator_values.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 

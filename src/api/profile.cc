@@ -10,7 +10,7 @@
 #include "src/profile/match_kernels.h"
 #include "src/profile/node_costs.h"
 #include "src/profile/solve_sizes.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
+#include "src/estimate/estimate_report.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
 #include "src/profile/counters.h"
@@ -21,7 +22,6 @@
 #include "src/profile/profile.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/read_profile.h"
-#include "src/report/estimate_report.h"
 
 namespace onnxflops {
 

@@ -16,7 +16,8 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 
 namespace onnxflops {

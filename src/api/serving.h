@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/graph/model.h"
-#include "src/report/serving_report.h"
+#include "src/serving/serving_report.h"
 
 namespace onnxflops {
 

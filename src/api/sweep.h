@@ -14,8 +14,8 @@
 #include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/graph/model.h"
-#include "src/report/sweep_report.h"
 #include "src/report/view_options.h"
+#include "src/sweep/sweep_report.h"
 
 namespace onnxflops {
 

@@ -4,10 +4,10 @@
 
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
-#include "src/report/format.h"
-#include "src/report/html_page.h"
+#include "src/render/format.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops {
 

@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
-#include "src/report/format.h"
-#include "src/report/text_table.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 namespace {

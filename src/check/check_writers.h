@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/check/judge.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {

@@ -14,9 +14,9 @@
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
 #include "src/diff/comment.h"
-#include "src/report/format.h"
-#include "src/report/json_writer.h"
-#include "src/report/text_table.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 

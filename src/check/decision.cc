@@ -1,7 +1,7 @@
 #include "src/check/decision.h"
 
 #include "src/check/check_writers.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 
 namespace onnxflops {
 namespace {

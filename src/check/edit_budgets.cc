@@ -19,9 +19,10 @@
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
-#include "src/report/format.h"
-#include "src/report/html_page.h"
+#include "src/render/format.h"
+#include "src/render/html_page.h"
 #include "src/report/memory_report.h"
+#include "src/report/reference_sizes.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {

@@ -20,8 +20,8 @@
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
 #include "src/diff/diff_parts.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
 #include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 

@@ -20,8 +20,8 @@
 #include "src/diff/comment.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_rows.h"
-#include "src/report/format.h"
-#include "src/report/text_table.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 namespace {

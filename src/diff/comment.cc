@@ -15,7 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "src/diff/diff_parts.h"
-#include "src/report/text_table.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 namespace {

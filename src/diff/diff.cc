@@ -16,7 +16,8 @@
 #include "src/diff/map_formulas.h"
 #include "src/diff/match_modules.h"
 #include "src/infer/require_symbols.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/diff/diff_writers.h"
-#include "src/report/known.h"
-#include "src/report/text_table.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 namespace {

@@ -1,4 +1,4 @@
-// A diff as a page: what src/report/html/ draws.
+// A diff as a page: what src/render/html/ draws.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,9 +7,9 @@
 #include "src/base/limits.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
-#include "src/report/html_page.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
+#include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 #include "src/report/memory_report.h"
 
 namespace onnxflops {

@@ -17,10 +17,10 @@
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
 #include "src/diff/diff_rows.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/numbered_name.h"
 #include "src/report/memory_report.h"
-#include "src/report/numbered_name.h"
 
 namespace onnxflops::diff {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/numeric/int128.h"
 #include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
-#include "src/report/json_writer.h"
-#include "src/report/text_table.h"
+#include "src/render/json_writer.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops::diff {
 

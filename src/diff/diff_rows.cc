@@ -10,9 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
-#include "src/report/format.h"
-#include "src/report/numbered_name.h"
-#include "src/report/open_place.h"
+#include "src/render/format.h"
+#include "src/render/numbered_name.h"
+#include "src/render/open_place.h"
 
 namespace onnxflops::diff {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
-#include "src/report/text_table.h"
+#include "src/render/text_table.h"
 
 namespace onnxflops {
 namespace {

@@ -7,8 +7,8 @@
 #include "src/base/limits.h"
 #include "src/check/limit_text.h"
 #include "src/history/history_writers.h"
-#include "src/report/html_page.h"
-#include "src/report/json_writer.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
 
 namespace onnxflops {
 namespace history {

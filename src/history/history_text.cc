@@ -11,9 +11,9 @@
 #include "src/check/limit_text.h"
 #include "src/diff/diff_parts.h"
 #include "src/history/history_writers.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
-#include "src/report/text_table.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {

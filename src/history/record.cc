@@ -23,8 +23,8 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/report/json_writer.h"
-#include "src/report/known.h"
+#include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/memory_report.h"
 
 namespace onnxflops {

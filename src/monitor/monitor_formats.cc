@@ -5,7 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "src/base/utf8.h"
 #include "src/monitor/monitor.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 
 namespace onnxflops {
 namespace monitor {

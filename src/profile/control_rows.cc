@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 
 namespace onnxflops::profile {
 namespace {

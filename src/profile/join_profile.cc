@@ -18,7 +18,7 @@
 #include "src/profile/control_rows.h"
 #include "src/profile/join_graphs.h"
 #include "src/profile/run_times.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops::profile {

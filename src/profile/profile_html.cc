@@ -1,4 +1,4 @@
-// A joined profile as a page: what src/report/html/ draws.
+// A joined profile as a page: what src/render/html/ draws.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include "src/cost/amounts.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
-#include "src/report/html_page.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/profile/profile_report.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 
 namespace onnxflops::profile {
 

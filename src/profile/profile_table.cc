@@ -14,10 +14,10 @@
 #include "src/base/quote.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
-#include "src/report/text_table.h"
 
 namespace onnxflops {
 namespace {

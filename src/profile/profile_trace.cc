@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/profile/profile_report.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 
 namespace onnxflops {
 namespace {

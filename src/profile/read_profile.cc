@@ -18,7 +18,7 @@
 #include "src/base/status_macros.h"
 #include "src/profile/averages.h"
 #include "src/profile/events_json.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 namespace {

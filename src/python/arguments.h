@@ -10,7 +10,7 @@
 #include <string>
 
 #include "src/symbolic/expr.h"
-#include "tools/option_list.h"
+#include "tools/cli/option_list.h"
 
 namespace onnxflops::python {
 

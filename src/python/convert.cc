@@ -9,7 +9,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 namespace onnxflops::python {
 namespace {

@@ -7,12 +7,12 @@
 #include "src/api/mfu.h"
 #include "src/check/check_writers.h"
 #include "src/check/judge.h"
+#include "src/compare/compare_report.h"
 #include "src/diff/diff_writers.h"
+#include "src/explain/explain.h"
+#include "src/mfu/mfu_report.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
-#include "src/report/compare_report.h"
-#include "src/report/explain.h"
-#include "src/report/mfu_report.h"
 
 namespace onnxflops::python {
 namespace {

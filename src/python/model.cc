@@ -23,11 +23,11 @@
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
-#include "tools/base_model.h"
-#include "tools/count_arguments.h"
-#include "tools/judge_model.h"
-#include "tools/mfu_arguments.h"
-#include "tools/options.h"
+#include "tools/cli/count_arguments.h"
+#include "tools/cli/mfu_arguments.h"
+#include "tools/cli/options.h"
+#include "tools/verbs/base_model.h"
+#include "tools/verbs/judge_model.h"
 
 namespace onnxflops::python {
 namespace {

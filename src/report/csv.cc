@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
 #include "src/report/ranges.h"
-#include "src/report/text_table.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {

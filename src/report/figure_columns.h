@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "src/cost/roofline.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
 #include "src/report/ranges.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops::report {

@@ -1,4 +1,4 @@
-// Reports as pages: what src/report/html/ draws.
+// Reports as pages: what src/render/html/ draws.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -8,22 +8,19 @@
 
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
-#include "src/report/compare_report.h"
+#include "src/render/format.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
-#include "src/report/html_page.h"
 #include "src/report/html_tree.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
-#include "src/report/mfu_report.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
-#include "src/report/sweep_report.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
 
-using report::FoldedHtmlPage;
 using report::HtmlPage;
 using report::HtmlTree;
 using report::JsonWriter;
@@ -173,20 +170,6 @@ std::string ToHtml(const Report& report, const ViewOptions& options) {
   ReportTree(report, report::CostQuantity(report, options)).Write(&json);
   json.EndObject();
   return HtmlPage(report::FileNameOf(report.model.path), "count", json.TakeText());
-}
-
-std::string ToHtml(const CompareReport& report) {
-  return FoldedHtmlPage(report::FileNameOf(report.ours.model.path), "compare", ToJson(report));
-}
-
-std::string ToHtml(const MfuReport& report) {
-  return FoldedHtmlPage(report::FileNameOf(report.model), "mfu", ToJson(report));
-}
-
-std::string ToHtml(const SweepReport& sweep) {
-  SweepReport points = sweep;
-  points.rows.clear();  // the page is about the model
-  return FoldedHtmlPage(report::FileNameOf(sweep.report.model.path), "sweep", ToJson(points));
 }
 
 }  // namespace onnxflops

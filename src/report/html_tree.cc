@@ -12,7 +12,7 @@
 #include "src/base/limits.h"
 #include "src/base/utf8.h"
 #include "src/cost/amounts_sum.h"
-#include "src/report/numbered_name.h"
+#include "src/render/numbered_name.h"
 
 namespace onnxflops::report {
 namespace {

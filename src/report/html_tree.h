@@ -5,7 +5,7 @@
 //   tree.Add({.name = "CLIP", .figures = {&amounts}});
 //   tree.Write(&json);
 //
-// It writes the members of an object, which src/report/html/tree.js reads and nothing else:
+// It writes the members of an object, which src/render/html/tree.js reads and nothing else:
 //
 //   "quantities"  [[key, title, unit, 1 if operators have none: weights]...]
 //   "formulas"    [text...]: integers and Expr::ToString(); null for one that is too long
@@ -27,7 +27,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 #include "src/report/report.h"
 
 namespace onnxflops::report {

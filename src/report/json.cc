@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 #include "src/report/ranges.h"
 #include "src/report/summary.h"
 #include "src/report/writers.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "src/graph/symbol_origin.h"
-#include "src/report/json_writer.h"
+#include "src/render/json_writer.h"
 #include "src/report/report.h"
 
 namespace onnxflops::report {

@@ -8,19 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "src/cost/cost.h"
-#include "src/report/compare_report.h"
-#include "src/report/explain.h"
 #include "src/report/report.h"
 #include "src/report/roofline_report.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops {
 
-namespace convention {
-struct Convention;  // of src/convention/convention.h
-}  // namespace convention
 struct Backward;    // of src/training/backward.h
 struct Counts;      // of src/count/count.h
 struct Inference;   // of src/infer/infer.h
@@ -47,26 +41,6 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
 // Report::training. OutOfRange if its formulas are too long.
 absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
                          const TrainingOptions& options, Report* report);
-
-// What another tool counts of the model. Errors: FailedPrecondition, with the reason, if it has no
-// figure; OutOfRange where the figure takes too much.
-absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& counts,
-                                    const convention::Convention& convention);
-
-// What CountAs gives. Errors, beside those of MakeReport: FailedPrecondition, with the reason, if
-// the tool has no figure.
-absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
-                                    const ReportOptions& options,
-                                    const convention::Convention& convention);
-
-// `no_grad` is CountOptions::no_grad. Errors: those of MakeReport; NotFound for a name that no
-// convention has.
-absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
-                                             const CompareRequest& request, bool no_grad);
-
-// What Explain gives. NotFound, with names that are similar.
-absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
-                                            absl::string_view node);
 
 }  // namespace onnxflops
 

@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
 #include "src/report/summary.h"
-#include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "src/report/writers.h"
 

@@ -15,7 +15,8 @@
 #include "src/base/status_macros.h"
 #include "src/memory/largest.h"
 #include "src/memory/tensor_bytes.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops::report {
 namespace {

@@ -1,8 +1,8 @@
 // The object "memory" of "onnxflops.report/1".
 #include "absl/strings/str_cat.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops::report {
 namespace {

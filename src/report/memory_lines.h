@@ -6,8 +6,8 @@
 
 #include "src/memory/liveness.h"
 #include "src/memory/step_timeline.h"
+#include "src/render/text_table.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops::report {

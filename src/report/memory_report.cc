@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
 #include "src/report/memory_lines.h"
 #include "src/report/node_rows.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops::report {
 namespace {

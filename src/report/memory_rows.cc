@@ -8,9 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
 #include "src/report/model_rows.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 
 namespace onnxflops {

@@ -11,8 +11,8 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
+#include "src/render/text_table.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {

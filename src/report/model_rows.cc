@@ -10,8 +10,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 
 namespace onnxflops {

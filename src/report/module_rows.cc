@@ -8,10 +8,10 @@
 #include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
+#include "src/render/format.h"
+#include "src/render/numbered_name.h"
+#include "src/render/open_place.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
-#include "src/report/numbered_name.h"
-#include "src/report/open_place.h"
 #include "src/report/view.h"
 
 namespace onnxflops::report {

@@ -9,7 +9,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/module/module_part.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops::report {

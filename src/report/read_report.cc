@@ -22,7 +22,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 namespace {

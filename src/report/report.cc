@@ -15,7 +15,7 @@
 #include "src/infer/require_symbols.h"
 #include "src/memory/kv_cache.h"
 #include "src/module/module_tree.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/make_report.h"
 #include "src/report/node_rows.h"

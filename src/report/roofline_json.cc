@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "src/cost/roofline.h"
+#include "src/render/json_writer.h"
 #include "src/report/figure_columns.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops::report {
 namespace {

@@ -13,11 +13,12 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/graph/dtype.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
-#include "src/report/known.h"
 #include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
+#include "src/report/reference_sizes.h"
 #include "src/symbolic/expr_sum.h"
 
 namespace onnxflops::report {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/cost/cost.h"
+#include "src/render/text_table.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
 #include "src/report/view_options.h"
 #include "src/symbolic/expr.h"
 

@@ -1,7 +1,7 @@
 // The object "training" of "onnxflops.report/1".
-#include "src/report/format.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
-#include "src/report/json_writer.h"
 
 namespace onnxflops::report {
 namespace {

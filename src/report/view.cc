@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/cost/amounts_sum.h"
+#include "src/render/format.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
 
 namespace onnxflops::report {
 namespace {

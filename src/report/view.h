@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/render/text_table.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops::report {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
+#include "src/render/table_style.h"
 
 namespace onnxflops {
 
@@ -54,15 +55,6 @@ struct ViewOptions {
   int page_rows = 32;
   // What stands for the file.
   enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
-};
-
-struct TableStyle {
-  int width = 0;       // columns of the terminal; 0: as wide as it gets
-  int height = 0;      // its lines, so that totals stay in sight; 0: a page has any number
-  bool color = false;  // bold, faint and yellow text by terminal escapes
-
-  // Where texts are broken.
-  int line_width() const { return width > 0 ? width : 100; }
 };
 
 }  // namespace onnxflops

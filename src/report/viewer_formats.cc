@@ -10,9 +10,10 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
-#include "src/report/json_writer.h"
+#include "src/report/reference_sizes.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 

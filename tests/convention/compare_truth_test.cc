@@ -28,9 +28,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
+#include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 
 namespace onnxflops::convention {
 namespace {

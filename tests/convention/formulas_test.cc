@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/compare/compare_report.h"
 #include "src/convention/formula_facts.h"
 #include "src/count/count.h"
 #include "src/family/graph_builder.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {

@@ -11,9 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "onnx/defs/parser.h"
+#include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 

@@ -26,11 +26,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "src/api/count.h"
+#include "src/compare/compare_report.h"
 #include "src/convention/torch/trace.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 #include "tests/table.h"
 
 namespace onnxflops::convention {

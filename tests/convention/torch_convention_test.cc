@@ -13,9 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
+#include "src/compare/compare_report.h"
+#include "src/compare/make_comparison.h"
 #include "src/convention/torch/names.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/compare/make_comparison.h"
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 

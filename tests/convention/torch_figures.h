@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
+#include "src/compare/compare_report.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {

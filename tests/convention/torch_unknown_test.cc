@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/compare/make_comparison.h"
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
-#include "src/report/compare_report.h"
+#include "src/compare/compare_report.h"
 #include "tests/model_text.h"
 
 namespace onnxflops::convention {

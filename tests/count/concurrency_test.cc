@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "src/explain/explain.h"
 #include "src/onnxflops.h"
-#include "src/report/explain.h"
 #include "tests/sample.h"
 
 namespace onnxflops {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/convention/conventions.h"
+#include "src/explain/explain.h"
 #include "src/onnxflops.h"
-#include "src/report/explain.h"
 #include "tests/fuzz/require.h"
 
 namespace onnxflops {

@@ -1,5 +1,5 @@
 // What options mean, and what a wrong call is told.
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tools/each_model.h"
-#include "tools/option_list.h"
-#include "tools/progress.h"
+#include "tools/cli/option_list.h"
+#include "tools/cli/progress.h"
+#include "tools/verbs/each_model.h"
 
 namespace onnxflops::tools {
 namespace {

@@ -1,5 +1,5 @@
 // Where results go: files are whole or untouched, whatever happens while they are written.
-#include "tools/output.h"
+#include "tools/cli/output.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
+#include "src/compare/compare_report.h"
 #include "src/load/load.h"
-#include "src/report/compare_report.h"
-#include "src/report/format.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 namespace {

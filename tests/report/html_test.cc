@@ -18,7 +18,7 @@
 #include "src/base/limits.h"
 #include "src/base/sha256.h"
 #include "src/onnxflops.h"
-#include "src/report/html_page.h"
+#include "src/render/html_page.h"
 
 namespace onnxflops {
 namespace {

@@ -1,6 +1,6 @@
 // How far a figure is known is said by every writer that has it: each is fed with figures of every
 // standing.
-#include "src/report/known.h"
+#include "src/render/known.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@
 #include "src/check/check_writers.h"
 #include "src/check/ci_formats.h"
 #include "src/check/judge.h"
+#include "src/compare/compare_report.h"
 #include "src/diff/comment.h"
 #include "src/diff/diff_writers.h"
+#include "src/estimate/estimate_report.h"
+#include "src/mfu/mfu_report.h"
 #include "src/onnxflops.h"
-#include "src/report/compare_report.h"
-#include "src/report/estimate_report.h"
-#include "src/report/mfu_report.h"
 #include "src/report/model_rows.h"
 #include "src/report/summary.h"
-#include "src/report/sweep_report.h"
 #include "src/report/viewer_formats.h"
+#include "src/sweep/sweep_report.h"
 #include "tests/model_text.h"
 
 namespace onnxflops {

@@ -13,10 +13,11 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "src/onnxflops.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
 #include "src/report/figure_columns.h"
-#include "src/report/format.h"
+#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
-#include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "tests/model_maker.h"
 

@@ -1,0 +1,275 @@
+#include "src/compare/audit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/base/quote.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
+#include "src/render/text_table.h"
+
+namespace onnxflops {
+namespace {
+
+using report::JsonWriter;
+using report::kOneLine;
+using report::SiNumber;
+
+constexpr size_t kMaxDigits = 30;  // an int128 has room for them and a prefix
+constexpr size_t kShownConventions = 3;
+
+absl::int128 PowerOfTen(int exponent) {
+  absl::int128 power = 1;
+  for (int i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
+absl::int128 Distance(absl::int128 a, absl::int128 b) { return a > b ? a - b : b - a; }
+
+// One figure of a convention.
+struct Candidate {
+  std::string name;
+  bool is_macs = false;
+  bool exact = true;
+  absl::int128 value = 0;
+};
+
+// REQUIRES: our totals are numbers.
+std::vector<Candidate> CandidatesOf(const CompareReport& comparison) {
+  const Report& ours = comparison.ours;
+  std::vector<Candidate> all;
+  all.push_back({"onnxflops", true, true, ours.totals.macs.literal()});
+  all.push_back({"onnxflops", false, true, ours.totals.flops.literal()});
+  for (const ToolRow& tool : comparison.tools) {
+    if (!tool.headline || !tool.headline->is_literal()) continue;
+    all.push_back({tool.convention->name, tool.convention->unit == Unit::kMac,
+                   tool.standing == Standing::kExact, tool.headline->literal()});
+  }
+  return all;
+}
+
+bool IsSame(const PublishedFigure& published, absl::int128 value) {
+  return 2 * Distance(value, published.value) <= published.step;
+}
+
+const char* UnitText(bool macs) { return macs ? "MACs" : "FLOPs"; }
+
+// "MACs*" where a figure is called FLOPs.
+std::string CountsText(const AuditRow& row) {
+  const bool misnamed = row.matches && row.counts_macs != row.published.is_macs;
+  return absl::StrCat(UnitText(row.counts_macs), misnamed ? "*" : "");
+}
+
+std::string Difference(const AuditRow& row) {
+  const absl::int128 difference = row.figure - row.published.value;
+  return absl::StrCat(difference < 0 ? "-" : "+", SiNumber(Distance(difference, 0)));
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kShownConventions);
+  std::string text = absl::StrJoin(names.begin(), names.begin() + static_cast<long>(shown), ", ");
+  if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  return text;
+}
+
+TextTable AuditTable(absl::Span<const AuditRow> rows) {
+  using Narrow = TextTable::Column::Narrow;
+  TextTable table;
+  table.columns = {{"name", false, Narrow::kCutEnd},        {"published", true},
+                   {"counts", false, Narrow::kDropLast},    {"by", false, Narrow::kCutEnd},
+                   {"its figure", true, Narrow::kDropLast}, {"difference", true}};
+  size_t same = 0;
+  int64_t macs = 0, flops = 0;  // that are called by the other unit
+  int64_t faults = 0;
+  for (const AuditRow& row : rows) {
+    if (!row.fault.empty()) {
+      ++faults;
+      table.rows.push_back({{row.name, row.published.text, "", row.fault, "", ""}});
+      continue;
+    }
+    same += row.matches ? 1 : 0;
+    if (row.matches && row.counts_macs != row.published.is_macs) ++(row.counts_macs ? macs : flops);
+    table.rows.push_back(
+        {{row.name, row.published.text, CountsText(row),
+          row.matches ? Listed(row.conventions) : absl::StrCat("nearest: ", row.conventions[0]),
+          SiNumber(row.figure), row.matches ? "-" : Difference(row)}});
+  }
+  table.notes.push_back(absl::StrCat(same, " of ", rows.size(),
+                                     " figures are those of a convention, to the last digit"));
+  if (macs > 0) {
+    table.notes.push_back(absl::StrCat("* called FLOPs, but they are MACs: ", macs));
+  }
+  if (flops > 0) {
+    table.notes.push_back(absl::StrCat("* called MACs, but they are FLOPs: ", flops));
+  }
+  if (faults > 0) {
+    table.notes.push_back(absl::StrCat(Plural(faults, "line"), " could not be compared"));
+  }
+  return table;
+}
+
+}  // namespace
+
+absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text) {
+  const auto wrong = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quoted(text), " is no figure: ", why, ", as in 4.089 GFLOPs"));
+  };
+  PublishedFigure figure;
+  figure.text = std::string(absl::StripAsciiWhitespace(text));
+  absl::string_view rest = figure.text;
+  int decimals = 0;
+  size_t digits = 0;
+  bool point = false;
+  for (; !rest.empty(); rest.remove_prefix(1)) {
+    if (rest[0] == ',' && !point) continue;  // of groups of three
+    if (rest[0] == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(rest[0]))) break;
+    if (++digits > kMaxDigits) return wrong("it has too many digits");
+    figure.value = figure.value * 10 + (rest[0] - '0');
+    decimals += point ? 1 : 0;
+  }
+  if (digits == 0) return wrong("it should begin with a number");
+  const std::string unit = absl::AsciiStrToLower(absl::StripAsciiWhitespace(rest));
+  constexpr std::pair<char, int> kPrefixes[] = {{'k', 3}, {'m', 6},  {'g', 9},
+                                                {'b', 9}, {'t', 12}, {'p', 15}};
+  int exponent = 0;
+  absl::string_view word = unit;
+  for (const auto& [letter, power] : kPrefixes) {
+    // "macs" and "madds" begin with no prefix.
+    const bool is_unit = absl::StartsWith(unit, "mac") || absl::StartsWith(unit, "madd");
+    if (is_unit || unit.empty() || unit[0] != letter) continue;
+    exponent = power;
+    word.remove_prefix(1);
+  }
+  word = absl::StripAsciiWhitespace(word);
+  figure.is_macs = word == "mac" || word == "macs" || word == "madd" || word == "madds";
+  if (!figure.is_macs && word != "flop" && word != "flops" && word != "ops") {
+    return wrong("it should end in MACs or FLOPs");
+  }
+  if (digits + static_cast<size_t>(exponent) > kMaxDigits || decimals > exponent) {
+    return wrong("it should have no more digits than its prefix");
+  }
+  figure.step = PowerOfTen(exponent - decimals);
+  figure.value *= figure.step;
+  figure.is_known = true;
+  return figure;
+}
+
+AuditRow Audit(const std::string& name, const PublishedFigure& published,
+               const CompareReport& comparison) {
+  AuditRow row;
+  row.name = name;
+  row.model = comparison.ours.model.path;
+  row.published = published;
+  // A tool that counts nothing of such a model would be the nearest.
+  if (!comparison.ours.totals.flops.is_literal() || !comparison.ours.totals.macs.is_literal()) {
+    row.fault = absl::StrCat("sizes are open in ", Escaped(comparison.ours.totals.macs.ToString()),
+                             " MACs: give them in a column dim, as batch=1");
+    return row;
+  }
+  std::vector<Candidate> all = CandidatesOf(comparison);
+  std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+    const auto rank = [&](const Candidate& c) {
+      return std::make_pair(c.is_macs != published.is_macs, !c.exact);
+    };
+    return rank(a) < rank(b);
+  });
+  const auto same = [&](const Candidate& c) { return IsSame(published, c.value); };
+  auto first = std::find_if(all.begin(), all.end(), same);
+  row.matches = first != all.end();
+  if (!row.matches) {
+    first = std::min_element(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+      return Distance(a.value, published.value) < Distance(b.value, published.value);
+    });
+  }
+  row.counts_macs = first->is_macs;
+  row.figure = first->value;
+  for (const Candidate& c : all) {
+    const bool named = row.matches ? same(c) && c.is_macs == row.counts_macs : &c == &*first;
+    if (named) row.conventions.push_back(c.name);
+  }
+  return row;
+}
+
+std::string ToTable(absl::Span<const AuditRow> rows, const TableStyle& style) {
+  return DrawText(AuditTable(rows), style);
+}
+
+std::string ToMarkdown(absl::Span<const AuditRow> rows) {
+  const TextTable table = AuditTable(rows);
+  return absl::StrCat(DrawMarkdown(table), "\n", absl::StrJoin(table.notes, "; "), ".\n");
+}
+
+std::string ToCsv(absl::Span<const AuditRow> rows) {
+  TextTable table;
+  for (const char* title : {"name", "model", "published", "published_unit", "status", "conventions",
+                            "unit", "figure", "difference", "fault"}) {
+    table.columns.push_back({title});
+  }
+  for (const AuditRow& row : rows) {
+    const bool has = row.fault.empty(), known = row.published.is_known;
+    table.rows.push_back(
+        {{row.name, row.model, known ? Int128ToString(row.published.value) : "",
+          known ? UnitText(row.published.is_macs) : "",
+          !has          ? "unknown"
+          : row.matches ? "same"
+                        : "nearest",
+          absl::StrJoin(row.conventions, " "), has ? UnitText(row.counts_macs) : "",
+          has ? Int128ToString(row.figure) : "",
+          has ? Int128ToString(row.figure - row.published.value) : "", row.fault}});
+  }
+  return DrawCsv(table);
+}
+
+std::string ToJson(absl::Span<const AuditRow> rows) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.audit/1");
+  json.Key("rows").BeginArray();
+  for (const AuditRow& row : rows) {
+    const bool has = row.fault.empty();
+    json.BeginObject();
+    json.Key("name").String(row.name);
+    json.Key("model").String(row.model);
+    if (row.published.is_known) {
+      json.Key("published").Int(row.published.value);
+      json.Key("published_step").Int(row.published.step);
+      json.Key("published_unit").String(row.published.is_macs ? "mac" : "flop");
+    } else {
+      for (const char* key : {"published", "published_step", "published_unit"}) {
+        json.Key(key).Null();
+      }
+    }
+    json.Key("status").String(!has ? "unknown" : row.matches ? "same" : "nearest");
+    json.Key("conventions").BeginArray(kOneLine);
+    for (const std::string& name : row.conventions) json.String(name);
+    json.EndArray();
+    if (has) {
+      json.Key("unit").String(row.counts_macs ? "mac" : "flop");
+      json.Key("figure").Int(row.figure);
+      json.Key("difference").Int(row.figure - row.published.value);
+    } else {
+      json.Key("fault").String(row.fault);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,56 @@
+// Published figures of models: which convention gives each.
+//
+//   ASSIGN_OR_RETURN(PublishedFigure figure, ParseFigure("4.089 GFLOPs"));
+//   AuditRow row = Audit("ResNet-50", figure, comparison);
+//   row.matches, row.conventions, row.counts_macs   // true, {"onnxflops", ...}, true
+#ifndef ONNXFLOPS_SRC_COMPARE_AUDIT_H_
+#define ONNXFLOPS_SRC_COMPARE_AUDIT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/compare/compare_report.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops {
+
+// "4.089 GFLOPs": 4089000000, known to the last digit that is written.
+struct PublishedFigure {
+  std::string text;
+  bool is_known = false;  // not of a text that is no figure; else
+  absl::int128 value = 0;
+  absl::int128 step = 1;  // of the last digit; a figure rounds to `value` within half of it
+  bool is_macs = false;   // as it is called
+};
+// A number, a prefix (k, M, G or B, T, P) or none, and MACs or FLOPs in any spelling ("GMACs",
+// "GFLOPS", "B flops", "MAdds"). Also in two texts: the number, and the rest.
+absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text);
+
+struct AuditRow {
+  std::string name, model;
+  PublishedFigure published;
+  std::string fault;                     // why there is no figure; else
+  bool matches = false;                  // a convention gives the published digits
+  std::vector<std::string> conventions;  // those that do, or the nearest one
+  bool counts_macs = false;              // their unit
+  absl::int128 figure = 0;               // of the first of them
+};
+
+// What all conventions give, ours as "onnxflops" in both units, against one figure. Conventions
+// that count what the figure is called come first, and those that are exact before others.
+AuditRow Audit(const std::string& name, const PublishedFigure& published,
+               const CompareReport& comparison);
+
+std::string ToTable(absl::Span<const AuditRow> rows, const TableStyle& style = {});
+std::string ToMarkdown(absl::Span<const AuditRow> rows);
+std::string ToCsv(absl::Span<const AuditRow> rows);
+// JSON: "onnxflops.audit/1" (tools/schema/audit.v1.schema.json).
+std::string ToJson(absl::Span<const AuditRow> rows);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COMPARE_AUDIT_H_

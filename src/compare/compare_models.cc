@@ -1,0 +1,84 @@
+// Comparisons of several models: a row for each.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "src/compare/compare_report.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
+#include "src/report/reference_sizes.h"
+
+namespace onnxflops {
+namespace {
+
+using report::KnownOf;
+using report::KnownText;
+using report::MarkdownCode;
+using report::ReferenceValues;
+using report::SiNumber;
+
+// "5.481 G"; with a star where it is assumed.
+std::string FigureCell(const ToolRow& tool, const ReferenceValues& values) {
+  if (!tool.headline) return "-";
+  const auto value = values.Of(*tool.headline);
+  return KnownText(KnownOf(tool.standing), value ? SiNumber(*value) : "?");
+}
+
+std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValues& values) {
+  const Expr& amount = ours.totals.*of;
+  const auto value = values.Of(amount);
+  return KnownText(KnownOf(QuantityOf(of), amount, ours.totals.lower_bound),
+                   value ? SiNumber(*value) : "?");
+}
+
+// REQUIRES: all reports have the same tools; there is at least one.
+TextTable ModelsTable(absl::Span<const CompareReport> reports) {
+  using Narrow = TextTable::Column::Narrow;
+  TextTable table;
+  table.columns = {
+      {"model", false, Narrow::kCutBeginning}, {"our MACs", true}, {"our FLOPs", true}};
+  for (const ToolRow& tool : reports[0].tools) {
+    table.columns.push_back(
+        {absl::StrCat(tool.convention->name, " ", UnitName(tool.convention->unit)), true,
+         Narrow::kDropLast});
+  }
+  bool is_open = false;
+  for (const CompareReport& report : reports) {
+    const ReferenceValues values(report.ours);
+    is_open = is_open || !values.sizes().empty();
+    std::vector<std::string> cells = {report.ours.model.path,
+                                      OursCell(report.ours, &Amounts::macs, values),
+                                      OursCell(report.ours, &Amounts::flops, values)};
+    for (const ToolRow& tool : report.tools) cells.push_back(FigureCell(tool, values));
+    table.rows.push_back({std::move(cells)});
+  }
+  table.notes.emplace_back(
+      "--with NAME,.. chooses tools; * rests on assumptions, - means no figure: "
+      "onnxflops compare MODEL says why");
+  if (is_open) {
+    table.notes.emplace_back(
+        "open sizes: 1 on the first axis of an input and inside the model, else 128; --dim NAME=N "
+        "sets others");
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string ToTable(absl::Span<const CompareReport> reports, const TableStyle& style) {
+  return DrawText(ModelsTable(reports), style);
+}
+
+std::string ToMarkdown(absl::Span<const CompareReport> reports) {
+  const TextTable table = ModelsTable(reports);
+  std::string out = DrawMarkdown(table);
+  for (const std::string& note : table.notes) {
+    absl::StrAppend(&out, "\n", MarkdownCode(note), "\n");
+  }
+  return out;
+}
+
+}  // namespace onnxflops

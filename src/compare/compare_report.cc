@@ -1,0 +1,146 @@
+#include "src/compare/compare_report.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/compare/make_comparison.h"
+#include "src/convention/comparison.h"
+#include "src/convention/conventions.h"
+#include "src/render/format.h"
+#include "src/report/formula_text.h"
+#include "src/report/make_report.h"
+#include "src/report/node_rows.h"
+
+namespace onnxflops {
+namespace {
+
+using convention::ComparedTerm;
+using convention::CompareOptions;
+using convention::Comparison;
+using convention::Convention;
+using convention::Conventions;
+using convention::Evidence;
+using convention::Ledger;
+using convention::RequireConvention;
+using report::FormulaText;
+using report::NodeLabel;
+
+absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
+  std::vector<const Convention*> result;
+  for (const std::string& name : request.with) {
+    ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
+    result.push_back(convention);
+  }
+  if (request.with.empty()) result.assign(Conventions().begin(), Conventions().end());
+  return result;
+}
+
+TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
+  TermRow row = {std::move(term.name),
+                 std::move(term.reason),
+                 std::move(term.module),
+                 term.of_model,
+                 std::move(term.amount),
+                 static_cast<int64_t>(term.nodes.size()),
+                 {}};
+  if (!node_names) return row;
+  for (NodeId id : term.nodes) {
+    row.node_names.push_back(NodeLabel(model, model.node(id)));
+  }
+  return row;
+}
+
+ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names) {
+  ToolRow row;
+  row.convention = comparison.convention;
+  row.from = comparison.from;
+  row.version = comparison.version;
+  row.standing = comparison.standing;
+  row.assumptions = std::move(comparison.assumptions);
+  row.params = comparison.params;
+  row.start = std::move(comparison.start);
+  if (row.standing != Standing::kNotApplicable) row.headline = std::move(comparison.headline);
+  for (ComparedTerm& term : comparison.terms) {
+    row.terms.push_back(Describe(model, std::move(term), node_names));
+  }
+  return row;
+}
+
+// Where nodes are not counted, what a tool counts for them is not known either. If it counts
+// nothing else, it has no figure.
+void AddLowerBound(const Report& ours, ToolRow* row) {
+  if (!ours.totals.lower_bound || row->standing == Standing::kNotApplicable) return;
+  const std::string nodes = Plural(ours.coverage.unknown, "node");
+  if (*row->headline == Expr(0)) {
+    row->standing = Standing::kNotApplicable;
+    row->headline.reset();
+    row->assumptions = {absl::StrCat("all that it may count is in ", nodes, " without a rule")};
+    return;
+  }
+  row->standing = Standing::kAssumed;
+  row->assumptions.push_back(absl::StrCat(nodes, " without a rule of ours cost nothing"));
+}
+
+// The first thing wrong with the numbers, or nullptr.
+const char* ErrorOf(const ToolRow& row) {
+  for (const TermRow& term : row.terms) {
+    if (const char* error = term.amount.error()) return error;
+  }
+  return row.headline ? row.headline->error() : nullptr;
+}
+
+}  // namespace
+
+absl::string_view UnitName(Unit unit) { return unit == Unit::kMac ? "MACs" : "FLOPs"; }
+
+absl::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kExact:
+      return "exact";
+    case Standing::kAssumed:
+      return "assumed";
+    case Standing::kNotApplicable:
+      break;
+  }
+  return "not_applicable";
+}
+
+absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
+                                             const CompareRequest& request, bool no_grad) {
+  const ModelData& model = *inference.model;
+  ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
+  const Convention* from = nullptr;
+  if (!request.from.empty()) {
+    ASSIGN_OR_RETURN(from, RequireConvention(request.from));
+  }
+  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, {}));
+  FormulaText text(model);
+  text.Add(ours);
+  CompareReport report{std::move(ours), request, {}};
+  Evidence evidence(inference, counts, no_grad);
+  const CompareOptions compare = {request.by_module};
+  Ledger from_ledger;
+  if (from != nullptr) from_ledger = from->apply(&evidence);
+  for (const Convention* convention : conventions) {
+    const Ledger ledger = convention->apply(&evidence);
+    Comparison comparison = from == nullptr ? Compare(&evidence, *convention, ledger, compare)
+                                            : CompareBetween(&evidence, *from, from_ledger,
+                                                             *convention, ledger, compare);
+    report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
+    AddLowerBound(report.ours, &report.tools.back());
+    if (report.tools.back().headline) text.Add(*report.tools.back().headline);
+    for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
+    RETURN_IF_ERROR(text.Check());
+    if (const char* error = ErrorOf(report.tools.back())) {
+      return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
+                                                     convention->name, " ", error));
+    }
+  }
+  return report;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,512 @@
+// Comparisons for people: terminals and GitHub.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/compare/compare_report.h"
+#include "src/convention/conventions.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
+#include "src/report/figure_columns.h"
+#include "src/report/reference_sizes.h"
+#include "src/report/summary.h"
+
+namespace onnxflops {
+namespace {
+
+using convention::Convention;
+using convention::Conventions;
+using report::DisplayWidth;
+using report::DrawHead;
+using report::DrawSentence;
+using report::DrawWrapped;
+using report::GroupedDigits;
+using report::kLineMark;
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
+using report::LowerBound;
+using report::MarkdownCode;
+using report::OperationsOf;
+using report::Percent;
+using report::ReferenceValues;
+using report::ShowExpr;
+using report::SiNumber;
+using report::WithoutEnd;
+using report::WrapLines;
+
+constexpr size_t kMaxFormulaColumns = 160;  // columns of a formula below the figures
+constexpr int kMaxReason = 100;             // columns of why a tool has no figure
+constexpr size_t kMaxModuleRows = 24;       // under one term
+constexpr size_t kMaxNamedNodes = 1000;
+
+// Figures with every digit, at the sizes that the head states.
+class Figures {
+ public:
+  Figures(const Report& ours, const std::vector<Expr>& shown)
+      : values_(ours), upper_bounds_(ours.upper_bounds) {
+    absl::flat_hash_set<std::string> open;
+    for (const Expr& expr : absl::flat_hash_set<Expr>(shown.begin(), shown.end())) {
+      for (std::string& name : expr.Symbols()) open.insert(std::move(name));
+    }
+    inside_ = std::count_if(ours.symbols.begin(), ours.symbols.end(), [&](const SymbolOrigin& s) {
+      return s.kind != SymbolOrigin::Kind::kInput && open.contains(s.name);
+    });
+  }
+
+  static bool HasFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
+
+  std::string Show(const Expr& expr) const {
+    const auto value = values_.Of(expr);
+    return value ? GroupedDigits(*value) : "?";
+  }
+  absl::int128 Value(const Expr& expr) const { return values_.Of(expr).value_or(0); }
+
+  // "101.2" percent.
+  std::string Share(const Expr& part, const Expr& whole) const {
+    const auto p = values_.Of(part);
+    const auto w = values_.Of(whole);
+    return p && w ? Percent(*p, *w) : "-";
+  }
+
+  // What a reader must know of the figures; empty if nothing.
+  std::string Note() const {
+    if (inside_ == 0) return "";
+    return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
+                        " taken as 1; --dim NAME=N sets one",
+                        upper_bounds_ ? "" : ", --upper counts at upper bounds");
+  }
+
+ private:
+  const ReferenceValues values_;
+  const bool upper_bounds_;
+  int64_t inside_ = 0;  // sizes of no input that figures depend on
+};
+
+// What a tool's figure is compared with. Tools that count FLOPs count integer work among them.
+Expr OursIn(Unit unit, const Report& ours) {
+  return unit == Unit::kMac ? ours.totals.macs : OperationsOf(ours, ours.totals);
+}
+
+// "-1.788 G  linear layers in Attention: no hook": the term that is the most of the way from ours.
+std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
+  std::map<std::string, absl::int128> terms;
+  for (const TermRow& term : tool.terms) {
+    if (tool.convention->passes > 1 && term.name == convention::kBackwardPass) continue;
+    terms[absl::StrCat(term.name, ": ", term.reason)] += figures.Value(term.amount);
+  }
+  const auto size = [](absl::int128 value) { return value < 0 ? -value : value; };
+  const auto largest = std::max_element(
+      terms.begin(), terms.end(),
+      [&](const auto& a, const auto& b) { return size(a.second) < size(b.second); });
+  if (largest == terms.end() || largest->second == 0) return "";
+  return absl::StrCat(largest->second > 0 ? "+" : "", SiNumber(largest->second), "  ",
+                      largest->first);
+}
+
+// The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
+// Sets `note` to what a reader must know of the figures, if that is more than it says already.
+TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
+  const Expr ours = OursIn(unit, report.ours);
+  std::vector<const ToolRow*> tools;
+  std::vector<Expr> shown = {ours};
+  for (const ToolRow& tool : report.tools) {
+    if (tool.convention->unit != unit || !Figures::HasFigure(tool)) continue;
+    tools.push_back(&tool);
+    shown.push_back(*tool.headline);
+  }
+  TextTable table;
+  if (tools.empty()) return table;
+  const Figures figures(report.ours, shown);
+  if (note->empty()) *note = figures.Note();
+  std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
+    return figures.Value(*a->headline) > figures.Value(*b->headline);
+  });
+  using Column = TextTable::Column;
+  const bool integers = unit == Unit::kFlop && ours != report.ours.totals.flops;
+  table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
+                   {std::string(UnitName(unit)), true},
+                   {"% of ours", true},
+                   {"largest difference", false, Column::Narrow::kDropEnd}};
+  const Known known = report.ours.totals.lower_bound ? LowerBound(ours) : Known::kExact;
+  table.rows.push_back(
+      {{integers ? "ours, integer work included" : "ours", KnownText(known, figures.Show(ours)),
+        known == Known::kNothing ? "-" : "100.0", ""},
+       0,
+       true});
+  for (const ToolRow* tool : tools) {
+    table.rows.push_back(
+        {{KnownText(KnownOf(tool->standing), tool->convention->name), figures.Show(*tool->headline),
+          figures.Share(*tool->headline, ours * tool->convention->passes),
+          LargestTerm(*tool, figures)}});
+  }
+  return table;
+}
+
+// "thop, fvcore (why); torchstat (why)": tools without a figure, by reason.
+std::string WithoutFigure(const CompareReport& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const ToolRow& tool : report.tools) {
+    if (Figures::HasFigure(tool)) continue;
+    const std::string reason = tool.assumptions.empty() ? "" : tool.assumptions[0];
+    const auto same = [&](const auto& group) { return group.first == reason; };
+    const auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group != groups.end()) {
+      group->second.emplace_back(tool.convention->name);
+    } else {
+      groups.push_back({reason, {tool.convention->name}});
+    }
+  }
+  return absl::StrJoin(groups, "; ", [](std::string* out, const auto& group) {
+    absl::StrAppend(out, absl::StrJoin(group.second, ", "), " (",
+                    WithoutEnd(group.first, kMaxReason), ")");
+  });
+}
+
+// Sentences below the tables.
+std::vector<std::string> TableNotes(const CompareReport& report, const std::string& note) {
+  std::vector<std::string> notes;
+  const bool assumed =
+      std::any_of(report.tools.begin(), report.tools.end(),
+                  [](const ToolRow& tool) { return tool.standing == Standing::kAssumed; });
+  if (assumed) notes.emplace_back("* rests on a guess, which --with NAME prints");
+  const bool steps = std::any_of(report.tools.begin(), report.tools.end(), [](const ToolRow& tool) {
+    return tool.convention->passes > 1 && Figures::HasFigure(tool);
+  });
+  if (steps) notes.emplace_back("figures of a training step are compared with 3 x ours");
+  const std::string without = WithoutFigure(report);
+  if (!without.empty()) notes.push_back(absl::StrCat("no figure: ", without));
+  if (!note.empty()) notes.push_back(note);
+  notes.emplace_back("every term from our count to a tool's: --with NAME, or --with all");
+  return notes;
+}
+
+// Paths that differ in one number, "resblocks.0.attn" and "resblocks.1.attn", and have the same
+// amount.
+struct ModuleGroup {
+  std::string label;
+  Expr amount;  // of all of them
+};
+
+// "a.12.b" -> "a.*.b" and 12, for its first number; -1 if it has none.
+std::pair<std::string, int64_t> WithoutNumber(absl::string_view path) {
+  std::vector<std::string> parts = absl::StrSplit(path, '.');
+  for (std::string& part : parts) {
+    if (part.empty() || part.size() > 9 ||
+        !std::all_of(part.begin(), part.end(), absl::ascii_isdigit)) {
+      continue;
+    }
+    const int64_t number = std::stoll(part);
+    part = "*";
+    return {absl::StrJoin(parts, "."), number};
+  }
+  return {std::string(path), -1};
+}
+
+std::vector<ModuleGroup> GroupModules(const std::vector<const TermRow*>& rows) {
+  struct Run {
+    std::string pattern;
+    std::vector<int64_t> numbers;
+    Expr each;
+  };
+  std::vector<Run> runs;
+  std::map<std::pair<std::string, Expr>, size_t> known;
+  for (const TermRow* row : rows) {
+    const auto [pattern, number] =
+        row->of_model ? std::make_pair(std::string("(the whole model)"), int64_t{-1})
+                      : WithoutNumber(row->module);
+    const auto [it, is_new] = known.try_emplace({pattern, row->amount}, runs.size());
+    if (is_new) runs.push_back({pattern, {}, row->amount});
+    runs[it->second].numbers.push_back(number);
+  }
+  std::vector<ModuleGroup> groups;
+  for (Run& run : runs) {
+    std::sort(run.numbers.begin(), run.numbers.end());
+    const int64_t first = run.numbers.front(), last = run.numbers.back();
+    const int64_t count = static_cast<int64_t>(run.numbers.size());
+    std::string number = absl::StrCat(first);
+    if (count > 1) absl::StrAppend(&number, last - first == count - 1 ? "-" : "..", last);
+    const size_t star = run.pattern.find('*');
+    std::string label = run.pattern;
+    if (first >= 0 && star != std::string::npos) label.replace(star, 1, number);
+    if (label.empty()) label = "(outside any module)";
+    if (count > 1) absl::StrAppend(&label, "  ", count, "x");
+    groups.push_back({std::move(label), run.each * count});
+  }
+  return groups;
+}
+
+// One line of a waterfall.
+struct Step {
+  std::string text;
+  std::string figure;
+  int indent = 0;
+  bool strong = false;
+};
+
+// A row of the report, or, by module, the rows of one term.
+std::vector<std::vector<const TermRow*>> GroupTerms(const ToolRow& tool) {
+  std::vector<std::vector<const TermRow*>> groups;
+  std::map<absl::string_view, size_t> known;
+  for (const TermRow& term : tool.terms) {
+    const auto [it, is_new] = known.try_emplace(term.name, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[it->second].push_back(&term);
+  }
+  return groups;
+}
+
+std::string EndText(const ToolRow& tool) {
+  return absl::StrCat(tool.convention->name, ": ", tool.convention->headline);
+}
+
+void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& request,
+             const Figures& figures, std::vector<Step>* steps) {
+  std::vector<Expr> amounts;
+  amounts.reserve(rows.size());
+  for (const TermRow* row : rows) amounts.push_back(row->amount);
+  const TermRow& first = *rows[0];
+  steps->push_back(
+      {absl::StrCat(first.name, ": ", first.reason), figures.Show(Sum(amounts)), 1, false});
+  if (request.by_module) {
+    const std::vector<ModuleGroup> groups = GroupModules(rows);
+    for (size_t i = 0; i < groups.size() && i < kMaxModuleRows; ++i) {
+      steps->push_back({groups[i].label, figures.Show(groups[i].amount), 2, false});
+    }
+    if (groups.size() > kMaxModuleRows) {
+      steps->push_back(
+          {absl::StrCat("[", groups.size() - kMaxModuleRows, " others]"), "", 2, false});
+    }
+  }
+  size_t shown = 0;
+  for (const TermRow* row : rows) {
+    for (const std::string& name : row->node_names) {
+      if (++shown <= kMaxNamedNodes) steps->push_back({absl::StrCat("node ", name), "", 3, false});
+    }
+  }
+  if (shown > kMaxNamedNodes) {
+    steps->push_back(
+        {absl::StrCat("[", shown - kMaxNamedNodes, " others: --format json]"), "", 3, false});
+  }
+}
+
+// Of one tool.
+Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
+  std::vector<Expr> shown;
+  if (Figures::HasFigure(tool)) {
+    shown = {tool.start, *tool.headline};
+    for (const TermRow& term : tool.terms) shown.push_back(term.amount);
+  }
+  return Figures(report.ours, shown);
+}
+
+std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const Figures& figures) {
+  std::vector<Step> steps;
+  steps.push_back(
+      {tool.from == nullptr ? "ours" : absl::StrCat(tool.from->name, ": ", tool.from->headline),
+       figures.Show(tool.start), 0, true});
+  if (tool.standing == Standing::kNotApplicable) return steps;
+  for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
+  steps.push_back({EndText(tool), figures.Show(*tool.headline), 0, true});
+  return steps;
+}
+
+std::string Spaces(int count) { return std::string(static_cast<size_t>(std::max(0, count)), ' '); }
+
+// The text broken at its words, the figure at the right of its last line. What is indented begins
+// with the mark.
+std::string DrawStep(const Step& step, int text_width, int figure_width, bool color) {
+  constexpr char kBold[] = "\x1b[1m";
+  constexpr char kPlain[] = "\x1b[0m";
+  const int indent = 2 * step.indent;
+  std::vector<std::string> words = absl::StrSplit(step.text, ' ');
+  std::vector<std::string> lines = WrapLines(words, " ", text_width - indent, 4);
+  if (lines.empty()) lines.emplace_back();
+  const size_t mark = absl::string_view(kLineMark).size();
+  std::string out;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string line = Spaces(indent) + lines[i];
+    if (indent > 0 || i > 0) line.replace(0, mark, kLineMark);
+    if (i + 1 == lines.size() && !step.figure.empty()) {
+      line += Spaces(text_width - DisplayWidth(line)) + "  " +
+              Spaces(figure_width - DisplayWidth(step.figure)) + Printable(step.figure);
+    }
+    absl::StrAppend(&out, color && step.strong ? kBold : "", line,
+                    color && step.strong ? kPlain : "", "\n");
+  }
+  return out;
+}
+
+// Why a tool has none. The reason may name the tool itself.
+std::string NoFigure(const ToolRow& tool) {
+  const absl::string_view name = tool.convention->name;
+  const std::string why = absl::StrJoin(tool.assumptions, "; ");
+  return absl::StrCat(absl::StartsWith(why, name) ? "" : absl::StrCat(name, " gives "),
+                      "no figure: ", why);
+}
+
+// "ours = 3,590*batch": the figures at both ends of a waterfall, where sizes are open.
+std::vector<std::string> FormulaTexts(const ToolRow& tool) {
+  std::vector<std::string> texts;
+  const auto add = [&](absl::string_view name, const Expr& e) {
+    if (e.is_literal()) return;
+    const bool fits = e.TextBytes(kMaxFormulaColumns) <= kMaxFormulaColumns;
+    texts.push_back(
+        absl::StrCat(name, " = ", fits ? ShowExpr(e, true) : "(long: --format json has it)"));
+  };
+  add(tool.from == nullptr ? "ours" : tool.from->name, tool.start);
+  if (tool.headline) add(tool.convention->name, *tool.headline);
+  return texts;
+}
+
+void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
+  const bool none = tool.standing == Standing::kNotApplicable;
+  for (const std::string& text : tool.assumptions) {
+    const std::vector<std::string> words =
+        absl::StrSplit(none ? NoFigure(tool) : absl::StrCat("assumed: ", text), ' ');
+    *out += DrawWrapped(words, " ", width, 4);
+  }
+  if (!none && tool.from == nullptr && tool.convention->passes > 1) {
+    const Expr step = tool.start * tool.convention->passes;
+    absl::StrAppend(out, "its share: ", figures.Share(*tool.headline, step), " % of ",
+                    tool.convention->passes, " x ours\n");
+  }
+  if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
+  for (const std::string& text : FormulaTexts(tool)) {
+    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(text, ' ')), " ", width, 4);
+  }
+  if (const std::string note = figures.Note(); !note.empty()) {
+    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(note, ' ')), " ", width, 2);
+  }
+}
+
+std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
+                          const TableStyle& style) {
+  const Figures figures = FiguresOf(tool, report);
+  const int width = style.line_width();
+  const std::vector<Step> steps = Steps(tool, report, figures);
+  const std::string unit(UnitName(tool.convention->unit));
+  int figure_width = DisplayWidth(unit);
+  int text_width = 0;
+  for (const Step& step : steps) {
+    figure_width = std::max(figure_width, DisplayWidth(step.figure));
+    text_width = std::max(text_width, 2 * step.indent + DisplayWidth(step.text));
+  }
+  constexpr int kLeastText = 24;
+  text_width = std::min(text_width, std::max(kLeastText, width - 2 - figure_width));
+  std::string out =
+      Spaces(text_width) + "  " + Spaces(figure_width - DisplayWidth(unit)) + unit + "\n";
+  for (const Step& step : steps) out += DrawStep(step, text_width, figure_width, style.color);
+  AppendRemarks(tool, figures, width, &out);
+  return out;
+}
+
+std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) {
+  const Figures figures = FiguresOf(tool, report);
+  TextTable table;
+  table.columns = {{"", false}, {std::string(UnitName(tool.convention->unit)), true}};
+  for (Step& step : Steps(tool, report, figures)) {
+    table.rows.push_back(
+        {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
+  }
+  std::string out = absl::StrCat("\n", DrawMarkdown(table), "\n");
+  const bool none = tool.standing == Standing::kNotApplicable;
+  for (const std::string& text : tool.assumptions) {
+    absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
+                    "\n");
+  }
+  for (const std::string& text : FormulaTexts(tool)) {
+    absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
+  }
+  if (const std::string note = figures.Note(); !note.empty()) {
+    absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
+  }
+  return out;
+}
+
+// "deepspeed@0.19.7, the default, since 2026-09: ...", word by word.
+std::vector<std::string> VersionWords(const Convention& tool, const Convention& version) {
+  std::string text = absl::StrCat(tool.name, "@", version.version);
+  if (&version == tool.versions.front()) absl::StrAppend(&text, ", the default");
+  if (*version.since != '\0') absl::StrAppend(&text, ", since ", version.since);
+  absl::StrAppend(&text, ": ", version.changed);
+  return absl::StrSplit(text, ' ');
+}
+
+}  // namespace
+
+std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
+  const int width = style.line_width();
+  std::string out = DrawHead(report.ours, width);
+  if (!waterfalls) {
+    std::string about_figures;
+    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+      TextTable table = UnitTable(report, unit, &about_figures);
+      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
+    }
+    absl::StrAppend(&out, "\n");
+    for (const std::string& note : TableNotes(report, about_figures)) {
+      absl::StrAppend(&out, DrawSentence("", note, width));
+    }
+    return out;
+  }
+  for (const ToolRow& tool : report.tools) {
+    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, style));
+  }
+  return out;
+}
+
+std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
+  std::string out = absl::StrCat("### ", MarkdownCode(report.ours.model.path), "\n");
+  if (!waterfalls) {
+    std::string about_figures;
+    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+      const TextTable table = UnitTable(report, unit, &about_figures);
+      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawMarkdown(table));
+    }
+    absl::StrAppend(&out, "\n");
+    for (const std::string& note : TableNotes(report, about_figures)) {
+      absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
+    }
+    return out;
+  }
+  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report);
+  return out;
+}
+
+std::string ListConventions(const TableStyle& style) {
+  const int width = style.line_width();
+  std::string out;
+  for (const Convention* c : Conventions()) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", c->name, "\n");
+    const std::pair<const char*, std::string> fields[] = {
+        {"  prints    ", absl::StrCat(c->headline, " (in ", UnitName(c->unit), ")")},
+        {"  includes  ", c->includes},
+        {"  misses    ", c->misses},
+        {"  source    ", c->source},
+    };
+    for (const auto& [label, text] : fields) {
+      const std::vector<std::string> words = absl::StrSplit(text, ' ');
+      absl::StrAppend(&out, label, DrawWrapped(words, " ", width - 12, 12));
+    }
+    const char* label = "  versions  ";
+    for (const Convention* version : c->versions) {
+      absl::StrAppend(&out, label, DrawWrapped(VersionWords(*c, *version), " ", width - 12, 12));
+      label = "            ";
+    }
+  }
+  return out;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,21 @@
+// How an explanation is made of what the stages before found. The driver (src/api/) is how others
+// get it.
+#ifndef ONNXFLOPS_SRC_EXPLAIN_MAKE_EXPLANATION_H_
+#define ONNXFLOPS_SRC_EXPLAIN_MAKE_EXPLANATION_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/explain/explain.h"
+
+namespace onnxflops {
+
+struct Counts;     // of src/count/count.h
+struct Inference;  // of src/infer/infer.h
+
+// What Explain gives. NotFound, with names that are similar.
+absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
+                                            absl::string_view node);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_EXPLAIN_MAKE_EXPLANATION_H_

@@ -1,0 +1,261 @@
+#include "src/mfu/mfu_report.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/render/format.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+namespace {
+
+using report::DrawLabelled;
+using report::JsonWriter;
+using report::Known;
+using report::KnownField;
+using report::KnownText;
+using report::kOneLine;
+using report::LabelledLine;
+using report::LowerBound;
+using report::SiNumber;
+
+constexpr double kPercent = 100;
+
+std::string PercentText(double share) {
+  constexpr double kMost = 1e6;    // what is more is a mistake, and need not be exact
+  constexpr double kLeast = 5e-5;  // what is less would be shown as nothing
+  const bool usual = share == 0 || (share >= kLeast && share < kMost);
+  return usual ? absl::StrFormat("%.2f", kPercent * share)
+               : absl::StrFormat("%.3g", kPercent * share);
+}
+
+// "412.3 T".
+std::string RateText(double per_second) {
+  constexpr double kLeast = 1000;  // below, there is no prefix
+  return per_second >= kLeast && per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
+                                                     : absl::StrFormat("%.4g ", per_second);
+}
+
+std::string FlopsText(const MfuReport& report, absl::int128 flops) {
+  return KnownText(report.lower_bound ? LowerBound(flops) : Known::kExact, SiNumber(flops));
+}
+
+LabelledLine ModelLineOf(const MfuReport& report) {
+  LabelledLine line = {"model", {report.model}};
+  for (const auto& [name, size] : report.bindings) {
+    line.texts.push_back(absl::StrCat(name, " = ", size));
+  }
+  if (report.batch_is_fixed) {
+    line.texts.push_back(absl::StrCat("batch ", *report.batch, ", fixed by the file"));
+  }
+  if (report.devices > 1 && report.batch) {
+    const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
+    line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
+                                      " devices = ", absl::StrFormat("%.4g", each), " each"));
+  }
+  if (report.grad_accumulation > 1) {
+    const std::string runs = absl::StrCat(report.grad_accumulation, " runs");
+    line.texts.push_back(report.batch ? absl::StrCat(*report.batch, " x ", runs, " = ",
+                                                     Int128ToString(absl::int128(*report.batch) *
+                                                                    report.grad_accumulation),
+                                                     " a step")
+                                      : absl::StrCat(runs, " a step"));
+  }
+  return line;
+}
+
+std::vector<LabelledLine> StepLines(const MfuReport& r) {
+  const Known known = r.lower_bound ? LowerBound(r.training_flops) : Known::kExact;
+  std::vector<LabelledLine> lines = {ModelLineOf(r)};
+  lines.push_back(
+      {"step",
+       {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),
+                     " forward + ", FlopsText(r, r.backward_flops), " backward (", r.counted, ")"),
+        absl::StrFormat("in %.6g s", r.step_seconds)}});
+  if (r.recompute_flops != 0) {
+    lines.push_back(
+        {"", {absl::StrCat("recomputed: ", SiNumber(r.recompute_flops), " more, in HFU only")}});
+  }
+  if (r.optimizer_flops != 0) {
+    lines.push_back(
+        {"", {absl::StrCat("optimizer: ", SiNumber(r.optimizer_flops), " more, in neither")}});
+  }
+  lines.push_back(
+      {"peak",
+       {absl::StrCat(RateText(r.peak_flops_per_second), "FLOP/s", r.dtype.empty() ? "" : " ",
+                     r.dtype, " of ", r.device.empty() ? "your own" : r.device, " (", r.peak_source,
+                     ")"),
+        absl::StrCat("x ", r.devices)}});
+  for (const std::string& other : r.other_peaks) lines.push_back({"", {other}});
+  lines.push_back(
+      {"rate", {absl::StrCat(RateText(r.achieved_flops_per_second), "FLOP/s per device")}});
+  lines.push_back({"MFU", {absl::StrCat(KnownText(known, PercentText(r.mfu)), " %")}});
+  lines.push_back({"HFU",
+                   {absl::StrCat(KnownText(known, PercentText(r.hfu)), " %",
+                                 r.recompute_flops == 0 ? " (nothing is recomputed)" : "")}});
+  if (r.measured_flops) {
+    lines.push_back(
+        {"measured",
+         {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
+                       absl::StrFormat("%.4g", r.measured_to_counted), " x the counted ones"),
+          absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")}});
+  }
+  for (const std::string& note : r.notes) lines.push_back({"note", {note}});
+  return lines;
+}
+
+void WriteNumber(const char* key, double value, JsonWriter* json) { json->Key(key).Number(value); }
+
+void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("name").String(formula.name);
+  json->Key("formula").String(formula.text);
+  json->Key("source").String(formula.source);
+  json->Key("flops_per_step");
+  if (formula.flops_per_step) {
+    json->Int(*formula.flops_per_step);
+    WriteNumber("mfu", formula.mfu, json);
+    WriteNumber("hfu", formula.hfu, json);
+  } else {
+    json->Null();
+    json->Key("mfu").Null();
+    json->Key("hfu").Null();
+    json->Key("missing").String(formula.missing);
+  }
+  json->Key("lower_bound").Bool(formula.lower_bound);
+  json->Key("parameters").BeginObject(kOneLine);
+  for (const auto& [name, value] : formula.parameters) json->Key(name).Int(value);
+  json->EndObject();
+  json->EndObject();
+}
+
+void WriteMeasured(const MfuReport& r, JsonWriter* json) {
+  if (!r.measured_flops) return;
+  json->Key("measured").BeginObject();
+  json->Key("executed_flops").Int(*r.measured_flops);
+  WriteNumber("executed_to_counted", r.measured_to_counted, json);
+  WriteNumber("hfu", r.measured_hfu, json);
+  json->EndObject();
+}
+
+Known KnownOf(const MfuFormula& formula) {
+  if (!formula.flops_per_step) return Known::kNothing;
+  return formula.lower_bound ? LowerBound(*formula.flops_per_step) : Known::kExact;
+}
+
+TextTable FormulaTable(const MfuReport& report) {
+  TextTable table;
+  TextTable::Column formula, flops, mfu, hfu, text;
+  formula.title = "formula";
+  flops.title = "FLOPs a step";
+  mfu.title = "MFU %";
+  hfu.title = "HFU %";
+  flops.right = mfu.right = hfu.right = true;
+  text.title = "what it is";
+  text.narrow = TextTable::Column::Narrow::kCutEnd;
+  table.columns = {formula, flops, mfu, hfu, text};
+  for (const MfuFormula& f : report.formulas) {
+    TextTable::Row row;
+    const std::string values = absl::StrJoin(
+        f.parameters, " ", [](std::string* out, const std::pair<std::string, int64_t>& p) {
+          absl::StrAppend(out, p.first, "=", p.second);
+        });
+    const auto shown = [&](const std::string& text) {
+      return f.flops_per_step ? KnownText(KnownOf(f), text) : "";
+    };
+    row.cells = {
+        f.name, shown(SiNumber(f.flops_per_step.value_or(0))), shown(PercentText(f.mfu)),
+        shown(PercentText(f.hfu)),
+        f.missing.empty() ? absl::StrCat(f.text, values.empty() ? "" : "; ", values) : f.missing};
+    row.strong = f.chosen;
+    row.faint = !f.flops_per_step;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string ToTable(const MfuReport& report, const TableStyle& style) {
+  std::string text;
+  for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.line_width());
+  return absl::StrCat(text, "\n", DrawText(FormulaTable(report), style));
+}
+
+std::string ToMarkdown(const MfuReport& report) {
+  std::string text;
+  for (const LabelledLine& line : StepLines(report)) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : line.texts) cells.push_back(report::MarkdownCode(cell));
+    absl::StrAppend(&text, "- ", line.label, line.label.empty() ? "" : ": ",
+                    absl::StrJoin(cells, " "), "\n");
+  }
+  return absl::StrCat(text, "\n", DrawMarkdown(FormulaTable(report)));
+}
+
+std::string ToCsv(const MfuReport& report) {
+  TextTable table = FormulaTable(report);
+  table.columns.push_back({"lower_bound"});
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const MfuFormula& f = report.formulas[i];
+    std::vector<std::string>& cells = table.rows[i].cells;
+    cells[1] = KnownField(KnownOf(f), Int128ToString(f.flops_per_step.value_or(0)));
+    cells[2] = KnownField(KnownOf(f), PercentText(f.mfu));
+    cells[3] = KnownField(KnownOf(f), PercentText(f.hfu));
+    cells.emplace_back(f.lower_bound ? "true" : "false");
+  }
+  return DrawCsv(table);
+}
+
+std::string ToJson(const MfuReport& r) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.mfu/1");
+  json.Key("model").String(r.model);
+  json.Key("bindings").BeginObject(kOneLine);
+  for (const auto& [name, size] : r.bindings) json.Key(name).Int(size);
+  json.EndObject();
+  json.Key("counted").String(r.counted);
+  json.Key("lower_bound").Bool(r.lower_bound);
+  json.Key("grad_accumulation").Int(r.grad_accumulation);
+  if (r.batch) json.Key("batch").Int(*r.batch);
+  json.Key("forward_flops").Int(r.forward_flops);
+  json.Key("backward_flops").Int(r.backward_flops);
+  json.Key("training_flops").Int(r.training_flops);
+  json.Key("recompute_flops").Int(r.recompute_flops);
+  json.Key("optimizer_flops").Int(r.optimizer_flops);
+  WriteNumber("step_seconds", r.step_seconds, &json);
+  WriteNumber("achieved_flops_per_second", r.achieved_flops_per_second, &json);
+  WriteNumber("peak_flops_per_second", r.peak_flops_per_second, &json);
+  if (r.bytes_per_second) WriteNumber("bytes_per_second", *r.bytes_per_second, &json);
+  if (r.flops_per_byte) WriteNumber("flops_per_byte", *r.flops_per_byte, &json);
+  json.Key("devices").Int(r.devices);
+  WriteNumber("mfu", r.mfu, &json);
+  WriteNumber("hfu", r.hfu, &json);
+  json.Key("device").String(r.device);
+  json.Key("dtype").String(r.dtype);
+  json.Key("peak_source").String(r.peak_source);
+  WriteMeasured(r, &json);
+  json.Key("formulas").BeginArray();
+  for (const MfuFormula& formula : r.formulas) WriteFormula(formula, &json);
+  json.EndArray();
+  json.Key("notes").BeginArray();
+  for (const std::string& note : r.notes) json.String(note);
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToHtml(const MfuReport& report) {
+  return report::FoldedHtmlPage(report::FileNameOf(report.model), "mfu", ToJson(report));
+}
+
+}  // namespace onnxflops

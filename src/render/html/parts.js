@@ -1,0 +1,341 @@
+"use strict";
+// What all pages share: exact numbers, formulas, elements. Text from a model is only ever text:
+// nothing here or elsewhere makes markup of a string.
+
+// ---- Elements
+
+// What a reader cannot see, or what turns text around, is shown escaped, as in all outputs.
+const kUnseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
+const printable = (text) => String(text).replace(kUnseen, (c) => {
+  const code = c.codePointAt(0);
+  return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+});
+const kSaid = ["title", "aria-label"];
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "text") element.textContent = printable(value);
+    else element.setAttribute(name, value === true ? "" : kSaid.includes(name) ? printable(value) : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(typeof child === "string" ? printable(child) : child);
+  }
+  return element;
+}
+const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+const s = (tag, properties, ...children) =>
+    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
+
+// ---- Integers of any size
+
+const big = (value) => {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "object") return value.expr === undefined ? null : Formula(value.expr)(new Map());
+  return BigInt(value);
+};
+const abs = (v) => (v < 0n ? -v : v);
+const sum = (values) => values.reduce((a, b) => (a === null || b === null ? null : a + b), 0n);
+
+// "396.6 G": four digits, rounded half up, as the program has them.
+function si(value) {
+  if (value === null) return "?";
+  const v = abs(value), sign = value < 0n ? "\u2212" : "";
+  if (v < 1000n) return sign + v;
+  for (let unit = 1; unit <= 6; ++unit) {
+    const scale = 10n ** BigInt(3 * unit);
+    for (let decimals = 3; decimals >= 1; --decimals) {
+      const rounded = (v * 10n ** BigInt(decimals) + scale / 2n) / scale;
+      if (rounded >= 10000n) continue;
+      const text = String(rounded).padStart(decimals + 1, "0");
+      return `${sign}${text.slice(0, -decimals)}.${text.slice(-decimals)} ${"kMGTPE"[unit - 1]}`;
+    }
+  }
+  return `${sign}${(v + 5n * 10n ** 17n) / 10n ** 18n} E`;
+}
+const digits = (value) => (value === null ? "?" : String(value).replace(/\B(?=(\d{3})+$)/g, ","));
+// Zeptoseconds.
+function time(value) {
+  if (value === null) return "?";
+  const seconds = Number(value) / 1e21;
+  for (const [unit, scale] of [["s", 1], ["ms", 1e3], ["\u00b5s", 1e6], ["ns", 1e9]]) {
+    if (seconds * scale >= 1 || unit === "ns") return `${Number((seconds * scale).toPrecision(4))} ${unit}`;
+  }
+  return "";
+}
+function show(value, unit) {
+  if (unit === "zs") return time(value);
+  const text = si(value);
+  return unit === "B" && value !== null ? (/ [kMGTPE]$/.test(text) ? `${text}B` : `${text} B`) : text;
+}
+// How far a figure is known, as src/render/known.h has it: the only place of a page that decides how it is shown.
+const kKnownTexts = {
+  exact: (text) => text, assumed: (text) => `${text}*`, atLeast: (text) => `\u2265 ${text}`, atMost: (text) => `\u2264 ${text}`,
+  counted: (text) => `${text} counted`, nothing: () => "unknown",
+};
+const knownText = (known, text) => kKnownTexts[known](text);
+// Of a figure of which a part is not counted, if `lowerBound` is true.
+const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n ? "nothing" : "atLeast");
+function knownOfChange(base, head, change) {
+  if (base === "nothing" || head === "nothing") return "nothing";
+  if (base !== "exact" && head !== "exact") return "counted";
+  if (base === "exact") return head === "atLeast" && change !== null && change <= 0n ? "nothing" : head;
+  return change !== null && change >= 0n ? "nothing" : "atMost";
+}
+// "96.6 %"
+function percent(part, whole) {
+  if (part === null || whole === null || whole === 0n) return "\u2013";
+  const tenths = (abs(part) * 2000n + abs(whole)) / (2n * abs(whole));
+  if (part === 0n) return "0 %";
+  if (tenths === 0n) return "<0.1 %";
+  return `${part < 0n ? "\u2212" : ""}${tenths / 10n}.${tenths % 10n} %`;
+}
+const ratio = (a, b) => (b === 0n || a === null || b === null ? 0 : Number(a * 1000000n / b) / 1e6);
+const number = (value) => (value >= 1e6 || (value !== 0 && Math.abs(value) < 1e-3)
+  ? value.toExponential(2) : String(Number(value.toPrecision(3))));
+function plural(count, noun) {
+  return `${digits(BigInt(count))} ${noun}${Number(count) === 1 ? "" : "s"}`;
+}
+
+// ---- Formulas, as Expr::ToString of src/symbolic/expr.h writes them
+
+const kQuotedName = "'(?:[^'\\\\]|\\\\(?:[\\\\'nt]|x[0-9a-fA-F]{2}))*'";
+const kSymbol = new RegExp(`(?:${kQuotedName}|[A-Za-z_][A-Za-z0-9_.]*)(?:\\((?:${kQuotedName}` +
+    "|[A-Za-z0-9_./:-]+)\\))?(?:[.#][0-9]+)*", "y");
+const kFunction = /(floor|min|max|broadcast)\(/y;
+const kInteger = /[0-9]+/y;
+
+function floorDivide(a, b) {
+  if (b === 0n) throw new RangeError("divides by zero");
+  const quotient = a / b;
+  return quotient * b !== a && (a < 0n) !== (b < 0n) ? quotient - 1n : quotient;
+}
+function broadcast(a, b) {
+  if (a === b || b === 1n) return a;
+  if (a === 1n) return b;
+  throw new RangeError("broadcasts different sizes");
+}
+const kFunctions = {
+  min: (values) => values.reduce((a, b) => (a < b ? a : b)),
+  max: (values) => values.reduce((a, b) => (a > b ? a : b)),
+  broadcast: (values) => values.reduce(broadcast),
+};
+
+// A function from sizes to the value; null where a size is missing or the value does not exist.
+function Formula(text) {
+  if (text === null) return () => null;
+  if (/^-?[0-9]+$/.test(text)) {
+    const value = BigInt(text);
+    return () => value;
+  }
+  let at = 0;
+  const match = (pattern) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text);
+    if (found) at = pattern.lastIndex;
+    return found;
+  };
+  const take = (sign) => {
+    while (text[at] === " ") ++at;
+    if (text[at] !== sign) return false;
+    ++at;
+    while (text[at] === " ") ++at;
+    return true;
+  };
+  const need = (sign) => {
+    if (!take(sign)) throw new SyntaxError(`no formula: ${text.slice(0, 80)}`);
+  };
+  const atom = () => {
+    if (take("-")) {
+      const inner = power();
+      return (sizes) => -inner(sizes);
+    }
+    if (take("(")) {
+      const inner = total();
+      need(")");
+      return inner;
+    }
+    const integer = match(kInteger);
+    if (integer) {
+      const value = BigInt(integer[0]);
+      return () => value;
+    }
+    const called = match(kFunction);
+    if (called) return call(called[1]);
+    const symbol = match(kSymbol);
+    if (!symbol) throw new SyntaxError(`no formula: ${text.slice(0, 80)}`);
+    return (sizes) => {
+      const size = sizes.get(symbol[0]);
+      if (size === undefined || size === null) throw new RangeError("a size is missing");
+      return size;
+    };
+  };
+  const call = (name) => {
+    const operands = [total()];
+    if (name === "floor") {
+      need("/");
+      const divisor = power();
+      need(")");
+      return (sizes) => floorDivide(operands[0](sizes), divisor(sizes));
+    }
+    while (take(",")) operands.push(total());
+    need(")");
+    return (sizes) => kFunctions[name](operands.map((operand) => operand(sizes)));
+  };
+  const power = () => {
+    const base = atom();
+    if (!take("^")) return base;
+    const exponent = BigInt(match(kInteger)[0]);
+    return (sizes) => base(sizes) ** exponent;
+  };
+  const product = () => {
+    const factors = [power()];
+    while (take("*")) factors.push(power());
+    return factors.length === 1 ? factors[0]
+                                : (sizes) => factors.reduce((value, factor) => value * factor(sizes), 1n);
+  };
+  const total = () => {
+    const terms = [take("-") ? [product(), -1n] : [product(), 1n]];
+    for (;;) {
+      if (take("+")) terms.push([product(), 1n]);
+      else if (take("-")) terms.push([product(), -1n]);
+      else break;
+    }
+    if (terms.length === 1 && terms[0][1] === 1n) return terms[0][0];
+    return (sizes) => terms.reduce((value, [term, sign]) => value + sign * term(sizes), 0n);
+  };
+  let formula = null;
+  try {
+    formula = total();
+    if (at !== text.length) formula = null;
+  } catch (error) {
+    formula = null;  // no formula of ours, or one too deep to be read
+  }
+  return (sizes) => {
+    try {
+      return formula ? formula(sizes) : null;
+    } catch (error) {
+      if (error instanceof RangeError) return null;
+      throw error;
+    }
+  };
+}
+
+// ---- Parts of a page
+
+const fileName = (path) => path.slice(path.lastIndexOf("/") + 1) || "model";
+
+function heading(model, words) {
+  return h("header", { class: "head" }, h("h1", { text: fileName(model.path) }),
+           h("p", { class: "muted", text: words.filter(Boolean).join("  \u00b7  ") }));
+}
+function modelWords(model) {
+  if (!model || model.nodes === undefined) return [];
+  const opsets = Object.entries(model.opsets)
+      .map(([domain, version]) => `${domain === "ai.onnx" ? "opset" : domain} ${version}`);
+  return [model.producer, opsets.join(", "), plural(model.nodes, "node")];
+}
+const sizeWords = (bindings) =>
+    Object.entries(bindings || {}).map(([name, size]) => `${name} = ${size}`).join(", ");
+
+// [title, figure, what is said below it]
+function figures(list) {
+  return h("dl", { class: "figures" }, list.filter(Boolean).map(
+      ([title, figure, below]) =>
+          h("div", {}, h("dt", { text: title }), h("dd", { class: "figure", text: figure }),
+            below ? h("dd", { class: "muted", text: below }) : null)));
+}
+
+function field(label, control) {
+  control.id = control.id || `field-${field.count = (field.count || 0) + 1}`;
+  return h("div", { class: "field" }, h("label", { for: control.id, text: label }), control);
+}
+function choice(label, options, chosen, onchange) {
+  const control = h("select", { onchange: () => onchange(control.value) },
+                    options.map(([value, text]) =>
+                        h("option", { value, selected: value === chosen, text })));
+  return field(label, control);
+}
+// For who cannot see a picture, and for what has just been done.
+const told = h("div", { role: "status", class: "unseen" });
+function tell(text) {
+  told.textContent = printable(text);
+}
+
+// A plain table: columns are [title, is a number]; cells are texts or elements.
+function plainTable(caption, columns, rows) {
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {},
+      h("caption", { class: "unseen", text: caption }),
+      h("thead", {}, h("tr", {}, columns.map(([title, right]) =>
+          h("th", { scope: "col", class: right ? "number" : null, text: title })))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => {
+        const properties = { class: columns[i][1] ? "number" : null };
+        if (i === 0) return h("th", { scope: "row", ...properties }, cell);
+        return h("td", properties, cell);
+      })))))); 
+}
+
+// Texts as an axis-free measure needs them: how wide they are.
+const measure = (() => {
+  const context = document.createElement("canvas").getContext("2d");
+  const family = "system-ui, sans-serif";
+  return (text, font) => {
+    if (!context) return text.length * 7;
+    context.font = `${font} ${family}`;
+    return context.measureText(text).width;
+  };
+})();
+// The text, or its beginning with "..." that has room; "" where not even that has.
+function fit(text, width, font) {
+  if (text.length * 20 > width && text.length > 400) text = text.slice(0, 400);
+  if (measure(text, font) <= width) return text;
+  let low = 0, high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (measure(`${text.slice(0, middle)}\u2026`, font) <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low < 2 ? "" : `${text.slice(0, low)}\u2026`;
+}
+
+// Round figures from `low` to `high` for an axis; by powers of ten where it is logarithmic.
+function ticks(low, high, logarithmic, most = 6) {
+  const list = [];
+  if (logarithmic) {
+    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
+    const step = Math.max(1, Math.ceil((last - first + 1) / most));
+    for (let e = first; e <= last; e += step) list.push(10 ** e);
+    return list;
+  }
+  const rough = (high - low) / most || 1;
+  const base = 10 ** Math.floor(Math.log10(rough));
+  const step = base * [1, 2, 5, 10].find((factor) => factor * base >= rough);
+  for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) list.push(v);
+  return list;
+}
+const siFloat = (value) => si(BigInt(Math.round(value))).replace(/\.0+(?= )|(?<=\.[0-9]*[1-9])0+(?= )/, "");
+
+// A frame with two axes: {x, y} with low, high, log, title, text. Returns what to draw into it.
+function frame(label, width, height, x, y) {
+  const left = 62, right = 18, top = 14, bottom = 46;
+  const place = (axis, from, to) => (value) => {
+    const f = axis.log ? Math.log : (v) => v;
+    const part = (f(value) - f(axis.low)) / ((f(axis.high) - f(axis.low)) || 1);
+    return from + Math.min(1, Math.max(0, part)) * (to - from);
+  };
+  const px = place(x, left, width - right), py = place(y, height - bottom, top);
+  const svg = s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
+  for (const v of ticks(x.low, x.high, x.log, width < 500 ? 4 : 7)) {
+    svg.append(s("line", { class: "grid", x1: px(v), x2: px(v), y1: top, y2: height - bottom }),
+               s("text", { class: "tick", x: px(v), y: height - bottom + 16, "text-anchor": "middle", text: x.text(v) }));
+  }
+  for (const v of ticks(y.low, y.high, y.log)) {
+    svg.append(s("line", { class: "grid", x1: left, x2: width - right, y1: py(v), y2: py(v) }),
+               s("text", { class: "tick", x: left - 8, y: py(v) + 4, "text-anchor": "end", text: y.text(v) }));
+  }
+  svg.append(s("text", { class: "axis", x: width - right, y: height - 10, "text-anchor": "end", text: x.title }),
+             s("text", { class: "axis", x: left + 6, y: top + 10, text: y.title }));
+  return { svg, px, py, left, right: width - right, top, bottom: height - bottom };
+}

@@ -1,0 +1,57 @@
+// How a figure may be shown: the one place where what is not known for sure becomes text. All
+// writers of text go through it; src/render/html/parts.js has the same for pages.
+//
+//   const Known known = KnownOf(q, totals.*q.value, totals.lower_bound);
+//   KnownText(known, SiNumber(1234))   // "1.234 k", "1.234 k*", ">= 1.234 k", "unknown"
+#ifndef ONNXFLOPS_SRC_RENDER_KNOWN_H_
+#define ONNXFLOPS_SRC_RENDER_KNOWN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/convention/convention_info.h"
+#include "src/cost/amounts.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::report {
+
+enum class Known : uint8_t {
+  kExact,
+  kAssumed,  // rests on a guess
+  kAtLeast,  // a part is not counted
+  kAtMost,   // a change from a base of which a part is not counted
+  kCounted,  // a change between two figures of which a part is not counted
+  kNothing,
+};
+
+// Of a figure of which a part is not counted. If nothing else is counted, "at least 0" would say
+// nothing.
+Known LowerBound(const Expr& amount);
+// The same of a quantity of a model, a module, an operator or a node. Weights are known in any
+// case.
+Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound);
+// Of another tool's figure.
+Known KnownOf(convention::Standing standing);
+// Of head - base. A bound that says no more than that the sides are no amounts below 0 ("at least
+// less") is nothing: `change` is that of what is counted, if it has a value.
+Known KnownOfChange(Known base, Known head, std::optional<absl::int128> change);
+// Of head / base, or where it is not known which of both is more.
+Known KnownOfChange(Known base, Known head);
+
+// "1.234 k"; "1.234 k*"; ">= 1.234 k"; "<= 1.234 k"; "1.234 k counted"; "unknown".
+std::string KnownText(Known known, absl::string_view text);
+// The number of what KnownText wrote, if that says no more than a bound.
+absl::string_view WithoutBound(absl::string_view text);
+// What a field for programs has: nothing of what is unknown. Another field says how far it is
+// known.
+std::string KnownField(Known known, absl::string_view text);
+
+// "at least 98.31 k FLOPs, at most 1.234 M"; an empty `high`: none is known.
+std::string RangeText(absl::string_view low, absl::string_view title, absl::string_view high);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_RENDER_KNOWN_H_

@@ -1,0 +1,18 @@
+// Where a table of text is drawn.
+#ifndef ONNXFLOPS_SRC_RENDER_TABLE_STYLE_H_
+#define ONNXFLOPS_SRC_RENDER_TABLE_STYLE_H_
+
+namespace onnxflops {
+
+struct TableStyle {
+  int width = 0;       // columns of the terminal; 0: as wide as it gets
+  int height = 0;      // its lines, so that totals stay in sight; 0: a page has any number
+  bool color = false;  // bold, faint and yellow text by terminal escapes
+
+  // Where texts are broken.
+  int line_width() const { return width > 0 ? width : 100; }
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_RENDER_TABLE_STYLE_H_

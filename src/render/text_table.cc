@@ -1,0 +1,526 @@
+#include "src/render/text_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/base/quote.h"
+#include "src/render/format.h"
+#include "src/render/known.h"
+
+namespace onnxflops {
+namespace {
+
+using report::DisplayWidth;
+using report::DrawSentence;
+using report::kColumnGap;
+using report::kLineMark;
+using report::WithoutBeginning;
+using report::WithoutEnd;
+using report::WithoutMiddle;
+
+constexpr int kMinWidth = 12;    // of a column that was made narrower
+constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
+constexpr char kBold[] = "\x1b[1m";
+constexpr char kFaint[] = "\x1b[2m";
+constexpr char kPlain[] = "\x1b[0m";
+
+// Every cell fit for a terminal, the first with its indent.
+void Clean(TextTable* table) {
+  for (TextTable::Column& column : table->columns) column.title = Printable(column.title);
+  for (TextTable::Row& row : table->rows) {
+    for (std::string& cell : row.cells) cell = Printable(cell);
+    row.cells[0].insert(0, 2 * static_cast<size_t>(row.indent), ' ');
+  }
+}
+
+constexpr int kMarkWidth = static_cast<int>(sizeof(kLineMark)) - 1;
+
+std::vector<int> Widths(const TextTable& table) {
+  std::vector<int> widths;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    int width = DisplayWidth(table.columns[c].title);
+    for (const TextTable::Row& row : table.rows) {
+      width = std::max(width, DisplayWidth(row.cells[c]));
+    }
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Takes what is too much from the columns that allow it. A column that is dropped gets width 0.
+void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
+  if (limit <= 0) return;
+  limit -= kMarkWidth;
+  using Column = TextTable::Column;
+  int total = -kColumnGap;
+  for (int width : *widths) total += width + kColumnGap;
+  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
+    const Column::Narrow narrow = table.columns[c].narrow;
+    const bool shrinks = narrow == Column::Narrow::kDrop || narrow == Column::Narrow::kDropEnd;
+    if (!shrinks && narrow != Column::Narrow::kDropWhole) continue;
+    int& width = (*widths)[c];
+    if (shrinks && width - (total - limit) >= kMinWidth) {
+      width -= total - limit;
+      return;
+    }
+    total -= width + kColumnGap;
+    width = 0;
+  }
+  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
+    const Column::Narrow narrow = table.columns[c].narrow;
+    if (narrow == Column::Narrow::kKeep || narrow == Column::Narrow::kDropLast) continue;
+    int& width = (*widths)[c];
+    const int cut = std::min(total - limit, std::max(0, width - kMinWidth));
+    width -= cut;
+    total -= cut;
+  }
+  for (const Column::Narrow last : {Column::Narrow::kDropLast, Column::Narrow::kCutEnd}) {
+    for (size_t c = widths->size(); c-- > 1 && total > limit;) {
+      if (table.columns[c].narrow != last) continue;
+      total -= (*widths)[c] + kColumnGap;
+      (*widths)[c] = 0;
+    }
+  }
+}
+
+// `beginning`: columns that are kept of it; the other columns show the end.
+std::string CutCell(absl::string_view cell, int width, int beginning) {
+  if (beginning == 0) return WithoutBeginning(cell, width);
+  return beginning >= width ? WithoutEnd(cell, width) : WithoutMiddle(cell, width, beginning);
+}
+
+// Where to cut names that look alike: so that those that differ look different, as many as can. -1:
+// no place is better.
+int BestCut(const std::vector<std::string*>& cells, int width) {
+  absl::flat_hash_set<std::string> looks;
+  for (const std::string* cell : cells) looks.insert(*cell);
+  const size_t different = looks.size();
+  int best = -1;
+  size_t most = 1;
+  for (const int beginning : {width / 4, width / 2, width * 3 / 4, width, 0}) {
+    if (most == different) break;
+    looks.clear();
+    for (const std::string* cell : cells) looks.insert(CutCell(*cell, width, beginning));
+    if (looks.size() <= most) continue;
+    most = looks.size();
+    best = beginning;
+  }
+  return best;
+}
+
+// Cuts what has no room in a column.
+void CutColumn(size_t column, int width, TextTable* table) {
+  using Narrow = TextTable::Column::Narrow;
+  const Narrow narrow = table->columns[column].narrow;
+  const int usual = narrow == Narrow::kCutEnd || narrow == Narrow::kDropEnd ? width : 0;
+  const bool names = column == 0 || usual == 0;
+  std::string& title = table->columns[column].title;
+  title = CutCell(title, width, usual);
+  absl::flat_hash_map<std::string, std::vector<std::string*>> alike;
+  for (TextTable::Row& row : table->rows) {
+    std::string& cell = row.cells[column];
+    if (DisplayWidth(cell) <= width) continue;
+    alike[CutCell(cell, width, row.faint ? width : usual)].push_back(&cell);
+  }
+  for (const auto& [look, cells] : alike) {
+    const int beginning = names && cells.size() > 1 ? BestCut(cells, width) : -1;
+    for (std::string* cell : cells) {
+      *cell = beginning < 0 ? look : CutCell(*cell, width, beginning);
+    }
+  }
+}
+
+std::string RowLine(const TextTable& table, const std::vector<std::string>& cells,
+                    const std::vector<int>& widths) {
+  std::string line;
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (widths[c] == 0) continue;
+    const int column = std::min(widths[c], kMaxPadded);
+    const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cells[c]))), ' ');
+    if (c > 0) line.append(kColumnGap, ' ');
+    line += table.columns[c].right ? pad + cells[c] : cells[c] + pad;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+
+// "12", "-0.80".
+bool IsDecimal(absl::string_view text) {
+  absl::ConsumePrefix(&text, "-");
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('.', 1));
+  return std::all_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), IsDigit);
+  });
+}
+
+// What a spreadsheet takes for a formula. Excel does so with the full-width forms as well.
+bool IsFormula(absl::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \""), text.size());
+  text.remove_prefix(begin);
+  constexpr absl::string_view kSigns[] = {"=",      "+",      "-",      "@",
+                                          "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  return std::any_of(std::begin(kSigns), std::end(kSigns),
+                     [&](absl::string_view sign) { return absl::StartsWith(text, sign); });
+}
+
+std::string CsvField(absl::string_view raw, bool quoted) {
+  const std::string printable = Printable(raw);
+  std::string text = absl::StrJoin(absl::StrSplit(printable, ';'), ";",
+                                   [](std::string* out, absl::string_view part) {
+                                     absl::StrAppend(out, IsFormula(part) ? "'" : "", part);
+                                   });
+  if (!quoted && text.find_first_of(",;\"'") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// "G", "MB", "GMAC", "%", "us".
+bool IsUnit(absl::string_view text) {
+  constexpr absl::string_view kUnits[] = {"B", "FLOP", "MAC", "op", "%", "s", "ms", "us", "ns"};
+  if (!text.empty() && absl::StrContains("kMGTPE", text.substr(0, 1))) {
+    text.remove_prefix(1);
+    if (text.empty()) return true;
+  }
+  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
+}
+
+// "395.2 G", "<0.1", ">= 12", "1,630": no more than seven digits together, which could be the name
+// of a commit.
+bool IsFigure(absl::string_view text) {
+  text = report::WithoutBound(text);
+  if (text.empty() || text == "-") return true;
+  absl::ConsumePrefix(&text, "<");
+  if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
+  size_t digits = 0;
+  size_t end = 0;
+  for (; end < text.size() && (IsDigit(text[end]) || text[end] == ',' || text[end] == '.'); ++end) {
+    digits = IsDigit(text[end]) ? digits + 1 : 0;
+    if (digits == 7) return false;
+  }
+  text.remove_prefix(end);
+  return end > 0 && (text.empty() || (absl::ConsumePrefix(&text, " ") && IsUnit(text)));
+}
+
+// What our tables say beside figures: "48 -> 0", and words that are no name of anything.
+bool IsPlain(absl::string_view text) {
+  constexpr absl::string_view kWords[] = {"new",     "gone",    "passed",     "warned",  "failed",
+                                          "skipped", "allowed", "not proven", "unknown", "error"};
+  if (std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords)) return true;
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits(" -> ", 1));
+  return std::all_of(sides.begin(), sides.end(), IsFigure);
+}
+
+size_t LongestRun(absl::string_view text, char c) {
+  size_t longest = 0;
+  size_t run = 0;
+  for (char at : text) {
+    run = at == c ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+// A code span. GitHub takes "\|" in a cell for a bar wherever it stands, but readers differ on
+// "\\|".
+std::string CodeSpan(absl::string_view raw, bool in_table) {
+  std::string text;
+  for (char c : Printable(raw)) {
+    if (c == '@') {
+      text += "\\x40";
+    } else if (c == '|' && in_table) {
+      text += absl::EndsWith(text, "\\") ? "\\x7c" : "\\|";
+    } else {
+      text += c;
+    }
+  }
+  // Before the bar of a cell, readers differ on what a backslash does.
+  if (in_table && absl::EndsWith(text, "\\")) text.replace(text.size() - 1, 1, "\\x5c");
+  if (text.empty()) return text;
+  const std::string fence(LongestRun(text, '`') + 1, '`');
+  const bool blank = text.find_first_not_of(' ') == std::string::npos;
+  const bool padded =
+      text[0] == '`' || text.back() == '`' || (text[0] == ' ' && text.back() == ' ' && !blank);
+  const char* pad = padded ? " " : "";
+  return absl::StrCat(fence, pad, text, pad, fence);
+}
+
+std::string MarkdownCell(absl::string_view text) {
+  if (!IsPlain(text)) return CodeSpan(text, /*in_table=*/true);
+  return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
+}
+
+std::string DrawAt(const std::vector<int>& widths, const TextTable& table,
+                   const TableStyle& style) {
+  std::string out;
+  const auto add = [&](const char* escape, const char* mark,
+                       const std::vector<std::string>& cells) {
+    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths));
+    if (style.color && escape != nullptr) {
+      absl::StrAppend(&out, escape, line, kPlain, "\n");
+    } else {
+      absl::StrAppend(&out, line, "\n");
+    }
+  };
+  std::vector<std::string> titles;
+  for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
+  if (!table.rows.empty()) add(kFaint, "  ", titles);
+  for (const TextTable::Row& row : table.rows) {
+    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row.cells);
+  }
+  for (const std::string& note : table.notes) {
+    const std::string text = DrawSentence("", absl::StrCat("(", note, ")"), style.line_width());
+    absl::StrAppend(&out, style.color ? kFaint : "", text, style.color ? kPlain : "");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string DrawText(TextTable table, const TableStyle& style) {
+  Clean(&table);
+  std::vector<int> widths = Widths(table);
+  Narrow(table, style.width, &widths);
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (widths[c] > 0) CutColumn(c, widths[c], &table);
+  }
+  return DrawAt(widths, table, style);
+}
+
+std::string DrawStableText(TextTable table) {
+  Clean(&table);
+  constexpr int kNameWidth = 56;
+  constexpr int kFigureWidth = 20;
+  std::vector<int> widths;
+  for (const TextTable::Column& column : table.columns) {
+    widths.push_back(column.right ? kFigureWidth : kNameWidth);
+  }
+  return DrawAt(widths, table, {});
+}
+
+std::string DrawMarkdown(const TextTable& table) {
+  std::string out = "|";
+  std::string rule = "|";
+  for (const TextTable::Column& column : table.columns) {
+    // "FLOP/byte" could be a repository.
+    const bool ours = !column.foreign && !absl::StrContains(column.title, "/");
+    absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
+    rule += column.right ? " ---: |" : " :--- |";
+  }
+  absl::StrAppend(&out, "\n", rule, "\n");
+  for (const TextTable::Row& row : table.rows) {
+    out += "|";
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      out += " ";
+      for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
+      std::string cell = MarkdownCell(row.cells[c]);
+      if (row.strong && !cell.empty()) cell = absl::StrCat("**", cell, "**");
+      absl::StrAppend(&out, cell, " |");
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string DrawCsv(const TextTable& table) {
+  std::string out;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const TextTable::Column& column = table.columns[c];
+    absl::StrAppend(&out, c > 0 ? "," : "",
+                    column.foreign ? CsvField(column.title, true) : column.title);
+  }
+  out += "\n";
+  for (const TextTable::Row& row : table.rows) {
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const std::string& cell = row.cells[c];
+      // A line begins with a quote, also where a file is called 1000.
+      const bool bare = c > 0 && IsDecimal(cell);
+      absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
+namespace {
+
+// Bytes of a text that take so many columns.
+size_t PrefixOf(absl::string_view text, int columns) {
+  size_t end = 0;
+  for (int used = 0; end < text.size(); ++end) {
+    const bool starts = (static_cast<uint8_t>(text[end]) & 0xc0) != 0x80;
+    if (starts && ++used > columns) break;
+  }
+  return end;
+}
+
+// Where a text breaks that has no room in so many columns: at a space, but a unit stays with its
+// number; else inside a word.
+size_t BreakOf(absl::string_view text, int columns) {
+  const size_t end = PrefixOf(text, columns);
+  for (size_t at = std::min(end, text.size() - 1); at > 0; --at) {
+    if (text[at] == ' ' && !absl::StrContains("kMGTPE", text.substr(at + 1, 1))) return at;
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
+                                   int width, int indent) {
+  std::vector<std::string> lines;
+  int used = 0;
+  const auto next_line = [&] {
+    lines.emplace_back(static_cast<size_t>(indent), ' ');
+    used = indent;
+  };
+  for (const std::string& raw : texts) {
+    const std::string printable = Printable(raw);
+    absl::string_view text = printable;
+    int needed = DisplayWidth(text);  // a word may be a megabyte: its width is counted once
+    if (lines.empty()) {
+      lines.emplace_back();
+    } else if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
+      next_line();
+    } else if (used > 0) {
+      absl::StrAppend(&lines.back(), gap);
+      used += static_cast<int>(gap.size());
+    }
+    // At least a few signs fit into a line, whatever its width.
+    while (!text.empty() && needed > std::max(width - used, kMinWidth)) {
+      const absl::string_view part =
+          text.substr(0, BreakOf(text, std::max(width - used, kMinWidth)));
+      absl::StrAppend(&lines.back(), part);
+      text.remove_prefix(part.size());
+      needed -= DisplayWidth(part);
+      if (absl::ConsumePrefix(&text, " ")) --needed;
+      next_line();
+    }
+    absl::StrAppend(&lines.back(), text);
+    used += needed;
+  }
+  if (used == 0) lines.clear();
+  return lines;
+}
+
+std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
+                        int indent) {
+  std::vector<std::string> lines = WrapLines(texts, gap, width, indent);
+  const size_t mark = absl::string_view(kLineMark).size();
+  for (size_t i = 1; i < lines.size(); ++i) {
+    lines[i].replace(static_cast<size_t>(indent) - mark, mark, kLineMark);
+  }
+  return lines.empty() ? "" : absl::StrJoin(lines, "\n") + "\n";
+}
+
+namespace {
+
+// Words of a text that are not divided: a unit stays with its number.
+std::vector<std::string> WordsOf(absl::string_view text) {
+  std::vector<std::string> words;
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    const bool unit = word.size() <= 3 && !word.empty() && absl::StrContains("kMGTPE", word[0]) &&
+                      word.find_first_not_of("kMGTPEB,)") == std::string::npos;
+    if (unit && !words.empty() && !words.back().empty() && IsDigit(words.back().back())) {
+      absl::StrAppend(&words.back(), " ", word);
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+// Fills lines with words. What begins a later line is the mark and an indent.
+class Filler {
+ public:
+  Filler(std::string begin, int width, int indent)
+      : out_(std::move(begin)), width_(width), indent_(indent), used_(DisplayWidth(out_)) {}
+
+  void AddWord(absl::string_view word, absl::string_view gap) {
+    int left = DisplayWidth(word);  // a word may be a megabyte: its width is counted once
+    if (!fresh_ && used_ + static_cast<int>(gap.size()) + left > width_) Break();
+    if (!fresh_) Append(gap);
+    // At least a few signs fit into a line, whatever its width.
+    const int room = std::max(width_ - indent_, kMinWidth);
+    while (left > std::max(width_ - used_, fresh_ ? kMinWidth : 0)) {
+      if (used_ > indent_ && left <= room) {
+        Break();
+        continue;
+      }
+      const absl::string_view part =
+          word.substr(0, PrefixOf(word, std::max(width_ - used_, kMinWidth)));
+      Append(part);
+      word.remove_prefix(part.size());
+      left -= DisplayWidth(part);
+      Break();
+    }
+    Append(word);
+    fresh_ = false;
+  }
+
+  // All of a short text in one line, if there is a line of it.
+  void Add(absl::string_view text, absl::string_view gap) {
+    const int needed = static_cast<int>(gap.size()) + DisplayWidth(text);
+    if (!fresh_ && used_ + needed > width_ && 2 * needed <= width_) Break();
+    for (const std::string& word : WordsOf(text)) {
+      AddWord(word, gap);
+      gap = " ";
+    }
+  }
+
+  std::string Finish() { return absl::StrCat(out_, "\n"); }
+
+ private:
+  void Append(absl::string_view text) {
+    absl::StrAppend(&out_, text);
+    used_ += DisplayWidth(text);
+  }
+  void Break() {
+    out_.erase(out_.find_last_not_of(' ') + 1);
+    const size_t spaces = static_cast<size_t>(indent_) - absl::string_view(kLineMark).size();
+    absl::StrAppend(&out_, "\n", kLineMark, std::string(spaces, ' '));
+    used_ = indent_;
+    fresh_ = true;
+  }
+  std::string out_;
+  const int width_, indent_;
+  int used_;
+  bool fresh_ = true;  // no word yet in this line
+};
+
+}  // namespace
+
+std::string DrawLabelled(const LabelledLine& line, int width) {
+  constexpr int kIndent = 8;
+  if (line.texts.empty()) return "";
+  std::string begin = line.label.empty() ? std::string(kLineMark) : line.label;
+  begin.resize(std::max<size_t>(kIndent, begin.size() + 1), ' ');
+  Filler filler(std::move(begin), width, kIndent);
+  for (const std::string& text : line.texts) filler.Add(Printable(text), "   ");
+  return filler.Finish();
+}
+
+std::string DrawSentence(absl::string_view begin, absl::string_view text, int width) {
+  Filler filler(std::string(begin), width, 4);
+  filler.Add(Printable(text), "");
+  return filler.Finish();
+}
+
+std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }
+
+}  // namespace onnxflops::report

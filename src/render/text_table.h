@@ -1,0 +1,92 @@
+// Tables of text, and how each format draws them.
+#ifndef ONNXFLOPS_SRC_RENDER_TEXT_TABLE_H_
+#define ONNXFLOPS_SRC_RENDER_TEXT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/render/table_style.h"
+
+namespace onnxflops {
+
+// Cells hold names from files as they are: whoever draws the table escapes them.
+struct TextTable {
+  struct Column {
+    std::string title;
+    bool right = false;  // aligned
+    // Where the terminal is too narrow: columns to drop go first, then others are cut.
+    enum class Narrow {
+      kKeep,
+      kCutBeginning,
+      kCutEnd,     // also dropped, from the right, where nothing else is enough
+      kDrop,       // made narrower, or dropped; the beginning is cut
+      kDropEnd,    // the same; the end is cut
+      kDropWhole,  // dropped
+      kDropLast,   // dropped from the right where cutting the others is not enough
+    } narrow = Narrow::kKeep;
+    bool foreign = false;  // the title holds text of a file
+  };
+  struct Row {
+    std::vector<std::string> cells;
+    int indent = 0;  // of the first cell
+    bool strong = false;
+    bool faint = false;  // stands for others
+  };
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+  std::vector<std::string> notes;  // sentences about the table
+};
+
+// For terminals and logs: escaped by Printable, each row after report::kLineMark. A table without
+// rows is its notes.
+std::string DrawText(TextTable table, const TableStyle& style);
+// The same with columns of one width, so that a row is the same text whatever the others hold.
+std::string DrawStableText(TextTable table);
+
+// As GitHub reads it. Figures are plain text, any other cell is a code span: see
+// report::MarkdownCode.
+std::string DrawMarkdown(const TextTable& table);
+
+// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
+// they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
+// begins behind a semicolon, which divides fields in many countries.
+std::string DrawCsv(const TextTable& table);
+
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
+// Stands at the beginning of a line that would otherwise begin with text of a file. For programs
+// that read comments and logs, "/merge" or "+++" at the beginning of a line is a command.
+inline constexpr char kLineMark[] = "| ";
+// Spaces between columns.
+inline constexpr int kColumnGap = 2;
+
+// Texts side by side, broken at the width; later lines are indented by `indent`, at least 2, the
+// mark included. The first text must begin with a word of ours.
+std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
+                        int indent = 2);
+// The same as lines, with spaces for the mark. A text that is longer than a line is broken.
+std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
+                                   int width, int indent);
+
+// Texts under a label, which is ours: "params  427.9 M (1.712 GB)   read 5.645 GB".
+struct LabelledLine {
+  std::string label;
+  std::vector<std::string> texts;
+};
+// Broken between words where the width asks for it, inside a word where one is longer than a line.
+// A line without texts is nothing.
+std::string DrawLabelled(const LabelledLine& line, int width);
+// A sentence broken at its words; later lines are indented. It begins with `begin`, which is ours.
+std::string DrawSentence(absl::string_view begin, absl::string_view text, int width);
+
+// Text that may hold text of a file, outside of tables: a code span, in which nothing is HTML,
+// emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,
+// where it stands as \x40name.
+std::string MarkdownCode(absl::string_view text);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_RENDER_TEXT_TABLE_H_

@@ -1,0 +1,505 @@
+#include "src/sweep/sweep_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/infer/require_symbols.h"
+#include "src/render/format.h"
+#include "src/render/html_page.h"
+#include "src/render/json_writer.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
+#include "src/report/figure_columns.h"
+#include "src/report/json_parts.h"
+#include "src/report/view.h"
+
+namespace onnxflops {
+namespace {
+
+using report::DisplayWidth;
+using report::DrawWrapped;
+using report::Intensity;
+using report::JsonWriter;
+using report::kColumnGap;
+using report::kLineMark;
+using report::Known;
+using report::KnownField;
+using report::KnownOf;
+using report::KnownText;
+using report::kOneLine;
+using report::LowerBound;
+using report::MarkdownCode;
+using report::ModuleRow;
+using report::OperationsOf;
+using report::ShowExpr;
+using report::TimeText;
+using report::WithByteUnit;
+using report::WithoutEnd;
+
+constexpr int kMaxPlotLabel = 40;  // columns
+constexpr size_t kMaxCell = 60;    // of a formula
+constexpr size_t kMaxFormula = 4 * kMaxCell;
+constexpr char kLongFormula[] = "(long)";
+constexpr int kMinBar = 10;
+
+std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
+  std::vector<SweepRow> rows;
+  if (options.by == GroupBy::kOp) {
+    for (const OpRow& op : report.by_op) {
+      const std::string label = OpLabel(op.domain, op.op);
+      rows.push_back({label, label, "", 0, 1, op.flops, op.macs, op.lower_bound});
+    }
+    return rows;
+  }
+  std::vector<std::string> parents;  // paths, by indent
+  for (const ModuleRow& m : report::ModuleRows(report, options).rows) {
+    parents.resize(static_cast<size_t>(m.indent));
+    const std::string parent = parents.empty() ? "" : parents.back();
+    const std::string path =
+        m.indent == 0 ? "" : absl::StrCat(parent, parent.empty() ? "" : ".", m.label);
+    parents.push_back(path);
+    rows.push_back({m.label.empty() ? "(model)" : m.label, path, m.type, m.indent, m.repeated,
+                    m.flops, m.macs, m.lower_bound});
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<Expr>> ValuesAt(const std::vector<SweepRow>& rows,
+                                           Expr SweepRow::*amount, const Bindings& sizes) {
+  std::vector<Expr> values;
+  values.reserve(rows.size());
+  for (const SweepRow& row : rows) {
+    values.push_back((row.*amount).Substitute(sizes));
+    if (const char* error = values.back().error()) {
+      return LimitError(LimitOf(error),
+                        absl::StrCat("the cost of ", Quoted(row.label), " ", error));
+    }
+  }
+  return values;
+}
+
+// "128", or "1, 128" for two symbols.
+std::string PointTitle(const SweepReport& sweep, const SweepPoint& point) {
+  return absl::StrJoin(sweep.symbols, ", ", [&](std::string* out, const std::string& name) {
+    absl::StrAppend(out, point.at.at(name));
+  });
+}
+
+bool IsShown(const SweepReport& sweep, const Quantity& q) {
+  if (q.value == &Amounts::bops && !sweep.report.totals.BopsTellMore()) return false;
+  const bool is_main = q.value == &Amounts::flops || q.value == &Amounts::macs;
+  return sweep.report.Has(q) &&
+         std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& p) {
+           return !(p.totals.*q.value).is_zero() || (is_main && p.totals.lower_bound);
+         });
+}
+
+// How the cells of a table are written.
+struct CellStyle {
+  bool exact = false;
+
+  std::string Text(const Expr& value, Quantity::Unit unit, Known known) const {
+    const bool is_long = value.TextBytes(kMaxFormula) > kMaxFormula;
+    std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
+    if (value.is_literal()) {
+      if (unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
+      if (unit == Quantity::Unit::kZeptoseconds) text = TimeText(value.literal(), exact);
+    } else if (text.size() > kMaxCell) {
+      text = kLongFormula;
+    }
+    return KnownText(known, text);
+  }
+};
+
+// Operations per byte at a point; "-" where a size is open.
+std::string IntensityAt(const Report& report, const Totals& totals) {
+  const Expr work = OperationsOf(report, totals), bytes = kBytesMoved.In(totals);
+  const bool is_known = work.is_literal() && bytes.is_literal() && !totals.lower_bound;
+  return is_known ? Intensity(work.literal(), bytes.literal()) : "-";
+}
+
+std::string IntensityTitle(const Report& report) {
+  return report.int_census[Kind::kMac] != Expr(0) ? "operations/byte" : "FLOP/byte";
+}
+
+// The columns of points [begin, end), with nothing in them.
+TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
+  TextTable table;
+  table.columns.push_back({absl::StrJoin(sweep.symbols, ", "), false,
+                           TextTable::Column::Narrow::kCutBeginning, /*foreign=*/true});
+  for (size_t i = begin; i < end; ++i) {
+    table.columns.push_back({PointTitle(sweep, sweep.points[i]), true,
+                             TextTable::Column::Narrow::kKeep, sweep.symbols.size() > 1});
+  }
+  return table;
+}
+
+void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
+                   TextTable* table) {
+  for (const Quantity& q : kQuantities) {
+    if (!IsShown(sweep, q)) continue;
+    TextTable::Row row = {{std::string(q.title)}};
+    for (size_t i = begin; i < end; ++i) {
+      const Totals& totals = sweep.points[i].totals;
+      row.cells.push_back(
+          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
+    }
+    table->rows.push_back(std::move(row));
+  }
+  if (sweep.report.tool) return;
+  TextTable::Row row = {{IntensityTitle(sweep.report)}};
+  for (size_t i = begin; i < end; ++i) {
+    row.cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
+  table->rows.push_back(std::move(row));
+}
+
+void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
+             TextTable* table) {
+  const bool has_flops = sweep.report.has_flops();
+  for (size_t r = 0; r < sweep.rows.size(); ++r) {
+    const SweepRow& from = sweep.rows[r];
+    const std::string times = from.repeated > 1 ? absl::StrCat("  ", from.repeated, "x") : "";
+    TextTable::Row row;
+    row.cells = {absl::StrCat(from.label, times)};
+    row.indent = from.indent;
+    for (size_t i = begin; i < end; ++i) {
+      const SweepPoint& point = sweep.points[i];
+      const Expr& amount = (has_flops ? point.flops : point.macs)[r];
+      const Known known = from.lower_bound ? LowerBound(amount) : Known::kExact;
+      row.cells.push_back(style.Text(amount, Quantity::Unit::kFlops, known));
+    }
+    table->rows.push_back(std::move(row));
+  }
+}
+
+TextTable MakeSweepTable(const SweepReport& sweep, const CellStyle& style, size_t begin,
+                         size_t end) {
+  TextTable table = EmptyTable(sweep, begin, end);
+  if (sweep.rows.empty()) {
+    AddQuantities(sweep, style, begin, end, &table);
+  } else {
+    AddRows(sweep, style, begin, end, &table);
+  }
+  return table;
+}
+
+// A row per point, for more points than columns fit.
+TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, true, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  for (const SweepPoint& point : sweep.points) {
+    TextTable::Row row;
+    for (const std::string& name : sweep.symbols)
+      row.cells.push_back(absl::StrCat(point.at.at(name)));
+    table.rows.push_back(std::move(row));
+  }
+  for (const Quantity& q : kQuantities) {
+    if (!IsShown(sweep, q)) continue;
+    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
+    for (size_t i = 0; i < sweep.points.size(); ++i) {
+      const Totals& totals = sweep.points[i].totals;
+      table.rows[i].cells.push_back(
+          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
+    }
+  }
+  if (sweep.report.tool) return table;
+  table.columns.push_back(
+      {IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kDropLast});
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    table.rows[i].cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
+  return table;
+}
+
+// The sizes of a point.
+std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint& point) {
+  std::vector<std::string> fields;
+  for (const std::string& name : sweep.symbols) fields.push_back(absl::StrCat(point.at.at(name)));
+  return fields;
+}
+
+// A line per point: its sizes, then every quantity.
+void AddPointLines(const SweepReport& sweep, TextTable* table) {
+  for (const Quantity* q : AllQuantities()) {
+    if (sweep.report.Has(*q)) table->columns.push_back({std::string(q->key)});
+  }
+  table->columns.push_back({"lower_bound"});
+  for (const SweepPoint& point : sweep.points) {
+    std::vector<std::string> fields = PointFields(sweep, point);
+    for (const Quantity* q : AllQuantities()) {
+      if (!sweep.report.Has(*q)) continue;
+      const Expr amount = sweep.report.In(*q, point.totals);
+      fields.push_back(
+          KnownField(KnownOf(*q, amount, point.totals.lower_bound), amount.ToString()));
+    }
+    fields.emplace_back(point.totals.lower_bound ? "true" : "false");
+    table->rows.push_back({std::move(fields)});
+  }
+}
+
+// A line per point and row.
+void AddRowLines(const SweepReport& sweep, TextTable* table) {
+  const bool has_flops = sweep.report.has_flops(), has_macs = sweep.report.has_macs();
+  for (const char* title : {"row", "repeated"}) table->columns.push_back({title});
+  if (has_flops) table->columns.push_back({"flops"});
+  if (has_macs) table->columns.push_back({"macs"});
+  table->columns.push_back({"lower_bound"});
+  for (const SweepPoint& point : sweep.points) {
+    for (size_t r = 0; r < sweep.rows.size(); ++r) {
+      const bool lower_bound = sweep.rows[r].lower_bound;
+      const auto field = [&](const Expr& amount) {
+        return KnownField(lower_bound ? LowerBound(amount) : Known::kExact, amount.ToString());
+      };
+      std::vector<std::string> fields = PointFields(sweep, point);
+      fields.push_back(sweep.rows[r].path);
+      fields.push_back(absl::StrCat(sweep.rows[r].repeated));
+      if (has_flops) fields.push_back(field(point.flops[r]));
+      if (has_macs) fields.push_back(field(point.macs[r]));
+      fields.emplace_back(lower_bound ? "true" : "false");
+      table->rows.push_back({std::move(fields)});
+    }
+  }
+}
+
+// Above the table: the model, what is fixed, and what the figures are.
+std::vector<std::string> HeadOf(const SweepReport& sweep) {
+  std::vector<std::string> head = {absl::StrCat("model: ", Printable(sweep.report.model.path))};
+  for (const auto& [name, size] : sweep.report.bindings) {
+    if (std::find(sweep.symbols.begin(), sweep.symbols.end(), name) != sweep.symbols.end())
+      continue;
+    head.push_back(absl::StrCat(name, " = ", size));
+  }
+  if (!sweep.report.raised.empty()) {
+    head.emplace_back("sizes that depend on data at the upper bound");
+  }
+  if (sweep.report.tool) head.push_back(absl::StrCat("convention: ", sweep.report.convention));
+  if (!sweep.rows.empty()) head.emplace_back(sweep.report.has_flops() ? "FLOPs" : "MACs");
+  return head;
+}
+
+// Where a formula has no room: where it is, and what makes it a number.
+void NoteLong(TextTable* table) {
+  const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
+  const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), is_long);
+  });
+  if (any) {
+    table->notes.emplace_back(
+        "long: a formula of sizes that are open; --format csv has it, --dim sets sizes");
+  }
+}
+
+// How many columns a table takes from point `begin` on until the width is used up.
+size_t BlockEnd(const TextTable& table, size_t begin, int width) {
+  const auto column_width = [&](size_t c) {
+    int most = DisplayWidth(Printable(table.columns[c].title));
+    for (const TextTable::Row& row : table.rows) {
+      most = std::max(most, (c == 0 ? 2 * row.indent : 0) + DisplayWidth(Printable(row.cells[c])));
+    }
+    return most;
+  };
+  int used = static_cast<int>(absl::string_view(kLineMark).size()) + column_width(0);
+  size_t end = begin;
+  for (; end + 1 < table.columns.size(); ++end) {
+    used += kColumnGap + column_width(end + 1);
+    if (used > width && end > begin) break;
+  }
+  return end;
+}
+
+}  // namespace
+
+absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> symbols,
+                                      absl::Span<const Bindings> points,
+                                      const std::optional<ViewOptions>& rows) {
+  SweepReport sweep;
+  if (rows) sweep.rows = RowsOf(report, *rows);
+  for (const Bindings& at : points) {
+    SweepPoint point;
+    point.at = at;
+    ASSIGN_OR_RETURN(point.totals, report.At(at));
+    ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, report.symbols));
+    ASSIGN_OR_RETURN(point.flops, ValuesAt(sweep.rows, &SweepRow::flops, sizes));
+    ASSIGN_OR_RETURN(point.macs, ValuesAt(sweep.rows, &SweepRow::macs, sizes));
+    sweep.points.push_back(std::move(point));
+  }
+  sweep.report = std::move(report);
+  sweep.symbols = std::move(symbols);
+  return sweep;
+}
+
+std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
+  std::string out = DrawWrapped(HeadOf(sweep), "   ", style.line_width());
+  const CellStyle cells = {options.exact};
+  const TextTable whole = MakeSweepTable(sweep, cells, 0, sweep.points.size());
+  const bool is_wide = BlockEnd(whole, 0, style.line_width()) < sweep.points.size();
+  if (is_wide && sweep.rows.empty()) {
+    TextTable table = PointTable(sweep, cells);
+    NoteLong(&table);
+    return absl::StrCat(out, "\n", DrawText(std::move(table), style));
+  }
+  for (size_t begin = 0; begin < sweep.points.size();) {
+    const size_t end = BlockEnd(whole, begin, style.line_width());
+    TextTable table = MakeSweepTable(sweep, cells, begin, end);
+    if (end == sweep.points.size()) NoteLong(&table);
+    absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
+    begin = end;
+  }
+  return out;
+}
+
+std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options) {
+  std::string out;
+  for (const std::string& text : HeadOf(sweep))
+    absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
+  return absl::StrCat(out, "\n",
+                      DrawMarkdown(MakeSweepTable(sweep, {options.exact}, 0, sweep.points.size())));
+}
+
+std::string ToCsv(const SweepReport& sweep) {
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  if (sweep.rows.empty()) {
+    AddPointLines(sweep, &table);
+  } else {
+    AddRowLines(sweep, &table);
+  }
+  return DrawCsv(table);
+}
+
+namespace {
+
+void WriteSizes(const Bindings& sizes, JsonWriter* json) {
+  json->BeginObject(kOneLine);
+  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
+  json->EndObject();
+}
+
+void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter* json) {
+  const Report& report = sweep.report;
+  json->BeginObject();
+  WriteSizes(point.at, &json->Key("sizes"));
+  json->Key("totals").BeginObject();
+  for (const Quantity* q : AllQuantities()) {
+    if (!report.Lists(*q)) continue;
+    json->Key(q->key);
+    if (!report.Has(*q)) {
+      json->Null();
+      continue;
+    }
+    const Expr amount = report.In(*q, point.totals);
+    if (q->of == Quantity::Of::kWeights) {
+      json->Int(amount.literal());
+    } else {
+      json->Quantity(amount);
+    }
+  }
+  json->EndObject();
+  json->Key("lower_bound").Bool(point.totals.lower_bound);
+  json->EndObject();
+}
+
+void WriteValues(absl::string_view key, const SweepReport& sweep, size_t row, bool has,
+                 const std::vector<Expr> SweepPoint::*values, JsonWriter* json) {
+  json->Key(key);
+  if (!has) {
+    json->Null();
+    return;
+  }
+  json->BeginArray();
+  for (const SweepPoint& point : sweep.points) json->Quantity((point.*values)[row]);
+  json->EndArray();
+}
+
+}  // namespace
+
+std::string ToJson(const SweepReport& sweep) {
+  const Report& report = sweep.report;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.sweep/1");
+  report::WriteModel(report.model, &json);
+  WriteSizes(report.bindings, &json.Key("bindings"));
+  json.Key("convention").String(report.convention);
+  json.Key("symbols").BeginArray(kOneLine);
+  for (const std::string& name : sweep.symbols) json.String(name);
+  json.EndArray();
+  json.Key("points").BeginArray();
+  for (const SweepPoint& point : sweep.points) WriteTotalsAt(sweep, point, &json);
+  json.EndArray();
+  json.Key("rows").BeginArray();
+  for (size_t i = 0; i < sweep.rows.size(); ++i) {
+    const SweepRow& row = sweep.rows[i];
+    json.BeginObject();
+    json.Key("label").String(row.label);
+    json.Key("path").String(row.path);
+    json.Key("type").String(row.type);
+    json.Key("depth").Int(row.indent);
+    json.Key("repeated").Int(row.repeated);
+    WriteValues("flops", sweep, i, report.has_flops(), &SweepPoint::flops, &json);
+    WriteValues("macs", sweep, i, report.has_macs(), &SweepPoint::macs, &json);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle& style) {
+  const bool has_flops = sweep.report.has_flops();
+  std::vector<std::string> labels, figures;
+  std::vector<absl::int128> values;
+  int label_width = 0;
+  int figure_width = 0;
+  for (const SweepPoint& point : sweep.points) {
+    const Expr& amount = has_flops ? point.totals.flops : point.totals.macs;
+    if (!amount.is_literal()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Escaped(sweep.report.model.path), ": --plot needs numbers, and sizes are open in ",
+          Escaped(amount.ToString()), "; give them with --dim NAME=N"));
+    }
+    values.push_back(amount.literal());
+    figures.push_back(ShowExpr(amount, false));
+    labels.push_back(WithoutEnd(PointTitle(sweep, point), kMaxPlotLabel));
+    label_width = std::max(label_width, DisplayWidth(labels.back()));
+    figure_width = std::max(figure_width, DisplayWidth(figures.back()));
+  }
+  const auto most = static_cast<double>(*std::max_element(values.begin(), values.end()));
+  const int room =
+      std::max(kMinBar, style.line_width() - 2 - label_width - figure_width - 2 * kColumnGap);
+  std::string out = absl::StrCat("\n  ", has_flops ? "FLOPs" : "MACs", " at ",
+                                 Printable(absl::StrJoin(sweep.symbols, ", ")), "\n");
+  for (size_t i = 0; i < values.size(); ++i) {
+    // What is not nothing has a sign.
+    const double share = most > 0 ? static_cast<double>(values[i]) / most : 0;
+    const int bar = values[i] > 0 ? std::max(1, static_cast<int>(std::lround(share * room))) : 0;
+    const auto pad = [](int columns) { return std::string(static_cast<size_t>(columns), ' '); };
+    absl::StrAppend(&out, "  ", pad(label_width - DisplayWidth(labels[i])), labels[i],
+                    pad(kColumnGap), pad(figure_width - DisplayWidth(figures[i])), figures[i],
+                    pad(kColumnGap), std::string(static_cast<size_t>(bar), '#'), "\n");
+  }
+  return out;
+}
+
+std::string ToHtml(const SweepReport& sweep) {
+  SweepReport points = sweep;
+  points.rows.clear();  // the page is about the model
+  return report::FoldedHtmlPage(report::FileNameOf(sweep.report.model.path), "sweep",
+                                ToJson(points));
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,30 @@
+#include "tools/cli/count_arguments.h"
+
+#include "src/base/status_macros.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops::tools {
+
+absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* sweep) const {
+  ASSIGN_OR_RETURN(CountOptions options, sizes.Parse(sweep));
+  ASSIGN_OR_RETURN(options.causal, causal.Parse());
+  ASSIGN_OR_RETURN(options.tied, training.ParseTied());
+  ASSIGN_OR_RETURN(const TrainingOptions trained, training.ParseOptions());
+  ASSIGN_OR_RETURN(options.memory, memory.Parse(trained));
+  if (!options.memory || training.backward == "exact") {
+    ASSIGN_OR_RETURN(options.training, training.Parse());
+  }
+  ASSIGN_OR_RETURN(options.on_device, roofline.Parse());
+  if (!convention.empty()) {
+    RETURN_IF_ERROR(convention::RequireConvention(convention).status());
+  } else if (no_grad.given) {
+    return absl::InvalidArgumentError(
+        "--no-grad is about what another tool counts: it needs --convention");
+  }
+  options.no_grad = no_grad.given;
+  options.module = view.module;
+  options.upper_bounds = upper.given;
+  return options;
+}
+
+}  // namespace onnxflops::tools

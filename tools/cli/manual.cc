@@ -1,0 +1,237 @@
+#include "tools/cli/manual.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/api/version.h"
+
+namespace onnxflops::tools {
+namespace {
+
+bool IsFile(const Option& option) { return option.type == "FILE"; }
+
+std::string NamesOf(absl::Span<const VerbPage> verbs, absl::string_view separator) {
+  return absl::StrJoin(verbs, separator,
+                       [](std::string* out, const VerbPage& verb) { out->append(verb.name); });
+}
+
+// The options that have names, with --help.
+std::vector<Option> NamedOptions(const VerbPage& verb) {
+  std::vector<Option> named;
+  for (const Option& option : verb.options) {
+    if (!option.positional) named.push_back(option);
+  }
+  Option help;
+  help.name = "--help";
+  help.text = "Show this.";
+  named.push_back(help);
+  return named;
+}
+
+// The first sentence, without its point.
+std::string Brief(absl::string_view text) {
+  const size_t end = text.find(". ");
+  if (end != absl::string_view::npos) text = text.substr(0, end);
+  absl::ConsumeSuffix(&text, ".");
+  return std::string(text);
+}
+
+// ---- bash
+
+std::string BashVerb(const VerbPage& verb) {
+  std::string out = absl::StrCat("    ", verb.name, ")\n      case $prev in\n");
+  std::vector<std::string> names;
+  for (const Option& o : NamedOptions(verb)) {
+    names.push_back(o.name);
+    if (o.type.empty()) continue;
+    if (!o.choices.empty()) {
+      absl::StrAppend(&out, "        ", o.name, ") words=\"", absl::StrJoin(o.choices, " "),
+                      "\" ;;\n");
+    } else {
+      absl::StrAppend(&out, "        ", o.name, ") ", IsFile(o) ? "files=1" : "words=\"\"",
+                      " ;;\n");
+    }
+  }
+  absl::StrAppend(&out, "        *) options=\"", absl::StrJoin(names, " "), "\" files=1 ;;\n",
+                  "      esac\n      ;;\n");
+  return out;
+}
+
+std::string Bash(absl::Span<const VerbPage> verbs) {
+  const std::string names = NamesOf(verbs, "|");
+  std::string out = absl::StrCat(
+      "# Completion of onnxflops for bash: onnxflops completion bash\n"
+      "_onnxflops() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local verb=",
+      verbs[0].name,
+      " words=\"\" options=\"\" files=\"\"\n"
+      "  case ${COMP_WORDS[1]} in\n"
+      "    ",
+      names,
+      ") [ \"$COMP_CWORD\" -gt 1 ] && verb=${COMP_WORDS[1]} ;;\n"
+      "  esac\n"
+      "  case $verb in\n");
+  for (const VerbPage& verb : verbs) absl::StrAppend(&out, BashVerb(verb));
+  absl::StrAppend(&out,
+                  "  esac\n"
+                  "  [[ $cur == -* ]] && words=$options\n"
+                  "  [ \"$COMP_CWORD\" -eq 1 ] && [[ $cur != -* ]] && words=\"",
+                  NamesOf(verbs, " "),
+                  " help\"\n"
+                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                  "  [ -n \"$files\" ] && [[ $cur != -* ]] && "
+                  "COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
+                  "  return 0\n"
+                  "}\n"
+                  "complete -o filenames -F _onnxflops onnxflops\n");
+  return out;
+}
+
+// ---- zsh
+
+// A text in single quotes, inside of a specification of _arguments.
+std::string ZshText(absl::string_view text) {
+  return absl::StrReplaceAll(
+      text, {{"\\", "\\\\"}, {"'", "'\\''"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
+}
+
+std::string ZshOption(const Option& o) {
+  std::string out = absl::StrCat("        '", o.values != nullptr ? "*" : "", o.name, "[",
+                                 ZshText(Brief(o.text)), "]");
+  if (!o.type.empty()) {
+    absl::StrAppend(&out, ":", ZshText(o.type), ":");
+    if (!o.choices.empty()) {
+      absl::StrAppend(&out, "(", absl::StrJoin(o.choices, " "), ")");
+    } else if (IsFile(o)) {
+      absl::StrAppend(&out, "_files");
+    }
+  }
+  return absl::StrCat(out, "' \\\n");
+}
+
+std::string Zsh(absl::Span<const VerbPage> verbs) {
+  std::string out = absl::StrCat(
+      "#compdef onnxflops\n"
+      "# Completion of onnxflops for zsh: onnxflops completion zsh\n"
+      "_onnxflops() {\n"
+      "  local verb=",
+      verbs[0].name,
+      "\n"
+      "  if (( CURRENT > 2 )); then\n"
+      "    case $words[2] in\n"
+      "      ",
+      NamesOf(verbs, "|"),
+      ") verb=$words[2]; shift words; (( CURRENT-- )) ;;\n"
+      "    esac\n"
+      "  elif [[ $words[2] != -* ]]; then\n"
+      "    local -a verbs=(\n");
+  for (const VerbPage& verb : verbs) {
+    absl::StrAppend(&out, "      '", verb.name, ":", ZshText(verb.summary), "'\n");
+  }
+  absl::StrAppend(&out, "    )\n    _describe verb verbs\n  fi\n  case $verb in\n");
+  for (const VerbPage& verb : verbs) {
+    absl::StrAppend(&out, "    ", verb.name, ")\n      _arguments \\\n");
+    for (const Option& o : NamedOptions(verb)) absl::StrAppend(&out, ZshOption(o));
+    absl::StrAppend(&out, "        '*:file:_files'\n      ;;\n");
+  }
+  return absl::StrCat(out, "  esac\n}\n_onnxflops \"$@\"\n");
+}
+
+// ---- fish
+
+std::string FishText(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}});
+}
+
+std::string FishOption(const Option& o, absl::string_view condition) {
+  absl::string_view name = o.name;
+  const bool is_long = absl::ConsumePrefix(&name, "--");
+  if (!is_long) absl::ConsumePrefix(&name, "-");
+  std::string out =
+      absl::StrCat("complete -c onnxflops -n '", condition, "' ", is_long ? "-l " : "-s ", name);
+  if (!o.choices.empty()) {
+    absl::StrAppend(&out, " -x -a '", absl::StrJoin(o.choices, " "), "'");
+  } else if (!o.type.empty()) {
+    absl::StrAppend(&out, IsFile(o) ? " -r -F" : " -x");
+  }
+  return absl::StrCat(out, " -d '", FishText(Brief(o.text)), "'\n");
+}
+
+std::string Fish(absl::Span<const VerbPage> verbs) {
+  std::string out = "# Completion of onnxflops for fish: onnxflops completion fish\n";
+  for (const VerbPage& verb : verbs) {
+    absl::StrAppend(&out, "complete -c onnxflops -n __fish_use_subcommand -a ", verb.name, " -d '",
+                    FishText(verb.summary), "'\n");
+  }
+  for (const VerbPage& verb : verbs) {
+    // The first verb may be left out.
+    const bool is_first = &verb == verbs.data();
+    const std::string condition =
+        is_first ? absl::StrCat("not __fish_seen_subcommand_from ", NamesOf(verbs.subspan(1), " "))
+                 : absl::StrCat("__fish_seen_subcommand_from ", verb.name);
+    for (const Option& o : NamedOptions(verb)) absl::StrAppend(&out, FishOption(o, condition));
+  }
+  return out;
+}
+
+// ---- man
+
+// Text as roff has it. A line that begins with a point or an apostrophe would be a request.
+std::string Roff(absl::string_view text) {
+  std::vector<std::string> lines;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const bool request = absl::StartsWith(line, ".") || absl::StartsWith(line, "'");
+    lines.push_back(absl::StrCat(request ? "\\&" : "",
+                                 absl::StrReplaceAll(line, {{"\\", "\\e"}, {"-", "\\-"}})));
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+std::string ManVerb(const VerbPage& verb) {
+  std::string out = absl::StrCat(".SH ONNXFLOPS ", verb.name, "\n.nf\n", Roff(verb.usage),
+                                 "\n.fi\n.PP\n", Roff(verb.text));
+  for (const Option& o : NamedOptions(verb)) {
+    absl::StrAppend(&out, ".TP\n.B ", Roff(o.name), "\n");
+    if (!o.type.empty()) {
+      out.pop_back();
+      absl::StrAppend(&out, " \\fI", Roff(o.type), "\\fR\n");
+    }
+    absl::StrAppend(&out, Roff(o.text), "\n");
+  }
+  return absl::StrCat(out, ".PP\nExamples:\n.PP\n.nf\n",
+                      Roff(absl::StripSuffix(verb.examples, "\n")), "\n.fi\n");
+}
+
+std::string Man(absl::Span<const VerbPage> verbs) {
+  std::string out = absl::StrCat(
+      ".TH ONNXFLOPS 1 \"\" \"onnxflops ", ONNXFLOPS_VERSION, "\"\n",
+      ".SH NAME\nonnxflops \\- count the arithmetic of ONNX models\n.SH SYNOPSIS\n.nf\n");
+  for (const VerbPage& verb : verbs) absl::StrAppend(&out, Roff(verb.usage), "\n");
+  absl::StrAppend(&out, ".fi\n.SH DESCRIPTION\n");
+  for (const VerbPage& verb : verbs) {
+    absl::StrAppend(&out, ".TP\n.B ", verb.name, "\n", Roff(verb.summary), "\n");
+  }
+  for (const VerbPage& verb : verbs) absl::StrAppend(&out, ManVerb(verb));
+  return absl::StrCat(out,
+                      ".SH EXIT STATUS\n0: success. 1: \\-\\-strict failed. 2: error.\n"
+                      ".SH ENVIRONMENT\n.TP\n.B COLUMNS\nThe width of the terminal.\n"
+                      ".TP\n.B NO_COLOR\nIf it is set, nothing is printed in color.\n");
+}
+
+}  // namespace
+
+std::string Manual(absl::string_view form, absl::Span<const VerbPage> verbs) {
+  if (form == "bash") return Bash(verbs);
+  if (form == "zsh") return Zsh(verbs);
+  if (form == "fish") return Fish(verbs);
+  return Man(verbs);
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,38 @@
+// Options of what a model holds in memory, and of serving a decoder.
+#ifndef ONNXFLOPS_TOOLS_CLI_MEMORY_ARGUMENTS_H_
+#define ONNXFLOPS_TOOLS_CLI_MEMORY_ARGUMENTS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "src/api/serving.h"
+#include "src/memory/memory_options.h"
+#include "src/training/training_options.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::tools {
+
+// --memory and what belongs to it, as typed. --fit asks for --memory by itself.
+struct MemoryArguments {
+  bool memory = false;
+  std::string order, fit, loss, master_weights;
+
+  void AddTo(OptionList* list);
+  bool asked() const { return memory || !fit.empty(); }
+  // nullopt if memory is not asked for.
+  absl::StatusOr<std::optional<MemoryOptions>> Parse(const TrainingOptions& training) const;
+};
+
+// --prefill and --decode.
+struct ServingArguments {
+  std::string prefill, decode;
+
+  void AddTo(OptionList* list);
+  // nullopt if no step is asked for.
+  absl::StatusOr<std::optional<ServingRequest>> Parse() const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_CLI_MEMORY_ARGUMENTS_H_

@@ -1,0 +1,216 @@
+#include "tools/cli/option_list.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+constexpr size_t kHelpWidth = 80;
+
+// "count", of "onnxflops count MODEL".
+std::string VerbName(const VerbHelp& verb) {
+  const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
+  return words.size() > 1 ? words[1] : words[0];
+}
+
+// An error that tells where to ask. `what` begins with its subject.
+absl::Status WrongCall(const VerbHelp& verb, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " (see onnxflops ", VerbName(verb), " --help)"));
+}
+
+bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+// One option as a line of help, its text broken into the second column.
+void AppendOption(const Option& option, std::string* out) {
+  std::string line = absl::StrCat("  ", option.name);
+  if (!option.type.empty()) absl::StrAppend(&line, " ", option.type);
+  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
+  for (absl::string_view word : absl::StrSplit(option.text, ' ')) {
+    if (line.size() + word.size() > kHelpWidth) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(out, line, "\n");
+      line = std::string(kHelpColumn, ' ');
+    }
+    absl::StrAppend(&line, word, " ");
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  absl::StrAppend(out, line, "\n");
+}
+
+// Declares what has a name to CLI11, which puts what is given with it into `given`, by option.
+void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
+  app->set_help_flag();  // a verb has its own
+  app->allow_extras();   // positional ones, and names that are no option
+  for (size_t i = 0; i < options.size(); ++i) {
+    const Option& option = options[i];
+    if (option.positional) continue;
+    if (option.flag != nullptr) {
+      app->add_flag(option.name, *option.flag)->disable_flag_override();
+    } else {
+      app->add_option(option.name, (*given)[i])->allow_extra_args(false);
+    }
+  }
+}
+
+}  // namespace
+
+void OptionList::AddPositional(absl::string_view name, std::vector<std::string>* values, int min,
+                               int max) {
+  options_.push_back(
+      {.name = std::string(name), .values = values, .positional = true, .min = min, .max = max});
+}
+
+void OptionList::AddFlag(absl::string_view name, bool* value, absl::string_view text) {
+  options_.push_back({.name = std::string(name), .text = std::string(text), .flag = value});
+}
+
+void OptionList::AddValue(absl::string_view name, absl::string_view type, std::string* value,
+                          absl::string_view text, std::vector<std::string> choices) {
+  options_.push_back({.name = std::string(name),
+                      .type = std::string(type),
+                      .text = std::string(text),
+                      .choices = std::move(choices),
+                      .value = value});
+}
+
+void OptionList::AddValues(absl::string_view name, absl::string_view type,
+                           std::vector<std::string>* values, absl::string_view text,
+                           std::vector<std::string> choices) {
+  options_.push_back({.name = std::string(name),
+                      .type = std::string(type),
+                      .text = std::string(text),
+                      .choices = std::move(choices),
+                      .values = values});
+}
+
+// What CLI11 says begins with the name of the option: "--dim: 1 required TEXT missing", of a flag
+// without its dashes.
+absl::Status OptionList::Rephrase(const VerbHelp& verb, absl::string_view error) const {
+  const absl::string_view name = error.substr(0, error.find_first_of(": "));
+  for (const Option& option : options_) {
+    if (option.positional) continue;
+    if (option.flag != nullptr &&
+        absl::StripPrefix(option.name, "--") == absl::StripPrefix(name, "--")) {
+      return WrongCall(verb, absl::StrCat(option.name, " takes no value"));
+    }
+    if (option.name != name) continue;
+    return WrongCall(verb, absl::StrCat(name, " needs a value: ", name, " ", option.type));
+  }
+  return WrongCall(verb, Escaped(error));
+}
+
+absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
+                                   Arguments* others) const {
+  std::vector<Arguments> given(options_.size());
+  CLI::App app;
+  Declare(options_, &given, &app);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    return Rephrase(verb, error.what());
+  }
+  for (size_t i = 0; i < options_.size(); ++i) {
+    const Option& option = options_[i];
+    for (const std::string& value : given[i]) {  // which CLI11 takes whatever it looks like
+      const auto is_value = [&value](const Option& o) { return o.positional || o.name != value; };
+      if (std::all_of(options_.begin(), options_.end(), is_value)) continue;
+      return WrongCall(
+          verb, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
+    }
+    const bool has_empty = std::find(given[i].begin(), given[i].end(), "") != given[i].end();
+    if (has_empty && !option.positional) {
+      return WrongCall(verb,
+                       absl::StrCat(option.name, " is empty: ", option.name, " ", option.type));
+    }
+    if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
+    if (option.value == nullptr || given[i].empty()) continue;
+    if (given[i].size() > 1) {
+      return WrongCall(verb, absl::StrCat(option.name, " is given twice, as ", Quoted(given[i][0]),
+                                          " and as ", Quoted(given[i][1])));
+    }
+    *option.value = std::move(given[i][0]);
+  }
+  *others = app.remaining();
+  return absl::OkStatus();
+}
+
+absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view word) const {
+  const absl::string_view name = word.substr(0, word.find('='));
+  std::vector<std::string> names = {"--help"};
+  for (const Option& option : options_) {
+    if (!option.positional) names.push_back(option.name);
+  }
+  return WrongCall(verb, absl::StrCat(Escaped(name), " is not an option of ", VerbName(verb),
+                                      DidYouMean(name, names)));
+}
+
+absl::Status OptionList::TakePositional(const VerbHelp& verb, Arguments words) const {
+  const auto it =
+      std::find_if(options_.begin(), options_.end(), [](const Option& o) { return o.positional; });
+  if (it == options_.end()) {
+    if (words.empty()) return absl::OkStatus();
+    return WrongCall(verb, absl::StrCat(Quoted(words[0]), " is not needed: ", VerbName(verb),
+                                        " takes options only"));
+  }
+  const auto given = static_cast<int64_t>(words.size());
+  if (given < it->min) return WrongCall(verb, absl::StrCat("no ", it->name, " is given"));
+  if (given > it->max) {
+    return WrongCall(verb, absl::StrCat(Quoted(words[static_cast<size_t>(it->max)]),
+                                        " is one too many: ", VerbName(verb), " takes ", it->name));
+  }
+  *it->values = std::move(words);
+  return absl::OkStatus();
+}
+
+absl::Status OptionList::Take(const VerbHelp& verb, const Arguments& arguments) const {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const bool has_options = std::any_of(arguments.begin(), end, LooksLikeOption);
+  Arguments words(arguments.begin(), end);
+  if (has_options) {  // CLI11 is not set up for nothing
+    RETURN_IF_ERROR(TakeNamed(verb, Arguments(arguments.begin(), end), &words));
+  }
+  const auto unknown = std::find_if(words.begin(), words.end(), LooksLikeOption);
+  if (unknown != words.end()) return NoSuchOption(verb, *unknown);
+  if (end != arguments.end()) words.insert(words.end(), end + 1, arguments.end());
+  return TakePositional(verb, std::move(words));
+}
+
+absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, const Arguments& arguments,
+                                       std::string* help) const {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto asks = [&](const char* flag) {
+    return std::find(arguments.begin(), end, flag) != end;
+  };
+  if (asks("--help") || asks("-h")) {
+    *help = HelpText(verb);
+    return false;
+  }
+  RETURN_IF_ERROR(Take(verb, arguments));
+  return true;
+}
+
+std::string OptionList::HelpText(const VerbHelp& verb) const {
+  std::string out = absl::StrCat("usage: ", verb.usage, "\n\n", verb.text, "\nOptions:\n");
+  for (const Option& option : options_) {
+    if (!option.positional) AppendOption(option, &out);
+  }
+  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", verb.examples);
+  return out;
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,34 @@
+// Options of how a model is trained, which `count` and `mfu` share.
+#ifndef ONNXFLOPS_TOOLS_CLI_TRAINING_ARGUMENTS_H_
+#define ONNXFLOPS_TOOLS_CLI_TRAINING_ARGUMENTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/resolve/ties.h"
+#include "src/training/training_options.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::tools {
+
+// --backward and what belongs to it, as typed.
+struct TrainingArguments {
+  std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
+  std::vector<std::string> frozen, trained, tied;
+  bool input_gradients = false;
+
+  void AddTo(OptionList* list);
+  // nullopt for the rule that backward is twice forward. An error if an option is given that only
+  // an exact backward pass reads.
+  absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
+  // What is trained and how, whatever --backward says: --memory asks for it, too.
+  absl::StatusOr<TrainingOptions> ParseOptions() const;
+  // --tied, which needs no exact backward pass.
+  absl::StatusOr<std::vector<TiedWeights>> ParseTied() const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_CLI_TRAINING_ARGUMENTS_H_

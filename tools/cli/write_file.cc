@@ -1,0 +1,213 @@
+#include "tools/cli/write_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr int kTemporaryTries = 100;  // names for the temporary file
+constexpr int kPollMs = 10;
+
+// The kernel sends SIGPIPE to a writer without a reader. Where it is ignored or blocked, write()
+// fails instead, and the program ends as if the signal had been sent.
+[[noreturn]] void EndBySigpipe() {
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  raise(SIGPIPE);
+  _exit(128 + SIGPIPE);  // the first process of a container does not die of it
+}
+
+// Lets every signal wait, also the two that the C library keeps for itself and sigprocmask() does
+// not block. A signal that was sent meanwhile acts when this ends.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t all;
+    memset(&all, 0xff, sizeof(all));
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, kBytes);
+  }
+  ~SignalsWait() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, kBytes); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  static constexpr size_t kBytes = _NSIG / 8;  // of the kernel's set
+  sigset_t before_;
+};
+
+// "folder/" or "".
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// What one run writes, and what it replaces.
+struct Replacement {
+  const std::string& path;
+  FileFiller fill;
+  bool exists;
+  struct stat old;
+
+  // New files of the user's get the permissions that the umask leaves. What replaces a file is the
+  // owner's alone until it is complete.
+  mode_t first_mode() const { return exists ? 0600 : 0666; }
+};
+
+absl::Status Fill(int fd, const Replacement& what) {
+  RETURN_IF_ERROR(what.fill(fd));
+  // A filesystem on a network may report a full disk only when a descriptor is closed.
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0 && close(copy) != 0) return FromErrno(errno);
+  if (!what.exists) return absl::OkStatus();
+  // Only root may give a file away; others may give it to a group of theirs.
+  if (fchown(fd, what.old.st_uid, what.old.st_gid) != 0) {
+    static_cast<void>(fchown(fd, static_cast<uid_t>(-1), what.old.st_gid) == 0);
+  }
+  return fchmod(fd, what.old.st_mode & 0777) == 0 ? absl::OkStatus() : FromErrno(errno);
+}
+
+// Calls `make` with names beside `path` until it finds one that is free; that name, or "" with
+// errno set.
+template <typename Make>
+std::string MakeTemporary(const std::string& path, const Make& make) {
+  for (int i = 0; i < kTemporaryTries; ++i) {
+    std::string name = absl::StrCat(FolderOf(path), ".onnxflops-", getpid(), "-", i, ".tmp");
+    if (make(name.c_str())) return name;
+    if (errno != EEXIST) break;
+  }
+  return "";
+}
+
+absl::Status Rename(const std::string& temporary, const std::string& path) {
+  if (rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  const int error = errno;
+  unlink(temporary.c_str());
+  return FromErrno(error);
+}
+
+// A file beside `path` that has no name, so that it vanishes with the program; -1 if there is no
+// such thing here.
+int OpenUnnamed(const Replacement& what) {
+  const std::string folder = FolderOf(what.path);
+  return open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC,
+              what.first_mode());
+}
+
+// Gives the open file the place of `path`. A file that exists is replaced by renaming another over
+// it, so a name beside it is needed for an instant. Unavailable if the file cannot have a name.
+absl::Status NameIt(int fd, const Replacement& what) {
+  const std::string self = absl::StrCat("/proc/self/fd/", fd);
+  const auto link_to = [&](const char* name) {
+    return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (!what.exists && link_to(what.path.c_str())) return absl::OkStatus();
+  const SignalsWait wait;
+  const std::string temporary = MakeTemporary(what.path, link_to);
+  if (temporary.empty()) return absl::UnavailableError(strerror(errno));
+  return Rename(temporary, what.path);
+}
+
+absl::Status ReplaceByUnnamed(const Replacement& what) {
+  const int fd = OpenUnnamed(what);
+  if (fd < 0) return absl::UnavailableError(strerror(errno));
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  RETURN_IF_ERROR(Fill(fd, what));
+  return NameIt(fd, what);
+}
+
+absl::Status ReplaceByTemporary(const Replacement& what) {
+  const SignalsWait wait;
+  int fd = -1;
+  const std::string temporary = MakeTemporary(what.path, [&](const char* name) {
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, what.first_mode());
+    return fd >= 0;
+  });
+  if (temporary.empty()) return FromErrno(errno);
+  absl::Status filled = Fill(fd, what);
+  close(fd);
+  if (filled.ok()) return Rename(temporary, what.path);
+  unlink(temporary.c_str());
+  return filled;
+}
+
+// Opens a named pipe once it has a reader.
+absl::StatusOr<int> OpenDevice(const std::string& path) {
+  for (int waited = 0; waited <= kMaxPipeWaitMs; waited += kPollMs) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0) return fd;
+    struct stat info;
+    const int error = errno;
+    if (error != EINTR &&
+        (error != ENXIO || stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode))) {
+      return FromErrno(error);
+    }
+    poll(nullptr, 0, kPollMs);
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("it is a named pipe that no program reads from (waited ", kMaxPipeWaitMs / 1000,
+                   " s); start the reader first"));
+}
+
+}  // namespace
+
+absl::Status FromErrno(int error) { return absl::UnknownError(strerror(error)); }
+
+absl::Status WriteAll(int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<size_t>(n));
+    } else if (errno == EAGAIN) {
+      // The program at the other end of a pipe or terminal made it non-blocking for all.
+      pollfd one = {fd, POLLOUT, 0};
+      poll(&one, 1, -1);
+    } else if (errno == EPIPE) {
+      EndBySigpipe();
+    } else if (errno != EINTR) {
+      return FromErrno(errno);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplaceFile(const std::string& path, FileFiller fill) {
+  Replacement what = {path, fill, false, {}};
+  what.exists = stat(path.c_str(), &what.old) == 0;
+  absl::Status status = ReplaceByUnnamed(what);
+  return absl::IsUnavailable(status) ? ReplaceByTemporary(what) : status;
+}
+
+absl::Status AppendToFile(const std::string& path, absl::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0) return FromErrno(errno);
+  struct stat before;
+  const bool known = fstat(fd, &before) == 0 && S_ISREG(before.st_mode);
+  absl::Status written = WriteAll(fd, text);
+  if (!written.ok() && known) static_cast<void>(ftruncate(fd, before.st_size) == 0);
+  if (close(fd) != 0 && written.ok()) written = FromErrno(errno);
+  return written;
+}
+
+absl::Status WriteToDevice(const std::string& path, FileFiller fill) {
+  ASSIGN_OR_RETURN(const int fd, OpenDevice(path));
+  fcntl(fd, F_SETFL, 0);
+  absl::Status written = fill(fd);
+  if (close(fd) != 0 && written.ok()) written = FromErrno(errno);
+  return written;
+}
+
+}  // namespace onnxflops::tools

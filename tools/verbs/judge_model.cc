@@ -1,0 +1,409 @@
+#include "tools/verbs/judge_model.h"
+
+#include <time.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/diff.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/profile.h"
+#include "src/base/glob.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/graph/symbol_origin.h"
+#include "src/infer/require_symbols.h"
+#include "src/render/format.h"
+#include "src/symbolic/symbol_name.h"
+#include "tools/verbs/profile_file.h"
+
+namespace onnxflops::tools {
+namespace {
+
+absl::StatusOr<ProfileReport> JoinRun(const CheckRun& run, const Side& side) {
+  if (run.profile.empty()) {
+    return absl::FailedPreconditionError("no profile is given: --profile");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
+  ProfileOptions options;
+  options.count = run.options;
+  if (!run.optimized.empty()) {
+    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.optimized, options.count));
+  }
+  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.profile));
+  return JoinProfile(*side.model, profile, options);
+}
+
+// Why modules may have taken longer than the kernels that joined.
+std::string OpenTimes(const ProfileReport& report) {
+  ProfileWork missing;
+  for (const ProfileGroup& group : report.groups) {
+    if (!group.joined()) missing.Add(group.work);
+  }
+  if (missing.kernels == 0) return "";
+  return absl::StrCat(Plural(missing.kernels, "kernel"),
+                      " did not join, and may be of this module: --optimized joins them");
+}
+
+// What the run of --profile reached: as a whole, or in the modules that match the rule.
+absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const CheckRun& run,
+                                                       const ProfileReport& report,
+                                                       const BudgetRule& rule) {
+  constexpr double kNsPerSecond = 1e9, kGiga = 1e9;
+  double peak = 0;
+  if (!rule.device.empty()) {
+    ASSIGN_OR_RETURN(const Device device, FindDevice(rule.device, run.devices));
+    ASSIGN_OR_RETURN(const Precision precision, ParsePrecision(rule.dtype));
+    ASSIGN_OR_RETURN(const PeakFigure figure, FindPeak(device, precision));
+    peak = static_cast<double>(figure.giga) * kGiga;
+  }
+  std::vector<AchievedFigure> figures;
+  const auto add = [&](const std::string& where, int64_t ns, double rate, std::string open) {
+    AchievedFigure figure = {where, rate, std::nullopt, std::move(open)};
+    if (!rule.device.empty()) figure.peak_share = rate / peak;
+    if (rule.achieved == BudgetRule::Achieved::kPeakShare) figure.value = rate / peak;
+    if (rule.achieved == BudgetRule::Achieved::kTime) {
+      figure.value = static_cast<double>(ns) / kNsPerSecond;
+    }
+    figures.push_back(std::move(figure));
+  };
+  if (!rule.module) {
+    const int64_t ns = report.wall ? report.wall->median_ns : report.run_ns();
+    add("", ns, report.flops_per_second().value_or(0), "");
+    return figures;
+  }
+  for (size_t i = 1; i < report.modules.size();) {
+    const ProfileModule& m = report.modules[i];
+    const bool found = m.work.kernels > 0 && MatchesGlob(*rule.module, m.path);
+    if (found) {
+      add(m.path, m.work.ns, m.work.flops_per_second().value_or(0), OpenTimes(report));
+    }
+    i = found ? static_cast<size_t>(m.end) : i + 1;
+  }
+  if (!figures.empty()) return figures;
+  const std::string open = OpenTimes(report);
+  return absl::NotFoundError(
+      absl::StrCat("no module of the run matches", open.empty() ? "" : "; ", open));
+}
+
+absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckRun& run, const BudgetSizes* sizes,
+                                                  const Side& side, const CountOptions& at,
+                                                  const BudgetRule& rule) {
+  if (!run.has_rate) {
+    return absl::FailedPreconditionError("the time of a step is not given: --step-time");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report has no figures of training");
+  if (sizes != nullptr && !sizes->ranges.empty()) {
+    return absl::FailedPreconditionError("a step has one size of each dimension, and no range");
+  }
+  MfuOptions options;
+  options.count = at;
+  options.rate = run.rate;
+  options.devices = run.num_devices;
+  ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
+  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
+  return std::vector<AchievedFigure>{{"", report.mfu, report.mfu, ""}};
+}
+
+// What the model, not its base, leaves open or has bound.
+std::set<std::string> SymbolsOfHead(const Diff& diff) {
+  std::set<std::string> symbols;
+  for (const auto& [name, size] : diff.head_bindings) symbols.insert(name);
+  for (const Quantity* q : diff.quantities) {
+    for (const std::string& name : q->In(*diff.modules[0].head).Symbols()) symbols.insert(name);
+  }
+  for (const auto& [from, to] : diff.renamed_symbols) {
+    if (symbols.contains(to)) symbols.insert(from);
+  }
+  return symbols;
+}
+
+// Which of these sizes the model has no symbol for, whatever its base has: a model that fixes a
+// size is judged there, and must not be labelled with the size that [at] gives.
+std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
+  std::vector<SymbolOrigin> symbols;
+  for (const std::string& name : SymbolsOfHead(diff)) symbols.push_back({name});
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (!ResolveSymbols({{name, 1}}, symbols).ok()) unknown.push_back(name);
+  }
+  return unknown;
+}
+
+// A model at the sizes of a set, as far as it has symbols for them.
+class SizedDiff {
+ public:
+  SizedDiff(const CheckRun& run, const Side& side, const BaseModel& base, const BudgetSizes* sizes,
+            bool with_peak)
+      : run_(run), side_(side), base_(base), at_(run.options) {
+    at_.activation_peak = with_peak;
+    if (sizes == nullptr) return;
+    sizes_ = *sizes;
+    // What the call says comes first.
+    for (const auto& [typed, size] : at_.bindings) {
+      const std::string name = TypedSymbol(typed);
+      const bool in_range = sizes_.ranges.erase(name) > 0;
+      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
+    }
+    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
+  }
+
+  const CountOptions& at() const { return at_; }
+  const BudgetSizes& sizes() const { return sizes_; }
+
+  absl::StatusOr<Diff> Make(const std::string& path, AskedSizes* asked) {
+    for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
+    for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
+    for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
+    for (const auto& [name, range] : sizes_.ranges) {
+      asked->names[name].in_budgets = asked->names[name].is_range = true;
+    }
+    absl::StatusOr<Diff> diff = Count(at_);
+    if (absl::IsInvalidArgument(diff.status())) {
+      CountOptions open = at_;
+      open.bindings.clear();
+      const absl::StatusOr<Diff> without = Count(open);
+      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(path, *without, asked)) {
+        return diff;
+      }
+      diff = Count(at_);
+    }
+    if (!diff.ok()) return diff;
+    LeaveOutUnknown(path, *diff, asked);
+    RETURN_IF_ERROR(CheckEnds());
+    return diff;
+  }
+
+ private:
+  // A formula holds for all sizes, but a model may fix inside what its inputs leave open.
+  absl::Status CheckEnds() const {
+    if (sizes_.ranges.empty() || !side_.model) return absl::OkStatus();
+    for (const bool last : {false, true}) {
+      CountOptions end = at_;
+      for (const auto& [name, range] : sizes_.ranges) {
+        end.bindings[name] = last ? range.last : range.first;
+      }
+      absl::Status counted = onnxflops::Count(*side_.model, end).status();
+      if (absl::IsInvalidArgument(counted)) return counted;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Diff> Count(const CountOptions& options) const {
+    return DiffWithBase(base_, side_, options, ComparedSizes::kAsAsked);
+  }
+
+  // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
+  // leaves no size open: the same file may be for other models.
+  bool IsMistake(const Diff& open) const {
+    return run_.one_file && (!open.sizes.empty() || !run_.options.bindings.empty());
+  }
+
+  // Whether there was any.
+  bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
+    for (const std::string& name : SymbolsOfHead(diff)) asked->symbols.insert(name);
+    for (const auto& [name, size] : diff.base_bindings) asked->symbols.insert(name);
+    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);  // of both
+    std::vector<std::string> names;
+    for (const auto& [name, size] : at_.bindings) names.push_back(name);
+    for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
+    const std::vector<std::string> unknown = UnknownSizes(names, diff);
+    for (const std::string& name : unknown) {
+      asked->names[name].without.insert(path);
+      at_.bindings.erase(name);
+      sizes_.fixed.erase(name);
+      sizes_.ranges.erase(name);
+    }
+    return !unknown.empty();
+  }
+
+  const CheckRun& run_;
+  const Side& side_;
+  const BaseModel& base_;
+  CountOptions at_;
+  BudgetSizes sizes_;
+};
+
+// Where no base is given.
+absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
+  for (const BudgetRule& rule : budgets.rules) {
+    if (!rule.NeedsBase()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
+                     Escaped(rule.name), " of ", Escaped(path),
+                     " is relative to a base: --against BASE or --git REV gives one"));
+  }
+  return absl::OkStatus();
+}
+
+// The rules and sizes for a model, by its path now or at the base: a renamed model keeps its
+// budgets.
+Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_path) {
+  const auto is_for_others = [&](const auto& part) {
+    return !IsForModel(part.models, path) && !IsForModel(part.models, old_path);
+  };
+  std::erase_if(all.rules, is_for_others);
+  std::erase_if(all.sizes, is_for_others);
+  for (BudgetRule& rule : all.rules) rule.models.clear();
+  for (BudgetSizes& sizes : all.sizes) sizes.models.clear();
+  return all;
+}
+
+// The limits of --max.
+absl::Status AddMaxima(const std::vector<std::string>& maxima, bool has_base, Budgets* budgets) {
+  for (const std::string& text : maxima) {
+    absl::Status added = AddBudget(text, budgets);
+    if (added.ok() && budgets->rules.back().NeedsBase() && !has_base) {
+      added = absl::InvalidArgumentError(
+          "it is relative to a base: --against BASE or --git REV gives one");
+    }
+    if (!added.ok()) {
+      return absl::Status(added.code(),
+                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string TimeInUtc(const char* format) {
+  const time_t now = time(nullptr);
+  tm day;
+  std::array<char, 32> text;
+  if (gmtime_r(&now, &day) == nullptr) return "";
+  return std::string(text.data(), strftime(text.data(), text.size(), format, &day));
+}
+
+void AskedSizes::Add(const AskedSizes& other) {
+  symbols.insert(other.symbols.begin(), other.symbols.end());
+  for (const auto& [name, of] : other.names) {
+    Name& mine = names[name];
+    mine.in_budgets = mine.in_budgets || of.in_budgets;
+    mine.is_range = mine.is_range || of.is_range;
+    mine.models.insert(of.models.begin(), of.models.end());
+    mine.without.insert(of.without.begin(), of.without.end());
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& budgets,
+                                                            const AskedSizes& asked) {
+  std::vector<std::string> without;
+  const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
+  for (const auto& [name, of] : asked.names) {
+    // A name that some model or base has is no mistake.
+    const bool may_be_for_others =
+        of.in_budgets && (of.is_range || symbols.empty() || asked.symbols.contains(name));
+    if (of.without.size() < of.models.size() || may_be_for_others) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
+        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
+  }
+  for (const auto& [name, of] : asked.names) {
+    for (const std::string& path : of.without) {
+      without.push_back(absl::StrCat(Escaped(path), ": has no symbol named ",
+                                     Escaped(QuotedSymbol(name)), ": checked without it"));
+    }
+  }
+  return without;
+}
+
+absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
+                                                     const std::vector<Device>& devices) {
+  if (budgets.device.empty()) return std::nullopt;
+  DeviceChoice choice;
+  ASSIGN_OR_RETURN(choice.device, FindDevice(budgets.device, devices));
+  ASSIGN_OR_RETURN(choice.precision, ParsePrecision(budgets.dtype));
+  return choice;
+}
+
+absl::Status JudgeModel(const CheckRun& of_call, const Budgets& all, const Side& side,
+                        const BaseModel& base, const std::string& path, AskedSizes* asked,
+                        CheckReport* report) {
+  CountOptions options = of_call.options;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, of_call.devices));
+  }
+  const CheckRun run = of_call.With(options);
+  const Budgets budgets = BudgetsOf(all, path, base.revision.empty() ? path : base.path);
+  if (base.path.empty()) RETURN_IF_ERROR(RequireNoBase(budgets, path));
+  std::vector<const BudgetSizes*> sets;
+  for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);
+  if (sets.empty()) sets.push_back(nullptr);
+  const size_t before = report->judgements.size();
+  for (const BudgetSizes* sizes : sets) {
+    SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
+    const absl::StatusOr<Diff> made = sized.Make(path, asked);
+    if (!made.ok()) {
+      // If the model can be counted at the sizes of the call, those of the budgets are wrong.
+      const bool of_budgets =
+          sizes != nullptr && DiffWithBase(base, side, run.options, ComparedSizes::kAsAsked).ok();
+      if (!of_budgets) return made.status();
+      return WithMessage(made.status(),
+                         absl::StrCat(Escaped(budgets.file), ": [at]: ", made.status().message()));
+    }
+    const Diff& diff = *made;
+    if (sizes != nullptr) sizes = &sized.sizes();
+    const CountOptions& at = sized.at();
+    report->has_base = diff.has_base;
+    report->base = diff.base;
+    report->head = diff.head;
+    std::optional<absl::StatusOr<ProfileReport>> joined;  // once for all rules
+    const auto figures =
+        [&](const BudgetRule& rule) -> absl::StatusOr<std::vector<AchievedFigure>> {
+      if (rule.kind != BudgetRule::Kind::kProfile) return MfuOf(run, sizes, side, at, rule);
+      if (!joined) joined = JoinRun(run, side);
+      RETURN_IF_ERROR(joined->status());
+      return AchievedOf(run, **joined, rule);
+    };
+    // Where nobody asks for a size, what is relative is judged at the one that a model fixes.
+    std::optional<Diff> equal;
+    if (sizes == nullptr && at.bindings.empty() && !diff.unequal_sizes.empty()) {
+      ASSIGN_OR_RETURN(equal, DiffWithBase(base, side, at, ComparedSizes::kEqual));
+      if (!equal->unequal_sizes.empty()) equal.reset();
+    }
+    RETURN_IF_ERROR(
+        Judge(budgets, sizes, diff, run.today, figures, report, equal ? &*equal : nullptr));
+  }
+  if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
+  if (run.one_file) return absl::OkStatus();
+  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
+  report->models.push_back(report->head);
+  return absl::OkStatus();
+}
+
+absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
+                             const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
+  RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
+  if (budgets->rules.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": it contains no rule"));
+  }
+  const absl::Status device = DeviceOf(*budgets, devices).status();
+  if (!device.ok()) {
+    return absl::Status(device.code(), absl::StrCat(Escaped(path), ": ", device.message()));
+  }
+  for (const BudgetRule& rule : budgets->rules) {
+    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
+    if ((rule.kind != BudgetRule::Kind::kMfu && !of_run) || rule.device.empty()) continue;
+    absl::Status known = FindDevice(rule.device, devices).status();
+    if (known.ok()) known = ParsePrecision(rule.dtype).status();
+    if (!known.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(path), ":", rule.place.line,
+                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops::tools
