@@ -118,9 +118,21 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
   return table;
 }
 
+// Whether commas divide digits into groups of three: "4,133,742,592", "512", "".
+bool AreGroups(absl::string_view digits) {
+  size_t comma = digits.find(',');
+  if (comma == absl::string_view::npos) return true;
+  if (comma == 0 || comma > 3) return false;
+  for (; comma != absl::string_view::npos; comma = digits.find(',')) {
+    digits.remove_prefix(comma + 1);
+    if (std::min(digits.find(','), digits.size()) != 3) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text) {
+absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
         absl::StrCat(Quoted(text), " is no figure: ", why, ", as in 4.089 GFLOPs"));
@@ -128,18 +140,22 @@ absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text) {
   PublishedFigure figure;
   figure.text = std::string(absl::StripAsciiWhitespace(text));
   absl::string_view rest = figure.text;
+  const absl::string_view number = rest.substr(0, rest.find_first_not_of("0123456789,."));
+  rest.remove_prefix(number.size());
+  if (!AreGroups(number.substr(0, number.find('.')))) {
+    return wrong("its commas should stand between groups of three digits");
+  }
   int decimals = 0;
   size_t digits = 0;
   bool point = false;
-  for (; !rest.empty(); rest.remove_prefix(1)) {
-    if (rest[0] == ',' && !point) continue;  // of groups of three
-    if (rest[0] == '.' && !point) {
-      point = true;
-      continue;
+  for (const char c : number) {
+    if (point && !absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+      return wrong("it should have digits only behind its point");
     }
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(rest[0]))) break;
+    point = point || c == '.';
+    if (c == '.' || c == ',') continue;
     if (++digits > kMaxDigits) return wrong("it has too many digits");
-    figure.value = figure.value * 10 + (rest[0] - '0');
+    figure.value = figure.value * 10 + (c - '0');
     decimals += point ? 1 : 0;
   }
   if (digits == 0) return wrong("it should begin with a number");

@@ -1,6 +1,6 @@
 // Published figures of models: which convention gives each.
 //
-//   ASSIGN_OR_RETURN(PublishedFigure figure, ParseFigure("4.089 GFLOPs"));
+//   ASSIGN_OR_RETURN(PublishedFigure figure, ParsePublishedFigure("4.089 GFLOPs"));
 //   AuditRow row = Audit("ResNet-50", figure, comparison);
 //   row.matches, row.conventions, row.counts_macs   // true, {"onnxflops", ...}, true
 #ifndef ONNXFLOPS_SRC_COMPARE_AUDIT_H_
@@ -28,7 +28,7 @@ struct PublishedFigure {
 };
 // A number, a prefix (k, M, G or B, T, P) or none, and MACs or FLOPs in any spelling ("GMACs",
 // "GFLOPS", "B flops", "MAdds"). Also in two texts: the number, and the rest.
-absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text);
+absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text);
 
 struct AuditRow {
   std::string name, model;

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ParseFigureTest, NumbersWithPrefixes) {
+TEST(PublishedFigureTest, NumbersWithPrefixes) {
   const struct {
     const char* text;
     int64_t value, step;
@@ -33,7 +33,7 @@ TEST(ParseFigureTest, NumbersWithPrefixes) {
       {"2 TOps", 2'000'000'000'000, 1'000'000'000'000, false},
   };
   for (const auto& c : cases) {
-    const absl::StatusOr<PublishedFigure> figure = ParseFigure(c.text);
+    const absl::StatusOr<PublishedFigure> figure = ParsePublishedFigure(c.text);
     ASSERT_TRUE(figure.ok()) << figure.status();
     EXPECT_EQ(figure->value, c.value) << c.text;
     EXPECT_EQ(figure->step, c.step) << c.text;
@@ -41,7 +41,7 @@ TEST(ParseFigureTest, NumbersWithPrefixes) {
   }
 }
 
-TEST(ParseFigureTest, WhatIsNone) {
+TEST(PublishedFigureTest, WhatIsNone) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "it should begin with a number"},
       {"GFLOPs", "it should begin with a number"},
@@ -49,11 +49,16 @@ TEST(ParseFigureTest, WhatIsNone) {
       {"4.089 G", "it should end in MACs or FLOPs"},
       {"4 GFLOP/s", "it should end in MACs or FLOPs"},
       {"1.25 MACs", "it should have no more digits than its prefix"},
+      {"1,2,3 GFLOPs", "its commas should stand between groups of three digits"},
+      {"1234,567 MACs", "its commas should stand between groups of three digits"},
+      {",512 MACs", "its commas should stand between groups of three digits"},
+      {"1,234, MACs", "its commas should stand between groups of three digits"},
+      {"1.234.567 GFLOPs", "it should have digits only behind its point"},
       {std::string(31, '1') + " MACs", "it has too many digits"},
       {std::string(30, '1') + " GMACs", "it should have no more digits than its prefix"},
   };
   for (const auto& [text, why] : cases) {
-    EXPECT_EQ(ParseFigure(text).status().message(),
+    EXPECT_EQ(ParsePublishedFigure(text).status().message(),
               absl::StrCat("'", text, "' is no figure: ", why, ", as in 4.089 GFLOPs"));
   }
 }
@@ -73,7 +78,7 @@ AuditRow RowOf(absl::string_view published) {
   }
   report.tools[1].standing = Standing::kAssumed;
   report.tools[2].standing = Standing::kNotApplicable;
-  return Audit("name", ParseFigure(published).value(), report);
+  return Audit("name", ParsePublishedFigure(published).value(), report);
 }
 
 TEST(AuditTest, TheConventionThatGivesTheDigits) {
@@ -105,7 +110,7 @@ TEST(AuditTest, TheNearestIsTold) {
 TEST(AuditTest, OpenSizesHaveNoFigure) {
   CompareReport report;
   report.ours.totals.macs = report.ours.totals.flops = Expr::Symbol("batch");
-  EXPECT_THAT(Audit("name", ParseFigure("1 MACs").value(), report).fault,
+  EXPECT_THAT(Audit("name", ParsePublishedFigure("1 MACs").value(), report).fault,
               HasSubstr("sizes are open in batch MACs"));
 }
 

@@ -105,7 +105,7 @@ absl::Status ParseSweep(absl::string_view text) {
 }
 
 absl::Status ParsePublished(absl::string_view text) {
-  const absl::StatusOr<PublishedFigure> figure = ParseFigure(text);
+  const absl::StatusOr<PublishedFigure> figure = ParsePublishedFigure(text);
   if (figure.ok()) RequirePrintable(figure->text);
   return figure.status();
 }

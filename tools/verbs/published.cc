@@ -75,7 +75,7 @@ absl::Status ReadLine(const Fields& line, const Columns& columns, const Publishe
       !text.empty() && absl::ascii_isalpha(static_cast<unsigned char>(text.back()));
   if (!has_unit && !layout.unit.empty()) absl::StrAppend(&text, " ", layout.unit);
   published->figure.text = text;
-  ASSIGN_OR_RETURN(published->figure, ParseFigure(text));
+  ASSIGN_OR_RETURN(published->figure, ParsePublishedFigure(text));
   const auto dim = columns.find(layout.dim);
   if (dim == columns.end() || line[dim->second].empty()) return absl::OkStatus();
   return ParseDim(line[dim->second], &published->sizes);
