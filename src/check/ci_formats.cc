@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "src/base/quote.h"
 #include "src/check/check_writers.h"
@@ -192,6 +193,8 @@ std::string ToComment(const CheckReport& report) {
 }
 
 std::string ToJunit(const CheckReport& report) {
+  double seconds = 0;
+  for (const Judgement& j : report.judgements) seconds += j.seconds;
   const int64_t skipped = report.Count(Verdict::kSkipped);
   const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
   const std::string counts =
@@ -200,13 +203,13 @@ std::string ToJunit(const CheckReport& report) {
   std::string out = absl::StrCat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", "name=\"onnxflops\" ", counts,
       ">\n  <testsuite name=\"", XmlText(report.head.path), "\" ", counts, " skipped=\"", skipped,
-      "\" time=\"0\"",
+      "\" time=\"", absl::StrFormat("%.3f", seconds), "\"",
       report.host.empty() ? "" : absl::StrCat(" hostname=\"", XmlText(report.host), "\""),
       report.made_at.empty() ? "" : absl::StrCat(" timestamp=\"", report.made_at, "\""), ">\n");
   for (const Judgement* judgement : check::WorstFirst(report)) {
     const Judgement& j = *judgement;
     absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
-                    XmlText(SubjectOf(j)), "\" time=\"0\">");
+                    XmlText(SubjectOf(j)), "\" time=\"", absl::StrFormat("%.3f", j.seconds), "\">");
     const std::string message = XmlText(MessageOf(j));
     if (j.verdict == Verdict::kError) {
       absl::StrAppend(&out, "<error message=\"", message, "\">", message, "</error>");

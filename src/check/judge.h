@@ -48,6 +48,7 @@ struct Judgement {
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
   std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
   bool lower_bound = false;                       // the figure is one, or nothing of it is counted
+  double seconds = 0;                             // that judging the model took, in its first row
   const Quantity* quantity = nullptr;
 
   bool passed() const { return verdict < Verdict::kNotProven; }

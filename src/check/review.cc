@@ -164,6 +164,38 @@ std::string VerdictOf(const ReviewedModel& model) {
   return Count(model.check, Verdict::kSkipped) == rules ? "skipped" : "passed";
 }
 
+// "batch, seq now fixed; image now open": what an export no longer leaves as it was.
+std::string FixedInWords(const Diff& diff) {
+  std::vector<std::string> fixed, open;
+  for (const auto* sizes : {&diff.made_equal, &diff.unequal_sizes}) {
+    for (const UnequalSize& size : *sizes) {
+      std::vector<std::string>& names = size.open_in_head ? open : fixed;
+      if (!absl::c_linear_search(names, size.symbol)) names.push_back(size.symbol);
+    }
+  }
+  std::vector<std::string> parts;
+  if (!fixed.empty()) parts.push_back(absl::StrCat(absl::StrJoin(fixed, ", "), " now fixed"));
+  if (!open.empty()) parts.push_back(absl::StrCat(absl::StrJoin(open, ", "), " now open"));
+  return absl::StrJoin(parts, "; ");
+}
+
+// FLOPs before and after, and their change. What moved into integers is no saving.
+std::array<std::string, 2> CostInWords(const Diff& diff) {
+  const Quantity& integers = QuantityOf(&Amounts::int_ops);
+  const diff::TotalTexts flops = diff::TextsOfTotal(diff, kQuantities[0]);
+  std::string sides = flops.sides;
+  std::vector<std::string> changes;
+  if (!flops.change.empty()) changes.push_back(flops.change);
+  const diff::TotalTexts ints = diff::TextsOfTotal(diff, integers);
+  if (diff.has_base && !ints.change.empty()) {
+    absl::StrAppend(&sides, "; ", ints.sides, " ", integers.title);
+    changes.push_back(absl::StrCat(ints.change, " ", integers.title));
+  }
+  const std::string sizes = diff.has_base ? FixedInWords(diff) : "";
+  if (!sizes.empty()) changes.push_back(sizes);
+  return {std::move(sides), absl::StrJoin(changes, "; ")};
+}
+
 TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   TextTable::Row row;
   row.strong = HasError(model) || Fails(model.check);
@@ -171,10 +203,10 @@ TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   if (has_verdicts) row.cells.push_back(VerdictOf(model));
   std::array<std::string, 4> figures = {"", model.is_gone ? "gone" : ""};
   if (model.diff) {
-    const diff::TotalTexts flops = diff::TextsOfTotal(*model.diff, kQuantities[0]);
+    const auto [flops, change] = CostInWords(*model.diff);
     const diff::TotalTexts params = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::params));
     const diff::TotalTexts peak = diff::TextsOfPeak(*model.diff);
-    figures = {flops.sides, model.is_gone ? "gone" : flops.change, params.sides, peak.sides};
+    figures = {flops, model.is_gone ? "gone" : change, params.sides, peak.sides};
   }
   row.cells.insert(row.cells.end(), figures.begin(), figures.end());
   return row;
@@ -202,9 +234,15 @@ std::string Table(const Review& review, const std::vector<const ReviewedModel*>&
   return absl::StrCat("\n", text);
 }
 
+// Whether models are held to files of their own.
+bool HasSeveralBudgets(const Review& review) {
+  return absl::c_any_of(review.models, [&](const ReviewedModel& model) {
+    return model.check.budgets != review.models[0].check.budgets;
+  });
+}
+
 // A model's own part: what failed, then what changed.
-std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size_t room,
-                   bool* complete) {
+std::string PartOf(const ReviewedModel& model, const Review& review, size_t room, bool* complete) {
   std::string out = absl::StrCat("\n", CommentTitle(*model.diff));
   const char* gap = "\n";
   const auto add = [&](const std::string& text) {
@@ -212,6 +250,9 @@ std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size
     gap = "";
   };
   if (!model.renamed_from.empty()) add(absl::StrCat("renamed from ", model.renamed_from));
+  if (HasSeveralBudgets(review) && !model.check.budgets.empty()) {
+    add(absl::StrCat("held to ", model.check.budgets));
+  }
   for (const bool failed : {true, false}) {
     for (Judgement j : model.check.judgements) {
       j.model.clear();  // the line above names it
@@ -226,13 +267,14 @@ std::string PartOf(const ReviewedModel& model, const DiffViewOptions& view, size
   }
   const diff::TotalTexts time = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::time_bound));
   if (!time.sides.empty()) {
-    add(absl::StrCat("time bound: ", time.sides, time.change.empty() ? "" : ", ", time.change));
+    add(absl::StrCat("time bound on ", model.device, ": ", time.sides,
+                     time.change.empty() ? "" : ", ", time.change));
   }
   if (out.size() > room) {
     *complete = false;
     return "";
   }
-  return absl::StrCat(out, CommentDetails(*model.diff, view, room - out.size(), complete));
+  return absl::StrCat(out, CommentDetails(*model.diff, review.view, room - out.size(), complete));
 }
 
 }  // namespace
@@ -252,7 +294,7 @@ std::string ToComment(const Review& review) {
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     const size_t share = (kMost - std::min(kMost, out.size())) / (parts.size() - i);
-    out += PartOf(*parts[i], review.view, share, &complete);
+    out += PartOf(*parts[i], review, share, &complete);
   }
   if (!complete) out += kLeftOut;
   return out;

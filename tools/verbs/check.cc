@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -226,6 +227,10 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
   if (!options.on_device) {
     ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
   }
+  if (options.on_device) {
+    model->device = absl::StrCat(options.on_device->device.name, ", ",
+                                 PrecisionName(options.on_device->precision));
+  }
   ASSIGN_OR_RETURN(model->diff, DiffWithBase(base, side, options, ComparedSizes::kEqual));
   return absl::OkStatus();
 }
@@ -245,11 +250,16 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
     const BudgetFile& held_to = budgets.Of(i);
     outcome.model.check.budgets = held_to.path;
     outcome.status = held_to.fault;
+    const auto begin = std::chrono::steady_clock::now();
     if (outcome.status.ok()) {
       outcome.status = JudgeFile(call, held_to.budgets, file, &outcome.asked, &outcome.model);
     }
-    if (outcome.status.ok() || call.files.one_file) return;
     CheckReport& check = outcome.model.check;
+    if (!check.judgements.empty()) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      check.judgements[0].seconds = taken.count();
+    }
+    if (outcome.status.ok() || call.files.one_file) return;
     outcome.model.diff.reset();
     check.judgements = {ModelError(outcome.status)};
     check.judgements[0].model = file.path;
