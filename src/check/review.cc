@@ -13,6 +13,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -187,9 +188,10 @@ std::array<std::string, 2> CostInWords(const Diff& diff) {
   std::vector<std::string> changes;
   if (!flops.change.empty()) changes.push_back(flops.change);
   const diff::TotalTexts ints = diff::TextsOfTotal(diff, integers);
-  if (diff.has_base && !ints.change.empty()) {
-    absl::StrAppend(&sides, "; ", ints.sides, " ", integers.title);
-    changes.push_back(absl::StrCat(ints.change, " ", integers.title));
+  const bool are_known = !absl::StrContains(ints.sides, "unknown");
+  if (diff.has_base && !ints.change.empty() && are_known) {
+    absl::StrAppend(&sides, "; ", integers.title, " ", ints.sides);
+    changes.push_back(absl::StrCat(integers.title, " ", ints.change));
   }
   const std::string sizes = diff.has_base ? FixedInWords(diff) : "";
   if (!sizes.empty()) changes.push_back(sizes);
