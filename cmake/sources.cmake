@@ -11,6 +11,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/base/sha256.cc
   src/base/similar.cc
   src/base/toml.cc
+  src/base/utc_time.cc
   src/base/utf8.cc
   src/symbolic/bounds.cc
   src/symbolic/division.cc
@@ -252,6 +253,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/profile/profile_rows.cc
   src/profile/profile_table.cc
   src/profile/profile_trace.cc
+  src/profile/profile_file.cc
   src/profile/read_profile.cc
   src/profile/run_builder.cc
   src/profile/run_times.cc
@@ -288,6 +290,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/monitor/step_log.cc
   src/api/analysis.cc
   src/api/annotate.cc
+  src/api/check.cc
   src/api/count.cc
   src/api/diff.cc
   src/api/load.cc
@@ -375,6 +378,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
 set(ONNXFLOPS_PUBLIC_HEADERS
   ops/user/user_rules.h
   src/api/annotate.h
+  src/api/check.h
   src/api/count.h
   src/api/diff.h
   src/api/load.h
@@ -388,6 +392,10 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/base/byte_reader.h
   src/base/limit_error.h
   src/base/limits.h
+  src/check/budgets.h
+  src/check/check_writers.h
+  src/check/ci_formats.h
+  src/check/judge.h
   src/compare/compare_report.h
   src/convention/convention_info.h
   src/convention/formulas.h
@@ -430,6 +438,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/serving/serving_report.h
   src/sweep/sweep_report.h
   src/symbolic/expr.h
+  src/symbolic/interval.h
   src/training/training_options.h
 )
 
@@ -464,14 +473,12 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/verbs/explain.cc
   tools/verbs/git_file.cc
   tools/verbs/history.cc
-  tools/verbs/judge_model.cc
   tools/verbs/memory_sweep.cc
   tools/verbs/mfu.cc
   tools/verbs/model_files.cc
   tools/verbs/monitor.cc
   tools/verbs/ops.cc
   tools/verbs/profile.cc
-  tools/verbs/profile_file.cc
   tools/verbs/published.cc
   tools/verbs/record_history.cc
   tools/verbs/review_arguments.cc

@@ -10,6 +10,7 @@
 //   report->At({{"batch", 64}})    // totals at a size, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
 //   onnxflops::DiffModels(*base, *model)   // what changed, module by module
+//   onnxflops::CheckModel({.head = *model}, budgets, {}, &asked, &check)   // held to budgets
 //   onnxflops::JoinProfile(*model, *profile, {})   // where the time of a run went
 //   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool counts, and why
 //
@@ -19,6 +20,7 @@
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
 #include "src/api/annotate.h"
+#include "src/api/check.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
@@ -29,6 +31,8 @@
 #include "src/api/sweep.h"
 #include "src/api/version.h"
 #include "src/base/limit_error.h"
+#include "src/check/check_writers.h"
+#include "src/check/ci_formats.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/read_report.h"
 #include "src/report/writers.h"

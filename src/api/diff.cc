@@ -1,6 +1,10 @@
 #include "src/api/diff.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,8 +12,14 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/load.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/load/input_file.h"
+#include "src/report/read_report.h"
 
 namespace onnxflops {
 namespace {
@@ -82,14 +92,25 @@ absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
   return absl::OkStatus();
 }
 
-absl::StatusOr<KnownCount> CountWithKnown(const Report& report, const CountOptions& options) {
-  return BindKnown(report, options.bindings);
+absl::StatusOr<KnownCount> CountWithKnown(const DiffSide& side, const CountOptions& options) {
+  return side.model() != nullptr ? CountWithKnown(*side.model(), options)
+                                 : BindKnown(*side.report(), options.bindings);
+}
+
+// Only a file can be looked at without taking something away from who reads it next.
+bool IsReport(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string beginning(kReportPrefix, '\0');
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(static_cast<size_t>(file.gcount()));
+  return LooksLikeReport(beginning);
 }
 
 // The count of one side again, at the sizes that the other fixes. What cannot be counted there
 // stays as it is: the Diff says that sizes are unequal.
-template <typename Source>
-void CountAtFixed(const Source& source, const CountOptions& options, bool is_head,
+void CountAtFixed(const DiffSide& source, const CountOptions& options, bool is_head,
                   const std::vector<UnequalSize>& unequal, KnownCount* count) {
   CountOptions at = options;
   bool any = false;
@@ -109,9 +130,26 @@ bool IsAmong(const UnequalSize& size, const std::vector<UnequalSize>& others) {
   });
 }
 
-template <typename Base, typename Head>
-absl::StatusOr<Diff> DiffSources(const Base& base, const Head& head, const CountOptions& options,
-                                 ComparedSizes sizes) {
+}  // namespace
+
+absl::StatusOr<ModelOrReport> LoadModelOrReport(const std::string& path,
+                                                const CountOptions& options) {
+  ModelOrReport loaded;
+  if (!IsReport(path)) {
+    ASSIGN_OR_RETURN(loaded.model, LoadFor(path, options));
+    return loaded;
+  }
+  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxReportBytes);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat(Escaped(path), ": ", text.status().message()));
+  }
+  ASSIGN_OR_RETURN(loaded.report, ReadReport(*text, path));
+  return loaded;
+}
+
+absl::StatusOr<Diff> DiffModels(const DiffSide& base, const DiffSide& head,
+                                const CountOptions& options, ComparedSizes sizes) {
   ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
   ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
   RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
@@ -126,37 +164,14 @@ absl::StatusOr<Diff> DiffSources(const Base& base, const Head& head, const Count
   return diff;
 }
 
-}  // namespace
-
-absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const CountOptions& options,
-                                ComparedSizes sizes) {
-  return DiffSources(base, head, options, sizes);
-}
-
-absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head, const CountOptions& options,
-                                ComparedSizes sizes) {
-  return DiffSources(base, head, options, sizes);
-}
-
-absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head, const CountOptions& options,
-                                ComparedSizes sizes) {
-  return DiffSources(base, head, options, sizes);
-}
-
-absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head, const CountOptions& options,
-                                ComparedSizes sizes) {
-  return DiffSources(base, head, options, sizes);
-}
-
-absl::StatusOr<Diff> DiffModels(const Report& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(KnownCount bound, BindKnown(head, options.bindings));
+absl::StatusOr<Diff> DiffModels(const DiffSide& head, const CountOptions& options) {
+  if (head.model() != nullptr) {
+    ASSIGN_OR_RETURN(Report report, Count(*head.model(), options));
+    return MakeDiff(std::nullopt, std::move(report));
+  }
+  ASSIGN_OR_RETURN(KnownCount bound, BindKnown(*head.report(), options.bindings));
   RETURN_IF_ERROR(CheckBindings(options.bindings, {}, bound));
   return MakeDiff(std::nullopt, std::move(bound.report));
-}
-
-absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(Report report, Count(head, options));
-  return MakeDiff(std::nullopt, std::move(report));
 }
 
 }  // namespace onnxflops

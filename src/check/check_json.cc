@@ -4,6 +4,7 @@
 
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
+#include "src/check/verdict_text.h"
 #include "src/render/format.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
+#include "src/check/verdict_text.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
 

@@ -14,6 +14,7 @@
 #include "src/base/quote.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
+#include "src/check/verdict_text.h"
 #include "src/diff/comment.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"

@@ -1,6 +1,7 @@
 #include "src/check/decision.h"
 
 #include "src/check/check_writers.h"
+#include "src/check/verdict_text.h"
 #include "src/render/json_writer.h"
 
 namespace onnxflops {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/check/check_writers.h"
+#include "src/check/verdict_text.h"
 #include "src/diff/comment.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_rows.h"

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/status_macros.h"
 
 namespace onnxflops {
 namespace {
@@ -93,6 +95,29 @@ ssize_t ReadSome(int fd, char* bytes, size_t size) {
     pollfd one = {fd, POLLIN, 0};
     if (errno == EAGAIN) poll(&one, 1, -1);
   }
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most) {
+  ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  struct stat info;
+  if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError("is a directory, not a file");
+  }
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+    return absl::InvalidArgumentError("is a device, not a file");
+  }
+  std::string text;
+  size_t size = 0;
+  while (size <= most) {
+    text.resize(std::min(std::max<size_t>(2 * size, 1 << 16), most + 1));
+    const ssize_t n = ReadSome(fd, text.data() + size, text.size() - size);
+    if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", strerror(errno)));
+    if (n == 0) break;
+    size += static_cast<size_t>(n);
+  }
+  text.resize(size);
+  return text;
 }
 
 }  // namespace onnxflops

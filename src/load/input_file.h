@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,6 +20,10 @@ absl::StatusOr<int> OpenForReading(absl::string_view path);
 
 // read(), which also waits where another program made the descriptor non-blocking.
 ssize_t ReadSome(int fd, char* bytes, size_t size);
+
+// The text of any file that is no device, as far as `most` bytes and one more. Errors do not name
+// the file.
+absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most);
 
 }  // namespace onnxflops
 

@@ -10,24 +10,27 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/api/check.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/version.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/base/utc_time.h"
 #include "src/check/budgets.h"
 #include "src/check/judge.h"
 #include "src/family/family.h"
+#include "src/load/input_file.h"
 #include "src/load/load.h"
+#include "src/profile/profile_file.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "tools/cli/count_arguments.h"
 #include "tools/cli/mfu_arguments.h"
 #include "tools/cli/options.h"
-#include "tools/verbs/base_model.h"
-#include "tools/verbs/judge_model.h"
 
 namespace onnxflops::python {
 namespace {
@@ -129,14 +132,19 @@ absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<s
                                     bool has_base, const std::vector<Device>& devices) {
   Budgets budgets;
   if (!path.empty()) {
-    const absl::StatusOr<std::string> text = tools::ReadSmallFile(path);
+    const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxRulesBytes);
     if (!text.ok()) {
       return absl::Status(text.status().code(),
                           absl::StrCat(Escaped(path), ": ", text.status().message()));
     }
     ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
   }
-  RETURN_IF_ERROR(tools::CompleteBudgets(path, maxima, devices, has_base, &budgets));
+  for (const std::string& limit : maxima) {
+    const absl::Status added = AddLimit(limit, has_base, &budgets);
+    if (added.ok()) continue;
+    return absl::Status(added.code(), absl::StrCat("max ", Quoted(limit), ": ", added.message()));
+  }
+  RETURN_IF_ERROR(RequireRules(budgets, devices));
   return budgets;
 }
 
@@ -152,8 +160,8 @@ struct LimitArguments {
   }
 };
 
-CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle against,
-                       const nb::kwargs& given) {
+CheckReport CheckLoaded(const PyModel& of, nb::handle budgets_path, nb::handle against,
+                        const nb::kwargs& given) {
   LimitArguments limits;
   tools::SizeArguments size_args;
   tools::CausalArgument causal;
@@ -168,24 +176,29 @@ CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle ag
   }
   const std::vector<Device> devices = Require(roofline.devices_file.Parse());
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
-  const tools::BaseModel base = {against.is_none() ? "" : FromPath(against), "", false};
+  const std::string base_path = against.is_none() ? "" : FromPath(against);
   if (path.empty() && limits.maxima.empty()) {
     Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
   }
-  const Budgets budgets = Require(ReadBudgets(path, limits.maxima, !base.path.empty(), devices));
-  tools::CheckRun run = {options, devices};
-  Require(rate.Parse(&run.rate, &run.num_devices));
-  run.has_rate = rate.given();
-  run.profile = limits.profile;
-  run.optimized = limits.optimized;
-  const tools::Side side = {*of.model, std::nullopt};
+  const Budgets budgets = Require(ReadBudgets(path, limits.maxima, !base_path.empty(), devices));
+  CheckOptions run = {options, devices};
+  StepRate step;
+  Require(rate.Parse(&step, &run.num_devices));
+  if (rate.given()) run.rate = step;
+  if (!limits.profile.empty()) run.profile = ReadProfileFile(limits.profile);
+  if (!limits.optimized.empty()) run.optimized = LoadFor(limits.optimized, options);
+  run.today = TimeInUtc(kDayFormat);
+  CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
+  std::optional<ModelOrReport> base;
+  if (checked.has_base) {
+    base = Require(WithoutGil([&] { return LoadModelOrReport(base_path, options); }));
+    checked.base = base->side();
+  }
   CheckReport report;
   report.budgets = path;
-  tools::AskedSizes asked;
-  const std::string& name = (*of.model)->path;
-  Require(WithoutGil(
-      [&] { return tools::JudgeModel(run, budgets, side, base, name, &asked, &report); }));
-  Require(tools::ReportUnknownSizes(path, asked));
+  AskedSizes asked;
+  Require(WithoutGil([&] { return CheckModel(checked, budgets, run, &asked, &report); }));
+  Require(ReportUnknownSizes(path, asked));
   return report;
 }
 
@@ -261,7 +274,7 @@ void DefineModel(nb::module_& m) {
         nb::sig("def _load_bytes(data: bytes, name: str) -> Model"));
   m.def("_diff", &DiffOf, nb::arg("base"), nb::arg("head"), nb::arg("options"),
         nb::sig("def _diff(base: Model, head: Model, **options: Any) -> Diff"));
-  m.def("_check", &CheckModel, nb::arg("model"), nb::arg("budgets").none(),
+  m.def("_check", &CheckLoaded, nb::arg("model"), nb::arg("budgets").none(),
         nb::arg("against").none(), nb::arg("options"),
         nb::sig("def _check(model: Model, budgets: str | bytes | PathLike[Any] | None, "
                 "against: str | bytes | PathLike[Any] | None, **options: Any) -> Check"));

@@ -125,29 +125,6 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
   return ReadTextFile(file, kMaxRulesBytes);
 }
 
-absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most) {
-  ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
-  const absl::Cleanup close_file = [fd] { close(fd); };
-  struct stat info;
-  if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError("is a directory, not a file");
-  }
-  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
-    return absl::InvalidArgumentError("is a device, not a file");
-  }
-  std::string text;
-  size_t size = 0;
-  while (size <= most) {
-    text.resize(std::min(std::max<size_t>(2 * size, 1 << 16), most + 1));
-    const ssize_t n = ReadSome(fd, text.data() + size, text.size() - size);
-    if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", strerror(errno)));
-    if (n == 0) break;
-    size += static_cast<size_t>(n);
-  }
-  text.resize(size);
-  return text;
-}
-
 void RulesArgument::AddTo(OptionList* list) {
   list->AddValue("--rules", "FILE", &file,
                  "A TOML file that defines operators of your own. See docs/rules.md.");

@@ -94,8 +94,6 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
 
 // The text of a small file that a person wrote: at most one byte more than kMaxRulesBytes.
 absl::StatusOr<std::string> ReadSmallFile(const std::string& file);
-// The text of any file that is no device, as far as `most` bytes and one more.
-absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most);
 
 // "unrolled-trips=1000".
 absl::Status ParseLimit(absl::string_view text, Limits* limits);

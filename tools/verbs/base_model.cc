@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -15,27 +16,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "src/api/load.h"
-#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/report/read_report.h"
 #include "tools/cli/options.h"
 #include "tools/verbs/git_file.h"
 #include "tools/verbs/model_files.h"
 
 namespace onnxflops::tools {
 namespace {
-
-// Only a file can be looked at without taking something away from who reads it next.
-bool IsReport(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string beginning(kReportPrefix, '\0');
-  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  beginning.resize(static_cast<size_t>(file.gcount()));
-  return LooksLikeReport(beginning);
-}
 
 bool IsMissing(const std::string& path) {
   struct stat info;
@@ -70,23 +58,8 @@ absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold) {
   return static_cast<int64_t>(percent * 10'000);
 }
 
-absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options) {
-  Side side;
-  if (!IsReport(path)) {
-    ASSIGN_OR_RETURN(side.model, LoadFor(path, options));
-    return side;
-  }
-  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxReportBytes);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat(Escaped(path), ": ", text.status().message()));
-  }
-  ASSIGN_OR_RETURN(side.report, ReadReport(*text, path));
-  return side;
-}
-
-absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
-                                  bool* missing) {
+absl::StatusOr<Model> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                   bool* missing) {
   const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
   if (!fd.ok() && IsFolder(base.path)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -95,37 +68,45 @@ absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& opt
   if (missing != nullptr) *missing = absl::IsNotFound(fd.status());
   if (!fd.ok()) return fd.status();
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
-  Side side;
-  ASSIGN_OR_RETURN(side.model, LoadOpen(*fd, absl::StrCat(base.revision, ":", base.path), options));
-  return side;
+  return LoadOpen(*fd, absl::StrCat(base.revision, ":", base.path), options);
 }
 
-absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options) {
-  return head.model ? DiffModels(*head.model, options) : DiffModels(*head.report, options);
-}
-
-absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
-                                  const CountOptions& options, ComparedSizes sizes) {
-  if (base.path.empty()) return DiffWithNothing(head, options);
+absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
+                                                      const ModelOrReport& head,
+                                                      const CountOptions& options) {
+  if (base.path.empty()) return std::nullopt;
   if (!base.revision.empty() && !head.model) {
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(base.path), ": a report; --git compares a model with itself at a revision"));
   }
   bool missing = base.revision.empty() && IsMissing(base.path);
-  const absl::StatusOr<Side> side =
-      base.revision.empty() ? LoadSide(base.path, options) : LoadRevision(base, options, &missing);
-  if (!side.ok() && missing) {
-    if (base.missing_is_fine) return DiffWithNothing(head, options);
-    return absl::NotFoundError(absl::StrCat(
-        side.status().message(), "; --base-missing ok takes a model without a base for new"));
+  ModelOrReport loaded;
+  absl::Status status;
+  if (base.revision.empty()) {
+    absl::StatusOr<ModelOrReport> file = LoadModelOrReport(base.path, options);
+    status = file.status();
+    if (file.ok()) loaded = *std::move(file);
+  } else {
+    absl::StatusOr<Model> model = LoadRevision(base, options, &missing);
+    status = model.status();
+    if (model.ok()) loaded.model = *std::move(model);
   }
-  if (!side.ok()) return side.status();
-  if (side->model) {
-    return head.model ? DiffModels(*side->model, *head.model, options, sizes)
-                      : DiffModels(*side->model, *head.report, options, sizes);
-  }
-  return head.model ? DiffModels(*side->report, *head.model, options, sizes)
-                    : DiffModels(*side->report, *head.report, options, sizes);
+  if (status.ok()) return loaded;
+  if (!missing) return status;
+  if (base.missing_is_fine) return std::nullopt;
+  return absl::NotFoundError(
+      absl::StrCat(status.message(), "; --base-missing ok takes a model without a base for new"));
+}
+
+absl::Status WithBaseHint(const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), ": --against BASE or --git REV gives one"));
+}
+
+absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
+                                  const ModelOrReport& head, const CountOptions& options) {
+  return base ? DiffModels(base->side(), head.side(), options) : DiffModels(head.side(), options);
 }
 
 }  // namespace onnxflops::tools

@@ -24,14 +24,6 @@ struct BaseMissingArgument {
   absl::StatusOr<bool> Parse() const;
 };
 
-// A model, or a report of one that was written earlier: a file of JSON that begins as our reports
-// do.
-struct Side {
-  std::optional<Model> model;
-  std::optional<Report> report;  // if there is no model
-};
-absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options);
-
 // What models are compared with. A path is that of a model or a report; "": nothing. With a
 // revision, it is the path of the model itself, as it was in its git repository.
 struct BaseModel {
@@ -40,17 +32,22 @@ struct BaseModel {
   bool missing_is_fine = false;
 };
 // A model at a revision. `*missing`, where it is not null: whether the revision does not have it.
-absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
-                                  bool* missing = nullptr);
+absl::StatusOr<Model> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                   bool* missing = nullptr);
 
-// The difference from nothing.
-absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options);
+// What is compared with `head`; nullopt: nothing, or a base that may be missing and is.
+absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
+                                                      const ModelOrReport& head,
+                                                      const CountOptions& options);
+// What is relative to a base that no call names: with how to name one.
+absl::Status WithBaseHint(const absl::Status& status);
+
+// The difference from what LoadBase gave.
+absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
+                                  const ModelOrReport& head, const CountOptions& options);
 
 // A part of a model in millionths: "0.1%"; "" is 0.
 absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold);
-
-absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
-                                  const CountOptions& options, ComparedSizes sizes);
 
 }  // namespace onnxflops::tools
 

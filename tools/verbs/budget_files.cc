@@ -7,10 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/api/check.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "tools/cli/options.h"
-#include "tools/verbs/judge_model.h"
+#include "tools/verbs/base_model.h"
 #include "tools/verbs/model_files.h"
 
 namespace onnxflops::tools {
@@ -51,8 +52,13 @@ absl::StatusOr<BudgetFile> ReadFile(const BudgetSources& sources, const std::str
     ASSIGN_OR_RETURN(file.budgets, LoadBudgets(file.text, path));
   }
   if (path.empty() && sources.maxima.empty()) return file;  // a model without rules
-  RETURN_IF_ERROR(
-      CompleteBudgets(path, sources.maxima, sources.devices, sources.has_base, &file.budgets));
+  for (const std::string& text : sources.maxima) {
+    const absl::Status added = AddLimit(text, sources.has_base, &file.budgets);
+    if (added.ok()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max ", Quoted(text), ": ", WithBaseHint(added).message()));
+  }
+  RETURN_IF_ERROR(RequireRules(file.budgets, sources.devices));
   return file;
 }
 

@@ -1,4 +1,6 @@
 // onnxflops check: whether a model is within its budgets.
+#include "src/api/check.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +33,7 @@
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/base/utc_time.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
 #include "src/check/ci_formats.h"
@@ -42,6 +45,7 @@
 #include "src/graph/symbol_origin.h"
 #include "src/hardware/device.h"
 #include "src/infer/require_symbols.h"
+#include "src/profile/profile_file.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/symbol_name.h"
@@ -52,7 +56,6 @@
 #include "tools/verbs/budget_files.h"
 #include "tools/verbs/each_model.h"
 #include "tools/verbs/git_file.h"
-#include "tools/verbs/judge_model.h"
 #include "tools/verbs/model_files.h"
 #include "tools/verbs/record_history.h"
 #include "tools/verbs/review_arguments.h"
@@ -184,7 +187,7 @@ absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
 // A call of the verb.
 struct CheckCall {
   const CheckArguments& args;
-  CheckRun run;
+  CheckOptions run;
   ModelMoves moves;
   std::optional<DiffViewOptions> review;  // how to show changes in the review that is wanted
   bool missing_is_fine = false;
@@ -215,14 +218,19 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
 absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
                        AskedSizes* asked, ReviewedModel* model) {
   RETURN_IF_ERROR(file.fault);
-  ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
+  ASSIGN_OR_RETURN(const ModelOrReport head, LoadModelOrReport(file.path, call.run.count));
   const BaseModel base = BaseOf(call, file.path);
+  ASSIGN_OR_RETURN(const std::optional<ModelOrReport> loaded, LoadBase(base, head, call.run.count));
   if (!base.revision.empty() && base.path != file.path) model->renamed_from = base.path;
   if (!call.args.review.no_budgets) {
-    RETURN_IF_ERROR(JudgeModel(call.run, budgets, side, base, file.path, asked, &model->check));
+    CheckedModel checked = {head.side(), file.path, !base.path.empty()};
+    if (loaded) checked.base = loaded->side();
+    if (!base.revision.empty()) checked.base_path = base.path;
+    const absl::Status judged = CheckModel(checked, budgets, call.run, asked, &model->check);
+    if (!judged.ok()) return checked.has_base ? judged : WithBaseHint(judged);
   }
   if (!call.review) return absl::OkStatus();
-  CountOptions options = call.run.options;
+  CountOptions options = call.run.count;
   options.activation_peak = true;
   if (!options.on_device) {
     ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
@@ -231,7 +239,7 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
     model->device = absl::StrCat(options.on_device->device.name, ", ",
                                  PrecisionName(options.on_device->precision));
   }
-  ASSIGN_OR_RETURN(model->diff, DiffWithBase(base, side, options, ComparedSizes::kEqual));
+  ASSIGN_OR_RETURN(model->diff, DiffWithBase(loaded, head, options));
   return absl::OkStatus();
 }
 
@@ -276,7 +284,7 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
     asked.Add(outcome.asked);
     review.models.push_back(std::move(outcome.model));
   }
-  if (call.review) AddGoneModels(call.moves, call.args.git, call.run.options, &review);
+  if (call.review) AddGoneModels(call.moves, call.args.git, call.run.count, &review);
   // A model in error may be the one that has the size.
   const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
   if (!all_read) return review;
@@ -511,14 +519,16 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
     return absl::InvalidArgumentError("--review needs a base: --git REV, or --against FOLDER");
   }
   ASSIGN_OR_RETURN(call->review, review.View());
-  FindRenamed(call->files.paths(), args.git, call->run.options, &call->moves);
+  FindRenamed(call->files.paths(), args.git, call->run.count, &call->moves);
   return absl::OkStatus();
 }
 
 // What a call says beside its budgets.
 absl::Status ReadCall(CheckCall* call) {
   const CheckArguments& args = call->args;
-  RETURN_IF_ERROR(args.rate.Parse(&call->run.rate, &call->run.num_devices));
+  StepRate rate;
+  RETURN_IF_ERROR(args.rate.Parse(&rate, &call->run.num_devices));
+  if (args.rate.given()) call->run.rate = rate;
   ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
   KeepFirstOfEach(&call->files);
@@ -529,10 +539,10 @@ absl::Status ReadCall(CheckCall* call) {
         "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
   }
   ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
-  call->run.has_rate = args.rate.given();
-  call->run.profile = args.profile;
-  call->run.optimized = args.optimized;
-  call->run.one_file = call->files.one_file;
+  if (!args.profile.empty()) call->run.profile = ReadProfileFile(args.profile);
+  if (!args.optimized.empty()) call->run.optimized = LoadFor(args.optimized, call->run.count);
+  call->run.one_model = call->files.one_file;
+  call->run.today = TimeInUtc(kDayFormat);
   return absl::OkStatus();
 }
 

@@ -177,9 +177,9 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   options.activation_peak = true;
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
-  ASSIGN_OR_RETURN(const Side side, LoadSide(head, options));
-  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase({base, args.git, missing_is_fine}, side, options,
-                                                 ComparedSizes::kEqual));
+  ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(head, options));
+  ASSIGN_OR_RETURN(const auto loaded, LoadBase({base, args.git, missing_is_fine}, side, options));
+  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase(loaded, side, options));
   if (options.node_rows && !diff.has_nodes) {
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),

@@ -14,6 +14,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
 #include "src/estimate/estimate_report.h"
+#include "src/load/input_file.h"
 #include "src/onnxflops.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"

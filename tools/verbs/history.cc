@@ -16,6 +16,7 @@
 #include "src/cost/amounts.h"
 #include "src/history/history_writers.h"
 #include "src/history/record.h"
+#include "src/load/input_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"

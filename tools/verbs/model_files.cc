@@ -23,6 +23,7 @@
 #include "src/base/sha256.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 #include "tools/cli/options.h"
 
 namespace onnxflops::tools {

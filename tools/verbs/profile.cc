@@ -18,10 +18,11 @@
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/estimate/estimate_report.h"
+#include "src/load/input_file.h"
+#include "src/profile/profile_file.h"
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
-#include "tools/verbs/profile_file.h"
 #include "tools/verbs/verbs.h"
 
 namespace onnxflops::tools {

@@ -19,10 +19,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/api/diff.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/base/utc_time.h"
 #include "src/history/history.h"
 #include "src/history/record.h"
 #include "src/infer/require_symbols.h"
@@ -31,7 +33,6 @@
 #include "tools/cli/write_file.h"
 #include "tools/verbs/base_model.h"
 #include "tools/verbs/git_file.h"
-#include "tools/verbs/judge_model.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -56,7 +57,7 @@ Bindings SizesFor(const Bindings& of_call, const Bindings& of_budgets, const Rep
 absl::StatusOr<Report> CountFor(const std::string& path, CountOptions options,
                                 const Bindings& of_budgets) {
   options.activation_peak = true;
-  ASSIGN_OR_RETURN(const Side side, LoadSide(path, options));
+  ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(path, options));
   if (side.report) {
     Report report = *side.report;
     const Bindings sizes = SizesFor(options.bindings, of_budgets, report);

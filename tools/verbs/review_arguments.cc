@@ -63,9 +63,9 @@ bool RevisionHas(const std::string& revision, const std::string& path) {
 // What a model cost at the revision; nullopt: it cannot be read or counted.
 std::optional<Diff> CostAt(const std::string& path, const std::string& revision,
                            const CountOptions& options) {
-  const absl::StatusOr<Side> side = LoadRevision({path, revision}, options);
-  if (!side.ok()) return std::nullopt;
-  absl::StatusOr<Diff> diff = DiffWithNothing(*side, options);
+  const absl::StatusOr<Model> model = LoadRevision({path, revision}, options);
+  if (!model.ok()) return std::nullopt;
+  absl::StatusOr<Diff> diff = DiffModels(*model, options);
   return diff.ok() ? std::optional(*std::move(diff)) : std::nullopt;
 }
 
@@ -140,12 +140,13 @@ void FindRenamed(const std::vector<std::string>& models, const std::string& revi
   };
   std::vector<Pair> pairs;
   for (const std::string& head : fresh) {
-    const absl::StatusOr<Side> side = LoadSide(head, options);
-    if (!side.ok()) continue;  // the model's own row says why
+    const absl::StatusOr<ModelOrReport> side = LoadModelOrReport(head, options);
+    if (!side.ok() || !side->model) continue;  // the model's own row says why
     for (size_t i = 0; i < std::min(moves->removed.size(), kMostTried); ++i) {
       const std::string& base = moves->removed[i];
-      const absl::StatusOr<Diff> diff =
-          DiffWithBase({base, revision}, *side, options, ComparedSizes::kEqual);
+      const absl::StatusOr<Model> old = LoadRevision({base, revision}, options);
+      if (!old.ok()) continue;
+      const absl::StatusOr<Diff> diff = DiffModels(*old, *side->model, options);
       const std::optional<int64_t> likeness = diff.ok() ? LikenessOf(*diff) : std::nullopt;
       if (likeness) pairs.push_back({*likeness, head, base});
     }

@@ -1,6 +1,6 @@
-// A profile in a file that a call names.
-#ifndef ONNXFLOPS_TOOLS_VERBS_PROFILE_FILE_H_
-#define ONNXFLOPS_TOOLS_VERBS_PROFILE_FILE_H_
+// A profile, or counters, in a file.
+#ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_FILE_H_
+#define ONNXFLOPS_SRC_PROFILE_PROFILE_FILE_H_
 
 #include <string>
 
@@ -9,15 +9,15 @@
 #include "src/profile/profile.h"
 #include "src/profile/read_profile.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 
 // "-" is standard input. Errors name the file.
 absl::StatusOr<Profile> ReadProfileFile(const std::string& path,
                                         const ReadProfileOptions& options = {});
 
-// The same of --counters.
+// The same of counters.
 absl::StatusOr<Counters> ReadCountersFile(const std::string& path);
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops
 
-#endif  // ONNXFLOPS_TOOLS_VERBS_PROFILE_FILE_H_
+#endif  // ONNXFLOPS_SRC_PROFILE_PROFILE_FILE_H_

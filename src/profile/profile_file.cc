@@ -1,4 +1,4 @@
-#include "tools/verbs/profile_file.h"
+#include "src/profile/profile_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
 absl::StatusOr<int> OpenProfile(const std::string& path) {
@@ -59,4 +59,4 @@ absl::StatusOr<Counters> ReadCountersFile(const std::string& path) {
       path, [](ByteSource source, absl::string_view name) { return ReadCounters(source, name); });
 }
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops

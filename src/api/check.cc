@@ -1,8 +1,5 @@
-#include "tools/verbs/judge_model.h"
+#include "src/api/check.h"
 
-#include <time.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,8 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "src/api/diff.h"
-#include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/profile.h"
 #include "src/base/glob.h"
@@ -24,23 +19,20 @@
 #include "src/infer/require_symbols.h"
 #include "src/render/format.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/verbs/profile_file.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
-absl::StatusOr<ProfileReport> JoinRun(const CheckRun& run, const Side& side) {
-  if (run.profile.empty()) {
-    return absl::FailedPreconditionError("no profile is given: --profile");
+absl::StatusOr<ProfileReport> JoinRun(const CheckOptions& run, const CountOptions& count,
+                                      const DiffSide& head) {
+  RETURN_IF_ERROR(run.profile.status());
+  if (head.model() == nullptr) {
+    return absl::FailedPreconditionError("a report cannot be joined with a profile");
   }
-  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
   ProfileOptions options;
-  options.count = run.options;
-  if (!run.optimized.empty()) {
-    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.optimized, options.count));
-  }
-  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.profile));
-  return JoinProfile(*side.model, profile, options);
+  options.count = count;
+  ASSIGN_OR_RETURN(options.optimized, run.optimized);
+  return JoinProfile(*head.model(), *run.profile, options);
 }
 
 // Why modules may have taken longer than the kernels that joined.
@@ -51,17 +43,17 @@ std::string OpenTimes(const ProfileReport& report) {
   }
   if (missing.kernels == 0) return "";
   return absl::StrCat(Plural(missing.kernels, "kernel"),
-                      " did not join, and may be of this module: --optimized joins them");
+                      " did not join, and may be of this module: the graph that ran joins them");
 }
 
-// What the run of --profile reached: as a whole, or in the modules that match the rule.
-absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const CheckRun& run,
+// What the run reached: as a whole, or in the modules that match the rule.
+absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const std::vector<Device>& devices,
                                                        const ProfileReport& report,
                                                        const BudgetRule& rule) {
   constexpr double kNsPerSecond = 1e9, kGiga = 1e9;
   double peak = 0;
   if (!rule.device.empty()) {
-    ASSIGN_OR_RETURN(const Device device, FindDevice(rule.device, run.devices));
+    ASSIGN_OR_RETURN(const Device device, FindDevice(rule.device, devices));
     ASSIGN_OR_RETURN(const Precision precision, ParsePrecision(rule.dtype));
     ASSIGN_OR_RETURN(const PeakFigure figure, FindPeak(device, precision));
     peak = static_cast<double>(figure.giga) * kGiga;
@@ -95,23 +87,22 @@ absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const CheckRun& run,
       absl::StrCat("no module of the run matches", open.empty() ? "" : "; ", open));
 }
 
-absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckRun& run, const BudgetSizes* sizes,
-                                                  const Side& side, const CountOptions& at,
+absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckOptions& run, const BudgetSizes* sizes,
+                                                  const DiffSide& head, const CountOptions& at,
                                                   const BudgetRule& rule) {
-  if (!run.has_rate) {
-    return absl::FailedPreconditionError("the time of a step is not given: --step-time");
-  }
-  if (!side.model) return absl::FailedPreconditionError("a report has no figures of training");
+  if (!run.rate) return absl::FailedPreconditionError("the time of a step is not given");
+  if (head.model() == nullptr)
+    return absl::FailedPreconditionError("a report has no figures of training");
   if (sizes != nullptr && !sizes->ranges.empty()) {
     return absl::FailedPreconditionError("a step has one size of each dimension, and no range");
   }
   MfuOptions options;
   options.count = at;
-  options.rate = run.rate;
+  options.rate = *run.rate;
   options.devices = run.num_devices;
   ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
-  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
+  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*head.model(), options));
   return std::vector<AchievedFigure>{{"", report.mfu, report.mfu, ""}};
 }
 
@@ -140,12 +131,18 @@ std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, con
   return unknown;
 }
 
+absl::StatusOr<Diff> DiffOf(const CheckedModel& model, const CountOptions& options,
+                            ComparedSizes sizes) {
+  return model.base ? DiffModels(*model.base, model.head, options, sizes)
+                    : DiffModels(model.head, options);
+}
+
 // A model at the sizes of a set, as far as it has symbols for them.
 class SizedDiff {
  public:
-  SizedDiff(const CheckRun& run, const Side& side, const BaseModel& base, const BudgetSizes* sizes,
-            bool with_peak)
-      : run_(run), side_(side), base_(base), at_(run.options) {
+  SizedDiff(const CheckedModel& model, const CountOptions& options, bool one_model,
+            const BudgetSizes* sizes, bool with_peak)
+      : model_(model), one_model_(one_model), asks_(!options.bindings.empty()), at_(options) {
     at_.activation_peak = with_peak;
     if (sizes == nullptr) return;
     sizes_ = *sizes;
@@ -161,7 +158,8 @@ class SizedDiff {
   const CountOptions& at() const { return at_; }
   const BudgetSizes& sizes() const { return sizes_; }
 
-  absl::StatusOr<Diff> Make(const std::string& path, AskedSizes* asked) {
+  absl::StatusOr<Diff> Make(AskedSizes* asked) {
+    const std::string& path = model_.path;
     for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
     for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
     for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
@@ -173,13 +171,13 @@ class SizedDiff {
       CountOptions open = at_;
       open.bindings.clear();
       const absl::StatusOr<Diff> without = Count(open);
-      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(path, *without, asked)) {
+      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(*without, asked)) {
         return diff;
       }
       diff = Count(at_);
     }
     if (!diff.ok()) return diff;
-    LeaveOutUnknown(path, *diff, asked);
+    LeaveOutUnknown(*diff, asked);
     RETURN_IF_ERROR(CheckEnds());
     return diff;
   }
@@ -187,30 +185,28 @@ class SizedDiff {
  private:
   // A formula holds for all sizes, but a model may fix inside what its inputs leave open.
   absl::Status CheckEnds() const {
-    if (sizes_.ranges.empty() || !side_.model) return absl::OkStatus();
+    if (sizes_.ranges.empty() || model_.head.model() == nullptr) return absl::OkStatus();
     for (const bool last : {false, true}) {
       CountOptions end = at_;
       for (const auto& [name, range] : sizes_.ranges) {
         end.bindings[name] = last ? range.last : range.first;
       }
-      absl::Status counted = onnxflops::Count(*side_.model, end).status();
+      absl::Status counted = onnxflops::Count(*model_.head.model(), end).status();
       if (absl::IsInvalidArgument(counted)) return counted;
     }
     return absl::OkStatus();
   }
 
   absl::StatusOr<Diff> Count(const CountOptions& options) const {
-    return DiffWithBase(base_, side_, options, ComparedSizes::kAsAsked);
+    return DiffOf(model_, options, ComparedSizes::kAsAsked);
   }
 
   // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
   // leaves no size open: the same file may be for other models.
-  bool IsMistake(const Diff& open) const {
-    return run_.one_file && (!open.sizes.empty() || !run_.options.bindings.empty());
-  }
+  bool IsMistake(const Diff& open) const { return one_model_ && (!open.sizes.empty() || asks_); }
 
   // Whether there was any.
-  bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
+  bool LeaveOutUnknown(const Diff& diff, AskedSizes* asked) {
     for (const std::string& name : SymbolsOfHead(diff)) asked->symbols.insert(name);
     for (const auto& [name, size] : diff.base_bindings) asked->symbols.insert(name);
     for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);  // of both
@@ -219,7 +215,7 @@ class SizedDiff {
     for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
     const std::vector<std::string> unknown = UnknownSizes(names, diff);
     for (const std::string& name : unknown) {
-      asked->names[name].without.insert(path);
+      asked->names[name].without.insert(model_.path);
       at_.bindings.erase(name);
       sizes_.fixed.erase(name);
       sizes_.ranges.erase(name);
@@ -227,9 +223,9 @@ class SizedDiff {
     return !unknown.empty();
   }
 
-  const CheckRun& run_;
-  const Side& side_;
-  const BaseModel& base_;
+  const CheckedModel& model_;
+  const bool one_model_;  // CheckOptions::one_model
+  const bool asks_;       // the call says sizes
   CountOptions at_;
   BudgetSizes sizes_;
 };
@@ -238,10 +234,9 @@ class SizedDiff {
 absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
   for (const BudgetRule& rule : budgets.rules) {
     if (!rule.NeedsBase()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
-                     Escaped(rule.name), " of ", Escaped(path),
-                     " is relative to a base: --against BASE or --git REV gives one"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
+        Escaped(rule.name), " of ", Escaped(path), " is relative to a base, and there is none"));
   }
   return absl::OkStatus();
 }
@@ -259,31 +254,7 @@ Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_p
   return all;
 }
 
-// The limits of --max.
-absl::Status AddMaxima(const std::vector<std::string>& maxima, bool has_base, Budgets* budgets) {
-  for (const std::string& text : maxima) {
-    absl::Status added = AddBudget(text, budgets);
-    if (added.ok() && budgets->rules.back().NeedsBase() && !has_base) {
-      added = absl::InvalidArgumentError(
-          "it is relative to a base: --against BASE or --git REV gives one");
-    }
-    if (!added.ok()) {
-      return absl::Status(added.code(),
-                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
-
-std::string TimeInUtc(const char* format) {
-  const time_t now = time(nullptr);
-  tm day;
-  std::array<char, 32> text;
-  if (gmtime_r(&now, &day) == nullptr) return "";
-  return std::string(text.data(), strftime(text.data(), text.size(), format, &day));
-}
 
 void AskedSizes::Add(const AskedSizes& other) {
   symbols.insert(other.symbols.begin(), other.symbols.end());
@@ -306,8 +277,8 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
         of.in_budgets && (of.is_range || symbols.empty() || asked.symbols.contains(name));
     if (of.without.size() < of.models.size() || may_be_for_others) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
-        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
+        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]: ") : "",
+        "no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
   }
   for (const auto& [name, of] : asked.names) {
     for (const std::string& path : of.without) {
@@ -327,27 +298,26 @@ absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
   return choice;
 }
 
-absl::Status JudgeModel(const CheckRun& of_call, const Budgets& all, const Side& side,
-                        const BaseModel& base, const std::string& path, AskedSizes* asked,
-                        CheckReport* report) {
-  CountOptions options = of_call.options;
+absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const CheckOptions& run,
+                        AskedSizes* asked, CheckReport* report) {
+  CountOptions options = run.count;
   if (!options.on_device) {
-    ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, of_call.devices));
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, run.devices));
   }
-  const CheckRun run = of_call.With(options);
-  const Budgets budgets = BudgetsOf(all, path, base.revision.empty() ? path : base.path);
-  if (base.path.empty()) RETURN_IF_ERROR(RequireNoBase(budgets, path));
+  const Budgets budgets =
+      BudgetsOf(all, model.path, model.base_path.empty() ? model.path : model.base_path);
+  if (!model.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, model.path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);
   if (sets.empty()) sets.push_back(nullptr);
   const size_t before = report->judgements.size();
   for (const BudgetSizes* sizes : sets) {
-    SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
-    const absl::StatusOr<Diff> made = sized.Make(path, asked);
+    SizedDiff sized(model, options, run.one_model, sizes, budgets.NeedsPeak());
+    const absl::StatusOr<Diff> made = sized.Make(asked);
     if (!made.ok()) {
       // If the model can be counted at the sizes of the call, those of the budgets are wrong.
       const bool of_budgets =
-          sizes != nullptr && DiffWithBase(base, side, run.options, ComparedSizes::kAsAsked).ok();
+          sizes != nullptr && DiffOf(model, options, ComparedSizes::kAsAsked).ok();
       if (!of_budgets) return made.status();
       return WithMessage(made.status(),
                          absl::StrCat(Escaped(budgets.file), ": [at]: ", made.status().message()));
@@ -361,49 +331,54 @@ absl::Status JudgeModel(const CheckRun& of_call, const Budgets& all, const Side&
     std::optional<absl::StatusOr<ProfileReport>> joined;  // once for all rules
     const auto figures =
         [&](const BudgetRule& rule) -> absl::StatusOr<std::vector<AchievedFigure>> {
-      if (rule.kind != BudgetRule::Kind::kProfile) return MfuOf(run, sizes, side, at, rule);
-      if (!joined) joined = JoinRun(run, side);
+      if (rule.kind != BudgetRule::Kind::kProfile) return MfuOf(run, sizes, model.head, at, rule);
+      if (!joined) joined = JoinRun(run, options, model.head);
       RETURN_IF_ERROR(joined->status());
-      return AchievedOf(run, **joined, rule);
+      return AchievedOf(run.devices, **joined, rule);
     };
     // Where nobody asks for a size, what is relative is judged at the one that a model fixes.
     std::optional<Diff> equal;
     if (sizes == nullptr && at.bindings.empty() && !diff.unequal_sizes.empty()) {
-      ASSIGN_OR_RETURN(equal, DiffWithBase(base, side, at, ComparedSizes::kEqual));
+      ASSIGN_OR_RETURN(equal, DiffOf(model, at, ComparedSizes::kEqual));
       if (!equal->unequal_sizes.empty()) equal.reset();
     }
     RETURN_IF_ERROR(
         Judge(budgets, sizes, diff, run.today, figures, report, equal ? &*equal : nullptr));
   }
   if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
-  if (run.one_file) return absl::OkStatus();
-  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
+  if (run.one_model) return absl::OkStatus();
+  for (size_t i = before; i < report->judgements.size(); ++i)
+    report->judgements[i].model = model.path;
   report->models.push_back(report->head);
   return absl::OkStatus();
 }
 
-absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
-                             const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
-  RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
-  if (budgets->rules.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(path), ": it contains no rule"));
+absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets) {
+  RETURN_IF_ERROR(AddBudget(text, budgets));
+  if (has_base || !budgets->rules.back().NeedsBase()) return absl::OkStatus();
+  return absl::FailedPreconditionError("it is relative to a base, and there is none");
+}
+
+absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices) {
+  const std::string file = Escaped(budgets.file);
+  if (budgets.rules.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": it contains no rule"));
   }
-  const absl::Status device = DeviceOf(*budgets, devices).status();
+  const absl::Status device = DeviceOf(budgets, devices).status();
   if (!device.ok()) {
-    return absl::Status(device.code(), absl::StrCat(Escaped(path), ": ", device.message()));
+    return absl::Status(device.code(), absl::StrCat(file, ": ", device.message()));
   }
-  for (const BudgetRule& rule : budgets->rules) {
+  for (const BudgetRule& rule : budgets.rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
     if ((rule.kind != BudgetRule::Kind::kMfu && !of_run) || rule.device.empty()) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
     if (known.ok()) known = ParsePrecision(rule.dtype).status();
     if (!known.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(path), ":", rule.place.line,
-                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ":", rule.place.line, of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
     }
   }
   return absl::OkStatus();
 }
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops

@@ -1,0 +1,26 @@
+// What a verdict says, for all writers of verdicts.
+#ifndef ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_
+#define ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "src/check/judge.h"
+#include "src/render/json_writer.h"
+
+namespace onnxflops::check {
+
+// "rules": every rule and its verdict, in documents of a check.
+void WriteRules(const CheckReport& report, report::JsonWriter* json);
+// "budget.flops of visual at batch = 1"; of several models, "a.onnx: budget.flops".
+std::string SubjectOf(const Judgement& j);
+// "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
+std::string MessageOf(const Judgement& j);
+// What a reader has to look at comes first; otherwise the order of the file.
+std::vector<const Judgement*> WorstFirst(const CheckReport& report);
+// All rules as a table in Markdown, what failed first.
+std::string RulesInMarkdown(const CheckReport& report);
+
+}  // namespace onnxflops::check
+
+#endif  // ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_
