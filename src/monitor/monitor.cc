@@ -123,6 +123,12 @@ Monitor::Monitor(StepWork work, const MonitorOptions& options)
 bool Monitor::Follows(const StepRecord& record, std::vector<std::string>* problems) {
   const int64_t step = *record.step;
   if (!last_step_ || step > *last_step_) return true;
+  // The line of an evaluation has the step after which it ran.
+  if (step == *last_step_ && record.pause_seconds) return false;
+  if (step == *last_step_ && record.sizes.contains("rank")) {
+    Tell("a step has a line for each rank: the first is read, as that of all devices", problems);
+    return false;
+  }
   const bool earlier = record.time && last_time_ && *record.time <= *last_time_;
   if (step == *last_step_ || earlier) {
     problems->push_back(absl::StrCat(
@@ -155,13 +161,44 @@ void Monitor::ReadDevices(const StepRecord& record, std::vector<std::string>* pr
   if (*record.devices > 1) Tell(absl::StrCat(says, ": so many devices share a step"), problems);
 }
 
+// How many copies of the model share a batch: each is on as many devices as it is split over.
+int64_t Monitor::CopiesOf(const StepRecord& record, std::vector<std::string>* problems) {
+  if (record.copies) return *record.copies;
+  absl::int128 of_one = 1;
+  for (const auto& split :
+       {record.tensor_parallel, record.pipeline_parallel, record.context_parallel}) {
+    if (split) of_one *= *split;  // each at most 2^40
+  }
+  if (of_one <= options_.devices && options_.devices % static_cast<int64_t>(of_one) == 0) {
+    return options_.devices / static_cast<int64_t>(of_one);
+  }
+  Tell(absl::StrCat("the log splits a model over ", Int128ToString(of_one),
+                    " devices, and there are ", options_.devices,
+                    ": each is taken for a copy of its own"),
+       problems);
+  return options_.devices;
+}
+
 // A batch_size may be that of the whole step, as documented, or of one device in one run. One that
 // has no whole sample for each of them is the latter.
 absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* problems) {
   ReadDevices(*record, problems);
+  if (!record->samples_per_second && record->device_samples_per_second) {
+    record->samples_per_second =
+        *record->device_samples_per_second * static_cast<double>(options_.devices);
+    record->names["samples_per_second"] = record->names["device_samples_per_second"];
+    if (options_.devices > 1) {
+      Tell(absl::StrCat(monitor::NameOf(*record, "samples_per_second"),
+                        " is that of one device: it is read times ", options_.devices),
+           problems);
+    }
+  }
   const int64_t runs = record->runs.value_or(1);
-  ASSIGN_OR_RETURN(const int64_t parts, monitor::BatchOf(runs, options_.devices));
-  const std::string parts_text = absl::StrCat(options_.devices, " devices x ", runs, " runs");
+  const int64_t copies = CopiesOf(*record, problems);
+  ASSIGN_OR_RETURN(const int64_t parts, monitor::BatchOf(runs, copies));
+  const std::string parts_text =
+      absl::StrCat(copies, copies == options_.devices ? " devices x " : " copies of the model x ",
+                   runs, " runs");
   const std::string batch_name = monitor::NameOf(*record, "samples");
   const bool is_vague = batch_name == "batch_size";
   if (record->device_batch) {
@@ -297,8 +334,9 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   }
   if (!last_time_) return 0;               // the first
   constexpr double kLeastSeconds = 1e-12;  // so that rates are finite
-  if (*record.time - *last_time_ > kLeastSeconds) {
-    *seconds = *record.time - *last_time_;
+  const double passed = *record.time - *last_time_ - pause_;
+  if (passed > kLeastSeconds) {
+    *seconds = passed;
     return *record.step - time_step_;
   }
   problems->emplace_back(
@@ -357,8 +395,12 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
     // As --mask-sum has it: the mean of the batch, rounded up.
     (*sizes)[sequence] = (*record.tokens + batch->second - 1) / batch->second;
   }
-  BatchOfTokens(record, sizes);
-  const absl::StatusOr<absl::int128> flops = work_.flops.Evaluate(*sizes);
+  const int64_t lacks = BatchOfTokens(record, sizes);
+  absl::StatusOr<absl::int128> flops = work_.flops.Evaluate(*sizes);
+  if (flops.ok() && lacks > 0) {
+    const std::optional<absl::int128> part = PartOfSample(*flops, *record.tokens, lacks, *sizes);
+    if (part) flops = *flops - *part;
+  }
   if (flops.ok()) return work_.per_sample ? ForSamples(*flops, samples, problems) : *flops;
   std::vector<std::string> missing;
   for (const std::string& symbol : work_.flops.Symbols()) {
@@ -370,15 +412,30 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
   return std::nullopt;
 }
 
-// Where nothing tells the batch, tokens over the length of a sequence do, rounded up.
-void Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const {
-  if (work_.batch.empty() || sizes->contains(work_.batch) || !record.tokens) return;
+// Where nothing tells the batch, tokens over the length of a sequence do, rounded up. Returns how
+// many tokens the last sequence lacks.
+int64_t Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const {
+  if (work_.batch.empty() || sizes->contains(work_.batch) || !record.tokens) return 0;
   std::optional<int64_t> length = work_.fixed_length;
   if (!work_.sequences.empty()) {
     const auto found = sizes->find(work_.sequences[0]);
     if (found != sizes->end()) length = found->second;
   }
-  if (length && *length > 0) (*sizes)[work_.batch] = (*record.tokens + *length - 1) / *length;
+  if (!length || *length <= 0) return 0;
+  const int64_t batch = *record.tokens / *length + (*record.tokens % *length > 0 ? 1 : 0);
+  (*sizes)[work_.batch] = batch;
+  return batch * *length - *record.tokens;
+}
+
+// The FLOPs of so many tokens of the last sample of a batch, of which all have `flops`.
+std::optional<absl::int128> Monitor::PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
+                                                  Bindings sizes) const {
+  const int64_t batch = sizes[work_.batch]--;
+  const absl::StatusOr<absl::int128> others = work_.flops.Evaluate(sizes);
+  if (!others.ok()) return std::nullopt;
+  const std::optional<absl::int128> product = monitor::Times(flops - *others, lacks);
+  const int64_t length = (tokens + lacks) / batch;
+  return product ? std::optional(*product / length) : std::nullopt;
 }
 
 // FLOPs of the fixed batch for another number of samples.
@@ -440,6 +497,7 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   for (const std::string& note : record.notes) Tell(note, problems);
   problems->insert(problems->end(), record.faults.begin(), record.faults.end());
   if (record.is_summary) return TakeSummary(std::move(record), problems);
+  if (record.pause_seconds) pause_ += *record.pause_seconds;
   if (!record.step) {
     if (record.faults.empty()) problems->emplace_back("there is no step");
     return std::nullopt;
@@ -453,6 +511,7 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   if (record.time && record.time != last_time_) {
     last_time_ = record.time;
     time_step_ = *record.step;
+    pause_ = 0;
   }
   if (!point_step_) point_step_ = *record.step - steps;
   if (*record.step / options_.every <= *point_step_ / options_.every) return std::nullopt;

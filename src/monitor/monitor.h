@@ -121,7 +121,10 @@ class Monitor {
            std::vector<std::string>* problems);
   std::optional<absl::int128> FlopsOf(const StepRecord& record, Bindings* sizes,
                                       std::vector<std::string>* problems) const;
-  void BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
+  int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
+  std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
+                                           Bindings sizes) const;
+  int64_t CopiesOf(const StepRecord& record, std::vector<std::string>* problems);
   Items ItemsOf(const StepRecord& record, const Bindings& sizes) const;
   std::optional<double> SecondsByRate(const StepRecord& record) const;
   std::optional<absl::int128> ForSamples(absl::int128 flops, const std::optional<int64_t>& samples,
@@ -135,6 +138,7 @@ class Monitor {
   std::optional<int64_t> last_step_, stride_, point_step_;
   std::optional<double> last_time_;
   int64_t time_step_ = 0;  // of the last time
+  double pause_ = 0;       // since then
   std::optional<double> mfu_;
   int64_t mfu_step_ = 0;
   absl::btree_set<std::string> told_;

@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace onnxflops {
 namespace monitor {
@@ -22,9 +24,12 @@ constexpr RunningTotals::Field kFields[] = {
 bool MayBeTotal(const StepRecord& record, const RunningTotals::Field& field) {
   const auto name = record.names.find(field.means);
   if (name == record.names.end() || !(record.*field.of_step)) return false;
-  return absl::EqualsIgnoreCase(name->second, field.means) ||
-         absl::EqualsIgnoreCase(name->second, "images");
+  const absl::string_view bare = absl::StripPrefix(name->second, "train/");
+  return absl::EqualsIgnoreCase(bare, field.means) || absl::EqualsIgnoreCase(bare, "images");
 }
+
+// Lightning's ThroughputMonitor writes what one device saw.
+constexpr absl::string_view kOfOneDevice = "train/samples";
 
 struct Value {
   int64_t step, value;
@@ -83,16 +88,21 @@ void RunningTotals::Convert(const Field& field, State* state) {
     if (!r.step || (!named && !monitor::MayBeTotal(r, field))) continue;
     const int64_t value = named ? *(r.*field.total) : *(r.*field.of_step);
     (r.*field.of_step).reset();
+    const bool of_device = !named && r.names[field.means] == monitor::kOfOneDevice;
+    const auto of_step = of_device ? &StepRecord::device_batch : field.of_step;
+    if (of_device) r.names["device_batch"] = r.names[field.means];
     const bool follows = state->last && *r.step > *state->last_step && value >= *state->last;
     if (follows) {
       const int64_t each = (value - *state->last) / (*r.step - *state->last_step);
-      r.*field.of_step = each;
+      r.*of_step = each;
       if (before) {
         StepRecord& first = held_[static_cast<size_t>(*before)].record;
-        first.*field.of_step = each;
+        first.*of_step = each;
         if (!named) {
-          first.notes.push_back(absl::StrCat(first.names[field.means], " grows by some ", each,
-                                             " a step: it is read as a running total"));
+          first.notes.push_back(
+              absl::StrCat(first.names[field.means], " grows by some ", each,
+                           " a step: it is read as a running total",
+                           of_device ? " of one device, as Lightning has it" : ""));
         }
         before.reset();
       }

@@ -207,7 +207,8 @@ constexpr LogName kLogNames[] = {
     {"it/s", "steps_per_second", 1, ""},
     {"samples_per_second", "samples_per_second", 1, ""},
     {"perf/samples_per_second", "samples_per_second", 1, "ours, as it is written"},
-    {"device/samples_per_sec", "samples_per_second", 1, "Lightning's ThroughputMonitor"},
+    {"samples_per_sec", "samples_per_second", 1, "Lightning's ThroughputMonitor"},
+    {"device/samples_per_sec", "device_samples_per_second", 1, "Lightning's ThroughputMonitor"},
     {"train_samples_per_second", "samples_per_second", 1, "Hugging Face, of the whole training"},
     {"tokens_per_second", "tokens_per_second", 1, ""},
     {"perf/tokens_per_second", "tokens_per_second", 1, "ours, as it is written"},
@@ -240,6 +241,11 @@ constexpr LogName kLogNames[] = {
     {"world_size", "devices", 1, "torch"},
     {"num_devices", "devices", 1, ""},
     {"num_gpus", "devices", 1, ""},
+    {"tensor_model_parallel_size", "tensor_parallel", 1, "Megatron"},
+    {"pipeline_model_parallel_size", "pipeline_parallel", 1, "Megatron"},
+    {"context_parallel_size", "context_parallel", 1, "Megatron"},
+    {"data_parallel_size", "copies", 1, "Megatron"},
+    {"eval_runtime", "pause_seconds", 1, "Hugging Face"},
 };
 
 const LogName* FindLogName(absl::string_view name) {
@@ -265,6 +271,23 @@ constexpr CountField kCounts[] = {
     {"device_batch", 1, kMostOfStep, &StepRecord::device_batch},
     {"runs", 1, kMostOfStep, &StepRecord::runs},
     {"devices", 1, kMostOfStep, &StepRecord::devices},
+    {"tensor_parallel", 1, kMostOfStep, &StepRecord::tensor_parallel},
+    {"pipeline_parallel", 1, kMostOfStep, &StepRecord::pipeline_parallel},
+    {"context_parallel", 1, kMostOfStep, &StepRecord::context_parallel},
+    {"copies", 1, kMostOfStep, &StepRecord::copies},
+};
+
+struct TimeField {  // seconds, or a rate
+  absl::string_view means;
+  std::optional<double> StepRecord::*value;
+};
+constexpr TimeField kTimes[] = {
+    {"step_seconds", &StepRecord::step_seconds},
+    {"steps_per_second", &StepRecord::steps_per_second},
+    {"samples_per_second", &StepRecord::samples_per_second},
+    {"device_samples_per_second", &StepRecord::device_samples_per_second},
+    {"tokens_per_second", &StepRecord::tokens_per_second},
+    {"pause_seconds", &StepRecord::pause_seconds},
 };
 
 void TakeAs(const LogName& as, LogField field, StepRecord* record) {
@@ -278,12 +301,10 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
     ReadAsSeconds(&field, record);
     return TakeTime(field, -kMostTime, kMostTime, &record->time, record);
   }
-  std::optional<double>* const rate = as.means == "step_seconds"       ? &record->step_seconds
-                                      : as.means == "steps_per_second" ? &record->steps_per_second
-                                      : as.means == "samples_per_second"
-                                          ? &record->samples_per_second
-                                          : &record->tokens_per_second;
-  TakeTime(field, kLeastSeconds, kMostTime, rate, record);
+  for (const TimeField& time : kTimes) {
+    if (time.means != as.means) continue;
+    return TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
+  }
 }
 
 // "iter 20: loss 2.31, time 410.5ms, mfu 31.2%", as nanoGPT prints it.

@@ -31,11 +31,15 @@ struct StepRecord {
   std::optional<double> time, step_seconds;
   // Where no time is given; tokens and samples of the step have to be known.
   std::optional<double> steps_per_second, samples_per_second, tokens_per_second;
-  std::optional<int64_t> tokens;  // of the step; also by `mask_sum`
+  std::optional<double> device_samples_per_second;  // of one device
+  std::optional<double> pause_seconds;              // of what is no step: an evaluation
+  std::optional<int64_t> tokens;                    // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
   std::optional<int64_t> tokens_total, samples_total;  // since the training began
   // Of one device in one run of the model; runs before a step of the optimizer; devices.
   std::optional<int64_t> device_batch, runs, devices;
+  // Devices that share one copy of the model, by how they do, and copies.
+  std::optional<int64_t> tensor_parallel, pipeline_parallel, context_parallel, copies;
   bool is_summary = false;  // `time` and the rates are those of the whole training
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
   // What the log calls what is read, by LogName::means: "tokens" -> "mask_sum".
