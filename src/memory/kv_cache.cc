@@ -209,6 +209,16 @@ absl::Status BindSize(const Expr& dim, int64_t size, absl::string_view what, Bin
 }  // namespace
 }  // namespace memory
 
+bool IsCacheOutput(absl::string_view name) {
+  const std::string small = absl::AsciiStrToLower(name);
+  constexpr absl::string_view kPresent = "present";
+  const bool is_present =
+      absl::StartsWith(small, kPresent) &&
+      (small.size() == kPresent.size() ||
+       !absl::ascii_isalpha(static_cast<unsigned char>(small[kPresent.size()])));
+  return is_present || memory::HasWord(small, memory::kPastWords);
+}
+
 absl::StatusOr<Decoder> FindDecoder(const Inference& inference) {
   return memory::DecoderFinder(inference).Find();
 }

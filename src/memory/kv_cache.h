@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
@@ -33,6 +34,10 @@ struct Decoder {
   // Other sizes of past inputs that the outputs tell, as the width of a head.
   Bindings known;
 };
+
+// Whether an output hands the cache on to the next step, by what exporters call it:
+// "present.0.key", "past_key_values.0.value". No loss is computed of it.
+bool IsCacheOutput(absl::string_view name);
 
 // The decoder in a model. NotFound if it has no past inputs, or none that takes tokens.
 absl::StatusOr<Decoder> FindDecoder(const Inference& inference);

@@ -7,10 +7,13 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
+#include "src/memory/kv_cache.h"
 #include "src/memory/largest.h"
 #include "src/memory/storage.h"
 #include "src/memory/tensor_bytes.h"
@@ -280,17 +283,40 @@ class Timeline {
 
   // ---- loss
 
+  // Those that have gradients, without a cache for the next step unless there are no others.
+  std::vector<ValueId> OutputsOfLoss() {
+    std::vector<ValueId> all, without_cache;
+    for (ValueId value : graph_.outputs) {
+      if (!Needs(value) || !IsFloatValue(value)) continue;
+      all.push_back(value);
+      if (!IsCacheOutput(model_.value(value).name)) without_cache.push_back(value);
+    }
+    return without_cache.empty() ? all : without_cache;
+  }
+
+  // The first that is called logits, else the first.
+  ValueId EntropyOutput(const std::vector<ValueId>& outputs) const {
+    const auto named = std::find_if(outputs.begin(), outputs.end(), [&](ValueId value) {
+      return absl::StrContains(absl::AsciiStrToLower(model_.value(value).name), "logits");
+    });
+    return named == outputs.end() ? outputs[0] : *named;
+  }
+
   void RunLoss() {
     if (loss_ != Loss::kNone) {  // the loss, and the 1 that is its gradient
       live_.Add(MakeBytes(2 * kScalarBytes));
       peak_.loss_bytes += 2 * kScalarBytes;
     }
-    bool is_first = true;
-    for (ValueId value : graph_.outputs) {
-      if (!Needs(value) || !IsFloatValue(value) || gradients_.contains(value)) continue;
+    const std::vector<ValueId> outputs = OutputsOfLoss();
+    if (!outputs.empty()) {
+      peak_.loss_output = EntropyOutput(outputs);
+      peak_.cross_entropy_bytes =
+          BytesOfValue(*peak_.loss_output).expr * 3 + Expr(2 * kScalarBytes);
+    }
+    for (ValueId value : outputs) {
+      if (gradients_.contains(value)) continue;
       const Bytes& bytes = BytesOfValue(value);
-      const bool entropy = loss_ == Loss::kCrossEntropy && is_first;
-      is_first = false;
+      const bool entropy = loss_ == Loss::kCrossEntropy && value == *peak_.loss_output;
       auto buffer = std::make_shared<Buffer>();
       if (entropy) {  // log-probabilities, which backward reads, and their gradient
         live_.Add(bytes, 2);

@@ -40,6 +40,9 @@ struct StepPeak {
   StepPhase phase = StepPhase::kForward;
   OptionalNodeId node;  // of the main graph, in forward and backward
   Expr loss_bytes;      // what the loss and its backward pass hold beside the outputs
+  // The output that a cross entropy is of, and what that holds in the place of loss_bytes.
+  OptionalValueId loss_output;
+  Expr cross_entropy_bytes;
   int64_t unknown = 0;  // nodes with more in their backward pass than is known: a lower bound
 };
 

@@ -123,6 +123,8 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   json->Key("master_bytes").Int(memory.master_bytes);
   json->Key("loss").String(LossName(memory.options.training.loss));
   json->Key("loss_bytes").Quantity(memory.step.loss_bytes);
+  WriteKnownText("loss_output", memory.step.loss_output, json);
+  json->Key("cross_entropy_bytes").Quantity(memory.step.cross_entropy_bytes);
   WriteStep(memory.step, json);
   json->Key("attention").String(AttentionName(memory.options.training.attention));
   json->Key("recompute").String(RecomputeName(memory.options.training.recompute));

@@ -101,11 +101,20 @@ std::string StateTypeText(const TrainingOptions& training) {
 
 LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
   const StepRow& step = memory.step;
-  return {"",
-          {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound), " at the peak, ",
-                        PlaceOf(step)),
-           absl::StrCat("loss ", LossName(memory.options.training.loss), " ",
-                        texts.Of(step.loss_bytes))}};
+  const Loss loss = memory.options.training.loss;
+  const std::string entropy = std::string(LossName(Loss::kCrossEntropy));
+  const std::string of = step.loss_output.empty() ? "" : absl::StrCat(" of ", step.loss_output);
+  LabelledLine line = {"",
+                       {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound),
+                                     " at the peak, ", PlaceOf(step)),
+                        absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "",
+                                     " ", texts.Of(step.loss_bytes))}};
+  // What most train with, and where it may be most of the step.
+  if (loss == Loss::kSum && !step.loss_output.empty()) {
+    line.texts.push_back(
+        absl::StrCat(entropy, of, " would take ", texts.Of(step.cross_entropy_bytes)));
+  }
+  return line;
 }
 
 LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
@@ -220,6 +229,9 @@ StepRow DescribeStep(const Inference& inference, const StepPeak& peak) {
   row.sums = peak.sums;
   row.phase = std::string(PhaseName(peak.phase));
   row.loss_bytes = peak.loss_bytes;
+  row.cross_entropy_bytes = peak.cross_entropy_bytes;
+  if (peak.loss_output)
+    row.loss_output = std::string(inference.model->value(*peak.loss_output).name);
   if (!peak.node) return row;
   const Node& node = inference.model->node(*peak.node);
   row.node = NodeLabel(*inference.model, node);

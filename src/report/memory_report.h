@@ -46,6 +46,9 @@ struct StepRow {
   std::string phase;                  // "forward", "loss", "backward", "optimizer"
   std::string node, op, domain;       // where it is, at MemoryReport::at; "" outside of nodes
   Expr loss_bytes;                    // what the loss takes beside the outputs
+  // The output that a cross entropy is of, "" if none has gradients, and what that takes.
+  std::string loss_output;
+  Expr cross_entropy_bytes;
   bool lower_bound = false;
 };
 

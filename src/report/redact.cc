@@ -218,6 +218,10 @@ void Redactor::Memory(MemoryReport* memory) {
   if (memory->step.bytes) Formula(&*memory->step.bytes);
   for (Expr& sum : memory->step.sums) Formula(&sum);
   Formula(&memory->step.loss_bytes);
+  Formula(&memory->step.cross_entropy_bytes);
+  if (!memory->step.loss_output.empty()) {
+    memory->step.loss_output = Replace("t", memory->step.loss_output);
+  }
   if (!memory->step.node.empty()) {
     memory->step.node = Replace("n", memory->step.node);
     Operator(&memory->step.op, &memory->step.domain);
