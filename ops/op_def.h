@@ -260,6 +260,7 @@ enum class Traits : uint32_t {
   kQuantizes = 2048,    // a runtime fuses it into what makes input 0: QuantizeLinear
   kDequantizes = 4096,  // a runtime fuses it into what reads output 0: DequantizeLinear
   kCasts = 8192,        // input 0 as another type; to its own type, PyTorch returns it: Cast
+  kSamples = 16384,     // reads what sizes or contents say of inputs that are no weights: Resize
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));

@@ -151,4 +151,16 @@ absl::StatusOr<Dims> KernelFromWeight(const NodeView& n, const Shape& weight) {
   return kernel;
 }
 
+Expr ElementsInWindows(const WindowAxis& axis, const Expr& input, const Expr& windows) {
+  if (axis.stride == 1 && axis.dilation == 1) return input;
+  if (axis.dilation > 1) {  // windows side by side fill what is between the elements of one
+    const bool fill = axis.stride == 1 && windows.AsInt64().value_or(0) >= axis.dilation;
+    return fill ? input : Expr(0);
+  }
+  if (!axis.kernel.AsInt64() || *axis.kernel.AsInt64() < axis.stride) return 0;
+  const Expr sure = Max(0, input - (axis.stride - 1));
+  if (!input.is_literal() || !windows.is_literal()) return sure;
+  return Min(input, Max(sure, (windows - 1) * axis.stride + axis.kernel - axis.pad_begin));
+}
+
 }  // namespace onnxflops

@@ -51,6 +51,10 @@ struct Windows {
 Expr ElementsOnData(const WindowAxis& axis, const Expr& pad, const Expr& input,
                     const Expr& windows);
 
+// Along one axis, how many elements of the input are in some window: at least so many, since
+// windows may leave out the end, or step over what is between them.
+Expr ElementsInWindows(const WindowAxis& axis, const Expr& input, const Expr& windows);
+
 // The attributes strides, dilations, pads, auto_pad and ceil_mode, for a kernel of these sizes; all
 // checked: as many values as axes, strides and dilations positive, pads not negative. Where
 // auto_pad is set, pads are ignored, as ONNX Runtime does.

@@ -66,13 +66,14 @@ constexpr OpDef kMsImageRows[] = {
      .infer = InferCropAndResize,
      .examples = kCropAndResizeExamples,
      .shape_inputs = 1 << 3,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "GridSample",
      .versions = kSince1,
      .formula = "as ai.onnx GridSample of version 16",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .examples = kMsGridSampleExamples},
+     .examples = kMsGridSampleExamples,
+     .traits = Traits::kSamples},
 };
 
 }  // namespace

@@ -203,7 +203,8 @@ constexpr OpDef kMsNchwcRows[] = {
      .formula = "as ai.onnx Resize by the attribute scales",
      .infer = InferUpsample,
      .count = CountUpsample,
-     .examples = kUpsampleExamples},
+     .examples = kUpsampleExamples,
+     .traits = Traits::kSamples},
 };
 
 }  // namespace

@@ -458,7 +458,7 @@ constexpr OpDef kBinaryRows[] = {
      .infer = InferWhere,
      .examples = kWhereExamples,
      .evaluate = EvaluateWhere,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
+     .traits = Traits::kSamples | Traits::kMovesMask | Traits::kInPlace,
      .gradient = {.formula =
                       "dX = dY where the condition holds, dZ elsewhere; summed up where broadcast",
                   .broadcast = true,

@@ -444,6 +444,7 @@ constexpr OpDef kConvRows[] = {
      .infer = InferDeformConv,
      .least = NoMacs,  // offsets may move any sample onto padding
      .examples = kDeformConvExamples,
+     .traits = Traits::kSamples,
      .operands = {.weights = InputBits({1, 3})},
      .note =
          "Sampling: a coordinate costs its offset, floor, fraction and 1 - fraction; the weights "

@@ -163,6 +163,7 @@ constexpr OpDef kDetectionRows[] = {
                          "are sampled"},
      .infer = InferRoiAlign,
      .examples = kRoiAlignExamples,
+     .traits = Traits::kSamples,
      .note =
          "Per point add=8 mul=8 div=2 cmp=6 round=2, shared by the channels; per region mul=4 "
          "div=2 and add=6 (half_pixel) or add=2 cmp=2. With sampling_ratio = 0 the regions decide "
@@ -175,7 +176,7 @@ constexpr OpDef kDetectionRows[] = {
      .formula = "Y[R,C,ph,pw] = the largest element of X[N,C,H,W] in each bin of rois[R,5]",
      .infer = InferMaxRoiPool,
      .examples = kMaxRoiPoolExamples,
-     .traits = Traits::kUnknown,
+     .traits = Traits::kSamples | Traits::kUnknown,
      .note = "the regions, which are data, decide how many elements are compared"},
     {.name = "ImageDecoder",
      .versions = kImageDecoderVersions,

@@ -713,7 +713,7 @@ constexpr OpDef kMovementRows[] = {
      .infer = InferPad,
      .examples = kPadExamples,
      .shape_inputs = 1 << 1 | 1 << 3,
-     .traits = Traits::kReadsContent,
+     .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.since = 2, .ranks_without = InputBits({1}), .nothing_without = InputBits({3})},
      .gradient =
          {.formula =
@@ -739,14 +739,15 @@ constexpr OpDef kMovementRows[] = {
      .versions = kTriluVersions,
      .formula = "y[..,i,j] = x[..,i,j] if j - i >= k (upper) or <= k (lower), else 0",
      .infer = InferTrilu,
-     .examples = kTriluExamples},
+     .examples = kTriluExamples,
+     .traits = Traits::kSamples},
     {.name = "CenterCropPad",
      .versions = kCenterCropPadVersions,
      .formula = "y = input cropped or padded around its center to shape",
      .infer = InferCenterCropPad,
      .examples = kCenterCropPadExamples,
      .shape_inputs = 1 << 1,
-     .traits = Traits::kReadsContent,
+     .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .exceptions = kCenterCropPadExceptions},
 };

@@ -353,7 +353,7 @@ constexpr OpDef kResizeRows[] = {
      .count = CountResize,
      .examples = kUpsampleExamples,
      .shape_inputs = 1 << 1,
-     .traits = Traits::kReadsContent,
+     .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.since = 7},
      .note = kResizeNote,
      .gradient = {.formula = "dX = dY times its weight, added at the places read: as forward",
@@ -366,7 +366,7 @@ constexpr OpDef kResizeRows[] = {
      .count = CountResize,
      .examples = kResizeExamples,
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3,
-     .traits = Traits::kReadsContent,
+     .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.ranks_without = InputBits({2}),
               .followed_inputs = InputBits({3}),
               .followed_since = 11},
@@ -380,6 +380,7 @@ constexpr OpDef kResizeRows[] = {
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
      .examples = kGridSampleExamples,
+     .traits = Traits::kSamples,
      .note =
          "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "
          "linear add=2, cubic add=14 mul=12, padding other than zeros cmp=2. Reflecting a "

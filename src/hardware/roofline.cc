@@ -17,10 +17,12 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "ops/rules.h"
+#include "ops/window.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/model.h"
+#include "src/infer/call_view.h"
 #include "src/symbolic/expr_sum.h"
 #include "src/symbolic/work.h"
 
@@ -68,21 +70,29 @@ absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
   return outside;
 }
 
-// Nodes whose outputs, or what follows from them, something outside of the graph reads.
-std::vector<bool> NodesThatAreRead(const ModelData& model, const Graph& graph,
-                                   const absl::flat_hash_set<ValueId>& outside) {
-  std::vector<bool> is_read(graph.nodes.size(), false);
-  absl::flat_hash_set<ValueId> read;
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = model.node(graph.nodes[i]);
-    is_read[i] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
-      return value && (outside.contains(*value) || read.contains(*value));
-    });
+// What of a graph something outside of it reads, or what follows from it.
+struct ReadParts {
+  std::vector<bool> nodes;  // by place
+  absl::flat_hash_set<ValueId> values;
+};
+// What only the shape of a value is asked of is not read.
+ReadParts FindReadParts(const Inference& inference, const Instance& instance,
+                        const absl::flat_hash_set<ValueId>& outside) {
+  const ModelData& model = *inference.model;
+  const absl::Span<const NodeId> nodes = model.graph(instance.graph).nodes;
+  ReadParts read = {std::vector<bool>(nodes.size(), false), outside};
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = model.node(nodes[i]);
+    read.nodes[i] =
+        std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](OptionalValueId value) { return value && read.values.contains(*value); });
+    const OpDef* def = i < instance.calls.size() ? inference.call(instance.calls[i]).def : nullptr;
+    if (!read.nodes[i] || (def != nullptr && Has(def->traits, Traits::kShapeOnly))) continue;
     for (OptionalValueId value : node.inputs) {
-      if (is_read[i] && value) read.insert(*value);
+      if (value) read.values.insert(*value);
     }
   }
-  return is_read;
+  return read;
 }
 
 // The kernels of one graph that runs.
@@ -271,7 +281,7 @@ class LeastWork {
 
   Expr TimeOf(const Instance& instance) {
     const Graph& graph = in_.model->graph(instance.graph);
-    const std::vector<bool> is_read = NodesThatAreRead(*in_.model, graph, outside_);
+    const std::vector<bool> is_read = FindReadParts(in_, instance, outside_).nodes;
     ExprSum sum;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       SpendSteps(kStepsPerFusedNode);
@@ -358,12 +368,11 @@ class CompulsoryTraffic {
   Expr Bytes() {
     const Instance& main = in_.instance(0);
     const absl::Span<const NodeId> nodes = model_.graph(main.graph).nodes;
-    const std::vector<bool> is_read =
-        NodesThatAreRead(model_, model_.graph(main.graph), FindOutside(model_));
+    parts_ = FindReadParts(in_, main, FindOutside(model_));
     for (size_t i = 0; i < nodes.size() && i < main.calls.size(); ++i) {
       SpendSteps(kStepsPerFusedNode);
       const bool shape_work = !main.shape_work.empty() && main.shape_work[i];
-      if (!shape_work && is_read[i]) Visit(model_.node(nodes[i]), main.calls[i]);
+      if (!shape_work && parts_.nodes[i]) Visit(model_.node(nodes[i]), main.calls[i]);
     }
     for (ValueId output : model_.graph(main.graph).outputs) {
       const auto written = written_.find(Source(output));
@@ -417,16 +426,65 @@ class CompulsoryTraffic {
     return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
   }
 
+  // Whether a node may leave out elements of an input.
+  bool MayLeaveOut(const Node& node, const Call& call, size_t input) const {
+    if (Has(call.def->traits, Traits::kSamples)) {
+      return (call.def->operands.weights >> std::min<size_t>(input, 31) & 1) == 0;
+    }
+    // A part that nobody reads, of which there is no need to look.
+    return Has(call.def->traits, Traits::kStrided) && node.outputs.size() > 1 &&
+           !std::all_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
+             return value && parts_.values.contains(*value);
+           });
+  }
+
+  // Of the first input of what slides windows, the elements that are in one; nullopt: it slides
+  // none.
+  std::optional<Expr> ElementsInWindows(const Call& call) const {
+    const CallView in(in_, call);
+    const NodeView& n = in.view();
+    const bool slides = n.FindAttr("strides") != nullptr;
+    if (!slides || !n.HasInput(0) || !n.input(0).shape.ranked() || !n.output(0).shape.ranked() ||
+        n.input(0).shape.rank() < 3 || n.output(0).shape.rank() != n.input(0).shape.rank()) {
+      return std::nullopt;
+    }
+    // Others may have their channels elsewhere.
+    if (!in_.model->node(call.node).domain.empty()) return Expr(0);
+    const int rank = n.input(0).shape.rank();
+    absl::StatusOr<Dims> kernel = KernelFromAttribute(n, rank - 2);
+    for (int i = 1; !kernel.ok() && i < n.num_inputs(); ++i) {
+      const bool is_weight = n.HasInput(i) && n.input(i).is_tensor() && n.input(i).shape.ranked() &&
+                             n.input(i).shape.rank() == rank;
+      if (is_weight) kernel = KernelFromWeight(n, n.input(i).shape);
+    }
+    if (!kernel.ok()) return Expr(0);
+    const absl::StatusOr<Windows> windows = ReadWindows(n, *kernel);
+    if (!windows.ok()) return Expr(0);
+    Expr elements = n.input(0).shape[0] * n.input(0).shape[1];
+    for (int axis = 2; axis < rank; ++axis) {
+      WindowAxis one = windows->axes[static_cast<size_t>(axis - 2)];
+      if (windows->Same()) one.pad_begin = one.stride + one.dilation;  // at most
+      elements *=
+          onnxflops::ElementsInWindows(one, n.input(0).shape[axis], n.output(0).shape[axis]);
+    }
+    return elements;
+  }
+
   // Inputs and parameters, each once. What a runtime folds is as large as the smaller of what it
   // is made of and what it makes.
   void Read(const Node& node, const Call& call) {
+    const std::optional<Expr> in_windows = ElementsInWindows(call);
     for (size_t j = 0; j < node.inputs.size() && j < call.inputs.size(); ++j) {
-      if (!node.inputs[j]) continue;
+      if (!node.inputs[j] || MayLeaveOut(node, call, j)) continue;
       const ValueId source = Source(*node.inputs[j]);
       const Value& value = model_.value(source);
       const bool given = value.is_graph_input || value.initializer.has_value();
       if (!given || !read_.insert(source).second) continue;
-      const Expr bytes = BytesOfFact(in_.fact(call.inputs[j]));
+      const Fact& fact = in_.fact(call.inputs[j]);
+      Expr bytes = BytesOfFact(fact);
+      if (j == 0 && in_windows && *in_windows != fact.shape.NumElements()) {
+        bytes = FloorDiv(*in_windows * BitsIn(fact.dtype), 8);
+      }
       if (!made_of_constants_.contains(source)) {
         total_.Add(bytes);
       } else if (value.initializer) {
@@ -440,6 +498,7 @@ class CompulsoryTraffic {
   const ModelData& model_;
   const Counts& counts_;
   const int64_t bits_;
+  ReadParts parts_;
   absl::flat_hash_map<ValueId, ValueId> source_;  // of views, and of work on constants
   absl::flat_hash_set<ValueId> made_of_constants_, read_;
   absl::flat_hash_map<ValueId, Expr> written_;

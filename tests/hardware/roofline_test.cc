@@ -215,6 +215,10 @@ TEST(RooflineTest, WhatARunCanLeaveOut) {
        "g (float[2,2] x) => (float[2,2] y) { a = MatMul(x, x) b = MatMul(x, x) c = MatMul(a, x) d ="
        " MatMul(b, x) y = Add(c, d) }",
        2},
+      {"only its shape",
+       "g (float[2,2] x) => (int64[2] s, float[2,2] y) { a = MatMul(x, x) s = Shape(a) y = "
+       "MatMul(x, x) }",
+       1},
       {"the branch of less",
        "g (float[2,2] x, bool b) => (float[2,2] y) { y = If(b) <then_branch = t () => (float[2,2] "
        "a)"
@@ -246,6 +250,50 @@ TEST(RooflineTest, PaddingOfOpenSizes) {
   for (const auto& [length, macs] : {std::pair{1, 1}, {2, 2}, {5, 7}, {6, 8}}) {
     EXPECT_EQ(report.At({{"N", 1}, {"L", length}})->time_bound, Expr(2 * macs * kPicosecond))
         << length;
+  }
+}
+
+// What a run has to move, in bf16: 2 bytes an element.
+TEST(RooflineTest, WhatARunNeedNotRead) {
+  const struct {
+    const char* what;
+    const char* text;
+    int64_t elements;
+  } cases[] = {
+      {"a stride over the window",
+       "g (float[1,1,9] x, float[1,1,1] w) => (float[1,1,3] y) { y = Conv<strides=[4]>(x, w) }",
+       1 + 3},
+      // 0, 1, 2; 2, 3, 4; 4, 5, 6.
+      {"an end that no window has",
+       "g (float[1,1,8] x, float[1,1,3] w) => (float[1,1,3] y) { y = Conv<strides=[2]>(x, w) }",
+       7 + 3 + 3},
+      // -1, 0, 1; 1, 2, 3; 3, 4, 5.
+      {"an end on padding",
+       "g (float[1,1,5] x, float[1,1,3] w) => (float[1,1,3] y) { y = Conv<pads=[1,1], "
+       "strides=[2]>(x, w) }",
+       5 + 3 + 3},
+      {"between the elements of windows",
+       "g (float[1,1,5] x, float[1,1,3] w) => (float[1,1,1] y) { y = Conv<dilations=[2]>(x, w) }",
+       3 + 1},
+      {"side by side",
+       "g (float[1,1,6] x, float[1,1,3] w) => (float[1,1,2] y) { y = Conv<dilations=[2]>(x, w) }",
+       6 + 3 + 2},
+      {"a pool",
+       "g (float[1,2,9] x) => (float[1,2,3] y) { y = MaxPool<kernel_shape=[1], strides=[4]>(x) }",
+       6},
+      {"the nearest",
+       "g (float[1,1,8] x) => (float[1,1,2] y) <float[3] s = {1.0, 1.0, 0.25}> { y ="
+       " Resize<mode=\"nearest\">(x, , s) }",
+       2},
+      {"one of two", "g (bool c, float[8] a, float[8] b) => (float[8] y) { y = Where(c, a, b) }",
+       8},
+      {"a part that nobody reads", "g (float[8] x) => (float[4] y) { y, z = Split(x) }", 4},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.what);
+    const absl::StatusOr<Report> report = CountOn(ModelFromText(c.text, 17));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(*report->roofline->compulsory_bytes, Expr(2 * c.elements));
   }
 }
 
