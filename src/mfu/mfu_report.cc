@@ -95,8 +95,9 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
                      ")"),
         absl::StrCat("x ", r.devices)}});
   for (const std::string& other : r.other_peaks) lines.push_back({"", {other}});
-  lines.push_back(
-      {"rate", {absl::StrCat(RateText(r.achieved_flops_per_second), "FLOP/s per device")}});
+  lines.push_back({"rate",
+                   {KnownText(known, absl::StrCat(RateText(r.achieved_flops_per_second),
+                                                  "FLOP/s per device"))}});
   lines.push_back({"MFU", {absl::StrCat(KnownText(known, PercentText(r.mfu)), " %")}});
   lines.push_back({"HFU",
                    {absl::StrCat(KnownText(known, PercentText(r.hfu)), " %",
@@ -114,13 +115,18 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
 
 void WriteNumber(const char* key, double value, JsonWriter* json) { json->Key(key).Number(value); }
 
+// A figure of which nothing is counted is none.
+bool IsUnknown(bool lower_bound, absl::int128 flops) {
+  return lower_bound && LowerBound(flops) == Known::kNothing;
+}
+
 void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(formula.name);
   json->Key("formula").String(formula.text);
   json->Key("source").String(formula.source);
   json->Key("flops_per_step");
-  if (formula.flops_per_step) {
+  if (formula.flops_per_step && !IsUnknown(formula.lower_bound, *formula.flops_per_step)) {
     json->Int(*formula.flops_per_step);
     WriteNumber("mfu", formula.mfu, json);
     WriteNumber("hfu", formula.hfu, json);
@@ -128,7 +134,8 @@ void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
     json->Null();
     json->Key("mfu").Null();
     json->Key("hfu").Null();
-    json->Key("missing").String(formula.missing);
+    json->Key("missing").String(formula.flops_per_step ? "nothing of it is counted"
+                                                       : formula.missing);
   }
   json->Key("lower_bound").Bool(formula.lower_bound);
   json->Key("parameters").BeginObject(kOneLine);
@@ -232,14 +239,22 @@ std::string ToJson(const MfuReport& r) {
   json.Key("training_flops").Int(r.training_flops);
   json.Key("recompute_flops").Int(r.recompute_flops);
   json.Key("optimizer_flops").Int(r.optimizer_flops);
+  const auto write_reached = [&](const char* key, double value) {
+    json.Key(key);
+    if (IsUnknown(r.lower_bound, r.training_flops)) {
+      json.Null();
+    } else {
+      json.Number(value);
+    }
+  };
   WriteNumber("step_seconds", r.step_seconds, &json);
-  WriteNumber("achieved_flops_per_second", r.achieved_flops_per_second, &json);
+  write_reached("achieved_flops_per_second", r.achieved_flops_per_second);
   WriteNumber("peak_flops_per_second", r.peak_flops_per_second, &json);
   if (r.bytes_per_second) WriteNumber("bytes_per_second", *r.bytes_per_second, &json);
   if (r.flops_per_byte) WriteNumber("flops_per_byte", *r.flops_per_byte, &json);
   json.Key("devices").Int(r.devices);
-  WriteNumber("mfu", r.mfu, &json);
-  WriteNumber("hfu", r.hfu, &json);
+  write_reached("mfu", r.mfu);
+  write_reached("hfu", r.hfu);
   json.Key("device").String(r.device);
   json.Key("dtype").String(r.dtype);
   json.Key("peak_source").String(r.peak_source);

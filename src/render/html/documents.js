@@ -420,21 +420,22 @@ function checkPage(data) {
 function mfuPage(data) {
   const part = (value) => `${number(value * 100)} %`;
   const rate = (value) => `${siFloat(value)}FLOP/s`.replace(/(\d)FLOP/, "$1 FLOP");
-  const most = Math.max(data.mfu, ...data.formulas.map((formula) => formula.mfu || 0)) || 1;
+  const most = Math.max(data.mfu || 0, ...data.formulas.map((formula) => formula.mfu || 0)) || 1;
   const bar = (value, chosen) => s("svg", { class: "bar-cell small", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
                                    s("rect", { class: chosen ? "family0" : "plain", x: 0, y: 0, width: Math.max(1, 1000 * value / most), height: 10 }),
                                    most > 1 ? s("line", { class: "limit", x1: 1000 / most, x2: 1000 / most, y1: 0, y2: 10 }) : null);
   const known = data.formulas.filter((formula) => formula.flops_per_step !== undefined && formula.flops_per_step !== null);
   const shown = (formula, text) => knownText(knownOf(big(formula.flops_per_step), formula.lower_bound), text);
   const missing = data.formulas.filter((formula) => !known.includes(formula));
+  const reached = knownOf(big(data.training_flops), data.lower_bound);
   page.replaceChildren(...[
     heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
-    figures([["MFU", knownText(data.lower_bound ? "atLeast" : "exact", part(data.mfu)), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
-             ["HFU", knownText(data.lower_bound ? "atLeast" : "exact", part(data.hfu)), "with what is computed again"],
+    figures([["MFU", knownText(reached, part(data.mfu)), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
+             ["HFU", knownText(reached, part(data.hfu)), "with what is computed again"],
              ["FLOPs a step", knownText(knownOf(big(data.training_flops), data.lower_bound), si(big(data.training_flops))),
               `forward ${knownText(knownOf(big(data.forward_flops), data.lower_bound), si(big(data.forward_flops)))}`],
              ["Step", `${number(data.step_seconds)} s`, data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
-             ["Achieved", rate(data.achieved_flops_per_second), "per device"],
+             ["Achieved", knownText(reached, rate(data.achieved_flops_per_second)), "per device"],
              ["Peak", rate(data.peak_flops_per_second), data.peak_source]]),
     h("section", {}, h("h2", { text: "By other formulas" }),
       plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
