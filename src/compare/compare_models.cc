@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
@@ -14,24 +15,24 @@
 namespace onnxflops {
 namespace {
 
-using report::KnownOf;
+using compare::KnownOfOurs;
+using compare::KnownOfTool;
 using report::KnownText;
 using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
 
 // "5.481 G"; with a star where it is assumed.
-std::string FigureCell(const ToolRow& tool, const ReferenceValues& values) {
+std::string FigureCell(const Report& ours, const ToolRow& tool, const ReferenceValues& values) {
   if (!tool.headline) return "-";
   const auto value = values.Of(*tool.headline);
-  return KnownText(KnownOf(tool.standing), value ? SiNumber(*value) : "?");
+  return KnownText(KnownOfTool(ours, tool), value ? SiNumber(*value) : "?");
 }
 
 std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValues& values) {
   const Expr& amount = ours.totals.*of;
   const auto value = values.Of(amount);
-  return KnownText(KnownOf(QuantityOf(of), amount, ours.totals.lower_bound),
-                   value ? SiNumber(*value) : "?");
+  return KnownText(KnownOfOurs(ours, amount), value ? SiNumber(*value) : "?");
 }
 
 // REQUIRES: all reports have the same tools; there is at least one.
@@ -52,7 +53,7 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
     std::vector<std::string> cells = {report.ours.model.path,
                                       OursCell(report.ours, &Amounts::macs, values),
                                       OursCell(report.ours, &Amounts::flops, values)};
-    for (const ToolRow& tool : report.tools) cells.push_back(FigureCell(tool, values));
+    for (const ToolRow& tool : report.tools) cells.push_back(FigureCell(report.ours, tool, values));
     table.rows.push_back({std::move(cells)});
   }
   table.notes.emplace_back(

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "src/base/quote.h"
+#include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/render/format.h"
@@ -25,6 +26,8 @@
 namespace onnxflops {
 namespace {
 
+using compare::KnownOfOurs;
+using compare::KnownOfTool;
 using convention::Convention;
 using convention::Conventions;
 using report::DisplayWidth;
@@ -34,9 +37,7 @@ using report::DrawWrapped;
 using report::GroupedDigits;
 using report::kLineMark;
 using report::Known;
-using report::KnownOf;
 using report::KnownText;
-using report::LowerBound;
 using report::MarkdownCode;
 using report::OperationsOf;
 using report::Percent;
@@ -139,17 +140,17 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
                    {std::string(UnitName(unit)), true},
                    {"% of ours", true},
                    {"largest difference", false, Column::Narrow::kDropEnd}};
-  const Known known = report.ours.totals.lower_bound ? LowerBound(ours) : Known::kExact;
+  const Known known = KnownOfOurs(report.ours, ours);
   table.rows.push_back(
       {{integers ? "ours, integer work included" : "ours", KnownText(known, figures.Show(ours)),
         known == Known::kNothing ? "-" : "100.0", ""},
        0,
        true});
   for (const ToolRow* tool : tools) {
-    table.rows.push_back(
-        {{KnownText(KnownOf(tool->standing), tool->convention->name), figures.Show(*tool->headline),
-          figures.Share(*tool->headline, ours * tool->convention->passes),
-          LargestTerm(*tool, figures)}});
+    table.rows.push_back({{KnownText(KnownOfTool(report.ours, *tool), tool->convention->name),
+                           figures.Show(*tool->headline),
+                           figures.Share(*tool->headline, ours * tool->convention->passes),
+                           LargestTerm(*tool, figures)}});
   }
   return table;
 }
@@ -315,10 +316,15 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
   std::vector<Step> steps;
   steps.push_back(
       {tool.from == nullptr ? "ours" : absl::StrCat(tool.from->name, ": ", tool.from->headline),
-       figures.Show(tool.start), 0, true});
+       tool.from == nullptr
+           ? KnownText(KnownOfOurs(report.ours, tool.start), figures.Show(tool.start))
+           : figures.Show(tool.start),
+       0, true});
   if (tool.standing == Standing::kNotApplicable) return steps;
   for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
-  steps.push_back({EndText(tool), figures.Show(*tool.headline), 0, true});
+  steps.push_back({EndText(tool),
+                   KnownText(KnownOfTool(report.ours, tool), figures.Show(*tool.headline)), 0,
+                   true});
   return steps;
 }
 
@@ -357,20 +363,23 @@ std::string NoFigure(const ToolRow& tool) {
 }
 
 // "ours = 3,590*batch": the figures at both ends of a waterfall, where sizes are open.
-std::vector<std::string> FormulaTexts(const ToolRow& tool) {
+std::vector<std::string> FormulaTexts(const ToolRow& tool, const Report& ours) {
   std::vector<std::string> texts;
-  const auto add = [&](absl::string_view name, const Expr& e) {
+  const auto add = [&](absl::string_view name, const Expr& e, bool at_least) {
     if (e.is_literal()) return;
     const bool fits = e.TextBytes(kMaxFormulaColumns) <= kMaxFormulaColumns;
-    texts.push_back(
-        absl::StrCat(name, " = ", fits ? ShowExpr(e, true) : "(long: --format json has it)"));
+    const std::string text = fits ? ShowExpr(e, true) : "(long: --format json has it)";
+    texts.push_back(absl::StrCat(name, at_least ? " " : " = ",
+                                 KnownText(at_least ? Known::kAtLeast : Known::kExact, text)));
   };
-  add(tool.from == nullptr ? "ours" : tool.from->name, tool.start);
-  if (tool.headline) add(tool.convention->name, *tool.headline);
+  add(tool.from == nullptr ? "ours" : tool.from->name, tool.start,
+      tool.from == nullptr && ours.totals.lower_bound);
+  if (tool.headline) add(tool.convention->name, *tool.headline, false);
   return texts;
 }
 
-void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
+void AppendRemarks(const ToolRow& tool, const Report& ours, const Figures& figures, int width,
+                   std::string* out) {
   const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
     const std::vector<std::string> words =
@@ -383,7 +392,7 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
                     tool.convention->passes, " x ours\n");
   }
   if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
-  for (const std::string& text : FormulaTexts(tool)) {
+  for (const std::string& text : FormulaTexts(tool, ours)) {
     *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(text, ' ')), " ", width, 4);
   }
   if (const std::string note = figures.Note(); !note.empty()) {
@@ -408,7 +417,7 @@ std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
   std::string out =
       Spaces(text_width) + "  " + Spaces(figure_width - DisplayWidth(unit)) + unit + "\n";
   for (const Step& step : steps) out += DrawStep(step, text_width, figure_width, style.color);
-  AppendRemarks(tool, figures, width, &out);
+  AppendRemarks(tool, report.ours, figures, width, &out);
   return out;
 }
 
@@ -426,7 +435,7 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) 
     absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
                     "\n");
   }
-  for (const std::string& text : FormulaTexts(tool)) {
+  for (const std::string& text : FormulaTexts(tool, report.ours)) {
     absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
   }
   if (const std::string note = figures.Note(); !note.empty()) {
