@@ -20,6 +20,8 @@ struct Roofline {
   absl::int128 zs_per_operation = 0, zs_per_byte = 0;
   // Where operands are integers, or were: at the fastest peak that they may run at. 0: not known.
   absl::int128 zs_per_integer_operation = 0;
+  // Where operands are floating-point numbers of at most 16, or 8, bits: the same.
+  absl::int128 zs_per_half_operation = 0, zs_per_quarter_operation = 0;
 
   Expr ComputeTime(const Expr& operations) const { return operations * Expr(zs_per_operation); }
   Expr IntegerTime(const Expr& operations) const {

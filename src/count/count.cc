@@ -516,12 +516,14 @@ class Counter {
   // Of the multiply-accumulates alone: what else a program computes can be folded into them, as a
   // normalization into a convolution, or runs on other units meanwhile.
   static Expr LeastTime(const Roofline& roofline, const Cost& needed) {
-    const auto integer = [](const MacOperands& types) {
-      return types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
-    };
-    const Expr macs = needed.flops[Kind::kMac];
-    return 2 * (integer(needed.flops_mac_operands) ? roofline.IntegerTime(macs)
-                                                   : roofline.ComputeTime(macs)) +
+    const MacOperands& types = needed.flops_mac_operands;
+    const bool integer = types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
+    const int64_t bits = std::max(BitsPerElement(types.a), BitsPerElement(types.b));
+    const absl::int128 rate = integer      ? roofline.zs_per_integer_operation
+                              : bits <= 8  ? roofline.zs_per_quarter_operation
+                              : bits <= 16 ? roofline.zs_per_half_operation
+                                           : roofline.zs_per_operation;
+    return 2 * needed.flops[Kind::kMac] * Expr(rate) +
            2 * roofline.IntegerTime(needed.int_ops[Kind::kMac]);
   }
 

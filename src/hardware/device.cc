@@ -78,6 +78,26 @@ std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const De
 
 }  // namespace
 
+int64_t PrecisionBits(Precision precision) {
+  switch (precision) {
+    case Precision::kFp64:
+      return 64;
+    case Precision::kFp32:
+    case Precision::kTf32:
+      return 32;
+    case Precision::kBf16:
+    case Precision::kFp16:
+      return 16;
+    case Precision::kFp8:
+    case Precision::kInt8:
+      return 8;
+    case Precision::kFp4:
+    case Precision::kInt4:
+      return 4;
+  }
+  return 0;
+}
+
 absl::string_view PrecisionName(Precision precision) {
   return kPrecisions[static_cast<size_t>(precision)].name;
 }

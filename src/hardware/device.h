@@ -23,6 +23,7 @@ namespace onnxflops {
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kBf16, kFp16, kFp8, kFp4, kInt8, kInt4 };
 inline constexpr int kNumPrecisions = 9;
 absl::string_view PrecisionName(Precision precision);  // "bf16"
+int64_t PrecisionBits(Precision precision);            // as stored: 32 of tf32
 // By that name, or ONNX's: "bfloat16", "float16", "float32". InvalidArgument, with the names.
 absl::StatusOr<Precision> ParsePrecision(absl::string_view name);
 

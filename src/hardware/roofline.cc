@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -339,31 +340,14 @@ class LeastWork {
   absl::flat_hash_map<std::vector<int64_t>, const Node*> first_;
 };
 
-int64_t BitsOf(Precision precision) {
-  switch (precision) {
-    case Precision::kFp64:
-      return 64;
-    case Precision::kFp32:
-    case Precision::kTf32:
-      return 32;
-    case Precision::kBf16:
-    case Precision::kFp16:
-      return 16;
-    case Precision::kFp8:
-    case Precision::kInt8:
-      return 8;
-    case Precision::kFp4:
-    case Precision::kInt4:
-      return 4;
-  }
-  return 0;
-}
-
 // What the nodes of the main graph have to move.
 class CompulsoryTraffic {
  public:
   CompulsoryTraffic(const Inference& inference, const Counts& counts, Precision precision)
-      : in_(inference), model_(*inference.model), counts_(counts), bits_(BitsOf(precision)) {}
+      : in_(inference),
+        model_(*inference.model),
+        counts_(counts),
+        bits_(PrecisionBits(precision)) {}
 
   Expr Bytes() {
     const Instance& main = in_.instance(0);
@@ -505,15 +489,21 @@ class CompulsoryTraffic {
   ExprSum total_;
 };
 
-// That of `precision`, `giga`, if it is one of integers; else the fastest. A program may multiply
-// integers as they are, whatever it computes the rest in. Without a peak of integers nothing is
-// known of them: more than any.
+// The fastest of `giga`, which is that of the precision, and what the device has of others, which a
+// program may use where operands are no wider. Without a peak of integers nothing is known of them:
+// more than any.
+int64_t FastestPeak(const Device& device, int64_t giga, std::initializer_list<Precision> others) {
+  for (const Precision precision : others) {
+    const PeakFigure* peak = device.PeakOf(precision);
+    if (peak != nullptr) giga = std::max(giga, peak->giga);
+  }
+  return giga;
+}
+
 int64_t IntegerPeak(const Device& device, Precision precision, int64_t giga) {
   if (precision == Precision::kInt8 || precision == Precision::kInt4) return giga;
-  const PeakFigure* int8 = device.PeakOf(Precision::kInt8);
-  const PeakFigure* int4 = device.PeakOf(Precision::kInt4);
-  if (int8 == nullptr) return std::numeric_limits<int64_t>::max();
-  return std::max({giga, int8->giga, int4 == nullptr ? 0 : int4->giga});
+  if (device.PeakOf(Precision::kInt8) == nullptr) return std::numeric_limits<int64_t>::max();
+  return FastestPeak(device, giga, {Precision::kInt8, Precision::kInt4});
 }
 
 }  // namespace
@@ -536,8 +526,11 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
         absl::StrCat(Escaped(device.name), ": a peak of ", peak.giga,
                      " GFLOP/s is outside of what a bound on time is for, 1 to 10^12"));
   }
+  const int64_t half = FastestPeak(device, peak.giga, {Precision::kBf16, Precision::kFp16});
+  const int64_t quarter = FastestPeak(device, half, {Precision::kFp8, Precision::kFp4});
   return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second,
-                  absl::int128(kZsPerGiga) / IntegerPeak(device, precision, peak.giga)};
+                  absl::int128(kZsPerGiga) / IntegerPeak(device, precision, peak.giga),
+                  absl::int128(kZsPerGiga) / half, absl::int128(kZsPerGiga) / quarter};
 }
 
 namespace {

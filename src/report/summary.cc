@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/graph/dtype.h"
+#include "src/hardware/device.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/figure_columns.h"
@@ -463,6 +465,15 @@ LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
   return line;
 }
 
+// Whether products have operands that are narrower than the precision, whose peak is another.
+bool HasNarrower(const Report& report, Precision precision) {
+  return absl::c_any_of(report.macs_by_dtype, [&](const auto& row) {
+    const MacOperands& types = row.first;
+    return types.qdq || !IsFloat(types.a) || !IsFloat(types.b) ||
+           std::max(BitsPerElement(types.a), BitsPerElement(types.b)) < PrecisionBits(precision);
+  });
+}
+
 // The bound on the time of a run and what it follows from, then estimates.
 void AddRoofline(const Report& report, const ViewOptions& options, const TotalTexts& texts,
                  std::vector<LabelledLine>* lines) {
@@ -480,7 +491,9 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
                     guessed ? " at these sizes, no bound at others" : ""),
        absl::StrCat(
            "multiply-accumulates ", time(arithmetic), " at ",
-           WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"))}};
+           WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"),
+           HasNarrower(report, roofline.precision) ? ", of narrower types at their own peaks"
+                                                   : "")}};
   if (roofline.compulsory_bytes && roofline.cache_bytes) {
     line.texts.push_back(absl::StrCat(
         "inputs, parameters and outputs, once each as ", PrecisionName(roofline.precision),

@@ -253,6 +253,25 @@ TEST(RooflineTest, PaddingOfOpenSizes) {
   }
 }
 
+// A device of 1 FLOP/ps in fp32 and 2 in bf16, asked for fp32: operands that are narrower
+// may run at the peak of theirs.
+TEST(RooflineTest, NarrowerThanThePrecision) {
+  constexpr char kText[] =
+      "[[device]]\nname = \"one\"\nsource = \"by hand\"\nbytes_per_second = 1e12\n"
+      "peaks = { fp32 = 1e12, bf16 = 2e12 }\n";
+  const std::pair<const char*, int64_t> cases[] = {{"float", 16}, {"float16", 8}, {"bfloat16", 8}};
+  for (const auto& [type, picoseconds] : cases) {
+    CountOptions options;
+    options.on_device = {LoadDevices(kText, "one.toml").value()[0], Precision::kFp32};
+    const std::string x = absl::StrCat(type, "[2,2]");
+    const Model model =
+        ModelFromText(absl::StrCat("g (", x, " x) => (", x, " y) { y = MatMul(x, x) }"), 23);
+    const absl::StatusOr<Report> report = Count(model, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->modules[0].amounts->time_bound, Expr(picoseconds * kPicosecond)) << type;
+  }
+}
+
 // What a run has to move, in bf16: 2 bytes an element.
 TEST(RooflineTest, WhatARunNeedNotRead) {
   const struct {
