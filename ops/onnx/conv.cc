@@ -444,8 +444,8 @@ constexpr OpDef kConvRows[] = {
      .infer = InferDeformConv,
      .least = NoMacs,  // offsets may move any sample onto padding
      .examples = kDeformConvExamples,
-     .traits = Traits::kSamples,
      .operands = {.weights = InputBits({1, 3})},
+     .traits = Traits::kSamples,
      .note =
          "Sampling: a coordinate costs its offset, floor, fraction and 1 - fraction; the weights "
          "of the 2^d corners are shared by the channels of an offset group. Bounds checks are "

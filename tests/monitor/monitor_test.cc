@@ -1,0 +1,433 @@
+// What a monitor says of the logs of a training, line by line.
+#include "src/monitor/monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/monitor/event_file.h"
+#include "src/monitor/running_totals.h"
+#include "src/monitor/step_log.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+namespace {
+
+// A step of 10 FLOPs for each of batch x seq tokens, on two devices of 5 FLOP/s.
+Monitor TokenMonitor(int64_t every) {
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  return Monitor(work, {.every = every, .devices = 2, .peak = 5});
+}
+
+// What a monitor writes for a log, one line for each point as "step mfu age", and its complaints.
+std::string Watch(absl::string_view log, int64_t every = 1) {
+  Monitor monitor = TokenMonitor(every);
+  StepLog steps;
+  std::string out;
+  const auto show = [&](const MonitorPoint& point) {
+    absl::StrAppend(&out, point.step, " ", point.mfu.value_or(-1), " ", point.mfu_age.value_or(-1),
+                    ";");
+  };
+  const auto tell = [&](const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems) absl::StrAppend(&out, problem, ";");
+  };
+  RunningTotals totals;
+  const auto take = [&](const std::vector<LoggedStep>& ready) {
+    for (const LoggedStep& step : ready) {
+      std::vector<std::string> problems;
+      const std::optional<MonitorPoint> point = monitor.Take(step.record, &problems).value();
+      tell(problems);
+      if (point) show(*point);
+    }
+  };
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(line);
+    if (!record.ok()) absl::StrAppend(&out, record.status().message(), ";");
+    if (record.ok() && *record) take(totals.Take({0, **record}));
+  }
+  take(totals.Finish());
+  std::vector<std::string> problems;
+  const std::optional<MonitorPoint> rest = monitor.Finish(&problems);
+  tell(problems);
+  if (rest) show(*rest);
+  return out;
+}
+
+TEST(MonitorTest, LogsOfAllKinds) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_seconds": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"step,step_seconds,batch,seq\n1,2,1,1\n2,1,1,1", "1 0.5 0;2 1 0;"},
+      // Tokens divided by the batch, rounded up; a mask's sum is the same.
+      {R"({"step": 1, "step_seconds": 2, "batch": 2, "tokens": 3})", "1 2 0;"},
+      {R"({"step": 1, "step_seconds": 2, "batch_size": 2, "mask_sum": 3})", "1 2 0;"},
+      // Times: the first has nothing before it; what is between is shared by the steps.
+      {"step,time,batch,seq\n4,10,1,1\n6,14,1,1", "6 0.5 0;"},
+      {"step,time,batch,seq\n4,10,1,1\n5,,1,1\n6,14,1,1",
+       "there is neither time nor step_seconds;5 -1 -1;6 0.5 0;"},
+      // A utilisation that cannot be measured is the last that was, with its age.
+      {"step,step_seconds,batch,seq\n1,2,1,1\n2,nan,1,1\n3,2,1,",
+       "1 0.5 0;step_seconds is NaN or infinite;2 0.5 1;there is no seq: no utilisation of this "
+       "step;3 0.5 2;"},
+      {R"({"step": 1, "time": NaN, "loss": NaN})", "time is NaN or infinite;"},
+      {"{\"step\": 1\nx",
+       "column 10: not JSON from here: syntax error while parsing object - unexpected end of "
+       "input; expected '}';is neither JSON nor the titles of CSV, one of which is step;"},
+      // What is there twice: a key after NaN keeps its column.
+      {R"({"step": 1, "loss": NaN, "batch": 2, "batch": 1})",
+       "column 38: the key 'batch' is there twice in one object;"},
+      {"step,time,\"time\"\n1,2,3",
+       "columns 2 and 3 both have the title 'time';is neither JSON nor the titles of CSV, one of "
+       "which is step;"},
+      {"step,time\n1", "has 1 cells, and the titles are 2;"},
+      {R"({"time": 1})", "there is no step;"},
+      {R"({"step": -1})", "step is no whole number of 0 or more;"},
+      {R"({"step": 1e300, "step_seconds": 1})", "step is no whole number of 0 or more;"},
+      {R"({"step": 1, "step_seconds": 0})", "step_seconds is not from 1e-12 to 1e+15;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// Every name that other programs use is half a second of a step, or two of something in a second.
+TEST(MonitorTest, NamesOfOtherPrograms) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"trainer/global_step": 1, "perf/step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"iter": 1, "step_time_ms": 2000, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"_step": 1, "time/iter": 2, "global_batch_size": 1, "seq_len": 1})", "1 0.5 0;"},
+      {R"({"iteration": 1, "iteration-time": 2, "batch-size": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "tokens_per_second": 2, "batch": 2, "seq": 2})", "1 2 0;"},
+      // Of each of two devices, and of both.
+      {R"({"step": 1, "device/samples_per_sec": 2, "batch": 2, "seq": 2})",
+       "device/samples_per_sec is that of one device: it is read times 2;1 8 0;"},
+      {R"({"step": 1, "train/device/samples_per_sec": 1, "train/samples_per_sec": 2, "batch": 2, "seq": 2})",
+       "1 4 0;"},
+      {R"({"step": 1, "perf/steps_per_second": 0.5, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      // W&B has a step of its own: that of the training holds.
+      {R"({"_step": 9, "train/global_step": 1, "step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"iteration,step_time,batch,seq\n1,2,1,1", "1 0.5 0;"},
+      {"step,time,batch,seq\n1,2026-02-28T23:59:59Z,1,1\n2,2026-03-01 01:00:01+01:00,1,1",
+       "2 0.5 0;"},
+      {R"({"step": 1, "time": "2026-02-30T00:00:00", "batch": 1, "seq": 1})", "time is no number;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// What logs hold in words, in other units, or as sums.
+TEST(MonitorTest, OtherFormsOfFigures) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_time": "2", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": "1", "step_time": "2000ms", "batch_size": "1", "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time": "0:00:02", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time_ms": "2 s", "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "step_time": "1:30", "batch": 1, "seq": 1})", "step_time is no number;"},
+      {"step,time,Batch_Size,seq\n1,0:00:58,1,1\n2,0:01:00,1,1", "2 0.5 0;"},
+      {R"({"train/step_time": 2, "train/global_step": 1, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"step,time,batch,seq\n1,1700000000000,1,1\n2,1700000002000,1,1",
+       "time is read as milliseconds since 1970;2 0.5 0;"},
+      {"step,time,batch,seq\n1,1700000000000000000,1,1\n2,1700000002000000000,1,1",
+       "time is read as nanoseconds since 1970;2 0.5 0;"},
+      // The batch of tokens and a length; steps of 2 s with 2 x 4 tokens.
+      {R"({"step": 1, "step_time": 2, "tokens": 8, "seq": 4})", "1 4 0;"},
+      // A part of a sequence is a part of its FLOPs.
+      {R"({"step": 1, "step_time": 2, "tokens": 5, "seq": 4})", "1 2.5 0;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// Four lines of a log with 1, 2, 3, ... times 8 tokens: 4 FLOPs' worth of MFU each, or a total.
+std::string TokenLog(absl::string_view name, const std::vector<int>& values, int first = 1,
+                     absl::string_view others = "\"batch\": 2, ") {
+  std::string log;
+  for (size_t i = 0; i < values.size(); ++i) {
+    absl::StrAppend(&log, "{\"step\": ", first + static_cast<int>(i), ", \"step_time\": 2, ",
+                    others, "\"", name, "\": ", values[i], "}\n");
+  }
+  return log;
+}
+
+TEST(MonitorTest, RunningTotals) {
+  constexpr char kTold[] = "tokens grows by some 8 a step: it is read as a running total;";
+  constexpr char kFour[] = "1 4 0;2 4 0;3 4 0;4 4 0;";
+  const std::pair<std::string, std::string> logs[] = {
+      {TokenLog("tokens", {8, 8, 8, 8}), kFour},
+      {TokenLog("tokens", {8, 16, 24, 32}), absl::StrCat(kTold, kFour)},
+      // Of a training that goes on: the total begins with the log, or went on with the steps.
+      {TokenLog("tokens", {8, 16, 24, 32}, 900),
+       absl::StrCat(kTold, "900 4 0;901 4 0;902 4 0;903 4 0;")},
+      {TokenLog("tokens", {7200, 7208, 7216, 7224}, 900),
+       absl::StrCat(kTold, "900 4 0;901 4 0;902 4 0;903 4 0;")},
+      // Sequences that get longer: by less than they have.
+      {TokenLog("tokens", {80, 88, 96, 104}), "1 40 0;2 44 0;3 48 0;4 52 0;"},
+      {TokenLog("tokens", {8, 16, 24, 8}), "1 4 0;2 8 0;3 12 0;4 4 0;"},
+      {TokenLog("mask_sum", {8, 16, 24, 32}), "1 4 0;2 8 0;3 12 0;4 16 0;"},
+      {TokenLog("train/tokens", {8, 16, 24, 32}), absl::StrCat("train/", kTold, kFour)},
+      // Lightning's is that of one of the two devices; 2 x 4 samples of one token in 2 s.
+      {TokenLog("seq\": 1, \"train/samples", {4, 8, 12, 16}, 1, ""),
+       absl::StrCat("the batch of a step is train/samples 4 x 2 devices x 1 runs = 8;train/samples "
+                    "grows by some 4 a step: it is read as a running total of one device, as "
+                    "Lightning has it;",
+                    kFour)},
+      // A name that says it needs two lines.
+      {TokenLog("num_input_tokens_seen", {800, 808}), "1 4 0;2 4 0;"},
+  };
+  for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// The batch of a step from the parts that logs have, on two devices; 2 x 3 x 1 tokens in 2 s: 3.
+TEST(MonitorTest, BatchesOfDevicesAndRuns) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_time": 2, "seq": 1, "per_device_train_batch_size": 1, "gradient_accumulation_steps": 3})",
+       "the batch of a step is per_device_train_batch_size 1 x 2 devices x 3 runs = 6;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch_size": 1, "grad_accumulation": 3, "world_size": 2})",
+       "batch_size 1 does not divide into 2 devices x 3 runs: it is read as that of one device in "
+       "one run, 6 a step;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch_size": 6, "grad_accumulation": 3})",
+       "batch_size 6 is read as that of the whole step, 2 devices x 3 runs: "
+       "per_device_train_batch_size would be of one device in one run;1 3 0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "global_batch_size": 6, "micro_batch_size": 2})",
+       "global_batch_size is 6, and micro_batch_size 2 x 2 devices x 1 runs = 4: 6 is used;1 3 "
+       "0;"},
+      {R"({"step": 1, "step_time": 2, "seq": 1, "batch": 6, "world_size": 4})",
+       "world_size is 4, and --devices says 2, which is used;1 3 0;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// Devices that share a copy of the model share its samples.
+TEST(MonitorTest, ModelsOverSeveralDevices) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"("tensor_model_parallel_size": 2)", "1 1.5 0;"},
+      {R"("pipeline_model_parallel_size": 2, "context_parallel_size": 1)", "1 1.5 0;"},
+      {R"("data_parallel_size": 1)", "1 1.5 0;"},
+      {R"("tensor_model_parallel_size": 4)",
+       "the log splits a model over 4 devices, and there are 2: each is taken for a copy of its "
+       "own;the batch of a step is micro_batch_size 3 x 2 devices x 1 runs = 6;1 3 0;"},
+  };
+  for (const auto& [fields, expected] : kLogs) {
+    EXPECT_EQ(Watch(absl::StrCat(R"({"step": 1, "step_time": 2, "seq": 1, "micro_batch_size": 3, )",
+                                 fields, "}")),
+              expected);
+  }
+}
+
+TEST(MonitorTest, LinesThatAreNoStep) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      // An evaluation of 60 s between steps of 2 s.
+      {"{\"step\": 1, \"time\": 2, \"batch\": 1, \"seq\": 1}\n"
+       "{\"step\": 1, \"eval_runtime\": 60}\n"
+       "{\"step\": 2, \"time\": 64, \"batch\": 1, \"seq\": 1}",
+       "2 0.5 0;"},
+      {"{\"step\": 1, \"rank\": 0, \"step_time\": 2, \"batch\": 1, \"seq\": 1}\n"
+       "{\"step\": 1, \"rank\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1}",
+       "1 0.5 0;a step has a line for each rank: the first is read, as that of all devices;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+TEST(MonitorTest, DevicesOfTheLog) {
+  StepWork work;
+  work.flops = Expr(10);
+  Monitor monitor(work, {.every = 1, .devices_of_log = true, .peak = 5});
+  StepRecord record;
+  record.step = 1;
+  record.step_seconds = 2;
+  record.devices = 4;
+  std::vector<std::string> problems;
+  EXPECT_EQ(monitor.Take(record, &problems).value()->mfu, 10 / (2.0 * 4 * 5));
+}
+
+// Every line has two figures for the same. Three lines in a row are told, once.
+std::string Thrice(absl::string_view fields) {
+  std::string log;
+  for (int step = 10; step <= 40; step += 10) {
+    absl::StrAppend(&log, "{\"step\": ", step, ", \"batch\": 1, \"seq\": 1, ",
+                    absl::Substitute(fields, step / 5), "}\n");
+  }
+  return log;
+}
+
+TEST(MonitorTest, FiguresThatContradictEachOther) {
+  const std::pair<std::string, std::string> logs[] = {
+      {Thrice(R"("step_time": 2, "time": $0)"),
+       "step_time says that a step takes 2 s, and time 0.2 s: step_time is used; it may be the "
+       "time "
+       "of 10 steps;40 0.5 0;"},
+      {Thrice(R"("step_time": 0.21, "time": $0)"), "40 4.7619 0;"},
+      {Thrice(R"("step_time": 2, "tokens_per_second": 5)"),
+       "tokens_per_second is 5, and 1 in 2 s are 0.5: the latter is used;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "samples_per_second": 0.25)"),
+       "samples_per_second is 0.25, and 1 in 2 s are 0.5: the latter is used; the former may be "
+       "that of one device;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "mask_sum": 9)"),
+       "mask_sum is 9, more than batch x length = 1: FLOPs are of the latter, "
+       "perf/tokens_per_second of the former;40 0.5 0;"},
+      {Thrice(R"("step_time": 2, "steps_per_second": 0.5, "samples_per_second": 0.5)"),
+       "40 0.5 0;"},
+      // A pause is no contradiction.
+      {"step,step_time,time,batch,seq\n1,2,2,1,1\n2,2,4,1,1\n3,2,90,1,1\n4,2,92,1,1", "4 0.5 0;"},
+      // A short log: it never agreed.
+      {R"({"step": 1, "step_time": 2, "batch": 1, "seq": 1, "tokens_per_second": 5})",
+       "tokens_per_second is 5, and 1 in 2 s are 0.5: the latter is used;1 0.5 0;"},
+  };
+  for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log, 100), expected) << log;
+}
+
+// What Hugging Face's Trainer prints, and its trainer_state.json: 4 steps a second, 2 samples each.
+TEST(MonitorTest, TrainersOfHuggingFace) {
+  constexpr char kNoTime[] = "there is neither time nor step_seconds;";
+  constexpr char kPrinted[] =
+      "{'loss': 2.1, 'grad_norm': nan, 'epoch': 0.5, 'note': \"it's\"}\n"
+      "{'train_runtime': 25.0, 'train_samples_per_second': 8.0, 'train_steps_per_second': 4.0, "
+      "'train_loss': 2.0, 'seq': 1}";
+  EXPECT_EQ(Watch(kPrinted), "there is no step;100 8 0;");
+  constexpr char kState[] = R"({
+  "best_metric": null,
+  "global_step": 100,
+  "log_history": [
+    {
+      "loss": NaN,
+      "step": 50
+    },
+    {
+      "seq": 1,
+      "step": 100,
+      "train_runtime": 25.0,
+      "train_samples_per_second": 8.0,
+      "train_steps_per_second": 4.0
+    }
+  ],
+  "max_steps": 100,
+  "stateful_callbacks": {
+    "TrainerControl": {
+      "args": {
+        "should_save": true
+      },
+      "attributes": {}
+    }
+  },
+  "train_batch_size": 2
+})";
+  EXPECT_EQ(Watch(kState), absl::StrCat(kNoTime, "100 8 0;"));
+  // A log with times of its own needs no mean.
+  EXPECT_EQ(Watch("{'step': 1, 'step_time': 2, 'batch': 1, 'seq': 1}\n"
+                  "{'step': 1, 'train_runtime': 9, 'train_steps_per_second': 4}"),
+            "1 0.5 0;");
+  EXPECT_EQ(Watch("[\n{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1},\n]"), "1 0.5 0;");
+}
+
+// The lines of nanoGPT's train.py, and of Megatron's training_log, where --dim gives the rest.
+TEST(MonitorTest, LinesThatOtherProgramsPrint) {
+  StepLog log;
+  const auto nano = log.Read("iter 20: loss 2.3100, time 410.50ms, mfu 31.20%").value();
+  EXPECT_EQ(nano->step, 20);
+  EXPECT_DOUBLE_EQ(*nano->step_seconds, 0.4105);
+  const auto megatron =
+      log.Read(
+             " [2026-11-25 08:00:00] iteration       20/     100 | consumed samples:          640 "
+             "| elapsed time per iteration (ms): 410.5 | learning rate: 1.5E-04 | global batch "
+             "size:    32 | lm loss: 1.0E+01 |")
+          .value();
+  EXPECT_EQ(megatron->step, 20);
+  EXPECT_DOUBLE_EQ(*megatron->step_seconds, 0.4105);
+  EXPECT_EQ(megatron->samples, 32);
+}
+
+// A step whose sizes the model has fixed at others has no figures.
+TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
+  StepWork work;
+  work.flops = Expr(10);
+  work.fixed_batch = 2;
+  StepRecord record;
+  record.samples = 2;
+  EXPECT_TRUE(CheckSizes(work, record).ok());
+  record.samples = 256;
+  EXPECT_EQ(CheckSizes(work, record).message(),
+            "a step has batch = 256, and the file fixes it at 2: export the model with an open "
+            "batch, or --per-sample counts its FLOPs for each sample");
+  record = {};
+  record.step = 1;
+  record.step_seconds = 2;
+  std::vector<std::string> told;
+  EXPECT_EQ(Monitor(work, {.every = 1, .peak = 5}).Take(record, &told).value()->mfu, 1);
+  EXPECT_EQ(told, std::vector<std::string>{"there is no batch in the log: a step counts as 2 "
+                                           "samples, as the file fixes it"});
+  work.per_sample = true;
+  record.samples = 256;
+  std::vector<std::string> problems;
+  Monitor monitor(work, {.every = 1, .devices = 2, .peak = 5});
+  EXPECT_EQ(monitor.Take(record, &problems).value()->mfu, 10 * 128 / (2.0 * 2 * 5));
+  work.bindings = {{"seq", 128}};
+  record.sizes = {{"seq", 512}};
+  EXPECT_EQ(CheckSizes(work, record).message(),
+            "a step has seq = 512, and the call fixes it at 128: leave out --dim seq");
+}
+
+TEST(MonitorTest, GapsRestartsAndOrder) {
+  const auto at = [](int step, int time) {
+    return absl::Substitute("{\"step\": $0, \"time\": $1, \"batch\": 1, \"seq\": 1}\n", step, time);
+  };
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 4) + at(5, 10)), "2 0.5 0;steps 3 to 4 are missing;5 0.5 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 4) + at(4, 8)), "2 0.5 0;step 3 is missing;4 0.5 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(3, 6) + at(2, 4) + at(4, 8)),
+            "3 0.5 0;step 2 is out of order: left out;4 0.5 0;");
+  EXPECT_EQ(Watch(at(3, 6) + at(3, 6)), "step 3 is there again: left out;");
+  EXPECT_EQ(Watch(at(8, 6) + at(9, 8) + at(4, 20) + at(5, 24)),
+            "9 0.5 0;the training starts again: step 4 follows 9;5 0.25 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 2)),
+            "time does not go on: it should be a clock; how long a step takes is step_seconds;2 "
+            "-1 -1;");
+  // A clock of whole seconds: two steps in four seconds.
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 2) + at(3, 6), 10),
+            "time does not go on: it should be a clock; how long a step takes is step_seconds;3 "
+            "0.5 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(9, 18) + at(12, 24), 10), "12 0.5 0;");
+}
+
+TEST(MonitorTest, NoLogOverflows) {
+  constexpr char kMost[] =
+      R"({"step": 1099511627776, "step_seconds": 1e-12, "batch": 1099511627776, "seq": 1099511627776})";
+  Monitor monitor = TokenMonitor(1);
+  StepLog steps;
+  std::vector<std::string> problems;
+  const std::optional<MonitorPoint> point = monitor.Take(**steps.Read(kMost), &problems).value();
+  ASSERT_TRUE(point.has_value());
+  EXPECT_GT(*point->mfu, 1);
+  EXPECT_FALSE(point->reasons.empty());
+  EXPECT_EQ(ToJsonLine(*point).find("inf"), std::string::npos);
+}
+
+TEST(MonitorTest, LongLinesNameTheirLimit) {
+  const absl::Status error = StepLog().Read(std::string(kMaxLogLine + 1, 'x')).status();
+  EXPECT_EQ(LimitOf(error), "log-line");
+  EXPECT_EQ(error.message(), "has more than 1048576 bytes (log-line)");
+}
+
+TEST(MonitorTest, ChecksumsAreThoseOfRfc3720) {
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aaU);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43U);
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283U);
+}
+
+TEST(MonitorTest, LabelsOfPrometheusAreData) {
+  MonitorPoint point;
+  const std::string text = ToPrometheus(point, {}, "a\"b\\c\nd\xff");
+  EXPECT_NE(text.find("onnxflops_model_flops_total{model=\"a\\\"b\\\\c?d?\"} 0\n"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace onnxflops
