@@ -427,7 +427,7 @@ class CompulsoryTraffic {
   std::optional<Expr> ElementsInWindows(const Call& call) const {
     const CallView in(in_, call);
     const NodeView& n = in.view();
-    const bool slides = n.FindAttr("strides") != nullptr;
+    const bool slides = n.FindAttr("strides") != nullptr || n.FindAttr("dilations") != nullptr;
     if (!slides || !n.HasInput(0) || !n.input(0).shape.ranked() || !n.output(0).shape.ranked() ||
         n.input(0).shape.rank() < 3 || n.output(0).shape.rank() != n.input(0).shape.rank()) {
       return std::nullopt;

@@ -90,7 +90,7 @@ void RunningTotals::Convert(const Field& field, State* state) {
     (r.*field.of_step).reset();
     const bool of_device = !named && r.names[field.means] == monitor::kOfOneDevice;
     const auto of_step = of_device ? &StepRecord::device_batch : field.of_step;
-    if (of_device) r.names["device_batch"] = r.names[field.means];
+    if (of_device) r.names["device_batch"] = std::string(monitor::kOfOneDevice);
     const bool follows = state->last && *r.step > *state->last_step && value >= *state->last;
     if (follows) {
       const int64_t each = (value - *state->last) / (*r.step - *state->last_step);
