@@ -268,10 +268,6 @@ std::vector<std::vector<const TermRow*>> GroupTerms(const ToolRow& tool) {
   return groups;
 }
 
-std::string EndText(const ToolRow& tool) {
-  return absl::StrCat(tool.convention->name, ": ", tool.convention->headline);
-}
-
 void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& request,
              const Figures& figures, std::vector<Step>* steps) {
   std::vector<Expr> amounts;
@@ -312,19 +308,23 @@ Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
   return Figures(report.ours, shown);
 }
 
+// A line at an end. A star stands at the name, so that digits stand below digits.
+Step EndStep(absl::string_view name, absl::string_view what, Known known, std::string figure) {
+  const bool assumed = known == Known::kAssumed;
+  return {absl::StrCat(assumed ? KnownText(known, name) : name, what.empty() ? "" : ": ", what),
+          assumed ? std::move(figure) : KnownText(known, figure), 0, true};
+}
+
 std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const Figures& figures) {
   std::vector<Step> steps;
   steps.push_back(
-      {tool.from == nullptr ? "ours" : absl::StrCat(tool.from->name, ": ", tool.from->headline),
-       tool.from == nullptr
-           ? KnownText(KnownOfOurs(report.ours, tool.start), figures.Show(tool.start))
-           : figures.Show(tool.start),
-       0, true});
+      tool.from == nullptr
+          ? EndStep("ours", "", KnownOfOurs(report.ours, tool.start), figures.Show(tool.start))
+          : EndStep(tool.from->name, tool.from->headline, Known::kExact, figures.Show(tool.start)));
   if (tool.standing == Standing::kNotApplicable) return steps;
   for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
-  steps.push_back({EndText(tool),
-                   KnownText(KnownOfTool(report.ours, tool), figures.Show(*tool.headline)), 0,
-                   true});
+  steps.push_back(EndStep(tool.convention->name, tool.convention->headline,
+                          KnownOfTool(report.ours, tool), figures.Show(*tool.headline)));
   return steps;
 }
 

@@ -31,6 +31,11 @@ class ByteTexts {
   std::string Of(const Expr& bytes, bool lower_bound = false) const {
     return Of(values_.Of(bytes), lower_bound);
   }
+  // Whether it is a hundredth of the whole or more.
+  bool IsPart(const Expr& bytes, const std::optional<absl::int128>& whole) const {
+    const std::optional<absl::int128> part = values_.Of(bytes);
+    return part && whole && *part >= *whole / 100;
+  }
 
  private:
   const ReferenceValues values_;
@@ -109,8 +114,9 @@ LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
                                      " at the peak, ", PlaceOf(step)),
                         absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "",
                                      " ", texts.Of(step.loss_bytes))}};
-  // What most train with, and where it may be most of the step.
-  if (loss == Loss::kSum && !step.loss_output.empty()) {
+  // What most train with, where it is a part of the step that decides.
+  const bool matters = texts.IsPart(step.cross_entropy_bytes, step.value);
+  if (loss == Loss::kSum && !step.loss_output.empty() && matters) {
     line.texts.push_back(
         absl::StrCat(entropy, of, " would take ", texts.Of(step.cross_entropy_bytes)));
   }
