@@ -307,6 +307,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   ops/content.cc
   ops/element_rule.cc
   ops/evaluate.cc
+  ops/examples.cc
   ops/node_view.cc
   ops/parts.cc
   ops/registry.cc

@@ -6,13 +6,16 @@
 //   absl::StatusOr<Facts> InferMatMul(const NodeView& n);
 //   ...
 //   {.name = "MatMul",
-//    .versions = kMatMulVersions,
+//    .versions = {1, 9, 13},
 //    .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]",
 //    .data = {.signature = "A[a...] B[b...] -> Y[y...]",
 //             .let = "K = same(A[-1], B[max(-2, -B.rank)])",
 //             .costs = "mac = Y.elements*K"},
 //    .infer = InferMatMul,
-//    .examples = kMatMulExamples}
+//    .examples = {{"g (float[N,3] A, float[3,4] B) => (float[N,4] Y) { Y = MatMul(A, B) }",
+//                  "mac=12*N"}}}
+//
+// Operators that work element by element take a line or two: ops/element_rows.h makes their rows.
 //
 // The cost is stated once: as formulas (`data`), which counting evaluates, as constants per element
 // (`per_element`), or, where the language of formulas ends, as a function (`count`).
@@ -221,9 +224,39 @@ using EvaluateFn = Scalar (*)(absl::Span<const Scalar> inputs, DType type);
 struct ElementCost {
   int mac = 0, add = 0, mul = 0, div = 0, cmp = 0, exp = 0, log = 0, sqrt = 0, pow = 0, trig = 0,
       tanh = 0, erf = 0, round = 0;
+
+  constexpr bool operator==(const ElementCost&) const = default;
 };
 // count * elements in every kind.
 Census operator*(const ElementCost& cost, const Expr& elements);
+
+// The since_versions that a row covers, in their order: {1, 6, 13}.
+class Versions {
+ public:
+  constexpr Versions() = default;
+  constexpr Versions(std::initializer_list<int> since)  // NOLINT: written as a list in rows
+      : Versions(absl::MakeConstSpan(since.begin(), since.size())) {}
+  constexpr explicit Versions(absl::Span<const int> since) {
+    for (int version : since) since_[size_++] = version;
+  }
+
+  constexpr const int* begin() const { return since_; }
+  constexpr const int* end() const { return since_ + size_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr int front() const { return since_[0]; }
+  constexpr int operator[](size_t i) const { return since_[i]; }
+  constexpr bool Has(int version) const {
+    for (int since : *this) {
+      if (since == version) return true;
+    }
+    return false;
+  }
+
+ private:
+  int since_[11] = {};  // one operator has 10
+  size_t size_ = 0;
+};
 
 struct OpExample {
   // ONNX text form of one graph: "g (float[N,512] A, float[10,512] B) => (float[N,10] Y) { Y =
@@ -411,11 +444,11 @@ struct Gradient {
 };
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible
-// types have no place here.
+// types have no place here. Lists live as long as the constexpr table that they are written in; a
+// function that makes rows has no list to give them but a constant's.
 struct OpDef {
   const char* name = "";
-  absl::Span<const int>
-      versions;  // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
+  Versions versions;
   // What the operator computes: "Y[M,N] = A[M,K] B[K,N] + C". Its costs as well if `data` has none.
   const char* formula = "";
   FormulaData data = {};  // what the operator costs, where the language can say it
@@ -428,7 +461,11 @@ struct OpDef {
   CountFn least = nullptr;
   MacOperandsFn mac_operands = nullptr;  // nullptr: the types of inputs 0 and 1
   BytesFn bytes = nullptr;               // nullptr: every input and output once
-  absl::Span<const OpExample> examples;
+  std::initializer_list<OpExample> examples;
+  // Examples of all rows of a kind, with OP for the operator; they come before `examples`. A cost
+  // is what `per_element` is multiplied by, "4*N", unless `pattern_cost` says what all cost.
+  absl::Span<const OpExample> patterns;
+  const char* pattern_cost = nullptr;
   ElementCost per_element = {};  // for shared cost rules
   EvaluateFn evaluate =
       nullptr;  // elementwise operators that shape arithmetic uses: content in, content out
@@ -443,8 +480,9 @@ struct OpDef {
   Traits traits = Traits::kNone;
   ControlFlow control_flow = ControlFlow::kNone;
   OnnxInference onnx = {};
-  const char* note = "";                     // conventions chosen, with the reason
-  absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
+  const char* note = "";  // conventions chosen, with the reason
+  std::initializer_list<OpException>
+      exceptions;                       // to the rule that fused costs what decomposed does
   const UserRule* user_rule = nullptr;  // of an operator of the user's own: ops/user/user_rules.h
   Gradient gradient = {};               // of the backward pass: src/training/
 

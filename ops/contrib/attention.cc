@@ -11,7 +11,6 @@
 #include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -235,29 +234,6 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   return work;
 }
 
-constexpr OpExample kAttentionExamples[] = {
-    // Projection 10*24*8 = 1920, scores 2*5*5 = 50 of 4 + 4 products.
-    {"g (float[N,5,8] X, float[8,24] W, float[24] B, int32[N,5] M) => (float[N,5,8] Y) "
-     "{ Y = com.microsoft.Attention<num_heads = 2>(X, W, B, M) }",
-     "mac=1360*N add=270*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-    {"g (float[N,1,8] X, float[8,24] W, float[24] B, float[2,N,2,P,4] past) => (float[N,1,8] Y, "
-     "float[2,N,2,\"P + 1\",4] present) "
-     "{ Y, present = com.microsoft.Attention<num_heads = 2, unidirectional = 1>(X, W, B, , past) }",
-     "mac=16*N*P + 208*N add=4*N*P + 28*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
-     "exp=2*N*P + 2*N"},
-    {"g (float[N,5,8] X, float[8,28] W, float[1,1,5,5] A) => (float[N,5,12] Y) "
-     "{ Y = com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 12]>(X, W, , , , A) }",
-     "mac=1620*N add=150*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-};
-
-constexpr OpExample kDecoderMaskedSelfAttentionExamples[] = {
-    {"g (float[N,1,8] X, float[8,24] W, float[24] B, float[2,N,2,9,4] past) => (float[N,1,8] Y, "
-     "float[2,N,2,9,4] present) <int32[1] p = {6}> "
-     "{ Y, present = com.microsoft.DecoderMaskedSelfAttention<num_heads = 2, "
-     "past_present_share_buffer = 1>(X, W, B, , past, , p) }",
-     "mac=304*N add=52*N mul=14*N div=14*N cmp=14*N exp=14*N"},
-};
-
 // QAttention: the projection in integers, then as Attention.
 absl::StatusOr<Facts> InferQAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(SelfAttention a, ReadSelfAttention(n, 8, -1));
@@ -284,14 +260,6 @@ absl::StatusOr<Cost> CountQAttention(const NodeView& n) {
   if (n.Flag("do_rotary")) cost.flops += kRotaryCost * RotatedElements(n, a);
   return cost;
 }
-
-constexpr OpExample kQAttentionExamples[] = {
-    {"g (uint8[N,5,8] X, int8[8,24] W, float[24] B, float s, float t, int32[N] M, uint8 z, int8 u) "
-     "=> (float[N,5,8] Y) "
-     "{ Y = com.microsoft.QAttention<num_heads = 2>(X, W, B, s, t, M, z, u) }",
-     "mac=400*N add=270*N mul=170*N + 1 div=50*N cmp=50*N exp=50*N int_mac=960*N int_add=40*N + "
-     "192"},
-};
 
 // QOrderedAttention: every product in integers, requantised; Q, K and V have weights and biases of
 // their own (inputs 5 to 7, 11 to 13).
@@ -333,13 +301,6 @@ absl::StatusOr<Cost> CountQOrderedAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kQOrderedAttentionExamples[] = {
-    {"g (int8[N,5,8] X, float s, int8[8,8] W, float[8] B) => (int8[N,5,8] Y) "
-     "{ Y = com.microsoft.QOrderedAttention<num_heads = 2, order_input = 1, order_weight = 0, "
-     "order_output = 1>(X, s, s, s, s, W, W, W, s, s, s, B, B, B, s, s, s) }",
-     "add=220*N mul=210*N div=100*N cmp=470*N exp=50*N round=210*N int_mac=1360*N"},
-};
-
 // ---- packed sequences: of the tokens that are not padding, with token_offset[B,S]
 
 absl::StatusOr<SelfAttention> ReadPackedAttention(const NodeView& n) {
@@ -369,16 +330,6 @@ absl::StatusOr<Cost> CountPackedAttention(const NodeView& n) {
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
   return cost;
 }
-
-constexpr OpExample kPackedAttentionExamples[] = {
-    {"g (float[T,8] X, float[8,24] W, float[24] B, int32[N,5] O, int32[M] C) => (float[T,8] Y) "
-     "{ Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, C) }",
-     "mac=400*N + 192*T add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
-    {"g (float[7,8] X, float[8,24] W, float[24] B, int32[2,5] O) => (float[7,8] Y) "
-     "<int32[3] c = {0, 5, 7}> "
-     "{ Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, c) }",
-     "mac=1808 add=284 mul=58 div=58 cmp=58 exp=58"},
-};
 
 // ---- DecoderAttention: query[S,B,D] and key[L,B,D] with their projections, and a cache. Which of
 // them are used is told by inputs of type bool.
@@ -449,38 +400,34 @@ absl::StatusOr<Cost> CountDecoderAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kDecoderAttentionExamples[] = {
-    {"g (float[5,N,8] Q, float[7,N,8] K, float[8,8] W, float[8,16] U, float[24] B) => "
-     "(float[5,N,8] Y, float[N,2,7,4] k, float[N,2,7,4] v) <bool t = {1}, bool f = {0}> "
-     "{ Y, k, v = com.microsoft.DecoderAttention<num_heads = 2>(Q, K, W, U, B, , , , t, f, f, f) }",
-     "mac=1776*N add=292*N mul=70*N div=70*N cmp=70*N exp=70*N"},
-    {"g (float[1,N,8] Q, float[1,N,8] K, float[8,8] W, float[8,16] U, float[24] B, float[N,2,P,4] "
-     "pk, float[N,2,P,4] pv) => (float[1,N,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] "
-     "v) "
-     "<bool t = {1}, bool f = {0}> "
-     "{ Y, k, v = com.microsoft.DecoderAttention<num_heads = 2>(Q, K, W, U, B, , pk, pv, f, t, t, "
-     "f) }",
-     "mac=16*N*P + 208*N add=4*N*P + 28*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
-     "exp=2*N*P + 2*N"},
-};
-
 constexpr OpDef kMsAttentionRows[] = {
     {.name = "Attention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Q, K, V = X[B,S,I] W[I,Dq+Dk+Dv] + bias: mac = B*S*I*(Dq+Dk+Dv), add = "
                 "B*S*(Dq+Dk+Dv); then over T = past + S keys: mac = B*S*T*(Dq+Dv), and per score "
                 "of B*H*S*T: mul, add for every mask, softmax (2 add, div, cmp, exp)",
      .infer = InferAttention,
      .count = CountAttention,
-     .examples = kAttentionExamples,
+     .examples =
+         {// Projection 10*24*8 = 1920, scores 2*5*5 = 50 of 4 + 4 products.
+          {"g (float[N,5,8] X, float[8,24] W, float[24] B, int32[N,5] M) => (float[N,5,8] Y) "
+           "{ Y = com.microsoft.Attention<num_heads = 2>(X, W, B, M) }",
+           "mac=1360*N add=270*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+          {"g (float[N,1,8] X, float[8,24] W, float[24] B, float[2,N,2,P,4] past) => (float[N,1,8] "
+           "Y, float[2,N,2,\"P + 1\",4] present) { Y, present = com.microsoft.Attention<num_heads "
+           "= 2, unidirectional = 1>(X, W, B, , past) }",
+           "mac=16*N*P + 208*N add=4*N*P + 28*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
+           "exp=2*N*P + 2*N"},
+          {"g (float[N,5,8] X, float[8,28] W, float[1,1,5,5] A) => (float[N,5,12] Y) { Y = "
+           "com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 12]>(X, W, , , , A) }",
+           "mac=1620*N add=150*N mul=50*N div=50*N cmp=50*N exp=50*N"}},
      .shape_inputs = 1 << 6,
      .operands = {.weights = InputBits({1, 2}),
                   .not_parameters = InputBits({3, 4, 5}),
                   .states = InputBits({4})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
-             "otherwise; "
-             "do_rotary: 2 mul and 1 add per rotated element",
+             "otherwise; do_rotary: 2 mul and 1 add per rotated element",
      .gradient = {.formula =
                       "those of the projection, dX and dW: a product as large as it for each; of "
                       "Q K' and P V a product for each factor; through the softmax 2 add, 3 "
@@ -488,21 +435,36 @@ constexpr OpDef kMsAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = AttentionGradient}},
     {.name = "DecoderAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = softmax(scale Q K' + mask) V, of projections of query[S,B,D] and of the keys "
                 "that are not cached; mac = B*(S + 2*new)*D*D + 2*B*S*T*D",
      .infer = InferDecoderAttention,
      .count = CountDecoderAttention,
-     .examples = kDecoderAttentionExamples,
+     .examples =
+         {{"g (float[5,N,8] Q, float[7,N,8] K, float[8,8] W, float[8,16] U, float[24] B) => "
+           "(float[5,N,8] Y, float[N,2,7,4] k, float[N,2,7,4] v) <bool t = {1}, bool f = {0}> { Y, "
+           "k, v = com.microsoft.DecoderAttention<num_heads = 2>(Q, K, W, U, B, , , , t, f, f, f) "
+           "}",
+           "mac=1776*N add=292*N mul=70*N div=70*N cmp=70*N exp=70*N"},
+          {"g (float[1,N,8] Q, float[1,N,8] K, float[8,8] W, float[8,16] U, float[24] B, "
+           "float[N,2,P,4] pk, float[N,2,P,4] pv) => (float[1,N,8] Y, float[N,2,\"P + 1\",4] k, "
+           "float[N,2,\"P + 1\",4] v) <bool t = {1}, bool f = {0}> { Y, k, v = "
+           "com.microsoft.DecoderAttention<num_heads = 2>(Q, K, W, U, B, , pk, pv, f, t, t, f) }",
+           "mac=16*N*P + 208*N add=4*N*P + 28*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
+           "exp=2*N*P + 2*N"}},
      .operands = {.not_parameters = InputBits({5, 6, 7, 11}), .states = InputBits({6, 7})},
      .traits = Traits::kReadsContent,
      .note = "what is computed depends on the inputs static_kv, use_past and has_layer_state"},
     {.name = "DecoderMaskedSelfAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as Attention, of one token",
      .infer = InferAttention,
      .count = CountAttention,
-     .examples = kDecoderMaskedSelfAttentionExamples,
+     .examples = {{"g (float[N,1,8] X, float[8,24] W, float[24] B, float[2,N,2,9,4] past) => "
+                   "(float[N,1,8] Y, float[2,N,2,9,4] present) <int32[1] p = {6}> { Y, present = "
+                   "com.microsoft.DecoderMaskedSelfAttention<num_heads = 2, "
+                   "past_present_share_buffer = 1>(X, W, B, , past, , p) }",
+                   "mac=304*N add=52*N mul=14*N div=14*N cmp=14*N exp=14*N"}},
      .shape_inputs = 1 << 6,
      .operands = {.weights = InputBits({1, 2}),
                   .not_parameters = InputBits({3, 4, 5}),
@@ -510,23 +472,33 @@ constexpr OpDef kMsAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "PackedAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Attention of T packed tokens: mac = T*I*(Dq+Dk+Dv) + B*S*S*(Dq+Dv); per score of "
                 "B*H*S*S: mul, add for a bias, softmax (2 add, div, cmp, exp)",
      .infer = InferPackedAttention,
      .count = CountPackedAttention,
-     .examples = kPackedAttentionExamples,
+     .examples =
+         {{"g (float[T,8] X, float[8,24] W, float[24] B, int32[N,5] O, int32[M] C) => (float[T,8] "
+           "Y) { Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, C) }",
+           "mac=400*N + 192*T add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
+          {"g (float[7,8] X, float[8,24] W, float[24] B, int32[2,5] O) => (float[7,8] Y) <int32[3] "
+           "c = {0, 5, 7}> { Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, c) }",
+           "mac=1808 add=284 mul=58 div=58 cmp=58 exp=58"}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({5})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
     {.name = "QAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula =
          "as Attention, the projection of (X - zero point) and (W - zero point) in integers: "
          "integer mac = B*S*I*3D; made floating point by mul, and add for the bias",
      .infer = InferQAttention,
      .count = CountQAttention,
-     .examples = kQAttentionExamples,
+     .examples = {{"g (uint8[N,5,8] X, int8[8,24] W, float[24] B, float s, float t, int32[N] M, "
+                   "uint8 z, int8 u) => (float[N,5,8] Y) { Y = com.microsoft.QAttention<num_heads "
+                   "= 2>(X, W, B, s, t, M, z, u) }",
+                   "mac=400*N add=270*N mul=170*N + 1 div=50*N cmp=50*N exp=50*N int_mac=960*N "
+                   "int_add=40*N + 192"}},
      .operands = {.weights = InputBits({1, 2}),
                   .not_parameters = InputBits({3, 4, 5, 6, 7, 8}),
                   .states = InputBits({8})},
@@ -534,12 +506,15 @@ constexpr OpDef kMsAttentionRows[] = {
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise"},
     {.name = "QOrderedAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as Attention, all products in integers: integer mac = B*S*I*3D + 2*B*S*S*D; every "
                 "result is quantised again: mul, round, 2 cmp",
      .infer = InferQOrderedAttention,
      .count = CountQOrderedAttention,
-     .examples = kQOrderedAttentionExamples,
+     .examples = {{"g (int8[N,5,8] X, float s, int8[8,8] W, float[8] B) => (int8[N,5,8] Y) { Y = "
+                   "com.microsoft.QOrderedAttention<num_heads = 2, order_input = 1, order_weight = "
+                   "0, order_output = 1>(X, s, s, s, s, W, W, W, s, s, s, B, B, B, s, s, s) }",
+                   "add=220*N mul=210*N div=100*N cmp=470*N exp=50*N round=210*N int_mac=1360*N"}},
      .operands = {.weights = InputBits({5, 6, 7, 11, 12, 13}),
                   .not_parameters = InputBits({1, 2, 3, 4, 8, 9, 10, 14, 15, 16, 17, 18, 19}),
                   .states = InputBits({18})},

@@ -12,7 +12,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -66,15 +65,6 @@ constexpr Gradient kFusedConvGradient = {
 
 absl::StatusOr<Facts> InferFusedConv(const NodeView& n) { return InferConvIn(n, {}); }
 absl::StatusOr<Cost> LeastFusedConv(const NodeView& n) { return LeastConvIn(n, {}); }
-constexpr OpExample kFusedConvExamples[] = {
-    {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B) => (float[N,4,6,6] Y) "
-     "{ Y = com.microsoft.FusedConv<activation = \"Relu\">(X, W, B) }",
-     "mac=3888*N add=144*N cmp=144*N"},
-    {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B, float[N,4,6,6] Z) => (float[N,4,6,6] Y) "
-     "{ Y = com.microsoft.FusedConv<activation = \"HardSigmoid\", activation_params = [0.2, 0.5]>"
-     "(X, W, B, Z) }",
-     "mac=3888*N add=432*N mul=144*N cmp=288*N"},
-};
 
 absl::StatusOr<Facts> InferNhwcFusedConv(const NodeView& n) {
   return InferConvIn(n, {.channels_last = true});
@@ -82,12 +72,6 @@ absl::StatusOr<Facts> InferNhwcFusedConv(const NodeView& n) {
 absl::StatusOr<Cost> LeastNhwcFusedConv(const NodeView& n) {
   return LeastConvIn(n, {.channels_last = true});
 }
-
-constexpr OpExample kNhwcFusedConvExamples[] = {
-    {"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z) => (float[N,6,6,4] Y) "
-     "{ Y = com.microsoft.NhwcFusedConv<activation = \"Relu\">(X, W, B, Z) }",
-     "mac=3888*N add=288*N cmp=144*N"},
-};
 
 // Whether W of this layout fits X and kernel_shape; nullopt where open sizes leave that open.
 std::optional<bool> WeightFits(const NodeView& n, bool channels_last) {
@@ -141,15 +125,6 @@ absl::StatusOr<Cost> LeastNhwcConv(const NodeView& n) {
   return LeastConvIn(n, layout);
 }
 
-constexpr OpExample kConvNhwcConvExamples[] = {
-    {"g (float[N,8,8,3] X, float[4,5,5,3] W) => (float[N,4,4,4] Y) "
-     "{ Y = com.microsoft.NhwcConv<kernel_shape = [5, 5]>(X, W) }",
-     "mac=4800*N"},
-    {"g (float[N,8,8,3] X, float[4,3,5,5] W, float[4] B) => (float[N,4,4,4] Y) "
-     "{ Y = com.microsoft.NhwcConv(X, W, B) }",
-     "mac=4800*N add=64*N"},
-};
-
 // ---- QLinearConv, with `channels_last` also in that layout; W stays [M, C/group, k1, k2]
 
 Facts QLinearConvInputs(const NodeView& n) {
@@ -169,13 +144,6 @@ absl::StatusOr<Cost> LeastQLinearConv(const NodeView& n) {
   return LeastAs(n, "QLinearConv", QLinearConvInputs(n), {y});
 }
 
-constexpr OpExample kConvQLinearConvExamples[] = {
-    {"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
-     "yz, int32[3] B) => (uint8[N,3,3,3] y) "
-     "{ y = com.microsoft.QLinearConv<channels_last = 1>(x, xs, xz, w, ws, wz, ys, yz, B) }",
-     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
-};
-
 // ---- pooling
 
 absl::StatusOr<Facts> InferNhwcMaxPool(const NodeView& n) {
@@ -183,23 +151,11 @@ absl::StatusOr<Facts> InferNhwcMaxPool(const NodeView& n) {
   return Facts{ChannelsLast(facts[0])};
 }
 
-constexpr OpExample kConvNhwcMaxPoolExamples[] = {
-    {"g (uint8[N,8,8,3] X) => (uint8[N,4,4,3] Y) "
-     "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "int_cmp=192*N"},
-};
-
 // MaxpoolWithMask: only elements whose mask is not 0 compete.
 absl::StatusOr<Facts> InferMaxpoolWithMask(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, "MaxPool", {n.input(0)}));
   return Facts{facts[0]};
 }
-
-constexpr OpExample kMaxpoolWithMaskExamples[] = {
-    {"g (float[N,3,8,8] X, int32[N,3,8,8] M) => (float[N,3,4,4] Y) "
-     "{ Y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2], strides = [2, 2]>(X, M) }",
-     "cmp=192*N int_cmp=192*N"},
-};
 
 // Quantised average pooling: X, x_scale, x_zero_point, y_scale, y_zero_point; stands for
 // DequantizeLinear, the pooling on floats and QuantizeLinear.
@@ -215,18 +171,6 @@ absl::StatusOr<Facts> ConvInferQLinearAveragePool(const NodeView& n) {
 absl::StatusOr<Facts> InferQLinearGlobalAveragePool(const NodeView& n) {
   return InferQLinearPool(n, "GlobalAveragePool");
 }
-constexpr OpExample kConvQLinearAveragePoolExamples[] = {
-    {"g (uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,3,2,2] Y) "
-     "{ Y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
-     "(X, Xs, Xz, Ys, Yz) }",
-     "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"},
-};
-
-constexpr OpExample kQLinearGlobalAveragePoolExamples[] = {
-    {"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1,1,3] Y) "
-     "{ Y = com.microsoft.QLinearGlobalAveragePool<channels_last = 1>(X, Xs, Xz, Ys, Yz) }",
-     "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"},
-};
 
 // ---- ConvTransposeWithDynamicPads: X, W, the pads as an input, B
 
@@ -259,13 +203,6 @@ absl::StatusOr<Cost> LeastConvTransposeWithDynamicPads(const NodeView& n) {
   return LeastAs(n, "ConvTranspose", ConvConvTransposeInputs(n), {n.output(0)});
 }
 
-constexpr OpExample kConvTransposeWithDynamicPadsExamples[] = {
-    {"g (float[N,4,8,8] X, float[4,2,4,4] W, float[2] B) => (float[N,2,16,16] Y) "
-     "<int64[4] p = {1, 1, 1, 1}> "
-     "{ Y = com.microsoft.ConvTransposeWithDynamicPads<strides = [2, 2]>(X, W, p, B) }",
-     "mac=8192*N add=512*N"},
-};
-
 // ---- WordConvEmbedding: Y[S,M] of words[S,L] of characters, whose vectors [E] are looked up in
 // C[*,E] and convolved with W[M,1,K,E]; then + B, Tanh, and the maximum over the positions.
 
@@ -291,15 +228,6 @@ absl::StatusOr<Facts> InferWordConvEmbedding(const NodeView& n) {
   return Facts{n.Like(1, Shape{conv.words, conv.filters})};
 }
 
-constexpr OpExample kWordConvEmbeddingExamples[] = {
-    {"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
-     "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
-     "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
-    {"g (int32[S,3] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
-     "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
-     "mac=384*S add=16*S cmp=16*S tanh=16*S"},
-};
-
 constexpr FormulaData FusedConvFormulas(const char* signature) {
   return {.signature = signature,
           .attributes = "group = 1; kernel_shape = k...; activation = activation",
@@ -311,14 +239,18 @@ constexpr FormulaData FusedConvFormulas(const char* signature) {
 
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] pads? B? -> Y",
               .attributes = "kernel_shape = k...",
               .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
      .infer = InferConvTransposeWithDynamicPads,
      .least = LeastConvTransposeWithDynamicPads,
-     .examples = kConvTransposeWithDynamicPadsExamples,
+     .examples =
+         {{"g (float[N,4,8,8] X, float[4,2,4,4] W, float[2] B) => (float[N,2,16,16] Y) "
+           "<int64[4] p = {1, 1, 1, 1}> "
+           "{ Y = com.microsoft.ConvTransposeWithDynamicPads<strides = [2, 2]>(X, W, p, B) }",
+           "mac=8192*N add=512*N"}},
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent,
      .gradient = {.formula = "dX = dY with W; dW = dY with X: a product as large as forward for "
@@ -326,56 +258,75 @@ constexpr OpDef kMsConvRows[] = {
                   .products = InputBits({0, 1}),
                   .sums = InputBits({3})}},
     {.name = "FusedConv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = activation(Conv(X, W, B) + Z)",
      .data = FusedConvFormulas("X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferFusedConv,
      .least = LeastFusedConv,
-     .examples = kFusedConvExamples,
+     .examples = {{"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B) => (float[N,4,6,6] Y) "
+                   "{ Y = com.microsoft.FusedConv<activation = \"Relu\">(X, W, B) }",
+                   "mac=3888*N add=144*N cmp=144*N"},
+                  {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B, float[N,4,6,6] Z) => "
+                   "(float[N,4,6,6] Y) { Y = com.microsoft.FusedConv<activation = \"HardSigmoid\", "
+                   "activation_params = [0.2, 0.5]>(X, W, B, Z) }",
+                   "mac=3888*N add=432*N mul=144*N cmp=288*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient = kFusedConvGradient},
     {.name = "MaxpoolWithMask",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = MaxPool of the elements whose mask is not 0",
      .data = {.signature = "X mask -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "float_cmp = Y.elements*attr.kernel_shape[:]; int_cmp = "
                        "Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxpoolWithMask,
-     .examples = kMaxpoolWithMaskExamples,
+     .examples =
+         {{"g (float[N,3,8,8] X, int32[N,3,8,8] M) => (float[N,3,4,4] Y) "
+           "{ Y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2], strides = [2, 2]>(X, M) }",
+           "cmp=192*N int_cmp=192*N"}},
      .gradient = {.formula = "dY added to the largest element of its window",
                   .first = {.add = 1},
                   .keeps = {.inputs = InputBits({0}), .places = true}}},
     {.name = "NhwcConv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B)",
      .data = {.signature = "X W B? -> Y",
               .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferNhwcConv,
      .least = LeastNhwcConv,
-     .examples = kConvNhwcConvExamples,
+     .examples = {{"g (float[N,8,8,3] X, float[4,5,5,3] W) => (float[N,4,4,4] Y) "
+                   "{ Y = com.microsoft.NhwcConv<kernel_shape = [5, 5]>(X, W) }",
+                   "mac=4800*N"},
+                  {"g (float[N,8,8,3] X, float[4,3,5,5] W, float[4] B) => (float[N,4,4,4] Y) "
+                   "{ Y = com.microsoft.NhwcConv(X, W, B) }",
+                   "mac=4800*N add=64*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
              "k2..], as documented: whichever fits",
      .gradient = kFusedConvGradient},
     {.name = "NhwcFusedConv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
      .data = FusedConvFormulas("X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferNhwcFusedConv,
      .least = LeastNhwcFusedConv,
-     .examples = kNhwcFusedConvExamples,
+     .examples = {{"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z) => "
+                   "(float[N,6,6,4] Y) { Y = com.microsoft.NhwcFusedConv<activation = \"Relu\">(X, "
+                   "W, B, Z) }",
+                   "mac=3888*N add=288*N cmp=144*N"}},
      .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferNhwcMaxPool,
-     .examples = kConvNhwcMaxPoolExamples},
+     .examples = {{"g (uint8[N,8,8,3] X) => (uint8[N,4,4,3] Y) "
+                   "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+                   "int_cmp=192*N"}}},
     {.name = "QLinearAveragePool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(AveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .attributes = "kernel_shape = ints",
@@ -383,10 +334,14 @@ constexpr OpDef kMsConvRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = ConvInferQLinearAveragePool,
-     .examples = kConvQLinearAveragePoolExamples,
+     .examples =
+         {{"g (uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,3,2,2] Y) "
+           "{ Y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
+           "(X, Xs, Xz, Ys, Yz) }",
+           "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
      .data = {.signature = "x x_scale x_zero_point w[Cout, c, k...] w_scale w_zero_point y_scale "
                            "y_zero_point B? -> y",
@@ -398,20 +353,27 @@ constexpr OpDef kMsConvRows[] = {
      .infer = InferQLinearConv,
      .least = LeastQLinearConv,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kConvQLinearConvExamples,
+     .examples =
+         {{"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, "
+           "uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = "
+           "com.microsoft.QLinearConv<channels_last = 1>(x, xs, xz, w, ws, wz, ys, yz, B) }",
+           "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + x_zero_point.given)*X.elements + "
                        "y_zero_point.given*Y.elements; float_div = 2*Y.elements; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQLinearGlobalAveragePool,
-     .examples = kQLinearGlobalAveragePoolExamples,
+     .examples =
+         {{"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1,1,3] Y) "
+           "{ Y = com.microsoft.QLinearGlobalAveragePool<channels_last = 1>(X, Xs, Xz, Ys, Yz) }",
+           "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "WordConvEmbedding",
-     .versions = kSince1,
+     .versions = {1},
      .formula =
          "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L - K + 1",
      .data =
@@ -422,7 +384,13 @@ constexpr OpDef kMsConvRows[] = {
      .infer = InferWordConvEmbedding,
      .least = NoMacs,  // how long a word is, is data
      .mac_operands = TypesOf<3, 1>,
-     .examples = kWordConvEmbeddingExamples,
+     .examples =
+         {{"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
+           "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
+           "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
+          {"g (int32[S,3] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
+           "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
+           "mac=384*S add=16*S cmp=16*S tanh=16*S"}},
      .note = "every word is counted with all its L characters, padding included"},
 };
 

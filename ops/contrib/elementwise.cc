@@ -6,7 +6,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -29,37 +28,6 @@ absl::StatusOr<Facts> InferWithBias(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-constexpr OpExample kGeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.Gelu(X) }",
-     "add=4*N mul=8*N div=4*N erf=4*N"},
-};
-
-constexpr OpExample kBiasGeluExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = com.microsoft.BiasGelu(A, B) }",
-     "add=8*N mul=8*N div=4*N erf=4*N"},
-};
-
-constexpr OpExample kFastGeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X) }",
-     "add=8*N mul=16*N pow=4*N tanh=4*N"},
-    {"g (float[N,4] X, float[4] B) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X, B) }",
-     "add=12*N mul=16*N pow=4*N tanh=4*N"},
-};
-
-constexpr OpExample kQuickGeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu(X) }",
-     "add=4*N mul=8*N div=4*N exp=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu<alpha = 1.0>(X) }",
-     "add=4*N mul=4*N div=4*N exp=4*N"},
-};
-
-constexpr OpExample kScaledSiluExamples[] = {
-    {"g (float[N,4] X, float S) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X, S) }",
-     "add=4*N mul=8*N div=4*N exp=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X) }",
-     "add=4*N mul=4*N div=4*N exp=4*N"},
-};
-
 // BiasSplitGelu: Y[N,S,D/2] = left * Gelu(right), of X[N,S,D] + bias[D] split in two.
 absl::StatusOr<Facts> InferBiasSplitGelu(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
@@ -71,31 +39,6 @@ absl::StatusOr<Facts> InferBiasSplitGelu(const NodeView& n) {
   last = FloorDiv(last, 2);
   return Facts{n.Like(0, std::move(y))};
 }
-
-constexpr OpExample kBiasSplitGeluExamples[] = {
-    {"g (float[N,9,8] X, float[8] B) => (float[N,9,4] Y) { Y = com.microsoft.BiasSplitGelu(X, B) }",
-     "add=108*N mul=108*N div=36*N erf=36*N"},
-};
-
-// ---- sums with a bias
-
-constexpr OpExample kBiasAddExamples[] = {
-    {"g (float[N,9,4] X, float[4] B, float[N,9,4] S) => (float[N,9,4] Y) "
-     "{ Y = com.microsoft.BiasAdd(X, B, S) }",
-     "add=72*N"},
-};
-
-constexpr OpExample kGatedAddExamples[] = {
-    {"g (float[N,4] X, float[N,4] Y, float[N,1] G) => (float[N,4] Z) "
-     "{ Z = com.microsoft.GatedAdd(X, Y, G) }",
-     "add=4*N mul=4*N"},
-};
-
-constexpr OpExample kBiasSoftmaxExamples[] = {
-    {"g (float[N,2,4,4] X, float[N,1,1,4] B) => (float[N,2,4,4] Y) "
-     "{ Y = com.microsoft.BiasSoftmax<axis = 3, is_inner_broadcast = 1>(X, B) }",
-     "add=96*N div=32*N cmp=32*N exp=32*N"},
-};
 
 // ---- dropout: nothing at inference; in training, a random number is compared with the ratio, and
 // scale and mask are multiplied in
@@ -111,29 +54,6 @@ absl::StatusOr<Facts> InferBitmaskDropout(const NodeView& n) {
   Shape mask = {CeilDiv(x.NumElements(), 32)};
   return Facts{n.Like(0, std::move(x)), Fact::Tensor(DType::kUint32, std::move(mask))};
 }
-
-constexpr OpExample kBiasDropoutExamples[] = {
-    {"g (float[N,4] X, float[4] B, float[N,4] R) => (float[N,4] Y) "
-     "{ Y = com.microsoft.BiasDropout(X, B, R) }",
-     "add=8*N"},
-    {"g (float[N,4] X, float[4] B) => (float[N,4] Y, bool[N,4] M) <float r = {0.5}, bool t = {1}> "
-     "{ Y, M = com.microsoft.BiasDropout(X, B, , r, t) }",
-     "add=4*N mul=8*N cmp=4*N"},
-};
-
-constexpr OpExample kBitmaskBiasDropoutExamples[] = {
-    {"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[\"2*N\"] mask) "
-     "{ Y, mask = com.microsoft.BitmaskBiasDropout(X, B) }",
-     "add=64*N"},
-};
-
-constexpr OpExample kBitmaskDropoutExamples[] = {
-    {"g (float[8,10] X) => (float[8,10] Y, uint32[3] M) { Y, M = com.microsoft.BitmaskDropout(X) }",
-     "free"},
-    {"g (float[N,64] X) => (float[N,64] Y) <float r = {0.5}, bool t = {1}> "
-     "{ Y = com.microsoft.BitmaskDropout(X, r, t) }",
-     "mul=128*N cmp=64*N"},
-};
 
 // ---- hyper-connections: C streams of H features, in the last two dimensions or flattened into one
 
@@ -166,30 +86,12 @@ absl::StatusOr<Facts> InferHyperConnectionPreMix(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-constexpr OpExample kHyperConnectionPreMixExamples[] = {
-    {"g (float[N,4,8] X, float[N,4] M) => (float[N,8] Y) "
-     "{ Y = com.microsoft.HyperConnectionPreMix(X, M) }",
-     "add=32*N mul=32*N"},
-    {"g (float[N,32] X, float[N,32] M) => (float[N,8] Y) "
-     "{ Y = com.microsoft.HyperConnectionPreMix<num_branches = 4, reduction_scale = 0.5>(X, M) }",
-     "add=32*N mul=40*N"},
-};
-
 // HyperConnectionPostMix: Y[..., k, H] = sum over c of stream_mix[..., c, k] * X[..., c, H] +
 // post_mix[..., k] * block_output[..., H].
 absl::StatusOr<Facts> InferHyperConnectionPostMix(const NodeView& n) {
   RETURN_IF_ERROR(ReadStreams(n).status());
   return InferSameAsInput(n);
 }
-
-constexpr OpExample kHyperConnectionPostMixExamples[] = {
-    {"g (float[N,4,8] X, float[N,8] B, float[N,4] P, float[N,4,4] S) => (float[N,4,8] Y) "
-     "{ Y = com.microsoft.HyperConnectionPostMix(X, B, P, S) }",
-     "mac=128*N add=32*N mul=32*N"},
-    {"g (float[N,32] X, float[N,8] B, float[N,4] P) => (float[N,32] Y) "
-     "{ Y = com.microsoft.HyperConnectionPostMix<num_branches = 4>(X, B, P) }",
-     "add=32*N mul=32*N"},
-};
 
 // LinearAttentionGate: decay = decay_scale * Softplus(a + dt_bias), beta = Sigmoid(b).
 absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
@@ -204,15 +106,6 @@ absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
   return facts;
 }
 
-constexpr OpExample kLinearAttentionGateExamples[] = {
-    {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, float[N,5,2] "
-     "H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
-     "add=30*N mul=10*N div=10*N exp=20*N log=10*N"},
-    {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G) "
-     "{ G = com.microsoft.LinearAttentionGate(A, D, S, B) }",
-     "add=20*N mul=10*N exp=10*N log=10*N"},
-};
-
 // ---- complex products: real and imaginary part in the last dimension, of size 2
 
 absl::StatusOr<Facts> InferComplexMul(const NodeView& n) {
@@ -224,17 +117,6 @@ absl::StatusOr<Facts> InferComplexMul(const NodeView& n) {
   return Facts{n.Like(0, std::move(c))};
 }
 
-constexpr OpExample kComplexMulExamples[] = {
-    {"g (float[N,8,2] A, float[8,2] B) => (float[N,8,2] C) { C = com.microsoft.ComplexMul(A, B) }",
-     "add=16*N mul=32*N"},
-};
-
-constexpr OpExample kComplexMulConjExamples[] = {
-    {"g (float[N,8,2] A, float[N,8,2] B) => (float[N,8,2] C) "
-     "{ C = com.microsoft.ComplexMulConj(A, B) }",
-     "add=16*N mul=32*N"},
-};
-
 // ---- the others
 
 // IsAllFinite: one bool for any number of tensors.
@@ -244,17 +126,6 @@ absl::StatusOr<Facts> InferIsAllFinite(const NodeView& n) {
   }
   return Facts{Fact::Tensor(DType::kBool, Shape{})};
 }
-
-constexpr OpExample kIsAllFiniteExamples[] = {
-    {"g (float[N,4] X, float[3] Z) => (bool Y) { Y = com.microsoft.IsAllFinite(X, Z) }",
-     "cmp=8*N + 6 int_cmp=4*N + 3"},
-    {"g (float[N,4] X) => (bool Y) { Y = com.microsoft.IsAllFinite<isnan_only = 1>(X) }",
-     "cmp=4*N int_cmp=4*N"},
-};
-
-constexpr OpExample kSampleOpExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.SampleOp(X) }", "free"},
-};
 
 constexpr FormulaData kBiasDropoutFormulas = {
     .signature = "data bias residual? ratio? training_mode? -> output mask?",
@@ -308,41 +179,52 @@ absl::StatusOr<Census> GatedAddGradient(const NodeView& n, const GradientQuery& 
 
 constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BiasAdd",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = X + bias + skip",
      .infer = InferWithBias,
      .count = CountPerOutputElement,
-     .examples = kBiasAddExamples,
+     .examples = {{"g (float[N,9,4] X, float[4] B, float[N,9,4] S) => (float[N,9,4] Y) "
+                   "{ Y = com.microsoft.BiasAdd(X, B, S) }",
+                   "add=72*N"}},
      .per_element = {.add = 2},
      .gradient = {.formula = "dX = dskip = dY; dbias = sum of dY", .broadcast = true}},
     {.name = "BiasDropout",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = Dropout(data + bias) + residual",
      .data = kBiasDropoutFormulas,
      .infer = InferDropout,
-     .examples = kBiasDropoutExamples,
+     .examples = {{"g (float[N,4] X, float[4] B, float[N,4] R) => (float[N,4] Y) "
+                   "{ Y = com.microsoft.BiasDropout(X, B, R) }",
+                   "add=8*N"},
+                  {"g (float[N,4] X, float[4] B) => (float[N,4] Y, bool[N,4] M) <float r = {0.5}, "
+                   "bool t = {1}> { Y, M = com.microsoft.BiasDropout(X, B, , r, t) }",
+                   "add=4*N mul=8*N cmp=4*N"}},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
              "random numbers not counted",
      .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
                   .rule = BiasDropoutGradient}},
     {.name = "BiasGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Gelu(A + B)",
      .infer = InferWithBias,
      .count = CountPerOutputElement,
-     .examples = kBiasGeluExamples,
+     .examples =
+         {{"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = com.microsoft.BiasGelu(A, B) }",
+           "add=8*N mul=8*N div=4*N erf=4*N"}},
      .per_element = kGeluCost + ElementCost{.add = 1},
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = "dA = dY * (cdf(X) + X * pdf(X)) at X = A + B; dB = sum of dA",
                   .broadcast = true,
                   .shared = kGeluGradient}},
     {.name = "BiasSoftmax",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Softmax(X + bias)",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
-     .examples = kBiasSoftmaxExamples,
+     .examples = {{"g (float[N,2,4,4] X, float[N,1,1,4] B) => (float[N,2,4,4] Y) "
+                   "{ Y = com.microsoft.BiasSoftmax<axis = 3, is_inner_broadcast = 1>(X, B) }",
+                   "add=96*N div=32*N cmp=32*N exp=32*N"}},
      .per_element = kSoftmaxCost + ElementCost{.add = 1},
      .gradient = {.formula =
                       "dX = Y * (dY - sum of dY * Y); dbias the same, summed up where broadcast",
@@ -350,45 +232,56 @@ constexpr OpDef kMsElementwiseRows[] = {
                   .shared = kSoftmaxGradient,
                   .keeps = {.outputs = InputBits({0})}}},
     {.name = "BiasSplitGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,S,D/2] = left * Gelu(right) of X[N,S,D] + bias[D]",
      .data = {.signature = "X bias -> Y",
               .costs =
                   "add = 3*Y.elements; mul = 3*Y.elements; div = Y.elements; erf = Y.elements"},
      .infer = InferBiasSplitGelu,
-     .examples = kBiasSplitGeluExamples,
-     .gradient = {.formula =
-                      "dleft = dY * Gelu(right), dright = dY * left * Gelu'(right); dbias = sum of "
-                      "both",
-                  .rule = BiasSplitGeluGradient}},
+     .examples = {{"g (float[N,9,8] X, float[8] B) => (float[N,9,4] Y) { Y = "
+                   "com.microsoft.BiasSplitGelu(X, B) }",
+                   "add=108*N mul=108*N div=36*N erf=36*N"}},
+     .gradient =
+         {.formula =
+              "dleft = dY * Gelu(right), dright = dY * left * Gelu'(right); dbias = sum of both",
+          .rule = BiasSplitGeluGradient}},
     {.name = "BitmaskBiasDropout",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = Dropout(data + bias) + residual, with the mask in bits",
      .data = kBiasDropoutFormulas,
      .infer = InferBitmaskDropout,
-     .examples = kBitmaskBiasDropoutExamples,
+     .examples = {{"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[\"2*N\"] mask) "
+                   "{ Y, mask = com.microsoft.BitmaskBiasDropout(X, B) }",
+                   "add=64*N"}},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
              "random numbers not counted",
      .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
                   .rule = BiasDropoutGradient}},
     {.name = "BitmaskDropout",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = Dropout(data), with the mask in bits",
      .data = {.signature = "data ratio? training_mode? -> output mask?",
               .let = "trains = if(training_mode.given, training_mode.value != 0, 0)",
               .costs = "mul = 2*trains*output.elements; cmp = trains*output.elements"},
      .infer = InferBitmaskDropout,
-     .examples = kBitmaskDropoutExamples,
+     .examples = {{"g (float[8,10] X) => (float[8,10] Y, uint32[3] M) { Y, M = "
+                   "com.microsoft.BitmaskDropout(X) }",
+                   "free"},
+                  {"g (float[N,64] X) => (float[N,64] Y) <float r = {0.5}, bool t = {1}> "
+                   "{ Y = com.microsoft.BitmaskDropout(X, r, t) }",
+                   "mul=128*N cmp=64*N"}},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "in training 1 cmp and 2 mul per element, the random numbers not counted",
      .gradient = {.formula = "ddata = scale * dY * mask", .rule = BiasDropoutGradient}},
     {.name = "ComplexMul",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C[..., 2] = A * B as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .examples = kComplexMulExamples,
+     .examples = {{"g (float[N,8,2] A, float[8,2] B) => (float[N,8,2] C) { C = "
+                   "com.microsoft.ComplexMul(A, B) }",
+                   "add=16*N mul=32*N"}},
      .gradient =
          {.formula =
               "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
@@ -396,11 +289,13 @@ constexpr OpDef kMsElementwiseRows[] = {
           .first = {.add = 1, .mul = 2},
           .others = {.add = 1, .mul = 2}}},
     {.name = "ComplexMulConj",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C[..., 2] = A * conjugate(B) as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .examples = kComplexMulConjExamples,
+     .examples = {{"g (float[N,8,2] A, float[N,8,2] B) => (float[N,8,2] C) "
+                   "{ C = com.microsoft.ComplexMulConj(A, B) }",
+                   "add=16*N mul=32*N"}},
      .gradient =
          {.formula =
               "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
@@ -408,39 +303,46 @@ constexpr OpDef kMsElementwiseRows[] = {
           .first = {.add = 1, .mul = 2},
           .others = {.add = 1, .mul = 2}}},
     {.name = "FastGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Gelu(X + bias) in its tanh form",
      .data = {.signature = "X bias? -> Y",
               .costs = "mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; pow = Y.elements; "
                        "tanh = Y.elements"},
      .infer = InferWithBias,
-     .examples = kFastGeluExamples,
+     .examples =
+         {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X) }",
+           "add=8*N mul=16*N pow=4*N tanh=4*N"},
+          {"g (float[N,4] X, float[4] B) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X, B) }",
+           "add=12*N mul=16*N pow=4*N tanh=4*N"}},
      .operands = {.weights = InputBits({1})},
      .note = "as ai.onnx Gelu with approximate=\"tanh\"",
      .gradient = {.formula = "that of Gelu in its tanh form at X + bias; dbias = sum of it",
                   .broadcast = true,
                   .shared = kGeluTanhGradient}},
     {.name = "GatedAdd",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = A + B * gate",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
-     .examples = kGatedAddExamples,
+     .examples = {{"g (float[N,4] X, float[N,4] Y, float[N,1] G) => (float[N,4] Z) "
+                   "{ Z = com.microsoft.GatedAdd(X, Y, G) }",
+                   "add=4*N mul=4*N"}},
      .per_element = {.add = 1, .mul = 1},
      .gradient = {.formula = "dA = dY; dB = dY * gate; dgate = sum of dY * B",
                   .rule = GatedAddGradient}},
     {.name = "Gelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = 0.5 X (1 + erf(X / sqrt 2))",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
-     .examples = kGeluExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.Gelu(X) }",
+                   "add=4*N mul=8*N div=4*N erf=4*N"}},
      .per_element = kGeluCost,
      .gradient = {.formula = "dX = dY * (cdf(X) + X * pdf(X))",
                   .first = kGeluGradient,
                   .keeps = {.inputs = InputBits({0})}}},
     {.name = "HyperConnectionPostMix",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[R,K,H] = sum over c of S[R,C,K] X[R,C,H] + P[R,K] B[R,H]",
      .data = {.signature = "X block_output post_mix stream_mix? -> Y",
               .attributes = "num_branches = 0",
@@ -448,9 +350,15 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = X.elements; add = X.elements; mac = stream_mix.given*X.elements*C"},
      .infer = InferHyperConnectionPostMix,
      .mac_operands = TypesOf<3, 0>,
-     .examples = kHyperConnectionPostMixExamples},
+     .examples =
+         {{"g (float[N,4,8] X, float[N,8] B, float[N,4] P, float[N,4,4] S) => (float[N,4,8] Y) "
+           "{ Y = com.microsoft.HyperConnectionPostMix(X, B, P, S) }",
+           "mac=128*N add=32*N mul=32*N"},
+          {"g (float[N,32] X, float[N,8] B, float[N,4] P) => (float[N,32] Y) "
+           "{ Y = com.microsoft.HyperConnectionPostMix<num_branches = 4>(X, B, P) }",
+           "add=32*N mul=32*N"}}},
     {.name = "HyperConnectionPreMix",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[R,H] = scale * sum over c of X[R,C,H] * M",
      .data = {.signature = "X mix -> Y",
               .attributes = "num_branches = 0; reduction_scale = 1.0",
@@ -458,51 +366,75 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = X.elements + if(attr.reduction_scale.is_1, 0, X.elements // C); add "
                        "= X.elements"},
      .infer = InferHyperConnectionPreMix,
-     .examples = kHyperConnectionPreMixExamples,
+     .examples = {{"g (float[N,4,8] X, float[N,4] M) => (float[N,8] Y) "
+                   "{ Y = com.microsoft.HyperConnectionPreMix(X, M) }",
+                   "add=32*N mul=32*N"},
+                  {"g (float[N,32] X, float[N,32] M) => (float[N,8] Y) "
+                   "{ Y = com.microsoft.HyperConnectionPreMix<num_branches = 4, reduction_scale = "
+                   "0.5>(X, M) }",
+                   "add=32*N mul=40*N"}},
      .note = "a gated sum, as Mul and ReduceSum: no contraction"},
     {.name = "IsAllFinite",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = whether all elements of all inputs are finite",
      .data = {.signature = "input... -> output",
               .attributes = "isinf_only = 0; isnan_only = 0",
               .costs = "float_cmp = if((attr.isinf_only != 0) != (attr.isnan_only != 0), 1, "
                        "2)*input.elements; int_cmp = input.elements"},
      .infer = InferIsAllFinite,
-     .examples = kIsAllFiniteExamples},
+     .examples =
+         {{"g (float[N,4] X, float[3] Z) => (bool Y) { Y = com.microsoft.IsAllFinite(X, Z) }",
+           "cmp=8*N + 6 int_cmp=4*N + 3"},
+          {"g (float[N,4] X) => (bool Y) { Y = com.microsoft.IsAllFinite<isnan_only = 1>(X) }",
+           "cmp=4*N int_cmp=4*N"}}},
     {.name = "LinearAttentionGate",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "decay = decay_scale * Softplus(a + dt_bias), beta = Sigmoid(b)",
      .data = {.signature = "a dt_bias decay_scale b? -> decay beta?",
               .costs = "mul = decay.elements; add = 2*decay.elements + beta.elements; exp = "
                        "decay.elements + beta.elements; log = decay.elements; div = beta.elements"},
      .infer = InferLinearAttentionGate,
-     .examples = kLinearAttentionGateExamples},
+     .examples = {{"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, "
+                   "float[N,5,2] H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+                   "add=30*N mul=10*N div=10*N exp=20*N log=10*N"},
+                  {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G) "
+                   "{ G = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+                   "add=20*N mul=10*N exp=10*N log=10*N"}}},
     {.name = "QuickGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = X * Sigmoid(alpha X)",
      .data = {.signature = "X -> Y",
               .attributes = "alpha = 1.702",
               .costs = "mul = if(attr.alpha.is_1, 1, 2)*Y.elements; exp = Y.elements; add = "
                        "Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .examples = kQuickGeluExamples,
+     .examples =
+         {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu(X) }",
+           "add=4*N mul=8*N div=4*N exp=4*N"},
+          {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu<alpha = 1.0>(X) }",
+           "add=4*N mul=4*N div=4*N exp=4*N"}},
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
                   .rule = QuickGeluGradient,
                   .keeps = {.inputs = InputBits({0})}}},
     {.name = "SampleOp",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = X",
      .infer = InferMoved,
-     .examples = kSampleOpExamples},
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.SampleOp(X) }",
+                   "free"}}},
     {.name = "ScaledSiLU",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Z * Sigmoid(Z), Z = scale * X",
      .data = {.signature = "X scale? -> Y",
               .attributes = "alpha = 1.0",
               .costs = "mul = max(scale.given + 1, if(attr.alpha.is_1, 1, 2))*Y.elements; exp = "
                        "Y.elements; add = Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .examples = kScaledSiluExamples},
+     .examples =
+         {{"g (float[N,4] X, float S) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X, S) }",
+           "add=4*N mul=8*N div=4*N exp=4*N"},
+          {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X) }",
+           "add=4*N mul=4*N div=4*N exp=4*N"}}},
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -19,11 +18,6 @@ constexpr int kGatherNdOpset = 11;
 absl::StatusOr<Facts> InferGatherNd(const NodeView& n) {
   return InferAs(n, "GatherND", InputsOf(n), kGatherNdOpset);
 }
-
-constexpr OpExample kGatherNdExamples[] = {
-    {"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = com.microsoft.GatherND(X, I) }",
-     "free"},
-};
 
 // TorchEmbedding: rows of weight[V,M].
 absl::StatusOr<Facts> InferTorchEmbedding(const NodeView& n) {
@@ -40,12 +34,6 @@ absl::Status TorchEmbeddingBytes(const NodeView& n, Cost* cost) {
   cost->bytes_read = rows + indices;
   return absl::OkStatus();
 }
-
-constexpr OpExample kTorchEmbeddingExamples[] = {
-    {"g (float[100,8] W, int64[N,5] I) => (float[N,5,8] Y) "
-     "{ Y = com.microsoft.TorchEmbedding(W, I) }",
-     "free"},
-};
 
 // GatherBlockQuantized: slices of data along gather_axis, dequantised. Where data is uint8, several
 // numbers are packed into each byte along the last dimension.
@@ -107,41 +95,42 @@ absl::Status BlockGatherBytes(const NodeView& n, Cost* cost) {
   return absl::OkStatus();
 }
 
-constexpr OpExample kGatherBlockQuantizedExamples[] = {
-    {"g (uint8[100,16] D, int64[N,5] I, float16[100,2] S) => (float16[N,5,32] Y) "
-     "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S) }",
-     "mul=160*N"},
-    {"g (int4[100,32] D, int64[N,5] I, float[100,2] S, int4[100,2] Z) => (float[N,5,32] Y) "
-     "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S, Z) }",
-     "add=160*N mul=160*N"},
-};
-
 constexpr OpDef kMsGatherRows[] = {
     {.name = "GatherBlockQuantized",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = (data[indices] - zero_point) * scale",
      .data = {.signature = "data indices scales zero_points? -> output",
               .costs =
                   "float_mul = output.elements; float_add = zero_points.given*output.elements"},
      .infer = InferGatherBlockQuantized,
      .bytes = BlockGatherBytes,
-     .examples = kGatherBlockQuantizedExamples,
+     .examples =
+         {{"g (uint8[100,16] D, int64[N,5] I, float16[100,2] S) => (float16[N,5,32] Y) "
+           "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S) }",
+           "mul=160*N"},
+          {"g (int4[100,32] D, int64[N,5] I, float[100,2] S, int4[100,2] Z) => (float[N,5,32] Y) "
+           "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S, Z) }",
+           "add=160*N mul=160*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
      .note = "only what is gathered is read and dequantised"},
     {.name = "GatherND",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx GatherND without batch_dims",
      .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
      .bytes = SelectionBytes,
-     .examples = kGatherNdExamples},
+     .examples = {{"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = "
+                   "com.microsoft.GatherND(X, I) }",
+                   "free"}}},
     {.name = "TorchEmbedding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,M] = rows of weight[V,M]",
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
      .bytes = TorchEmbeddingBytes,
-     .examples = kTorchEmbeddingExamples,
+     .examples = {{"g (float[100,8] W, int64[N,5] I) => (float[N,5,8] Y) "
+                   "{ Y = com.microsoft.TorchEmbedding(W, I) }",
+                   "free"}},
      .operands = {.weights = InputBits({0})}},
 };
 

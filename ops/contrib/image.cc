@@ -7,7 +7,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -19,12 +18,6 @@ constexpr int kGridSampleOpset = 16;
 absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
   return InferAs(n, "GridSample", InputsOf(n), kGridSampleOpset);
 }
-
-constexpr OpExample kMsGridSampleExamples[] = {
-    {"g (float[N,3,8,8] X, float[N,4,5,2] G) => (float[N,3,4,5] Y) "
-     "{ Y = com.microsoft.GridSample<mode = \"nearest\">(X, G) }",
-     "add=80*N mul=40*N div=40*N round=40*N"},
-};
 
 // ---- CropAndResize: Y[R,C,h,w], h and w in crop_size, of X[N,C,H,W] and R boxes
 
@@ -43,19 +36,13 @@ absl::StatusOr<Facts> InferCropAndResize(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-constexpr OpExample kCropAndResizeExamples[] = {
-    {"g (float[N,3,20,20] X, float[R,4] B, int32[R] I) => (float[R,3,6,7] Y) <int32[2] s = {6, 7}> "
-     "{ Y = com.microsoft.CropAndResize(X, B, I, s) }",
-     "add=784*R mul=406*R div=2*R cmp=26*R round=26*R"},
-};
-
 constexpr OpDef kMsImageRows[] = {
     // Of a box, along each axis, the distance between places: (end - start) * (size - 1) / (n - 1).
     // Where a row (or column) of the crop is, whether that is in the image, and its rounding. If
     // bilinear, the neighbour above and the distance to the one below; per channel a + (b - a) *
     // distance between two elements of both rows, and between the rows.
     {.name = "CropAndResize",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[R,C,h,w] = boxes of X, resized",
      .data = {.signature = "X rois batch_indices crop_size -> Y[R, C, h, w]",
               .attributes = "mode = bilinear|nearest",
@@ -64,15 +51,19 @@ constexpr OpDef kMsImageRows[] = {
                   "add = 2*R + (1 + bilinear)*lines + bilinear*6*Y.elements; mul = 2*R + 2*lines + "
                   "bilinear*3*Y.elements; div = 2*R; cmp = 2*lines; round = (1 + bilinear)*lines"},
      .infer = InferCropAndResize,
-     .examples = kCropAndResizeExamples,
+     .examples = {{"g (float[N,3,20,20] X, float[R,4] B, int32[R] I) => (float[R,3,6,7] Y) "
+                   "<int32[2] s = {6, 7}> { Y = com.microsoft.CropAndResize(X, B, I, s) }",
+                   "add=784*R mul=406*R div=2*R cmp=26*R round=26*R"}},
      .shape_inputs = 1 << 3,
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "GridSample",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx GridSample of version 16",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .examples = kMsGridSampleExamples,
+     .examples = {{"g (float[N,3,8,8] X, float[N,4,5,2] G) => (float[N,3,4,5] Y) "
+                   "{ Y = com.microsoft.GridSample<mode = \"nearest\">(X, G) }",
+                   "add=80*N mul=40*N div=40*N round=40*N"}},
      .traits = Traits::kSamples},
 };
 

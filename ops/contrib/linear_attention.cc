@@ -13,7 +13,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -146,26 +145,6 @@ absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const Gradient
                                                    .decay = query.Needs(4),
                                                    .beta = query.Needs(5)});
 }
-
-constexpr OpExample kLinearAttentionExamples[] = {
-    // As the examples of ai.onnx LinearAttention.
-    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, float[N,2,4,3] "
-     "s) "
-     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
-     "\"linear\">(q, k, v) }",
-     "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
-    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,10,2] b) => (float[N,10,12] "
-     "o, "
-     "float[N,2,4,3] s) "
-     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
-     "\"delta\">(q, k, v, , , b) }",
-     "mac=960*N add=300*N mul=180*N div=1 sqrt=1"},
-    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, float[N,10,2] d, "
-     "float[N,10,2] b) => (float[N,10,12] o, float[5,N,2,4,3] s) "
-     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, scale = 0.5, "
-     "state_window = 5>(q, k, v, p, d, b) }",
-     "mac=960*N add=300*N mul=420*N exp=20*N"},
-};
 
 // ---- GatedDeltaNet: query[T,Hq,Dk], key, value[T,Hv,Dv] of packed tokens, or of [B,S] for T; all
 // in query[T,2*Hq*Dk + Hv*Dv] where key and value are left out. State[B,Hv,Dv,Dk].
@@ -316,26 +295,6 @@ absl::StatusOr<Census> DeltaNetGradient(const NodeView& n, const GradientQuery& 
   return work;
 }
 
-constexpr OpExample kDeltaNetExamples[] = {
-    // States of 4*4*3 = 48, outputs of 4*3 that read 4 numbers each.
-    {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] d, float[T,4] b) "
-     "=> "
-     "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
-     "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5>(q, k, v, c, d, b) }",
-     "mac=144*T add=60*T mul=72*T exp=4*T"},
-    {"g (float16[T,28] x, float[N,4,3,4] p, float[T,4] d, float[T,4] b, float[4] a, float[4] t) => "
-     "(float16[T,4,3] o, float[N,4,3,4] s) "
-     "{ o, s = com.microsoft.GatedDeltaNet<qk_l2_norm = 1, gate_activation = \"qwen\", "
-     "beta_activation = \"sigmoid\">(x, , , , d, b, p, a, t) }",
-     "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
-    // Without decay the state is not multiplied, 48 numbers of each token.
-    {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] b) => "
-     "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
-     "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5, update_rule = \"delta\", "
-     "beta_activation = \"sigmoid\">(q, k, v, c, , b) }",
-     "mac=144*T add=64*T mul=24*T div=4*T exp=4*T"},
-};
-
 // ---- CausalConvWithState: every channel convolved with its own kernel, over the past first
 
 // How many positions the state holds: (kernel - 1) * dilation.
@@ -388,20 +347,6 @@ absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery
   return ConvGradient(n, query, 2, 3);
 }
 
-constexpr OpExample kCausalConvExamples[] = {
-    {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
-     "float[N,6,3] s) "
-     "{ y, s = com.microsoft.CausalConvWithState<activation = \"silu\">(x, w, b, p) }",
-     "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
-    {"g (float[N,L,2,3] x, float[6,1,4] w) => (float[N,L,2,3] y, float[2,N,6,2,3] s) "
-     "{ y, s = com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
-     "2>(x, w) }",
-     "mac=24*L*N"},
-    {"g (float[N,2,3,4,7] x, float[2,1,1,2,4] w) => (float[N,2,3,4,7] y, float[N,2,3,4,3] s) "
-     "{ y, s = com.microsoft.CausalConvWithState<ndim = 3>(x, w) }",
-     "mac=1344*N"},
-};
-
 // VarlenCausalConvWithState: packed tokens[T,C].
 absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
@@ -419,17 +364,6 @@ absl::StatusOr<Census> VarlenCausalConvGradient(const NodeView& n, const Gradien
   return ConvGradient(n, query, 3, 4);
 }
 
-constexpr OpExample kVarlenCausalConvExamples[] = {
-    {"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => (float[T,6] y, "
-     "float[3,6,3] s) "
-     "{ y, s = com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
-     "mac=24*T add=6*T"},
-    {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, float[3,2,6] "
-     "u) "
-     "{ y, s, u = com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
-     "mac=24*T"},
-};
-
 constexpr char kRecurrenceFormula[] =
     "T tokens on a state of H*Dk*Dv, read by Ho heads; mac = T*(H + Ho)*Dk*Dv, add = T*H*Dk*Dv, "
     "mul "
@@ -442,7 +376,7 @@ constexpr char kConvGradient[] =
 
 constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
      .data = {.signature = "x weight bias? past? -> y state",
               .attributes = "activation = activation|none",
@@ -450,18 +384,45 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .least = NoMacs,  // the past may be zeros
-     .examples = kCausalConvExamples,
+     .examples =
+         {{"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
+           "float[N,6,3] s) { y, s = com.microsoft.CausalConvWithState<activation = \"silu\">(x, "
+           "w, b, p) }",
+           "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+          {"g (float[N,L,2,3] x, float[6,1,4] w) => (float[N,L,2,3] y, float[2,N,6,2,3] s) { y, s "
+           "= com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
+           "2>(x, w) }",
+           "mac=24*L*N"},
+          {"g (float[N,2,3,4,7] x, float[2,1,1,2,4] w) => (float[N,2,3,4,7] y, float[N,2,3,4,3] s) "
+           "{ y, s = com.microsoft.CausalConvWithState<ndim = 3>(x, w) }",
+           "mac=1344*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula = kConvGradient,
                   .rule = CausalConvGradient,
                   .keeps = {.unknown = true}}},
     {.name = "GatedDeltaNet",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kRecurrenceFormula,
      .infer = InferDeltaNet,
      .count = CountDeltaNet,
      .least = NoMacs,  // pair by pair it may be less
-     .examples = kDeltaNetExamples,
+     .examples =
+         {// States of 4*4*3 = 48, outputs of 4*3 that read 4 numbers each.
+          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] d, "
+           "float[T,4] b) => (float[T,4,3] o, float[\"M - 1\",4,3,4] s) { o, s = "
+           "com.microsoft.GatedDeltaNet<scale = 0.5>(q, k, v, c, d, b) }",
+           "mac=144*T add=60*T mul=72*T exp=4*T"},
+          {"g (float16[T,28] x, float[N,4,3,4] p, float[T,4] d, float[T,4] b, float[4] a, float[4] "
+           "t) => (float16[T,4,3] o, float[N,4,3,4] s) { o, s = "
+           "com.microsoft.GatedDeltaNet<qk_l2_norm = 1, gate_activation = \"qwen\", "
+           "beta_activation = \"sigmoid\">(x, , , , d, b, p, a, t) }",
+           "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
+          // Without decay the state is not multiplied, 48 numbers of each token.
+          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] b) => "
+           "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
+           "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5, update_rule = \"delta\", "
+           "beta_activation = \"sigmoid\">(q, k, v, c, , b) }",
+           "mac=144*T add=64*T mul=24*T div=4*T exp=4*T"}},
      .operands = {.not_parameters = InputBits({6}), .states = InputBits({6})},
      .note = "as the recurrence, token by token; the gates and norms that are fused in, as their "
              "parts: -exp(a_log) * Softplus(decay + dt_bias), Sigmoid(beta), L2 norms of each head",
@@ -469,19 +430,34 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .rule = DeltaNetGradient,
                   .keeps = {.unknown = true}}},
     {.name = "LinearAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kRecurrenceFormula,
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
      .least = NoMacs,  // pair by pair it may be less
-     .examples = kLinearAttentionExamples,
+     .examples =
+         {// As the examples of ai.onnx LinearAttention.
+          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, "
+           "float[N,2,4,3] s) { o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads "
+           "= 2, update_rule = \"linear\">(q, k, v) }",
+           "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
+          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,10,2] b) => "
+           "(float[N,10,12] o, float[N,2,4,3] s) { o, s = "
+           "com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
+           "\"delta\">(q, k, v, , , b) }",
+           "mac=960*N add=300*N mul=180*N div=1 sqrt=1"},
+          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, "
+           "float[N,10,2] d, float[N,10,2] b) => (float[N,10,12] o, float[5,N,2,4,3] s) { o, s = "
+           "com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, scale = 0.5, "
+           "state_window = 5>(q, k, v, p, d, b) }",
+           "mac=960*N add=300*N mul=420*N exp=20*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "as the recurrence, token by token, whatever the chunk size",
      .gradient = {.formula = kRecurrenceGradient,
                   .rule = LinearAttentionGradient,
                   .keeps = {.unknown = true}}},
     {.name = "VarlenCausalConvWithState",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y[T,C] = x after the past * weight[C,1,k]",
      .data = {.signature = "x weight lengths bias? past? -> y state updates?",
               .attributes = "activation = activation|none",
@@ -489,7 +465,14 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                        "attr.activation = y.elements"},
      .infer = InferVarlenCausalConv,
      .least = NoMacs,  // the past may be zeros
-     .examples = kVarlenCausalConvExamples,
+     .examples = {{"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => "
+                   "(float[T,6] y, float[3,6,3] s) { y, s = "
+                   "com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
+                   "mac=24*T add=6*T"},
+                  {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, "
+                   "float[3,2,6] u) { y, s, u = "
+                   "com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
+                   "mac=24*T"}},
      .operands = {.not_parameters = InputBits({4, 7}), .states = InputBits({4})},
      .gradient = {.formula = kConvGradient,
                   .rule = VarlenCausalConvGradient,

@@ -7,7 +7,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -42,37 +41,6 @@ absl::StatusOr<Facts> InferFusedMatMul(const NodeView& n) {
   return InferAs(n, "MatMul", operands);
 }
 
-constexpr OpExample kFusedMatMulExamples[] = {
-    {"g (float[N,8,16] A, float[N,9,16] B) => (float[N,8,9] Y) "
-     "{ Y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.125>(A, B) }",
-     "mac=1152*N mul=72*N"},
-    {"g (float[8,N,16] A, float[16,N,9] B) => (float[N,8,9] Y) "
-     "{ Y = com.microsoft.FusedMatMul<transBatchA = 1, transBatchB = 1>(A, B) }",
-     "mac=1152*N"},
-    // A vector stays as it is, as in ONNX Runtime.
-    {"g (float[16] A, float[N,16,9] B) => (float[N,9] Y) "
-     "{ Y = com.microsoft.FusedMatMul<transA = 1>(A, B) }",
-     "mac=144*N"},
-};
-
-constexpr OpExample kTransposeMatMulExamples[] = {
-    {"g (float[16,N] A, float[16,9] B) => (float[N,9] Y) "
-     "{ Y = com.microsoft.TransposeMatMul<transA = 1>(A, B) }",
-     "mac=144*N"},
-};
-
-constexpr OpExample kFusedMatMulActivationExamples[] = {
-    {"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
-     "{ Y = com.microsoft.FusedMatMulActivation<activation = \"Relu\">(A, B) }",
-     "mac=72*N cmp=9*N"},
-};
-
-constexpr OpExample kSparseToDenseMatMulExamples[] = {
-    {"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
-     "{ Y = com.microsoft.SparseToDenseMatMul(A, B) }",
-     "mac=72*N"},
-};
-
 // ---- Gemm and what follows it
 
 Facts GemmInputs(const NodeView& n) {
@@ -85,23 +53,10 @@ absl::StatusOr<Facts> InferFusedGemm(const NodeView& n) {
   return InferAs(n, "Gemm", GemmInputs(n));
 }
 
-constexpr OpExample kFusedGemmExamples[] = {
-    {"g (float[N,8] A, float[9,8] B, float[9] C) => (float[N,9] Y) "
-     "{ Y = com.microsoft.FusedGemm<transB = 1, activation = \"LeakyRelu\", activation_alpha = "
-     "0.1>(A, B, C) }",
-     "mac=72*N add=9*N mul=9*N cmp=9*N"},
-};
-
 // GemmFastGelu: X[..,K] W[K,N], plus a bias, then FastGelu.
 absl::StatusOr<Facts> InferGemmFastGelu(const NodeView& n) {
   return InferAs(n, "MatMul", {n.input(0), n.input(1)});
 }
-
-constexpr OpExample kGemmFastGeluExamples[] = {
-    {"g (float[N,5,8] X, float[8,2] W, float[2] B) => (float[N,5,2] Y) "
-     "{ Y = com.microsoft.GemmFastGelu(X, W, B) }",
-     "mac=80*N add=30*N mul=40*N pow=10*N tanh=10*N"},
-};
 
 // GemmFloat8: Y = quantised activation(alpha * dequantised A' dequantised B' + beta * C).
 absl::StatusOr<Facts> InferGemmFloat8(const NodeView& n) {
@@ -109,16 +64,6 @@ absl::StatusOr<Facts> InferGemmFloat8(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Gemm", {n.input(0), n.input(1)}));
   return Facts{Fact::Tensor(type, facts[0].shape)};
 }
-
-constexpr OpExample kGemmFloat8Examples[] = {
-    {"g (float8e4m3fn[N,16] A, float8e4m3fn[9,16] B, float As, float Bs, float Ys) => "
-     "(float16[N,9] Y) "
-     "{ Y = com.microsoft.GemmFloat8<transB = 1, dtype = 10>(A, B, , As, Bs, Ys) }",
-     "mac=144*N mul=16*N + 144 div=9*N"},
-    {"g (float16[N,16] A, float16[16,9] B, float16[9] C) => (float16[N,9] Y) "
-     "{ Y = com.microsoft.GemmFloat8<dtype = 10, beta = 1.0, activation = \"RELU\">(A, B, C) }",
-     "mac=144*N add=9*N cmp=9*N"},
-};
 
 // ---- gradients of products
 
@@ -191,12 +136,6 @@ absl::StatusOr<Facts> InferCDist(const NodeView& n) {
   return Facts{n.Like(0, Shape{a[0], b[0]})};
 }
 
-constexpr OpExample kCDistExamples[] = {
-    {"g (float[N,8] A, float[9,8] B) => (float[N,9] C) "
-     "{ C = com.microsoft.CDist<metric = \"euclidean\">(A, B) }",
-     "add=144*N mul=72*N sqrt=9*N"},
-};
-
 // ---- Inverse: of square matrices, by elimination in place
 
 absl::StatusOr<Facts> InferInverse(const NodeView& n) {
@@ -204,11 +143,6 @@ absl::StatusOr<Facts> InferInverse(const NodeView& n) {
   RETURN_IF_ERROR(n.RequireSame("the size of a square matrix", x[x.rank() - 2], x[x.rank() - 1]));
   return Facts{n.Like(0, std::move(x))};
 }
-
-constexpr OpExample kInverseExamples[] = {
-    {"g (float[B,3,3] X) => (float[B,3,3] Y) { Y = com.microsoft.Inverse(X) }",
-     "add=12*B mul=24*B div=3*B"},
-};
 
 constexpr FormulaData kFusedMatMulFormulas = {
     .signature = "A B -> Y",
@@ -225,13 +159,15 @@ constexpr FormulaData kFusedMatMulFormulas = {
 
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C[M,K] = sum over N of (A[M,N] - B[K,N])^2, and its root if euclidean",
      .data = {.signature = "A[M, N] B[K, N] -> C",
               .attributes = "metric = sqeuclidean|euclidean",
               .costs = "add = 2*M*K*N; mul = M*K*N; sqrt = attr.metric.euclidean*M*K"},
      .infer = InferCDist,
-     .examples = kCDistExamples,
+     .examples = {{"g (float[N,8] A, float[9,8] B) => (float[N,9] C) "
+                   "{ C = com.microsoft.CDist<metric = \"euclidean\">(A, B) }",
+                   "add=144*N mul=72*N sqrt=9*N"}},
      .note = "the differences as they are defined, not the product of matrices that they can be "
              "had from",
      .gradient = {.formula =
@@ -239,7 +175,7 @@ constexpr OpDef kMsMatMulRows[] = {
                       "over M of that",
                   .rule = CDistGradient}},
     {.name = "FusedGemm",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
      .data = {.signature = "A B C? -> Y[M, N]",
               .attributes =
@@ -248,18 +184,30 @@ constexpr OpDef kMsMatMulRows[] = {
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements); attr.activation = M*N"},
      .infer = InferFusedGemm,
-     .examples = kFusedGemmExamples,
+     .examples = {{"g (float[N,8] A, float[9,8] B, float[9] C) => (float[N,9] Y) { Y = "
+                   "com.microsoft.FusedGemm<transB = 1, activation = \"LeakyRelu\", "
+                   "activation_alpha = 0.1>(A, B, C) }",
+                   "mac=72*N add=9*N mul=9*N cmp=9*N"}},
      .operands = {.weights = InputBits({0, 1, 2})},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; dC = beta * sum of dY; before, the gradient of the activation",
                   .rule = FusedGemmGradient}},
     {.name = "FusedMatMul",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = kFusedMatMulExamples,
+     .examples = {{"g (float[N,8,16] A, float[N,9,16] B) => (float[N,8,9] Y) "
+                   "{ Y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.125>(A, B) }",
+                   "mac=1152*N mul=72*N"},
+                  {"g (float[8,N,16] A, float[16,N,9] B) => (float[N,8,9] Y) "
+                   "{ Y = com.microsoft.FusedMatMul<transBatchA = 1, transBatchB = 1>(A, B) }",
+                   "mac=1152*N"},
+                  // A vector stays as it is, as in ONNX Runtime.
+                  {"g (float[16] A, float[N,16,9] B) => (float[N,9] Y) "
+                   "{ Y = com.microsoft.FusedMatMul<transA = 1>(A, B) }",
+                   "mac=144*N"}},
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
@@ -267,31 +215,35 @@ constexpr OpDef kMsMatMulRows[] = {
                   .rule = FusedMatMulGradient,
                   .keeps = {.crosswise = true}}},
     {.name = "FusedMatMulActivation",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = kFusedMatMulActivationExamples,
+     .examples = {{"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
+                   "{ Y = com.microsoft.FusedMatMulActivation<activation = \"Relu\">(A, B) }",
+                   "mac=72*N cmp=9*N"}},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",
                   .rule = FusedMatMulGradient}},
     {.name = "GemmFastGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
      .data = {.signature = "X W bias? -> Y",
               .let = "K = same(X[-1], W[max(-2, -W.rank)])",
               .costs = "mac = Y.elements*K; mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; "
                        "pow = Y.elements; tanh = Y.elements"},
      .infer = InferGemmFastGelu,
-     .examples = kGemmFastGeluExamples,
+     .examples = {{"g (float[N,5,8] X, float[8,2] W, float[2] B) => (float[N,5,2] Y) "
+                   "{ Y = com.microsoft.GemmFastGelu(X, W, B) }",
+                   "mac=80*N add=30*N mul=40*N pow=10*N tanh=10*N"}},
      .operands = {.weights = InputBits({1, 2})},
-     .gradient = {.formula =
-                      "that of FastGelu; dX, dW: a product as large as forward for each; dbias = "
-                      "sum of dY",
-                  .rule = GemmFastGeluGradient}},
+     .gradient =
+         {.formula =
+              "that of FastGelu; dX, dW: a product as large as forward for each; dbias = sum of dY",
+          .rule = GemmFastGeluGradient}},
     {.name = "GemmFloat8",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
      .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
               .attributes =
@@ -303,25 +255,35 @@ constexpr OpDef kMsMatMulRows[] = {
                        "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements; "
                        "attr.activation = Y.elements"},
      .infer = InferGemmFloat8,
-     .examples = kGemmFloat8Examples,
+     .examples =
+         {{"g (float8e4m3fn[N,16] A, float8e4m3fn[9,16] B, float As, float Bs, float Ys) => "
+           "(float16[N,9] Y) { Y = com.microsoft.GemmFloat8<transB = 1, dtype = 10>(A, B, , As, "
+           "Bs, Ys) }",
+           "mac=144*N mul=16*N + 144 div=9*N"},
+          {"g (float16[N,16] A, float16[16,9] B, float16[9] C) => (float16[N,9] Y) { Y = "
+           "com.microsoft.GemmFloat8<dtype = 10, beta = 1.0, activation = \"RELU\">(A, B, C) }",
+           "mac=144*N add=9*N cmp=9*N"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({3, 4, 5})}},
     // For each of N pivots: its reciprocal; its row and its column times that; and a product taken
     // from each of the other (N - 1)^2 elements.
     {.name = "Inverse",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place",
      .data = {.signature = "X[batch..., M, N] -> Y",
               .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
      .infer = InferInverse,
-     .examples = kInverseExamples,
+     .examples = {{"g (float[B,3,3] X) => (float[B,3,3] Y) { Y = com.microsoft.Inverse(X) }",
+                   "add=12*B mul=24*B div=3*B"}},
      .note = "the search for pivots is not counted",
      .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
     {.name = "SparseToDenseMatMul",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = kSparseToDenseMatMulExamples,
+     .examples = {{"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
+                   "{ Y = com.microsoft.SparseToDenseMatMul(A, B) }",
+                   "mac=72*N"}},
      .note = "Counted as if A were dense: how many of its elements are stored is not known, and "
              "elements that are 0 are counted elsewhere too.",
      .gradient = {.formula =
@@ -330,11 +292,13 @@ constexpr OpDef kMsMatMulRows[] = {
                   .rule = FusedMatMulGradient,
                   .keeps = {.crosswise = true}}},
     {.name = "TransposeMatMul",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = kTransposeMatMulExamples,
+     .examples = {{"g (float[16,N] A, float[16,9] B) => (float[N,9] Y) "
+                   "{ Y = com.microsoft.TransposeMatMul<transA = 1>(A, B) }",
+                   "mac=144*N"}},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",

@@ -11,7 +11,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/expr.h"
 
@@ -258,18 +257,6 @@ absl::StatusOr<Census> MoeGradient(const NodeView& n, const GradientQuery& query
   return ExpertsGradient(n, query, e, {{2, 3, -1}, {4, 5, -1}, {6, 7, -1}});
 }
 
-constexpr OpExample kMoeExamples[] = {
-    {"g (float[T,8] X, float[T,4] R, float[4,16,8] V, float[4,8,16] W) => (float[T,8] Y) "
-     "{ Y = com.microsoft.MoE<k = 2>(X, R, V, , W) }",
-     "mac=512*T add=24*T mul=16*T div=4*T cmp=44*T exp=4*T"},
-    {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, float[4,8] "
-     "c) "
-     "=> (float[T,8] Y) "
-     "{ Y = com.microsoft.MoE<k = 1, activation_type = \"swiglu\", swiglu_fusion = 1, "
-     "normalize_routing_weights = 1>(X, R, V, b, W, c) }",
-     "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"},
-};
-
 absl::StatusOr<Facts> InferQMoe(const NodeView& n) {
   RETURN_IF_ERROR(ReadQMoe(n).status());
   return InferSameAsInput(n);
@@ -307,13 +294,6 @@ absl::StatusOr<Census> QMoeGradient(const NodeView& n, const GradientQuery& quer
   return work;
 }
 
-constexpr OpExample kQMoeExamples[] = {
-    {"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
-     "float16[4,8] t) => (float16[2,8] Y) "
-     "{ Y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(X, R, V, s, , W, t) }",
-     "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"},
-};
-
 constexpr char kFormula[] =
     "Y[T,H] = sum over the k best of E experts of weight * fc2(activation(fc1(X))); mac = T*k * "
     "elements of fc1, fc2 and fc3 of one expert; per routed row: add for the biases, the "
@@ -327,22 +307,33 @@ constexpr char kMoeGradient[] =
 
 constexpr OpDef kMsMoeRows[] = {
     {.name = "MoE",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kFormula,
      .infer = InferMoe,
      .count = CountMoe,
-     .examples = kMoeExamples,
+     .examples =
+         {{"g (float[T,8] X, float[T,4] R, float[4,16,8] V, float[4,8,16] W) => (float[T,8] Y) "
+           "{ Y = com.microsoft.MoE<k = 2>(X, R, V, , W) }",
+           "mac=512*T add=24*T mul=16*T div=4*T cmp=44*T exp=4*T"},
+          {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, "
+           "float[4,8] c) => (float[T,8] Y) { Y = com.microsoft.MoE<k = 1, activation_type = "
+           "\"swiglu\", swiglu_fusion = 1, normalize_routing_weights = 1>(X, R, V, b, W, c) }",
+           "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7}),
                   .experts = InputBits({2, 3, 4, 5, 6, 7})},
      .note = "the weights of min(E, T*k) experts are read; SwiGLU: sigmoid, 2 mul, and mul for "
              "alpha, add for beta, 3 cmp for the limit",
      .gradient = {.formula = kMoeGradient, .rule = MoeGradient, .keeps = {.unknown = true}}},
     {.name = "QMoE",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kFormula,
      .infer = InferQMoe,
      .count = CountQMoe,
-     .examples = kQMoeExamples,
+     .examples =
+         {{"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
+           "float16[4,8] t) => (float16[2,8] Y) "
+           "{ Y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(X, R, V, s, , W, t) }",
+           "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"}},
      .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
                   .not_parameters = InputBits({3, 6, 9, 11, 12, 13, 15, 16, 17, 18, 19, 20}),
                   .experts = InputBits({2, 4, 5, 7, 8, 10}),

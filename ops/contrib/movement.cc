@@ -7,7 +7,6 @@
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -34,12 +33,6 @@ absl::StatusOr<Facts> InferPad(const NodeView& n) {
   return InferAs(n, "Pad", PadInputs(n), kPadOpset);
 }
 
-constexpr OpExample kPadExamples[] = {
-    {"g (float[N,5] X) => (float[N,8] Y) <int64[1,4] p = {0, 1, 0, 2}> "
-     "{ Y = com.microsoft.Pad(X, p) }",
-     "free"},
-};
-
 // Range: the limits may also be [1], and delta may be left out.
 absl::StatusOr<Facts> RangeInputs(const NodeView& n) {
   Facts inputs = InputsOf(n);
@@ -58,19 +51,9 @@ absl::StatusOr<Facts> InferRange(const NodeView& n) {
   return InferAs(n, "Range", inputs, kRangeOpset);
 }
 
-constexpr OpExample kRangeExamples[] = {
-    {"g () => (int64[5] Y) <int64[1] a = {2}, int64[1] b = {7}> "
-     "{ Y = com.microsoft.Range(a, b) }",
-     "int_add=5"},
-};
-
 absl::StatusOr<Facts> InferTrilu(const NodeView& n) {
   return InferAs(n, "Trilu", InputsOf(n), kTriluOpset);
 }
-
-constexpr OpExample kTriluExamples[] = {
-    {"g (float[N,5,5] X) => (float[N,5,5] Y) { Y = com.microsoft.Trilu(X) }", "free"},
-};
 
 // Unique: without the indices of the first occurrences.
 absl::StatusOr<Facts> InferUnique(const NodeView& n) {
@@ -79,12 +62,6 @@ absl::StatusOr<Facts> InferUnique(const NodeView& n) {
   if (facts.size() < 4) return absl::UnimplementedError("Unique of this form");
   return Facts{facts[0], facts[2], facts[3]};
 }
-
-constexpr OpExample kUniqueExamples[] = {
-    {"g (int64[12] X) => (int64[U] Y, int64[12] I, int64[U] C) "
-     "{ Y, I, C = com.microsoft.Unique(X) }",
-     "int_cmp=48"},
-};
 
 // ---- forms of its own
 
@@ -100,11 +77,6 @@ absl::StatusOr<Facts> InferExpandDims(const NodeView& n) {
   FollowInOrder(n.input(0), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr OpExample kExpandDimsExamples[] = {
-    {"g (float[N,5] X) => (float[N,1,5] Y) <int32 a = {1}> { Y = com.microsoft.ExpandDims(X, a) }",
-     "free"},
-};
 
 // UnfoldTensor: slices of `size` along `dim`, `step` apart, in a dimension of their own.
 absl::StatusOr<Facts> InferUnfoldTensor(const NodeView& n) {
@@ -123,12 +95,6 @@ absl::StatusOr<Facts> InferUnfoldTensor(const NodeView& n) {
   return Facts{n.Moved(0, std::move(y))};
 }
 
-constexpr OpExample kUnfoldTensorExamples[] = {
-    {"g (float[N,10] X) => (float[N,4,3] Y) "
-     "{ Y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(X) }",
-     "free"},
-};
-
 // RemovePadding: of X[B,S,H] with sequence_token_count[B], the tokens that count.
 absl::StatusOr<Facts> InferRemovePadding(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 3));
@@ -143,77 +109,80 @@ absl::StatusOr<Facts> InferRemovePadding(const NodeView& n) {
                n.Like(1, Shape{x[0] + 1}), n.Like(1, Shape{1})};
 }
 
-constexpr OpExample kRemovePaddingExamples[] = {
-    {"g (float[N,5,8] X, int32[N] C) => (float[T,8] Y, int32[N,5] O, int32[\"N + 1\"] S, int32[1] "
-     "M) { Y, O, S, M = com.microsoft.RemovePadding(X, C) }",
-     "free"},
-};
-
 absl::StatusOr<Facts> InferRestorePadding(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
   ASSIGN_OR_RETURN(Shape offsets, n.RankedShape(1, 2));
   return Facts{n.Moved(0, Shape{offsets[0], offsets[1], x[1]})};
 }
 
-constexpr OpExample kRestorePaddingExamples[] = {
-    {"g (float[T,8] X, int32[N,5] O) => (float[N,5,8] Y) "
-     "{ Y = com.microsoft.RestorePadding(X, O) }",
-     "free"},
-};
-
 constexpr OpDef kMsMovementRows[] = {
     {.name = "ExpandDims",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = X with a dimension of 1 at axis",
      .infer = InferExpandDims,
-     .examples = kExpandDimsExamples,
+     .examples = {{"g (float[N,5] X) => (float[N,1,5] Y) <int32 a = {1}> { Y = "
+                   "com.microsoft.ExpandDims(X, a) }",
+                   "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent | Traits::kView},
     {.name = "Pad",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx Pad",
      .infer = InferPad,
-     .examples = kPadExamples,
+     .examples = {{"g (float[N,5] X) => (float[N,8] Y) <int64[1,4] p = {0, 1, 0, 2}> "
+                   "{ Y = com.microsoft.Pad(X, p) }",
+                   "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "Range",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx Range; delta is 1 where it is left out",
      .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
      .infer = InferRange,
-     .examples = kRangeExamples,
+     .examples = {{"g () => (int64[5] Y) <int64[1] a = {2}, int64[1] b = {7}> "
+                   "{ Y = com.microsoft.Range(a, b) }",
+                   "int_add=5"}},
      .shape_inputs = (1 << 0) | (1 << 1) | (1 << 2),
      .traits = Traits::kReadsContent},
     {.name = "RemovePadding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[T,H] = the tokens of X[B,S,H] that are not padding",
      .infer = InferRemovePadding,
-     .examples = kRemovePaddingExamples,
+     .examples = {{"g (float[N,5,8] X, int32[N] C) => (float[T,8] Y, int32[N,5] O, int32[\"N + "
+                   "1\"] S, int32[1] M) { Y, O, S, M = com.microsoft.RemovePadding(X, C) }",
+                   "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent},
     {.name = "RestorePadding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[B,S,H] = the tokens of X[T,H] at their places",
      .infer = InferRestorePadding,
-     .examples = kRestorePaddingExamples},
+     .examples = {{"g (float[T,8] X, int32[N,5] O) => (float[N,5,8] Y) "
+                   "{ Y = com.microsoft.RestorePadding(X, O) }",
+                   "free"}}},
     {.name = "Trilu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx Trilu",
      .infer = InferTrilu,
-     .examples = kTriluExamples,
+     .examples = {{"g (float[N,5,5] X) => (float[N,5,5] Y) { Y = com.microsoft.Trilu(X) }",
+                   "free"}},
      .traits = Traits::kSamples},
     {.name = "UnfoldTensor",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[.., (D - size)/step + 1, .., size] = slices of X",
      .infer = InferUnfoldTensor,
-     .examples = kUnfoldTensorExamples},
+     .examples = {{"g (float[N,10] X) => (float[N,4,3] Y) "
+                   "{ Y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(X) }",
+                   "free"}}},
     {.name = "Unique",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx Unique, in the order in which they occur",
      .data = {.signature = "x -> y idx counts",
               .costs = "cmp = if(x.is_string, 0, x.elements*digits(x.elements))"},
      .infer = InferUnique,
-     .examples = kUniqueExamples},
+     .examples = {{"g (int64[12] X) => (int64[U] Y, int64[12] I, int64[U] C) "
+                   "{ Y, I, C = com.microsoft.Unique(X) }",
+                   "int_cmp=48"}}},
 };
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -207,23 +206,6 @@ absl::StatusOr<Census> MultiHeadAttentionGradient(const NodeView& n, const Gradi
   return work;
 }
 
-constexpr OpExample kMultiHeadAttentionExamples[] = {
-    {"g (float[N,5,8] Q, float[N,7,8] K, float[N,7,12] V, float[28] B, int32[N,7] M) => "
-     "(float[N,5,12] Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B, M) }",
-     "mac=700*N add=390*N mul=70*N div=70*N cmp=70*N exp=70*N"},
-    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,P,4] pk, float[N,2,P,4] pv) => "
-     "(float[N,1,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] v) "
-     "{ Y, k, v = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, , , , pk, pv) }",
-     "mac=16*N*P + 16*N add=4*N*P + 4*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N exp=2*N*P "
-     "+ 2*N"},
-    {"g (float[N,5,2,3,4] X) => (float[N,5,8] Y) "
-     "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(X) }",
-     "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-    {"g (float[N,5,8] Q, float[N,2,7,4] K, float[N,2,7,4] V, float[24] B) => (float[N,5,8] Y) "
-     "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B) }",
-     "mac=560*N add=180*N mul=70*N div=70*N cmp=70*N exp=70*N"},
-};
-
 MhaInputs DecoderMaskedInputs(const NodeView& n) {
   return {.bias = 10,
           .mask = 3,
@@ -241,23 +223,6 @@ absl::StatusOr<Facts> InferDecoderMaskedMha(const NodeView& n) {
 absl::StatusOr<Cost> CountDecoderMaskedMha(const NodeView& n) {
   return CountMhaWith(n, DecoderMaskedInputs(n));
 }
-
-constexpr OpExample kDecoderMaskedMhaExamples[] = {
-    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,9,4] pk, float[N,2,9,4] pv) => "
-     "(float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) <int32[1] p = {6}> "
-     "{ Y, k, v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
-     "past_present_share_buffer = 1>(Q, K, V, , , pk, pv, p) }",
-     "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
-    {"g (float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V) => (float[N,1,8] Y) "
-     "{ Y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(Q, K, V) }",
-     "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
-    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,1,7] A, float[N,2,9,4] pk, "
-     "float[N,2,9,4] pv) => (float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) "
-     "<int32[1] p = {6}> "
-     "{ Y, k, v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
-     "past_present_share_buffer = 1>(Q, K, V, , A, pk, pv, p) }",
-     "mac=112*N add=42*N mul=14*N div=14*N cmp=14*N exp=14*N"},
-};
 
 // ---- packed sequences: of the tokens that are not padding, with token_offset[B,S]
 
@@ -309,19 +274,6 @@ absl::StatusOr<Census> PackedMhaGradient(const NodeView& n, const GradientQuery&
   if (query.Needs(3)) work[Kind::kAdd] += m.length * m.heads * (2 * m.qk_size + m.v_size);
   return work;
 }
-
-constexpr OpExample kPackedMhaExamples[] = {
-    {"g (float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, int32[M] C) => "
-     "(float[T,8] Y) "
-     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, B, O, C) }",
-     "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
-    {"g (float[T,2,3,4] Q, int32[N,5] O, int32[M] C) => (float[T,8] Y) "
-     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, , , , O, C) }",
-     "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-    {"g (float[T,8] Q, float[T,8] K, float[T,12] V, int32[N,5] O, int32[M] C) => (float[T,12] Y) "
-     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, , O, C) }",
-     "mac=500*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-};
 
 // ---- GroupQueryAttention: Hq heads of queries share Hkv of keys and values, with a cache, norms
 // and rotations
@@ -490,47 +442,6 @@ absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kGroupQueryAttentionExamples[] = {
-    // Hq = 4, Hkv = 2, D = 4: scores 4*3*8 = 96; rotations of 3*(4 + 2) heads of 4.
-    {"g (float16[N,3,32] X, float16[N,2,5,4] pk, float16[N,2,5,4] pv, int32[N] L, float16[50,2] c, "
-     "float16[50,2] s) => (float16[N,3,16] Y, float16[N,2,8,4] k, float16[N,2,8,4] v) "
-     "<int32 t = {8}> "
-     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, do_rotary = "
-     "1>(X, , , pk, pv, L, t, c, s) }",
-     "mac=768*N add=264*N mul=240*N div=96*N cmp=96*N exp=96*N"},
-    // A buffer of 64 positions, of which 8 are used.
-    {"g (float[N,1,16] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,64,4] pk, float[N,2,64,4] pv, "
-     "int32[N] L, float[4] S) => (float[N,1,16] Y, float[N,2,64,4] k, float[N,2,64,4] v) "
-     "<int32 t = {8}> "
-     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, softcap = "
-     "50.0>(Q, K, V, pk, pv, L, t, , , , , S) }",
-     "mac=256*N add=72*N mul=64*N div=64*N cmp=36*N exp=36*N tanh=32*N"},
-    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, int32[N] L, int32 T) => (float[N,3,16] Y,"
-     " float[N,2,3,4] k, float[N,2,3,4] v) "
-     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
-     "(Q, K, V, , , L, T) }",
-     "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
-    // Keys of another layer's cache: scores 4*3*7.
-    {"g (float[N,3,16] Q, float[N,2,7,4] K, float[N,2,7,4] V, int32[N] L, int32 T) => "
-     "(float[N,3,16] Y) "
-     "{ Y = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
-     "(Q, K, V, , , L, T) }",
-     "mac=672*N add=168*N mul=84*N div=84*N cmp=84*N exp=84*N"},
-    // A window of 8 positions, whatever came before: scores 4*3*8.
-    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,8,4] pk, float16[N,2,8,4] pv, "
-     "int32[N] L) => (float[N,3,16] Y, float[N,2,8,4] k, float16[N,2,8,4] v) <int32 t = {20}> "
-     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
-     "sliding_window_cache = 1>(Q, K, V, pk, pv, L, t) }",
-     "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
-    {"g (float16[N,1,16] Q, float16[N,1,8] K, float16[N,1,8] V, uint8[N,2,7,2] pk, uint8[N,2,7,2] "
-     "pv, int32[N] L, float s) => (float16[N,1,16] Y, uint8[N,2,8,2] k, uint8[N,2,8,2] v) "
-     "<int32 t = {8}> "
-     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, k_quant_type "
-     "= \"PER_TENSOR\", v_quant_type = \"PER_TENSOR\", kv_cache_bit_width = 4>"
-     "(Q, K, V, pk, pv, L, t, , , , , , s, s) }",
-     "mac=256*N add=64*N mul=160*N div=48*N cmp=64*N exp=32*N round=16*N"},
-};
-
 // ---- PagedAttention: packed queries[T,Hq*D], keys in blocks of a cache that a table finds
 
 struct Paged {
@@ -622,51 +533,81 @@ absl::StatusOr<Cost> CountPagedAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kPagedAttentionExamples[] = {
-    // Every query meets up to 3 blocks of 16 keys.
-    {"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, float16[9,16,2,4] "
-     "vc, int32[M] C, int32[B] P, int32[B,3] table) => (float16[T,16] Y, float16[9,16,2,4] k, "
-     "float16[9,16,2,4] v) "
-     "{ Y, k, v = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
-     "(Q, K, V, kc, vc, C, P, table) }",
-     "mac=1536*T add=384*T mul=192*T div=192*T cmp=192*T exp=192*T"},
-    {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table) => "
-     "(float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] p = {7, 0}> "
-     "{ Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
-     "(X, , , kc, vc, c, p, table) }",
-     "mac=544 add=136 mul=68 div=68 cmp=68 exp=68"},
-    // Rotated as well: 6 heads of 4 tokens, of 2 pairs each.
-    {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table, "
-     "float16[32,2] cos, float16[32,2] sin) => (float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] "
-     "p = {7, 0}> { Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2, do_rotary = "
-     "1>(X, , , kc, vc, c, p, table, cos, sin) }",
-     "mac=544 add=232 mul=260 div=68 cmp=68 exp=68"},
-};
-
 constexpr char kPairsFormula[] =
     "softmax(scale Q K' + masks) V over the whole of S x T; mac = B*H*S*T*(Dk+Dv); per score: mul "
     "for the scale, add for every mask, softmax (2 add, div, cmp, exp)";
 
 constexpr OpDef kMsMultiHeadAttentionRows[] = {
     {.name = "DecoderMaskedMultiHeadAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kPairsFormula,
      .infer = InferDecoderMaskedMha,
      .count = CountDecoderMaskedMha,
-     .examples = kDecoderMaskedMhaExamples,
+     .examples =
+         {{"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,9,4] pk, float[N,2,9,4] "
+           "pv) => (float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) <int32[1] p = {6}> { Y, k, "
+           "v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
+           "past_present_share_buffer = 1>(Q, K, V, , , pk, pv, p) }",
+           "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
+          {"g (float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V) => (float[N,1,8] Y) "
+           "{ Y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(Q, K, V) }",
+           "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
+          {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,1,7] A, float[N,2,9,4] "
+           "pk, float[N,2,9,4] pv) => (float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) "
+           "<int32[1] p = {6}> { Y, k, v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads "
+           "= 2, past_present_share_buffer = 1>(Q, K, V, , A, pk, pv, p) }",
+           "mac=112*N add=42*N mul=14*N div=14*N cmp=14*N exp=14*N"}},
      .shape_inputs = 1 << 7,
      .operands = {.not_parameters = InputBits({3, 4, 5, 6}), .states = InputBits({5, 6})},
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "GroupQueryAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "softmax(scale Q K' + bias) V, Hq heads of queries on Hkv of keys, over the whole "
                 "of S x T; mac = 2*B*Hq*S*T*D; per score: mul, add for a bias, div, tanh and mul "
                 "for a softcap, softmax (2 add, div, cmp, exp); per row a sink (2 add, cmp, exp); "
                 "rotations: 2 mul, 1 add per element of Q and new K",
      .infer = InferGroupQueryAttention,
      .count = CountGroupQueryAttention,
-     .examples = kGroupQueryAttentionExamples,
+     .examples =
+         {// Hq = 4, Hkv = 2, D = 4: scores 4*3*8 = 96; rotations of 3*(4 + 2) heads of 4.
+          {"g (float16[N,3,32] X, float16[N,2,5,4] pk, float16[N,2,5,4] pv, int32[N] L, "
+           "float16[50,2] c, float16[50,2] s) => (float16[N,3,16] Y, float16[N,2,8,4] k, "
+           "float16[N,2,8,4] v) <int32 t = {8}> { Y, k, v = "
+           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, do_rotary = 1>(X, , "
+           ", pk, pv, L, t, c, s) }",
+           "mac=768*N add=264*N mul=240*N div=96*N cmp=96*N exp=96*N"},
+          // A buffer of 64 positions, of which 8 are used.
+          {"g (float[N,1,16] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,64,4] pk, "
+           "float[N,2,64,4] pv, int32[N] L, float[4] S) => (float[N,1,16] Y, float[N,2,64,4] k, "
+           "float[N,2,64,4] v) <int32 t = {8}> { Y, k, v = "
+           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, softcap = 50.0>(Q, "
+           "K, V, pk, pv, L, t, , , , , S) }",
+           "mac=256*N add=72*N mul=64*N div=64*N cmp=36*N exp=36*N tanh=32*N"},
+          {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, int32[N] L, int32 T) => "
+           "(float[N,3,16] Y, float[N,2,3,4] k, float[N,2,3,4] v) { Y, k, v = "
+           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(Q, K, V, , , L, T) "
+           "}",
+           "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
+          // Keys of another layer's cache: scores 4*3*7.
+          {"g (float[N,3,16] Q, float[N,2,7,4] K, float[N,2,7,4] V, int32[N] L, int32 T) => "
+           "(float[N,3,16] Y) { Y = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads "
+           "= 2>(Q, K, V, , , L, T) }",
+           "mac=672*N add=168*N mul=84*N div=84*N cmp=84*N exp=84*N"},
+          // A window of 8 positions, whatever came before: scores 4*3*8.
+          {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,8,4] pk, "
+           "float16[N,2,8,4] pv, int32[N] L) => (float[N,3,16] Y, float[N,2,8,4] k, "
+           "float16[N,2,8,4] v) <int32 t = {20}> { Y, k, v = "
+           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
+           "sliding_window_cache = 1>(Q, K, V, pk, pv, L, t) }",
+           "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
+          {"g (float16[N,1,16] Q, float16[N,1,8] K, float16[N,1,8] V, uint8[N,2,7,2] pk, "
+           "uint8[N,2,7,2] pv, int32[N] L, float s) => (float16[N,1,16] Y, uint8[N,2,8,2] k, "
+           "uint8[N,2,8,2] v) <int32 t = {8}> { Y, k, v = "
+           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, k_quant_type = "
+           "\"PER_TENSOR\", v_quant_type = \"PER_TENSOR\", kv_cache_bit_width = 4>(Q, K, V, pk, "
+           "pv, L, t, , , , , , s, s) }",
+           "mac=256*N add=64*N mul=160*N div=48*N cmp=64*N exp=32*N round=16*N"}},
      .shape_inputs = 1 << 6,
      .operands = {.not_parameters = InputBits({3, 4, 7, 8, 9, 10, 12, 13}),
                   .states = InputBits({3, 4})},
@@ -679,11 +620,26 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = GroupQueryGradient}},
     {.name = "MultiHeadAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kPairsFormula,
      .infer = InferMultiHeadAttention,
      .count = CountMultiHeadAttention,
-     .examples = kMultiHeadAttentionExamples,
+     .examples =
+         {{"g (float[N,5,8] Q, float[N,7,8] K, float[N,7,12] V, float[28] B, int32[N,7] M) => "
+           "(float[N,5,12] Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B, M) "
+           "}",
+           "mac=700*N add=390*N mul=70*N div=70*N cmp=70*N exp=70*N"},
+          {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,P,4] pk, float[N,2,P,4] "
+           "pv) => (float[N,1,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] v) { Y, k, v "
+           "= com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, , , , pk, pv) }",
+           "mac=16*N*P + 16*N add=4*N*P + 4*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
+           "exp=2*N*P + 2*N"},
+          {"g (float[N,5,2,3,4] X) => (float[N,5,8] Y) "
+           "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(X) }",
+           "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+          {"g (float[N,5,8] Q, float[N,2,7,4] K, float[N,2,7,4] V, float[24] B) => (float[N,5,8] "
+           "Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B) }",
+           "mac=560*N add=180*N mul=70*N div=70*N cmp=70*N exp=70*N"}},
      .shape_inputs = 1 << 8,
      .operands = {.weights = InputBits({3}),
                   .not_parameters = InputBits({4, 5, 6, 7}),
@@ -695,23 +651,51 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = MultiHeadAttentionGradient}},
     {.name = "PackedMultiHeadAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "MultiHeadAttention of packed tokens: mac = B*H*S*S*(Dk+Dv); per score: mul, add "
                 "for a bias, softmax (2 add, div, cmp, exp)",
      .infer = InferPackedMha,
      .count = CountPackedMha,
-     .examples = kPackedMhaExamples,
+     .examples = {{"g (float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, "
+                   "int32[M] C) => (float[T,8] Y) { Y = "
+                   "com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, B, O, C) }",
+                   "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
+                  {"g (float[T,2,3,4] Q, int32[N,5] O, int32[M] C) => (float[T,8] Y) "
+                   "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, , , , O, C) }",
+                   "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+                  {"g (float[T,8] Q, float[T,8] K, float[T,12] V, int32[N,5] O, int32[M] C) => "
+                   "(float[T,12] Y) { Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, "
+                   "K, V, , O, C) }",
+                   "mac=500*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"}},
      .operands = {.not_parameters = InputBits({6})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
      .gradient = {.formula = kAttentionGradient, .weighs_scores = true, .rule = PackedMhaGradient}},
     {.name = "PagedAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as GroupQueryAttention, of T packed queries, each with all the keys of its "
                 "sequence; mac = Hq*pairs*(Dk+Dv)",
      .infer = InferPagedAttention,
      .count = CountPagedAttention,
-     .examples = kPagedAttentionExamples,
+     .examples =
+         {// Every query meets up to 3 blocks of 16 keys.
+          {"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
+           "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table) => (float16[T,16] Y, "
+           "float16[9,16,2,4] k, float16[9,16,2,4] v) { Y, k, v = "
+           "com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>(Q, K, V, kc, vc, C, P, "
+           "table) }",
+           "mac=1536*T add=384*T mul=192*T div=192*T cmp=192*T exp=192*T"},
+          {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table) => "
+           "(float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] p = {7, 0}> "
+           "{ Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
+           "(X, , , kc, vc, c, p, table) }",
+           "mac=544 add=136 mul=68 div=68 cmp=68 exp=68"},
+          // Rotated as well: 6 heads of 4 tokens, of 2 pairs each.
+          {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table, "
+           "float16[32,2] cos, float16[32,2] sin) => (float16[4,16] Y) <int32[3] c = {0, 1, 4}, "
+           "int32[2] p = {7, 0}> { Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = "
+           "2, do_rotary = 1>(X, , , kc, vc, c, p, table, cos, sin) }",
+           "mac=544 add=232 mul=260 div=68 cmp=68 exp=68"}},
      .operands = {.not_parameters = InputBits({3, 4, 8, 9, 14, 15}), .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted with as many keys "

@@ -9,7 +9,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -30,39 +29,12 @@ absl::StatusOr<Cost> LeastConv(const NodeView& n) {
   return LeastAs(n, "Conv", ConvInputs(n), {n.output(0)});
 }
 
-constexpr OpExample kNchwcConvExamples[] = {
-    {"g (float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S) => "
-     "(float[N,32,6,6] Y) "
-     "{ Y = com.microsoft.nchwc.Conv<activation = \"Relu\">(X, W, B, S) }",
-     "mac=165888*N add=2304*N cmp=1152*N"},
-};
-
 // ---- pooling
 
 absl::StatusOr<Facts> InferPool(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferAs(n, n.op_type(), {n.input(0)}));
   return Facts{facts[0]};
 }
-
-constexpr OpExample kNchwcAveragePoolExamples[] = {
-    {"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
-     "{ Y = com.microsoft.nchwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "add=256*N div=64*N"},
-};
-constexpr OpExample kNchwcMaxPoolExamples[] = {
-    {"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
-     "{ Y = com.microsoft.nchwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "cmp=256*N"},
-};
-constexpr OpExample kNchwcGlobalAveragePoolExamples[] = {
-    {"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) "
-     "{ Y = com.microsoft.nchwc.GlobalAveragePool(X) }",
-     "add=256*N div=16*N"},
-};
-constexpr OpExample kNchwcGlobalMaxPoolExamples[] = {
-    {"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) { Y = com.microsoft.nchwc.GlobalMaxPool(X) }",
-     "cmp=256*N"},
-};
 
 // ---- Upsample: every size times its scale
 
@@ -90,12 +62,6 @@ absl::StatusOr<Cost> CountUpsample(const NodeView& n) {
   SetContent(std::move(scales), &fact);
   return CountAs(n, "Resize", {n.input(0), Fact::Absent(), fact}, {n.output(0)});
 }
-
-constexpr OpExample kUpsampleExamples[] = {
-    {"g (float[N,16,4,4] X) => (float[N,16,8,8] Y) "
-     "{ Y = com.microsoft.nchwc.Upsample<scales = [1, 1, 2, 2]>(X) }",
-     "free"},
-};
 
 // ---- into blocks and back: no arithmetic
 
@@ -125,36 +91,20 @@ absl::StatusOr<Facts> InferReorderOutput(const NodeView& n) {
   return Facts{ChannelsLastIf(n.Flag("channels_last"), first)};
 }
 
-constexpr OpExample kReorderInputExamples[] = {
-    {"g (float[N,64,7,7] X) => (float[N,64,7,7] Y) { Y = com.microsoft.nchwc.ReorderInput(X) }",
-     "free"},
-    {"g (float[N,7,7,60] X) => (float[N,64,7,7] Y) "
-     "{ Y = com.microsoft.nchwc.ReorderInput<channels_last = 1>(X) }",
-     "free"},
-    {"g (float[N,72,7,7] X) => (float[N,C,7,7] Y) { Y = com.microsoft.nchwc.ReorderInput(X) }",
-     "free"},
-};
-
-constexpr OpExample kReorderOutputExamples[] = {
-    {"g (float[N,80,7,7] X) => (float[N,72,7,7] Y) "
-     "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72>(X) }",
-     "free"},
-    {"g (float[N,80,7,5] X) => (float[N,7,5,72] Y) "
-     "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72, channels_last = 1>(X) }",
-     "free"},
-};
-
 constexpr OpDef kMsNchwcRows[] = {
     {.name = "AveragePool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx AveragePool",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
-     .examples = kNchwcAveragePoolExamples},
+     .examples =
+         {{"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
+           "{ Y = com.microsoft.nchwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+           "add=256*N div=64*N"}}},
     {.name = "Conv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = activation(Conv(X, W, B) + Sum)",
      .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y",
               .attributes = "group = 1; kernel_shape = k...; activation = activation",
@@ -163,47 +113,72 @@ constexpr OpDef kMsNchwcRows[] = {
                        "attr.activation = Y.elements"},
      .infer = InferConv,
      .least = LeastConv,
-     .examples = kNchwcConvExamples,
+     .examples = {{"g (float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S) => "
+                   "(float[N,32,6,6] Y) { Y = com.microsoft.nchwc.Conv<activation = \"Relu\">(X, "
+                   "W, B, S) }",
+                   "mac=165888*N add=2304*N cmp=1152*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
     {.name = "GlobalAveragePool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx GlobalAveragePool",
      .data = {.signature = "X -> Y", .costs = "add = X.elements; div = Y.elements"},
      .infer = InferPool,
-     .examples = kNchwcGlobalAveragePoolExamples},
+     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) "
+                   "{ Y = com.microsoft.nchwc.GlobalAveragePool(X) }",
+                   "add=256*N div=16*N"}}},
     {.name = "GlobalMaxPool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx GlobalMaxPool",
      .data = {.signature = "X -> Y", .costs = "cmp = X.elements"},
      .infer = InferPool,
-     .examples = kNchwcGlobalMaxPoolExamples},
+     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) { Y = "
+                   "com.microsoft.nchwc.GlobalMaxPool(X) }",
+                   "cmp=256*N"}}},
     {.name = "MaxPool",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx MaxPool",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferPool,
-     .examples = kNchwcMaxPoolExamples},
+     .examples =
+         {{"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
+           "{ Y = com.microsoft.nchwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+           "cmp=256*N"}}},
     {.name = "ReorderInput",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,C',i1,i2..] = X with its channels in blocks",
      .infer = InferReorderInput,
-     .examples = kReorderInputExamples,
+     .examples = {{"g (float[N,64,7,7] X) => (float[N,64,7,7] Y) { Y = "
+                   "com.microsoft.nchwc.ReorderInput(X) }",
+                   "free"},
+                  {"g (float[N,7,7,60] X) => (float[N,64,7,7] Y) "
+                   "{ Y = com.microsoft.nchwc.ReorderInput<channels_last = 1>(X) }",
+                   "free"},
+                  {"g (float[N,72,7,7] X) => (float[N,C,7,7] Y) { Y = "
+                   "com.microsoft.nchwc.ReorderInput(X) }",
+                   "free"}},
      .note = "C' is C rounded up to blocks of 8 or 16, which the file does not say: a symbol where "
              "they differ"},
     {.name = "ReorderOutput",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = the first `channels` channels of X, out of blocks",
      .infer = InferReorderOutput,
-     .examples = kReorderOutputExamples},
+     .examples = {{"g (float[N,80,7,7] X) => (float[N,72,7,7] Y) "
+                   "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72>(X) }",
+                   "free"},
+                  {"g (float[N,80,7,5] X) => (float[N,7,5,72] Y) "
+                   "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72, channels_last = 1>(X) }",
+                   "free"}}},
     {.name = "Upsample",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as ai.onnx Resize by the attribute scales",
      .infer = InferUpsample,
      .count = CountUpsample,
-     .examples = kUpsampleExamples,
+     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,8,8] Y) "
+                   "{ Y = com.microsoft.nchwc.Upsample<scales = [1, 1, 2, 2]>(X) }",
+                   "free"}},
      .traits = Traits::kSamples},
 };
 

@@ -70,153 +70,25 @@ absl::StatusOr<Cost> LeastQLinearConvTranspose(const NodeView& n) {
   return LeastAs(n, "ConvTranspose", NhwcConvTransposeInputs(n), {ChannelsFirst(n.output(0))});
 }
 
-constexpr int kAveragePoolVersions[] = {7, 10, 11, 19};
-constexpr OpExample kNhwcAveragePoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
-     "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "add=48*N div=12*N"},
-    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
-     "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2], activation = "
-     "\"Relu\">(X) }",
-     "add=48*N div=12*N cmp=12*N", 11},
-};
-
-constexpr int kBatchNormalizationVersions[] = {7, 9, 14, 15};
-constexpr OpExample kBatchNormalizationExamples[] = {
-    {"g (float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V) => (float[N,4,4,3] Y) "
-     "{ Y = com.ms.internal.nhwc.BatchNormalization(X, S, B, M, V) }",
-     "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
-};
-
-constexpr int kConvVersions[] = {1, 11};
-constexpr OpExample kNhwcNhwcConvExamples[] = {
-    {"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B) => (float[N,6,6,4] Y) "
-     "{ Y = com.ms.internal.nhwc.Conv<activation = \"Relu\">(X, W, B) }",
-     "mac=3888*N add=144*N cmp=144*N"},
-};
-
-constexpr int kConvTransposeVersions[] = {1, 11};
-constexpr OpExample kConvTransposeExamples[] = {
-    {"g (float[N,8,8,4] X, float[4,2,2,2] W) => (float[N,16,16,2] Y) "
-     "{ Y = com.ms.internal.nhwc.ConvTranspose<strides = [2, 2]>(X, W) }",
-     "mac=2048*N"},
-};
-
-constexpr int kDepthToSpaceVersions[] = {1, 11, 13};
-constexpr OpExample kDepthToSpaceExamples[] = {
-    {"g (float[N,3,5,8] X) => (float[N,6,10,2] Y) "
-     "{ Y = com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(X) }",
-     "free"},
-};
-
-constexpr int kGlobalPoolVersions[] = {1};
-constexpr OpExample kNhwcGlobalAveragePoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) "
-     "{ Y = com.ms.internal.nhwc.GlobalAveragePool(X) }",
-     "add=48*N div=3*N"},
-};
-constexpr OpExample kNhwcGlobalMaxPoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = com.ms.internal.nhwc.GlobalMaxPool(X) }",
-     "cmp=48*N"},
-};
-constexpr int kGlobalLpPoolVersions[] = {2};
-constexpr OpExample kGlobalLpPoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = com.ms.internal.nhwc.GlobalLpPool(X) }",
-     "add=48*N mul=48*N sqrt=3*N"},
-};
-
-constexpr int kGridSampleVersions[] = {16, 20};
-constexpr OpExample kNhwcGridSampleExamples[] = {
-    {"g (float[N,8,8,3] X, float[N,4,5,2] G) => (float[N,4,5,3] Y) "
-     "{ Y = com.ms.internal.nhwc.GridSample<mode = \"nearest\">(X, G) }",
-     "add=80*N mul=40*N div=40*N round=40*N"},
-};
-
-constexpr int kInstanceNormalizationVersions[] = {6};
-constexpr OpExample kInstanceNormalizationExamples[] = {
-    {"g (float[N,4,4,3] X, float[3] S, float[3] B) => (float[N,4,4,3] Y) "
-     "{ Y = com.ms.internal.nhwc.InstanceNormalization(X, S, B) }",
-     "add=198*N mul=99*N div=54*N sqrt=3*N"},
-};
-
-constexpr int kLrnVersions[] = {1, 13};
-constexpr OpExample kLrnExamples[] = {
-    {"g (float[N,4,4,8] X) => (float[N,4,4,8] Y) { Y = com.ms.internal.nhwc.LRN<size = 5>(X) }",
-     "add=672*N mul=672*N div=128*N pow=128*N"},
-};
-
-constexpr int kLpPoolVersions[] = {11, 18};
-constexpr OpExample kLpPoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
-     "{ Y = com.ms.internal.nhwc.LpPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "add=48*N mul=48*N sqrt=12*N"},
-};
-
-constexpr int kMaxPoolVersions[] = {1, 8, 10, 11, 12};
-constexpr OpExample kNhwcNhwcMaxPoolExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y, int64[N,2,2,3] I) "
-     "{ Y, I = com.ms.internal.nhwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-     "cmp=48*N"},
-};
-
-constexpr int kMaxUnpoolVersions[] = {9, 11};
-constexpr OpExample kMaxUnpoolExamples[] = {
-    {"g (float[N,2,2,3] X, int64[N,2,2,3] I) => (float[N,4,4,3] Y) "
-     "{ Y = com.ms.internal.nhwc.MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(X, I) }",
-     "free"},
-};
-
-constexpr int kQLinearAveragePoolVersions[] = {1};
-constexpr OpExample kNhwcQLinearAveragePoolExamples[] = {
-    {"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,2,2,3] Y) "
-     "{ Y = com.ms.internal.nhwc.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
-     "(X, Xs, Xz, Ys, Yz) }",
-     "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"},
-};
-
-constexpr int kQLinearConvVersions[] = {10};
-constexpr OpExample kNhwcQLinearConvExamples[] = {
-    {"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
-     "yz, int32[3] B) => (uint8[N,3,3,3] y) "
-     "{ y = com.ms.internal.nhwc.QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
-     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
-};
-
-constexpr int kQLinearConvTransposeVersions[] = {1};
-constexpr OpExample kQLinearConvTransposeExamples[] = {
-    {"g (uint8[N,8,8,4] x, float xs, uint8 xz, int8[4,2,2,2] w, float ws, int8 wz, float ys, uint8 "
-     "yz, int32[2] B) => (uint8[N,16,16,2] y) "
-     "{ y = com.ms.internal.nhwc.QLinearConvTranspose<strides = [2, 2]>"
-     "(x, xs, xz, w, ws, wz, ys, yz, B) }",
-     "add=512*N mul=512*N cmp=1024*N round=512*N int_mac=2048*N int_add=768*N + 32"},
-};
-
-constexpr int kResizeVersions[] = {11, 13, 18, 19};
-constexpr OpExample kResizeExamples[] = {
-    {"g (float[N,4,4,3] X) => (float[N,8,8,3] Y) <float[4] s = {1, 2, 2, 1}> "
-     "{ Y = com.ms.internal.nhwc.Resize(X, , s) }",
-     "free"},
-};
-
-constexpr int kSpaceToDepthVersions[] = {1, 13};
-constexpr OpExample kSpaceToDepthExamples[] = {
-    {"g (float[N,6,10,2] X) => (float[N,3,5,8] Y) "
-     "{ Y = com.ms.internal.nhwc.SpaceToDepth<blocksize = 2>(X) }",
-     "free"},
-};
-
 constexpr OpDef kMsNhwcRows[] = {
     {.name = "AveragePool",
-     .versions = kAveragePoolVersions,
+     .versions = {7, 10, 11, 19},
      .formula = "as ai.onnx AveragePool with the channels last, then the activation",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
                        "Y.elements"},
      .infer = InferNhwc,
-     .examples = kNhwcAveragePoolExamples},
+     .examples =
+         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
+           "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+           "add=48*N div=12*N"},
+          {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) { Y = "
+           "com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2], activation = "
+           "\"Relu\">(X) }",
+           "add=48*N div=12*N cmp=12*N", 11}}},
     {.name = "BatchNormalization",
-     .versions = kBatchNormalizationVersions,
+     .versions = {7, 9, 14, 15},
      .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
      .data =
          {.signature = "X scale B mean var -> Y running_mean? running_var? saved_mean? saved_var?",
@@ -228,45 +100,56 @@ constexpr OpDef kMsNhwcRows[] = {
                    "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C; "
                    "attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kBatchNormalizationExamples,
+     .examples =
+         {{"g (float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V) => "
+           "(float[N,4,4,3] Y) { Y = com.ms.internal.nhwc.BatchNormalization(X, S, B, M, V) }",
+           "add=96*N + 3 mul=48*N div=48*N sqrt=3"}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})}},
     {.name = "Conv",
-     .versions = kConvVersions,
+     .versions = {1, 11},
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B))",
      .data = {.signature = "X[N, i..., Cin] W[Cout, c, k...] B? -> Y",
               .attributes = "group = 1; kernel_shape = k...; activation = activation",
               .let = "C = same(Cin, c*attr.group) // attr.group",
-              .costs = "mac = Y.elements*C*k; add = B.given*Y.elements; attr.activation = "
-                       "Y.elements"},
+              .costs =
+                  "mac = Y.elements*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .least = LeastNhwc,
-     .examples = kNhwcNhwcConvExamples,
+     .examples = {{"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B) => (float[N,6,6,4] Y) "
+                   "{ Y = com.ms.internal.nhwc.Conv<activation = \"Relu\">(X, W, B) }",
+                   "mac=3888*N add=144*N cmp=144*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "ConvTranspose",
-     .versions = kConvTransposeVersions,
+     .versions = {1, 11},
      .formula = "as ai.onnx ConvTranspose with the channels last, then the activation",
      .data = {.signature = "X[N, i..., Cin] W[Cin, C, k...] B? -> Y",
               .attributes = "kernel_shape = k...; activation = activation",
               .costs = "mac = N*i*Cin*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .least = LeastNhwc,
-     .examples = kConvTransposeExamples,
+     .examples = {{"g (float[N,8,8,4] X, float[4,2,2,2] W) => (float[N,16,16,2] Y) "
+                   "{ Y = com.ms.internal.nhwc.ConvTranspose<strides = [2, 2]>(X, W) }",
+                   "mac=2048*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "DepthToSpace",
-     .versions = kDepthToSpaceVersions,
+     .versions = {1, 11, 13},
      .formula = "as ai.onnx DepthToSpace with the channels last",
      .infer = InferNhwc,
-     .examples = kDepthToSpaceExamples},
+     .examples = {{"g (float[N,3,5,8] X) => (float[N,6,10,2] Y) "
+                   "{ Y = com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(X) }",
+                   "free"}}},
     {.name = "GlobalAveragePool",
-     .versions = kGlobalPoolVersions,
+     .versions = {1},
      .formula = "as ai.onnx GlobalAveragePool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kNhwcGlobalAveragePoolExamples},
+     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) "
+                   "{ Y = com.ms.internal.nhwc.GlobalAveragePool(X) }",
+                   "add=48*N div=3*N"}}},
     {.name = "GlobalLpPool",
-     .versions = kGlobalLpPoolVersions,
+     .versions = {2},
      .formula = "as ai.onnx GlobalLpPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "p = 2.; activation = activation",
@@ -275,24 +158,30 @@ constexpr OpDef kMsNhwcRows[] = {
                   "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*Y.elements; "
                   "pow = power*(X.elements + Y.elements); attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kGlobalLpPoolExamples},
+     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = "
+                   "com.ms.internal.nhwc.GlobalLpPool(X) }",
+                   "add=48*N mul=48*N sqrt=3*N"}}},
     {.name = "GlobalMaxPool",
-     .versions = kGlobalPoolVersions,
+     .versions = {1},
      .formula = "as ai.onnx GlobalMaxPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "cmp = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kNhwcGlobalMaxPoolExamples},
+     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = "
+                   "com.ms.internal.nhwc.GlobalMaxPool(X) }",
+                   "cmp=48*N"}}},
     {.name = "GridSample",
-     .versions = kGridSampleVersions,
+     .versions = {16, 20},
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
      .data = GridSampleData("X[N, i..., C] grid -> Y[N, o..., C]"),
      .infer = InferNhwc,
-     .examples = kNhwcGridSampleExamples,
+     .examples = {{"g (float[N,8,8,3] X, float[N,4,5,2] G) => (float[N,4,5,3] Y) "
+                   "{ Y = com.ms.internal.nhwc.GridSample<mode = \"nearest\">(X, G) }",
+                   "add=80*N mul=40*N div=40*N round=40*N"}},
      .traits = Traits::kSamples},
     {.name = "InstanceNormalization",
-     .versions = kInstanceNormalizationVersions,
+     .versions = {6},
      .formula = "as ai.onnx InstanceNormalization with the channels last, then the activation",
      .data = {.signature = "X[N, i..., C] scale B -> Y",
               .attributes = "activation = activation",
@@ -300,10 +189,12 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kInstanceNormalizationExamples,
+     .examples = {{"g (float[N,4,4,3] X, float[3] S, float[3] B) => (float[N,4,4,3] Y) "
+                   "{ Y = com.ms.internal.nhwc.InstanceNormalization(X, S, B) }",
+                   "add=198*N mul=99*N div=54*N sqrt=3*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "LRN",
-     .versions = kLrnVersions,
+     .versions = {1, 13},
      .formula = "as ai.onnx LRN with the channels last",
      .data = {.signature = "X[N, i..., C] -> Y",
               .attributes = "size = int; activation = activation",
@@ -312,9 +203,11 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
                        "X.elements; pow = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kLrnExamples},
+     .examples = {{"g (float[N,4,4,8] X) => (float[N,4,4,8] Y) { Y = com.ms.internal.nhwc.LRN<size "
+                   "= 5>(X) }",
+                   "add=672*N mul=672*N div=128*N pow=128*N"}}},
     {.name = "LpPool",
-     .versions = kLpPoolVersions,
+     .versions = {11, 18},
      .formula = "as ai.onnx LpPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints; p = 2.; activation = activation",
@@ -323,25 +216,34 @@ constexpr OpDef kMsNhwcRows[] = {
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1); "
                        "attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kLpPoolExamples},
+     .examples =
+         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
+           "{ Y = com.ms.internal.nhwc.LpPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+           "add=48*N mul=48*N sqrt=12*N"}}},
     {.name = "MaxPool",
-     .versions = kMaxPoolVersions,
+     .versions = {1, 8, 10, 11, 12},
      .formula = "as ai.onnx MaxPool with the channels last, then the activation",
      .data = {.signature = "X -> Y Indices?",
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = kNhwcNhwcMaxPoolExamples},
+     .examples =
+         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y, int64[N,2,2,3] I) "
+           "{ Y, I = com.ms.internal.nhwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+           "cmp=48*N"}}},
     {.name = "MaxUnpool",
-     .versions = kMaxUnpoolVersions,
+     .versions = {9, 11},
      .formula = "as ai.onnx MaxUnpool with the channels last",
      .data = {.signature = "X indices output_shape? -> Y", .costs = "free"},
      .infer = InferNhwc,
-     .examples = kMaxUnpoolExamples,
+     .examples =
+         {{"g (float[N,2,2,3] X, int64[N,2,2,3] I) => (float[N,4,4,3] Y) "
+           "{ Y = com.ms.internal.nhwc.MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(X, I) }",
+           "free"}},
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent},
     {.name = "QLinearAveragePool",
-     .versions = kQLinearAveragePoolVersions,
+     .versions = {1},
      .formula = "as com.microsoft QLinearAveragePool with the channels last",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .attributes = "kernel_shape = ints",
@@ -349,10 +251,14 @@ constexpr OpDef kMsNhwcRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = NhwcInferQLinearAveragePool,
-     .examples = kNhwcQLinearAveragePoolExamples,
+     .examples =
+         {{"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,2,2,3] Y) "
+           "{ Y = com.ms.internal.nhwc.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
+           "(X, Xs, Xz, Ys, Yz) }",
+           "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
-     .versions = kQLinearConvVersions,
+     .versions = {10},
      .formula = "as ai.onnx QLinearConv with the channels last",
      .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cout, c, k...] w_scale "
                            "w_zero_point y_scale y_zero_point B? -> y",
@@ -364,10 +270,13 @@ constexpr OpDef kMsNhwcRows[] = {
      .infer = InferNhwc,
      .least = LeastNhwc,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kNhwcQLinearConvExamples,
+     .examples = {{"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = "
+                   "com.ms.internal.nhwc.QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
+                   "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConvTranspose",
-     .versions = kQLinearConvTransposeVersions,
+     .versions = {1},
      .formula =
          "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus B",
      .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cin, C, k...] w_scale "
@@ -379,21 +288,29 @@ constexpr OpDef kMsNhwcRows[] = {
      .infer = InferQLinearConvTranspose,
      .least = LeastQLinearConvTranspose,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kQLinearConvTransposeExamples,
+     .examples = {{"g (uint8[N,8,8,4] x, float xs, uint8 xz, int8[4,2,2,2] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[2] B) => (uint8[N,16,16,2] y) { y = "
+                   "com.ms.internal.nhwc.QLinearConvTranspose<strides = [2, 2]>(x, xs, xz, w, ws, "
+                   "wz, ys, yz, B) }",
+                   "add=512*N mul=512*N cmp=1024*N round=512*N int_mac=2048*N int_add=768*N + 32"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "Resize",
-     .versions = kResizeVersions,
+     .versions = {11, 13, 18, 19},
      .formula = "as ai.onnx Resize, scales and sizes in the order of the dimensions of X",
      .infer = InferResize,
      .count = CountResize,
-     .examples = kResizeExamples,
+     .examples = {{"g (float[N,4,4,3] X) => (float[N,8,8,3] Y) <float[4] s = {1, 2, 2, 1}> "
+                   "{ Y = com.ms.internal.nhwc.Resize(X, , s) }",
+                   "free"}},
      .shape_inputs = (1 << 1) | (1 << 2) | (1 << 3),
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "SpaceToDepth",
-     .versions = kSpaceToDepthVersions,
+     .versions = {1, 13},
      .formula = "as ai.onnx SpaceToDepth with the channels last",
      .infer = InferNhwc,
-     .examples = kSpaceToDepthExamples},
+     .examples = {{"g (float[N,6,10,2] X) => (float[N,3,5,8] Y) "
+                   "{ Y = com.ms.internal.nhwc.SpaceToDepth<blocksize = 2>(X) }",
+                   "free"}}},
 };
 
 }  // namespace

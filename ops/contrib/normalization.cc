@@ -7,7 +7,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -102,24 +101,6 @@ absl::StatusOr<Facts> InferSkipLayerNorm(const NodeView& n) { return InferSkipNo
 
 absl::StatusOr<Facts> InferSkipRmsNorm(const NodeView& n) { return InferSkipNorm(n, 3); }
 
-constexpr OpExample kSkipLayerNormExamples[] = {
-    {"g (float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C) => (float[N,9,8] Y, "
-     "float[N,9,8] Z) { Y, , , Z = com.microsoft.SkipLayerNormalization(X, S, G, B, C) }",
-     "add=450*N mul=153*N div=90*N sqrt=9*N"},
-    {"g (float16[N,9,8] X, float16[9,8] S, float16[8] G) => (float16[N,9,8] Y, float[N,9,1] M, "
-     "float[N,9,1] V) { Y, M, V = com.microsoft.SkipLayerNormalization(X, S, G) }",
-     "add=306*N mul=153*N div=99*N sqrt=9*N"},
-};
-
-constexpr OpExample kSkipRmsNormExamples[] = {
-    {"g (float[N,9,8] X, float[N,9,8] S, float[8] G) => (float[N,9,8] Y, float[N,9,8] Z) "
-     "{ Y, , , Z = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G) }",
-     "add=153*N mul=144*N div=81*N sqrt=9*N"},
-    {"g (float[N,8] X, float[N,8] S, float[8] G, float[8] B) => (float[N,8] Y) "
-     "{ Y = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G, B) }",
-     "add=25*N mul=16*N div=9*N sqrt=N"},
-};
-
 // ---- EmbedLayerNormalization: of the sum of word, position and segment embeddings. The quantised
 // one takes the same first eight inputs.
 
@@ -155,25 +136,6 @@ absl::Status EmbeddingBytes(const NodeView& n, Cost* cost) {
   return absl::OkStatus();
 }
 
-constexpr OpExample kEmbedLayerNormExamples[] = {
-    {"g (int32[N,9] I, int32[N,9] J, float[100,8] W, float[50,8] P, float[2,8] S, float[8] G, "
-     "float[8] B, int32[N,9] M) => (float[N,9,8] Y, int32[N] K) "
-     "{ Y, K = com.microsoft.EmbedLayerNormalization(I, J, W, P, S, G, B, M) }",
-     "add=450*N mul=153*N div=90*N sqrt=9*N int_add=9*N"},
-    {"g (int32[N,9] I, float[100,8] W, float[50,8] P, float[8] G, float[8] B, int32[N,9] Q) => "
-     "(float[N,9,8] Y, int32[N] K, float[N,9,8] Z) "
-     "{ Y, K, Z = com.microsoft.EmbedLayerNormalization(I, , W, P, , G, B, , Q) }",
-     "add=378*N mul=153*N div=90*N sqrt=9*N"},
-};
-
-constexpr OpExample kQEmbedLayerNormExamples[] = {
-    {"g (int32[N,9] I, uint8[100,8] W, uint8[50,8] P, uint8[8] G, uint8[8] B, int32[N,9] M, float "
-     "f, uint8 z) => (float[N,9,8] Y, int32[N] K) "
-     "{ Y, K = com.microsoft.QEmbedLayerNormalization(I, , W, P, , G, B, M, f, f, , f, f, z, z, , "
-     "z, z) }",
-     "add=522*N + 16 mul=297*N + 16 div=90*N sqrt=9*N int_add=9*N"},
-};
-
 // ---- GroupNorm: the channels of each image in groups, then an optional SiLU
 
 absl::StatusOr<Expr> GroupRows(const NodeView& n, const Shape& x) {
@@ -194,22 +156,6 @@ absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
   return Facts{n.Like(0, x), n.Like(0, x)};
 }
 
-constexpr OpExample kGroupNormExamples[] = {
-    {"g (float[N,3,3,8] X, float[8] G, float[8] B) => (float[N,3,3,8] Y) "
-     "{ Y = com.microsoft.GroupNorm<activation = 0, groups = 2>(X, G, B) }",
-     "add=292*N mul=146*N div=76*N sqrt=2*N"},
-    {"g (float[N,8,3,3] X, float[8] G, float[8] B) => (float[N,8,3,3] Y) "
-     "{ Y = com.microsoft.GroupNorm<activation = 1, groups = 2, channels_last = 0>(X, G, B) }",
-     "add=364*N mul=218*N div=148*N exp=72*N sqrt=2*N"},
-};
-
-constexpr OpExample kSkipGroupNormExamples[] = {
-    {"g (float[N,3,3,8] X, float[8] G, float[8] B, float[N,3,3,8] S, float[8] C) => "
-     "(float[N,3,3,8] Y, float[N,3,3,8] Z) "
-     "{ Y, Z = com.microsoft.SkipGroupNorm<activation = 0, groups = 2>(X, G, B, S, C) }",
-     "add=436*N mul=146*N div=76*N sqrt=2*N"},
-};
-
 // ---- root mean square norms
 
 // GatedRMSNorm: groups of C elements in the last dimension, C being the size of scale.
@@ -225,27 +171,12 @@ absl::StatusOr<Facts> InferGatedRmsNorm(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-constexpr OpExample kGatedRmsNormExamples[] = {
-    {"g (float[N,5,16] X, float[8] S, float[N,5,16] G) => (float[N,5,16] Y) "
-     "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
-     "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"},
-};
-
 // BranchwiseRMSNorm: X [..., C, H], or [..., C * H] with num_branches; each branch on its own.
 absl::StatusOr<Facts> InferBranchwiseRmsNorm(const NodeView& n) {
   const int64_t branches = n.Int("num_branches", 0);
   if (branches < 0) return absl::InvalidArgumentError(absl::StrCat("num_branches is ", branches));
   return InferSameAsInput(n);
 }
-
-constexpr OpExample kBranchwiseRmsNormExamples[] = {
-    {"g (float[N,4,8] X, float[8] S) => (float[N,4,8] Y) "
-     "{ Y = com.microsoft.BranchwiseRMSNorm(X, S) }",
-     "add=36*N mul=64*N div=36*N sqrt=4*N"},
-    {"g (float[N,32] X) => (float[N,32] Y) "
-     "{ Y = com.microsoft.BranchwiseRMSNorm<num_branches = 4>(X) }",
-     "add=36*N mul=32*N div=36*N sqrt=4*N"},
-};
 
 // EngramGate: gate = Sigmoid(sign(dot) sqrt(max(|dot|, 1e-6))) with dot = RMSNorm(key) .
 // RMSNorm(query) / sqrt(H), one per row of key [B,S,M,H]; output = gate * value [B,S,H].
@@ -261,12 +192,6 @@ absl::StatusOr<Facts> InferEngramGate(const NodeView& n) {
   return Facts{n.Like(0, key), n.Like(0, key)};
 }
 
-constexpr OpExample kEngramGateExamples[] = {
-    {"g (float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B) => "
-     "(float[N,5,2,8] Y) { Y = com.microsoft.EngramGate(K, Q, V, A, B) }",
-     "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"},
-};
-
 // ---- QOrderedLayerNormalization: Quantize(LayerNormalization(Dequantize(X)))
 
 absl::StatusOr<Facts> InferQOrderedLayerNorm(const NodeView& n) {
@@ -275,15 +200,9 @@ absl::StatusOr<Facts> InferQOrderedLayerNorm(const NodeView& n) {
   return InferSameAsInput(n);
 }
 
-constexpr OpExample kQOrderedLayerNormExamples[] = {
-    {"g (int8[N,9,8] X, float Xs, float[8] G, float[8] B, float Ys) => (int8[N,9,8] Y) "
-     "{ Y = com.microsoft.QOrderedLayerNormalization(X, Xs, G, B, Ys) }",
-     "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"},
-};
-
 constexpr OpDef kMsNormalizationRows[] = {
     {.name = "BranchwiseRMSNorm",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = RMSNormalization of R rows (each branch) of H elements",
      .data = {.signature = "X[r..., H] scale? -> Y",
               .attributes = "num_branches = 0",
@@ -291,9 +210,14 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = X.elements + rows; mul = (1 + scale.given)*X.elements; div = "
                        "X.elements + rows; sqrt = rows"},
      .infer = InferBranchwiseRmsNorm,
-     .examples = kBranchwiseRmsNormExamples},
+     .examples = {{"g (float[N,4,8] X, float[8] S) => (float[N,4,8] Y) "
+                   "{ Y = com.microsoft.BranchwiseRMSNorm(X, S) }",
+                   "add=36*N mul=64*N div=36*N sqrt=4*N"},
+                  {"g (float[N,32] X) => (float[N,32] Y) "
+                   "{ Y = com.microsoft.BranchwiseRMSNorm<num_branches = 4>(X) }",
+                   "add=36*N mul=32*N div=36*N sqrt=4*N"}}},
     {.name = "EmbedLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output[B,S,H] = LayerNormalization(word + position + segment rows), and the "
                 "number of words in the mask",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
@@ -306,17 +230,24 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
      .bytes = EmbeddingBytes,
-     .examples = kEmbedLayerNormExamples,
+     .examples = {{"g (int32[N,9] I, int32[N,9] J, float[100,8] W, float[50,8] P, float[2,8] S, "
+                   "float[8] G, float[8] B, int32[N,9] M) => (float[N,9,8] Y, int32[N] K) { Y, K = "
+                   "com.microsoft.EmbedLayerNormalization(I, J, W, P, S, G, B, M) }",
+                   "add=450*N mul=153*N div=90*N sqrt=9*N int_add=9*N"},
+                  {"g (int32[N,9] I, float[100,8] W, float[50,8] P, float[8] G, float[8] B, "
+                   "int32[N,9] Q) => (float[N,9,8] Y, int32[N] K, float[N,9,8] Z) { Y, K, Z = "
+                   "com.microsoft.EmbedLayerNormalization(I, , W, P, , G, B, , Q) }",
+                   "add=378*N mul=153*N div=90*N sqrt=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}), .not_parameters = InputBits({7, 8})},
      .note = "reads one row per token of every table",
-     .gradient = {.formula =
-                      "as SkipLayerNormalization; each table takes the sum of the rows that were "
-                      "looked up",
-                  .rule = EmbedLayerNormGradient}},
+     .gradient =
+         {.formula =
+              "as SkipLayerNormalization; each table takes the sum of the rows that were looked up",
+          .rule = EmbedLayerNormGradient}},
     // RMS norms of the key, the query and the gated value; the dot product as a product and a sum,
     // and the gate times the value; per row quotient, maximum, root, sign and its product, sigmoid.
     {.name = "EngramGate",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
                 "RMSNorm(K) . RMSNorm(Q) / sqrt(H)",
      .data = {.signature = "key query value scales... -> Y normed?",
@@ -325,10 +256,13 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2)*Y.elements + rows; div = norms*Y.elements + (norms + 2)*rows; sqrt = "
                        "(norms + 1)*rows; cmp = 3*rows; exp = rows"},
      .infer = InferEngramGate,
-     .examples = kEngramGateExamples,
+     .examples =
+         {{"g (float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B) => "
+           "(float[N,5,2,8] Y) { Y = com.microsoft.EngramGate(K, Q, V, A, B) }",
+           "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"}},
      .note = "the dot product is Mul and ReduceSum, no contraction"},
     {.name = "GatedRMSNorm",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
                 "scale has",
      .data = {.signature = "X scale[K] gate -> Y",
@@ -337,9 +271,11 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "mul = 3*Y.elements; add = Y.elements + rows; div = Y.elements + rows; sqrt "
                        "= rows; attr.activation = Y.elements"},
      .infer = InferGatedRmsNorm,
-     .examples = kGatedRmsNormExamples},
+     .examples = {{"g (float[N,5,16] X, float[8] S, float[N,5,16] G) => (float[N,5,16] Y) "
+                   "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
+                   "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"}}},
     {.name = "GroupNorm",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups",
      .data = {.signature = "X gamma beta -> Y",
               .attributes = "groups = int; activation = 0",
@@ -347,12 +283,18 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = (4 + silu)*X.elements + 2*rows; mul = (2 + silu)*X.elements + rows; "
                        "div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .examples = kGroupNormExamples,
+     .examples = {{"g (float[N,3,3,8] X, float[8] G, float[8] B) => (float[N,3,3,8] Y) "
+                   "{ Y = com.microsoft.GroupNorm<activation = 0, groups = 2>(X, G, B) }",
+                   "add=292*N mul=146*N div=76*N sqrt=2*N"},
+                  {"g (float[N,8,3,3] X, float[8] G, float[8] B) => (float[N,8,3,3] Y) "
+                   "{ Y = com.microsoft.GroupNorm<activation = 1, groups = 2, channels_last = "
+                   "0>(X, G, B) }",
+                   "add=364*N mul=218*N div=148*N exp=72*N sqrt=2*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
                   .rule = GroupNormGradient}},
     {.name = "QEmbedLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = EmbedLayerNormalization of dequantised rows",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
                            "mask? scales... -> output mask_index?",
@@ -364,12 +306,16 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "float_sqrt = rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
      .bytes = EmbeddingBytes,
-     .examples = kQEmbedLayerNormExamples,
+     .examples = {{"g (int32[N,9] I, uint8[100,8] W, uint8[50,8] P, uint8[8] G, uint8[8] B, "
+                   "int32[N,9] M, float f, uint8 z) => (float[N,9,8] Y, int32[N] K) { Y, K = "
+                   "com.microsoft.QEmbedLayerNormalization(I, , W, P, , G, B, M, f, f, , f, f, z, "
+                   "z, , z, z) }",
+                   "add=522*N + 16 mul=297*N + 16 div=90*N sqrt=9*N int_add=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}),
                   .not_parameters = InputBits({7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
      .note = "reads one row per token of every table"},
     {.name = "QOrderedLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(LayerNormalization(Dequantize(X)))",
      .data = {.signature = "X scale_X scale B? scale_Y? -> Y",
               .attributes = "axis = -1",
@@ -378,10 +324,13 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "rows; float_div = 2*Y.elements + 2*rows; float_sqrt = rows; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQOrderedLayerNorm,
-     .examples = kQOrderedLayerNormExamples,
+     .examples =
+         {{"g (int8[N,9,8] X, float Xs, float[8] G, float[8] B, float Ys) => (int8[N,9,8] Y) "
+           "{ Y = com.microsoft.QOrderedLayerNormalization(X, Xs, G, B, Ys) }",
+           "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"}},
      .operands = {.weights = InputBits({2, 3}), .not_parameters = InputBits({1, 4})}},
     {.name = "SkipGroupNorm",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = GroupNorm(X + skip + bias)",
      .data =
          {.signature = "X gamma beta skip bias? -> Y S?",
@@ -391,11 +340,15 @@ constexpr OpDef kMsNormalizationRows[] = {
               "add = (5 + silu + bias.given)*X.elements + 2*rows; mul = (2 + silu)*X.elements + "
               "rows; div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .examples = kSkipGroupNormExamples,
+     .examples =
+         {{"g (float[N,3,3,8] X, float[8] G, float[8] B, float[N,3,3,8] S, float[8] C) => "
+           "(float[N,3,3,8] Y, float[N,3,3,8] Z) "
+           "{ Y, Z = com.microsoft.SkipGroupNorm<activation = 0, groups = 2>(X, G, B, S, C) }",
+           "add=436*N mul=146*N div=76*N sqrt=2*N"}},
      .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
                   .rule = GroupNormGradient}},
     {.name = "SkipLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = LayerNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma beta? bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",
@@ -403,19 +356,32 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2*output.elements + rows; div = output.elements + (2 + "
                        "inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipLayerNorm,
-     .examples = kSkipLayerNormExamples,
+     .examples =
+         {{"g (float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C) => "
+           "(float[N,9,8] Y, float[N,9,8] Z) { Y, , , Z = com.microsoft.SkipLayerNormalization(X, "
+           "S, G, B, C) }",
+           "add=450*N mul=153*N div=90*N sqrt=9*N"},
+          {"g (float16[N,9,8] X, float16[9,8] S, float16[8] G) => (float16[N,9,8] Y, float[N,9,1] "
+           "M, float[N,9,1] V) { Y, M, V = com.microsoft.SkipLayerNormalization(X, S, G) }",
+           "add=306*N mul=153*N div=99*N sqrt=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
      .gradient = {.formula = kSkipNormGradient, .rule = SkipLayerNormGradient}},
     {.name = "SkipSimplifiedLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = RMSNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",
               .costs = "add = (2 + bias.given)*output.elements + rows; mul = 2*output.elements; "
                        "div = output.elements + (1 + inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipRmsNorm,
-     .examples = kSkipRmsNormExamples,
+     .examples =
+         {{"g (float[N,9,8] X, float[N,9,8] S, float[8] G) => (float[N,9,8] Y, float[N,9,8] Z) "
+           "{ Y, , , Z = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G) }",
+           "add=153*N mul=144*N div=81*N sqrt=9*N"},
+          {"g (float[N,8] X, float[N,8] S, float[8] G, float[8] B) => (float[N,8] Y) "
+           "{ Y = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G, B) }",
+           "add=25*N mul=16*N div=9*N sqrt=N"}},
      .operands = {.weights = InputBits({2, 3})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
      .gradient = {.formula =

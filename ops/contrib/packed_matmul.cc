@@ -6,7 +6,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -57,29 +56,10 @@ absl::StatusOr<Facts> InferMatMulNBits(const NodeView& n) {
   return Facts{n.Like(0, std::move(product))};
 }
 
-constexpr OpExample kMatMulNBitsExamples[] = {
-    {"g (float16[S,5,64] A, uint8[48,2,16] B, float16[48,2] s) => (float16[S,5,48] Y) "
-     "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, block_size = 32>(A, B, s) }",
-     "mac=15360*S mul=3072"},
-    {"g (float[S,64] A, uint8[48,2,32] B, float[48,2] s, uint8[48,2] z, float[48] b) => "
-     "(float[S,48] Y) "
-     "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, bits = 8, block_size = 32>(A, B, s, z, , b) "
-     "}",
-     "mac=3072*S add=48*S + 3072 mul=3072"},
-};
-
 absl::StatusOr<Facts> InferMatMulNBitsMlp(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape product, NBitsProduct(n, "N"));
   return Facts{n.Like(0, std::move(product)), n.Like(0, n.input(0).shape)};
 }
-
-constexpr OpExample kMatMulNBitsMlpExamples[] = {
-    {"g (float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, float16[48,2] s, "
-     "uint8[48,2,16] C, float16[48,2] t) => (float16[S,48] Y, float16[S,64] Z) "
-     "{ Y, Z = com.microsoft.MatMulNBitsMlp<K = 64, N = 48, block_size = 32, activation = "
-     "\"silu\">(A, R, G, B, s, , C, t) }",
-     "mac=6144*S add=177*S mul=224*S + 6144 div=113*S exp=48*S sqrt=S"},
-};
 
 // MatMulNBitsQkv: three products of the normalised A.
 absl::StatusOr<Facts> InferMatMulNBitsQkv(const NodeView& n) {
@@ -87,15 +67,6 @@ absl::StatusOr<Facts> InferMatMulNBitsQkv(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape kv, NBitsProduct(n, "Nkv"));
   return Facts{n.Like(0, q), n.Like(0, kv), n.Like(0, kv), n.Like(0, n.input(0).shape)};
 }
-
-constexpr OpExample kMatMulNBitsQkvExamples[] = {
-    {"g (float16[S,64] A, float16[64] G, uint8[64,2,16] B, float16[64,2] s, uint8[16,2,16] C, "
-     "float16[16,2] t, uint8[16,2,16] D, float16[16,2] u, float16[16] v) => (float16[S,64] Q, "
-     "float16[S,16] K, float16[S,16] V) "
-     "{ Q, K, V = com.microsoft.MatMulNBitsQkv<K = 64, Nq = 64, Nkv = 16, block_size = 32>"
-     "(A, , G, B, s, , C, t, , D, u, v) }",
-     "mac=6144*S add=81*S mul=128*S + 6144 div=65*S sqrt=S"},
-};
 
 // MatMulBnb4: W[N,K] in 4 bits, looked up in a table and scaled; without transB, A[..,N] W[N,K].
 absl::StatusOr<Shape> Bnb4Product(const NodeView& n) {
@@ -113,16 +84,6 @@ MacOperands Bnb4Operands(const NodeView& n) {
   const bool fp4 = n.Int("quant_type", 0) == 0;
   return {.a = n.dtype(0), .b = fp4 ? DType::kFloat4E2M1 : DType::kUint4};
 }
-
-constexpr OpExample kMatMulBnb4Examples[] = {
-    {"g (float16[S,64] A, uint8[1536] B, float16[48] m) => (float16[S,48] Y) "
-     "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1>(A, B, m) }",
-     "mac=3072*S mul=3072"},
-    {"g (float16[S,48] A, uint8[1536] B, float16[48] m) => (float16[S,64] Y) "
-     "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1, transB = 0>"
-     "(A, B, m) }",
-     "mac=3072*S mul=3072"},
-};
 
 // MatMulFpQ4: the shape [K,N] of W is an input.
 absl::StatusOr<Facts> InferMatMulFpQ4(const NodeView& n) {
@@ -142,12 +103,6 @@ absl::StatusOr<Facts> InferMatMulFpQ4(const NodeView& n) {
 
 MacOperands FpQ4Operands(const NodeView& n) { return {.a = n.dtype(0), .b = DType::kInt4}; }
 
-constexpr OpExample kMatMulFpQ4Examples[] = {
-    {"g (float[S,64] A, uint8[2000] B) => (float[S,48] Y) <int64[2] s = {64, 48}> "
-     "{ Y = com.microsoft.MatMulFpQ4<blk_quant_type = 0>(A, B, s) }",
-     "mac=3072*S mul=3072"},
-};
-
 // MatMulBlockQuantized...: W[N,K], of Fp4 two to a byte.
 absl::StatusOr<Shape> BlockQuantizedProduct(const NodeView& n, int per_byte) {
   ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 2));
@@ -165,13 +120,6 @@ absl::StatusOr<Facts> InferFp4Weight(const NodeView& n) {
 
 MacOperands Fp4Operands(const NodeView& n) { return {.a = n.dtype(0), .b = DType::kFloat4E2M1}; }
 
-constexpr OpExample kFp4WeightExamples[] = {
-    {"g (float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, float16[48] b) => "
-     "(float16[S,48] Y) "
-     "{ Y = com.microsoft.MatMulBlockQuantizedFp4Weight(A, B, s, t, , b) }",
-     "mac=3072*S add=48*S mul=3264"},
-};
-
 absl::StatusOr<Facts> InferFp8Weight(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape product, BlockQuantizedProduct(n, 1));
   return Facts{n.Like(0, std::move(product))};
@@ -184,19 +132,9 @@ MacOperands Fp8Operands(const NodeView& n) {
   return {.a = n.dtype(0), .b = n.dtype(1)};
 }
 
-constexpr OpExample kFp8WeightExamples[] = {
-    {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s) => (float16[S,48] Y) "
-     "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s) }",
-     "mac=3072*S mul=3072"},
-    {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s, float t, float16[48] b) => "
-     "(float16[S,48] Y) "
-     "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s, t, b) }",
-     "mac=3072*S add=48*S mul=64*S + 3072 div=64*S"},
-};
-
 constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp4Weight",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale",
      .data = {.signature = "A B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
               .attributes = "block_size = 16",
@@ -205,24 +143,33 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "attr.block_size); add = bias.given*Y.elements"},
      .infer = InferFp4Weight,
      .mac_operands = Fp4Operands,
-     .examples = kFp4WeightExamples,
+     .examples =
+         {{"g (float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, float16[48] b) => "
+           "(float16[S,48] Y) { Y = com.microsoft.MatMulBlockQuantizedFp4Weight(A, B, s, t, , b) }",
+           "mac=3072*S add=48*S mul=3264"}},
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
                   .packed = true},
      .gradient = kPackedGradient},
     {.name = "MatMulBlockQuantizedFp8Weight",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
      .data = {.signature = "A B[N, K] b_scale a_scale? bias? -> Y",
               .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
                        "a_scale.given*A.elements; add = bias.given*Y.elements"},
      .infer = InferFp8Weight,
      .mac_operands = Fp8Operands,
-     .examples = kFp8WeightExamples,
+     .examples =
+         {{"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s) => (float16[S,48] Y) "
+           "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s) }",
+           "mac=3072*S mul=3072"},
+          {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s, float t, float16[48] b) => "
+           "(float16[S,48] Y) { Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s, t, b) }",
+           "mac=3072*S add=48*S mul=64*S + 3072 div=64*S"}},
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})},
      .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
      .data = {.signature = "A B absmax -> Y",
               .attributes = "K = int; N = int; transB = 1",
@@ -230,24 +177,33 @@ constexpr OpDef kMsPackedMatMulRows[] = {
               .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
      .infer = InferMatMulBnb4,
      .mac_operands = Bnb4Operands,
-     .examples = kMatMulBnb4Examples,
+     .examples = {{"g (float16[S,64] A, uint8[1536] B, float16[48] m) => (float16[S,48] Y) "
+                   "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = "
+                   "1>(A, B, m) }",
+                   "mac=3072*S mul=3072"},
+                  {"g (float16[S,48] A, uint8[1536] B, float16[48] m) => (float16[S,64] Y) { Y = "
+                   "com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1, "
+                   "transB = 0>(A, B, m) }",
+                   "mac=3072*S mul=3072"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .gradient = kPackedGradient},
     {.name = "MatMulFpQ4",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits",
      .data = {.signature = "A[rows..., K] B B_shape -> Y[y..., N]",
               .attributes = "blk_quant_type = 1",
               .costs = "mac = Y.elements*K; mul = N*K; add = (attr.blk_quant_type == 1)*N*K"},
      .infer = InferMatMulFpQ4,
      .mac_operands = FpQ4Operands,
-     .examples = kMatMulFpQ4Examples,
+     .examples = {{"g (float[S,64] A, uint8[2000] B) => (float[S,48] Y) <int64[2] s = {64, 48}> "
+                   "{ Y = com.microsoft.MatMulFpQ4<blk_quant_type = 0>(A, B, s) }",
+                   "mac=3072*S mul=3072"}},
      .shape_inputs = 1 << 2,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .traits = Traits::kReadsContent,
      .gradient = kPackedGradient},
     {.name = "MatMulNBits",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
      .data = {.signature = "A B scales zero_points? g_idx? bias? -> Y",
               .attributes = "K = int; N = int",
@@ -256,14 +212,21 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "bias.given*Y.elements"},
      .infer = InferMatMulNBits,
      .mac_operands = NBitsOperands,
-     .examples = kMatMulNBitsExamples,
+     .examples =
+         {{"g (float16[S,5,64] A, uint8[48,2,16] B, float16[48,2] s) => (float16[S,5,48] Y) "
+           "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, block_size = 32>(A, B, s) }",
+           "mac=15360*S mul=3072"},
+          {"g (float[S,64] A, uint8[48,2,32] B, float[48,2] s, uint8[48,2] z, float[48] b) => "
+           "(float[S,48] Y) { Y = com.microsoft.MatMulNBits<K = 64, N = 48, bits = 8, block_size = "
+           "32>(A, B, s, z, , b) }",
+           "mac=3072*S add=48*S + 3072 mul=3072"}},
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
                   .packed = true},
      .note = "as DequantizeLinear and MatMul: the weight is dequantised once, at every run",
      .gradient = kPackedGradient},
     {.name = "MatMulNBitsMlp",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
                 "for, G and U[N,K] as in MatMulNBits",
      .data =
@@ -277,12 +240,17 @@ constexpr OpDef kMsPackedMatMulRows[] = {
               "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferMatMulNBitsMlp,
      .mac_operands = NBitsOperands,
-     .examples = kMatMulNBitsMlpExamples,
+     .examples =
+         {{"g (float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, float16[48,2] s, "
+           "uint8[48,2,16] C, float16[48,2] t) => (float16[S,48] Y, float16[S,64] Z) "
+           "{ Y, Z = com.microsoft.MatMulNBitsMlp<K = 64, N = 48, block_size = 32, activation = "
+           "\"silu\">(A, R, G, B, s, , C, t) }",
+           "mac=6144*S add=177*S mul=224*S + 6144 div=113*S exp=48*S sqrt=S"}},
      .operands = {.weights = InputBits({3, 5, 6, 8}),
                   .not_parameters = InputBits({4, 7}),
                   .packed = true}},
     {.name = "MatMulNBitsQkv",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
                 "[Nkv,K] as in MatMulNBits",
      .data = {.signature = "A[tokens..., last] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
@@ -296,7 +264,12 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "+ rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsQkv,
      .mac_operands = NBitsOperands,
-     .examples = kMatMulNBitsQkvExamples,
+     .examples = {{"g (float16[S,64] A, float16[64] G, uint8[64,2,16] B, float16[64,2] s, "
+                   "uint8[16,2,16] C, float16[16,2] t, uint8[16,2,16] D, float16[16,2] u, "
+                   "float16[16] v) => (float16[S,64] Q, float16[S,16] K, float16[S,16] V) { Q, K, "
+                   "V = com.microsoft.MatMulNBitsQkv<K = 64, Nq = 64, Nkv = 16, block_size = "
+                   "32>(A, , G, B, s, , C, t, , D, u, v) }",
+                   "mac=6144*S add=81*S mul=128*S + 6144 div=65*S sqrt=S"}},
      .operands = {.weights = InputBits({3, 5, 6, 8, 9, 11}),
                   .not_parameters = InputBits({4, 7, 10}),
                   .packed = true}},

@@ -8,7 +8,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -44,24 +43,6 @@ absl::StatusOr<Facts> InferRotary(const NodeView& n) {
   return InferSameAsInput(n);
 }
 
-constexpr OpExample kRotaryExamples[] = {
-    {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-     "{ Y = com.microsoft.RotaryEmbedding(X, P, C, S) }",
-     "add=80*N mul=160*N"},
-    {"g (float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S) => (float[N,2,5,8] Y) "
-     "{ Y = com.microsoft.RotaryEmbedding<rotary_embedding_dim = 4, num_heads = 2>(X, P, C, S) }",
-     "add=40*N mul=80*N"},
-    {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-     "{ Y = com.microsoft.RotaryEmbedding<scale = 0.5>(X, P, C, S) }",
-     "add=80*N mul=240*N"},
-};
-
-constexpr OpExample kMRotaryExamples[] = {
-    {"g (float[N,5,16] X, int64[3,N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-     "{ Y = com.microsoft.MRotaryEmbedding<mrope_section = [2, 1, 1]>(X, P, C, S) }",
-     "add=80*N mul=160*N"},
-};
-
 // GemmaRotaryEmbedding: q cos(emb) + q_rot sin(emb), and the same of k.
 absl::StatusOr<Facts> InferGemmaRotary(const NodeView& n) {
   Facts facts;
@@ -76,13 +57,6 @@ absl::StatusOr<Facts> InferGemmaRotary(const NodeView& n) {
   return facts;
 }
 
-constexpr OpExample kGemmaRotaryExamples[] = {
-    {"g (float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
-     "float16[N,2,5,8] T) => (float16[N,4,5,8] Y, float16[N,2,5,8] Z) "
-     "{ Y, Z = com.microsoft.GemmaRotaryEmbedding(E, Q, R, K, T) }",
-     "add=240*N mul=480*N trig=80*N"},
-};
-
 // ---- RelativePositionBias: [1,H,Q,K] of a table [buckets,H]; Q and K are inputs
 
 absl::StatusOr<Facts> InferRelativePositionBias(const NodeView& n) {
@@ -94,13 +68,6 @@ absl::StatusOr<Facts> InferRelativePositionBias(const NodeView& n) {
   }
   return Facts{n.Like(0, std::move(y))};
 }
-
-constexpr OpExample kRelativePositionBiasExamples[] = {
-    {"g (float[32,8] T) => (float[1,8,5,7] Y) <int64[1] q = {5}, int64[1] k = {7}> "
-     "{ Y = com.microsoft.RelativePositionBias<max_distance = 128, is_bidirectional = 1>(T, q, k) "
-     "}",
-     "mul=35 div=70 log=35 int_add=105 int_mul=35 int_cmp=105"},
-};
 
 // ---- GatedRelativePositionBias: rel_pos[1,H,S,S] times a gate per head and token, which is made
 // of X[B,S,H*D] (or of packed tokens) and weight[D,E]
@@ -128,20 +95,9 @@ absl::StatusOr<Facts> InferGatedRelativePositionBias(const NodeView& n) {
   return Facts{n.Like(0, Shape{g.batch, g.heads, g.length, g.length})};
 }
 
-constexpr OpExample kGatedRelativePositionBiasExamples[] = {
-    {"g (float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, float[1,2,1,1] a) "
-     "=> (float[N,2,5,5] Y) "
-     "{ Y = com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a) }",
-     "mac=240*N add=200*N mul=70*N div=20*N exp=20*N"},
-    {"g (float[T,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, float[1,2,1,1] a, "
-     "int32[N,5] O) => (float[N,2,5,5] Y) "
-     "{ Y = com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a, O) }",
-     "mac=48*T add=40*T mul=50*N + 4*T div=4*T exp=4*T"},
-};
-
 constexpr OpDef kMsPositionRows[] = {
     {.name = "GatedRelativePositionBias",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X "
                 "+ b)[B,S,H,D] W[D,E] + c",
      .data = {.signature = "query query_bias rel_pos weight[D, E] bias eco_a token_offset? -> Y",
@@ -151,18 +107,29 @@ constexpr OpDef kMsPositionRows[] = {
                        "2*rows + Y.elements; exp = 2*rows; div = 2*rows"},
      .infer = InferGatedRelativePositionBias,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kGatedRelativePositionBiasExamples},
+     .examples = {{"g (float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
+                   "float[1,2,1,1] a) => (float[N,2,5,5] Y) { Y = "
+                   "com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a) }",
+                   "mac=240*N add=200*N mul=70*N div=20*N exp=20*N"},
+                  {"g (float[T,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
+                   "float[1,2,1,1] a, int32[N,5] O) => (float[N,2,5,5] Y) { Y = "
+                   "com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a, O) }",
+                   "mac=48*T add=40*T mul=50*N + 4*T div=4*T exp=4*T"}}},
     {.name = "GemmaRotaryEmbedding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output1 = q cos(emb) + q_rot sin(emb), output2 = the same of k",
-     .data = {.signature = "emb[B, S, E] q q_rot k k_rot -> output1 output2",
-              .costs = "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = "
-                       "2*B*S*E"},
+     .data =
+         {.signature = "emb[B, S, E] q q_rot k k_rot -> output1 output2",
+          .costs =
+              "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = 2*B*S*E"},
      .infer = InferGemmaRotary,
-     .examples = kGemmaRotaryExamples,
+     .examples = {{"g (float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
+                   "float16[N,2,5,8] T) => (float16[N,4,5,8] Y, float16[N,2,5,8] Z) "
+                   "{ Y, Z = com.microsoft.GemmaRotaryEmbedding(E, Q, R, K, T) }",
+                   "add=240*N mul=480*N trig=80*N"}},
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "MRotaryEmbedding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0",
@@ -170,14 +137,17 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotary,
-     .examples = kMRotaryExamples,
+     .examples =
+         {{"g (float[N,5,16] X, int64[3,N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+           "{ Y = com.microsoft.MRotaryEmbedding<mrope_section = [2, 1, 1]>(X, P, C, S) }",
+           "add=80*N mul=160*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     // The bucket of each pair of positions, as T5 computes it: the distance, itself where it is
     // small, else a logarithm of it.
     {.name = "RelativePositionBias",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[1,H,Q,K] = table[bucket(q - k)]",
      .data = {.signature = "table query_length key_length -> Y[b, H, Q, K]",
               .attributes = "is_bidirectional = 0",
@@ -185,13 +155,16 @@ constexpr OpDef kMsPositionRows[] = {
               .costs = "float_mul = pairs; float_div = 2*pairs; float_log = pairs; int_add = (2 + "
                        "both)*pairs; int_cmp = 3*pairs; int_mul = both*pairs"},
      .infer = InferRelativePositionBias,
-     .examples = kRelativePositionBiasExamples,
+     .examples = {{"g (float[32,8] T) => (float[1,8,5,7] Y) <int64[1] q = {5}, int64[1] k = {7}> { "
+                   "Y = com.microsoft.RelativePositionBias<max_distance = 128, is_bidirectional = "
+                   "1>(T, q, k) }",
+                   "mul=35 div=70 log=35 int_add=105 int_mul=35 int_cmp=105"}},
      .shape_inputs = (1 << 1) | (1 << 2),
      .traits = Traits::kReadsContent,
      .note = "buckets as T5 computes them, once for all heads",
      .gradient = {.formula = "dbias_table = sum of dY by bucket", .sums = InputBits({0})}},
     {.name = "RotaryEmbedding",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0; scale = 1.0",
@@ -199,7 +172,17 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = if(attr.scale.is_1, 2, 3)*rotated; add = rotated"},
      .infer = InferRotary,
-     .examples = kRotaryExamples,
+     .examples =
+         {{"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+           "{ Y = com.microsoft.RotaryEmbedding(X, P, C, S) }",
+           "add=80*N mul=160*N"},
+          {"g (float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S) => (float[N,2,5,8] Y) { "
+           "Y = com.microsoft.RotaryEmbedding<rotary_embedding_dim = 4, num_heads = 2>(X, P, C, S) "
+           "}",
+           "add=40*N mul=80*N"},
+          {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+           "{ Y = com.microsoft.RotaryEmbedding<scale = 0.5>(X, P, C, S) }",
+           "add=80*N mul=240*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},

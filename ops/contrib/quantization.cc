@@ -10,7 +10,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 
@@ -33,14 +32,6 @@ absl::StatusOr<Facts> InferQuantizeLinear(const NodeView& n) {
   return Facts{Fact::Tensor(n.HasInput(2) ? n.dtype(2) : DType::kUint8, std::move(x))};
 }
 
-constexpr OpExample kQuantizeLinearExamples[] = {
-    {"g (float[N,4] X, float S, uint8 Z) => (uint8[N,4] Y) "
-     "{ Y = com.microsoft.QuantizeLinear(X, S, Z) }",
-     "add=4*N div=4*N cmp=8*N round=4*N"},
-    {"g (float[N,4] X, float S) => (uint8[N,4] Y) { Y = com.microsoft.QuantizeLinear(X, S) }",
-     "div=4*N cmp=8*N round=4*N"},
-};
-
 absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
   RETURN_IF_ERROR(CheckScale(n, x));
@@ -48,15 +39,6 @@ absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
   y.stored = n.dtype(0);
   return Facts{std::move(y)};
 }
-
-constexpr OpExample kDequantizeLinearExamples[] = {
-    {"g (int8[N,4] X, float16 S, int8 Z) => (float16[N,4] Y) "
-     "{ Y = com.microsoft.DequantizeLinear(X, S, Z) }",
-     "add=4*N mul=4*N"},
-    {"g (uint8[N,4] X, float[4] S) => (float[N,4] Y) "
-     "{ Y = com.microsoft.DequantizeLinear<axis = 1>(X, S) }",
-     "mul=4*N"},
-};
 
 // ---- of two tensors: A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point
 
@@ -67,37 +49,7 @@ absl::StatusOr<Facts> InferBinary(const NodeView& n) {
   return Facts{n.Like(0, std::move(c))};
 }
 
-constexpr OpExample kQLinearAddExamples[] = {
-    {"g (uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, uint8 Cz) => "
-     "(uint8[N,4] C) { C = com.microsoft.QLinearAdd(A, As, Az, B, Bs, Bz, Cs, Cz) }",
-     "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"},
-};
-
-constexpr OpExample kQLinearMulExamples[] = {
-    {"g (int8[N,4] A, float As, int8[N,1] B, float Bs, float Cs) => (int8[N,4] C) "
-     "{ C = com.microsoft.QLinearMul(A, As, , B, Bs, , Cs) }",
-     "mul=9*N div=4*N cmp=8*N round=4*N"},
-};
-
 // ---- of one tensor: X, X_scale, X_zero_point, Y_scale, Y_zero_point
-
-constexpr OpExample kQLinearLeakyReluExamples[] = {
-    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
-     "{ Y = com.microsoft.QLinearLeakyRelu(X, Xs, Xz, Ys, Yz) }",
-     "add=8*N mul=8*N div=4*N cmp=12*N round=4*N"},
-};
-
-constexpr OpExample kQLinearSigmoidExamples[] = {
-    {"g (int8[N,4] X, float Xs, int8 Xz, float Ys, int8 Yz) => (int8[N,4] Y) "
-     "{ Y = com.microsoft.QLinearSigmoid(X, Xs, Xz, Ys, Yz) }",
-     "add=12*N mul=4*N div=8*N cmp=8*N exp=4*N round=4*N"},
-};
-
-constexpr OpExample kQLinearSoftmaxExamples[] = {
-    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
-     "{ Y = com.microsoft.QLinearSoftmax<opset = 13>(X, Xs, Xz, Ys, Yz) }",
-     "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"},
-};
 
 // QLinearReduceMean: over the attribute axes, all of them when it is empty.
 absl::StatusOr<Shape> ReducedShape(const NodeView& n) {
@@ -121,24 +73,12 @@ absl::StatusOr<Facts> InferQLinearReduceMean(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-constexpr OpExample kQLinearReduceMeanExamples[] = {
-    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1] Y) "
-     "{ Y = com.microsoft.QLinearReduceMean<axes = [1], keepdims = 1>(X, Xs, Xz, Ys, Yz) }",
-     "add=9*N mul=4*N div=2*N cmp=2*N round=N"},
-};
-
 // ReduceSumInteger: sums of 8-bit integers in 32 bits.
 absl::StatusOr<Facts> InferReduceSumInteger(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, ReducedShape(n));
   const DType type = n.dtype(0) == DType::kUint8 ? DType::kUint32 : DType::kInt32;
   return Facts{Fact::Tensor(type, std::move(y))};
 }
-
-constexpr OpExample kReduceSumIntegerExamples[] = {
-    {"g (int8[N,4] X) => (int32[N] Y) "
-     "{ Y = com.microsoft.ReduceSumInteger<axes = [1], keepdims = 0>(X) }",
-     "int_add=4*N"},
-};
 
 // MulInteger: C = (A - A_zero_point) * (B - B_zero_point) in 32-bit integers.
 absl::StatusOr<Facts> InferMulInteger(const NodeView& n) {
@@ -147,12 +87,6 @@ absl::StatusOr<Facts> InferMulInteger(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape c, BroadcastShapes({std::move(a), std::move(b)}));
   return Facts{Fact::Tensor(DType::kInt32, std::move(c))};
 }
-
-constexpr OpExample kMulIntegerExamples[] = {
-    {"g (uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz) => (int32[N,4] C) "
-     "{ C = com.microsoft.MulInteger(A, Az, B, Bz) }",
-     "int_add=4*N + 4 int_mul=4*N"},
-};
 
 // ---- QLinearWhere: condition, X and its two parameters, Y and its two, Z's two
 
@@ -163,13 +97,6 @@ absl::StatusOr<Facts> InferQLinearWhere(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape z, BroadcastShapes({std::move(condition), std::move(x), std::move(y)}));
   return Facts{n.Like(1, std::move(z))};
 }
-
-constexpr OpExample kQLinearWhereExamples[] = {
-    {"g (bool[N,4] B, uint8[N,4] X, float Xs, uint8 Xz, uint8[4] Y, float Ys, uint8 Yz, float Zs, "
-     "uint8 Zz) => (uint8[N,4] Z) "
-     "{ Z = com.microsoft.QLinearWhere(B, X, Xs, Xz, Y, Ys, Yz, Zs, Zz) }",
-     "add=8*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"},
-};
 
 // ---- QLinearConcat: Y_scale, Y_zero_point, then a tensor, its scale and its zero point each
 
@@ -202,13 +129,6 @@ absl::StatusOr<Cost> CountQLinearConcat(const NodeView& n) {
   return Flops(std::move(work));
 }
 
-constexpr OpExample kQLinearConcatExamples[] = {
-    {"g (float Ys, uint8 Yz, uint8[N,2] A, float As, uint8 Az, uint8[N,3] B, float Bs, uint8 Bz) "
-     "=> (uint8[N,5] Y) "
-     "{ Y = com.microsoft.QLinearConcat<axis = 1>(Ys, Yz, A, As, Az, B, Bs, Bz) }",
-     "add=10*N mul=5*N div=5*N cmp=10*N round=5*N"},
-};
-
 // ---- int8 matrices in the tile orders of cublasLt: scales only, no zero points
 
 absl::StatusOr<Facts> InferQuantizeWithOrder(const NodeView& n) {
@@ -224,24 +144,6 @@ absl::StatusOr<Facts> InferDequantizeWithOrder(const NodeView& n) {
   return Facts{std::move(y)};
 }
 
-constexpr OpExample kQuantizeWithOrderExamples[] = {
-    {"g (float16[N,32] X, float S) => (int8[N,32] Y) "
-     "{ Y = com.microsoft.QuantizeWithOrder<order_input = 1, order_output = 2>(X, S) }",
-     "div=32*N cmp=64*N round=32*N"},
-};
-
-constexpr OpExample kDequantizeWithOrderExamples[] = {
-    {"g (int8[N,32] X, float S) => (float16[N,32] Y) "
-     "{ Y = com.microsoft.DequantizeWithOrder<order_input = 2, order_output = 1, to = 10>(X, S) }",
-     "mul=32*N"},
-};
-
-constexpr OpExample kQOrderedGeluExamples[] = {
-    {"g (int8[N,4] X, float Xs, float Ys) => (int8[N,4] Y) "
-     "{ Y = com.microsoft.QOrderedGelu(X, Xs, Ys) }",
-     "add=4*N mul=12*N div=8*N cmp=8*N erf=4*N round=4*N"},
-};
-
 // ---- block floating point: blocks of elements with one exponent
 
 // The shape of x and its strides, both [rank], are outputs of their own.
@@ -255,12 +157,6 @@ absl::StatusOr<Facts> InferQuantizeBfp(const NodeView& n) {
   Fact bytes = Fact::Tensor(DType::kUint8, Shape{n.FreshDim(0, 0, "bfp-bytes")});
   return Facts{std::move(bytes), Fact::Ints(std::move(sizes)), Fact::Ints(std::move(strides))};
 }
-
-constexpr OpExample kQuantizeBfpExamples[] = {
-    {"g (float[N,64] X) => (uint8[M] Y, int64[2] S, int64[2] T) "
-     "{ Y, S, T = com.microsoft.QuantizeBFP<bfp_type = 0>(X) }",
-     "div=64*N cmp=192*N round=64*N"},
-};
 
 absl::StatusOr<Facts> InferDequantizeBfp(const NodeView& n) {
   ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", DType::kFloat32));
@@ -276,49 +172,55 @@ absl::StatusOr<Facts> InferDequantizeBfp(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(y))};
 }
 
-constexpr OpExample kDequantizeBfpExamples[] = {
-    {"g (uint8[M] X, int64[2] T) => (float[3,4] Y) <int64[2] s = {3, 4}> "
-     "{ Y = com.microsoft.DequantizeBFP<bfp_type = 0>(X, s, T) }",
-     "mul=12"},
-};
-
 constexpr OpDef kMsQuantizationRows[] = {
     {.name = "DequantizeBFP",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y = x * scale of its block",
      .data = {.signature = "x shape strides -> y", .costs = "float_mul = y.elements"},
      .infer = InferDequantizeBfp,
-     .examples = kDequantizeBfpExamples,
+     .examples = {{"g (uint8[M] X, int64[2] T) => (float[3,4] Y) <int64[2] s = {3, 4}> "
+                   "{ Y = com.microsoft.DequantizeBFP<bfp_type = 0>(X, s, T) }",
+                   "mul=12"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .note = "block floating point as its paper has it: elements of one exponent"},
     {.name = "DequantizeLinear",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y = (x - zero_point) * scale",
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
      .infer = InferDequantizeLinear,
-     .examples = kDequantizeLinearExamples,
+     .examples = {{"g (int8[N,4] X, float16 S, int8 Z) => (float16[N,4] Y) "
+                   "{ Y = com.microsoft.DequantizeLinear(X, S, Z) }",
+                   "add=4*N mul=4*N"},
+                  {"g (uint8[N,4] X, float[4] S) => (float[N,4] Y) "
+                   "{ Y = com.microsoft.DequantizeLinear<axis = 1>(X, S) }",
+                   "mul=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "DequantizeWithOrder",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = input * scale",
      .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
-     .examples = kDequantizeWithOrderExamples,
+     .examples = {{"g (int8[N,32] X, float S) => (float16[N,32] Y) "
+                   "{ Y = com.microsoft.DequantizeWithOrder<order_input = 2, order_output = 1, to "
+                   "= 10>(X, S) }",
+                   "mul=32*N"}},
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "MulInteger",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C = (A - A_zero_point) * (B - B_zero_point)",
      .data = {.signature = "A A_zero_point? B B_zero_point? -> C",
               .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
                        "int_mul = C.elements"},
      .infer = InferMulInteger,
-     .examples = kMulIntegerExamples,
+     .examples = {{"g (uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz) => (int32[N,4] C) "
+                   "{ C = com.microsoft.MulInteger(A, Az, B, Bz) }",
+                   "int_add=4*N + 4 int_mul=4*N"}},
      .operands = {.not_parameters = InputBits({1, 3})}},
     {.name = "QLinearAdd",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C = Quantize(Dequantize(A) + Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
@@ -327,28 +229,36 @@ constexpr OpDef kMsQuantizationRows[] = {
                   "+ B_zero_point.given*B.elements + (1 + C_zero_point.given)*C.elements; "
                   "float_div = C.elements; float_round = C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .examples = kQLinearAddExamples,
+     .examples =
+         {{"g (uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, uint8 "
+           "Cz) => (uint8[N,4] C) { C = com.microsoft.QLinearAdd(A, As, Az, B, Bs, Bz, Cs, Cz) }",
+           "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConcat",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(Concat(Dequantize(inputs))); per element: mul = 1, add = 2, div = 1, "
                 "round = 1, cmp = 2",
      .infer = InferQLinearConcat,
      .count = CountQLinearConcat,
-     .examples = kQLinearConcatExamples,
+     .examples = {{"g (float Ys, uint8 Yz, uint8[N,2] A, float As, uint8 Az, uint8[N,3] B, float "
+                   "Bs, uint8 Bz) => (uint8[N,5] Y) { Y = com.microsoft.QLinearConcat<axis = "
+                   "1>(Ys, Yz, A, As, Az, B, Bs, Bz) }",
+                   "add=10*N mul=5*N div=5*N cmp=10*N round=5*N"}},
      .operands = {.not_parameters = InputBits({0, 1})}},
     {.name = "QLinearLeakyRelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(LeakyRelu(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = 2*X.elements; float_add = (X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = X.elements; float_round = "
                        "X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .examples = kQLinearLeakyReluExamples,
+     .examples = {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
+                   "{ Y = com.microsoft.QLinearLeakyRelu(X, Xs, Xz, Ys, Yz) }",
+                   "add=8*N mul=8*N div=4*N cmp=12*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearMul",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "C = Quantize(Dequantize(A) * Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
@@ -357,10 +267,12 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "C_zero_point.given*C.elements; float_div = C.elements; float_round = "
                        "C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .examples = kQLinearMulExamples,
+     .examples = {{"g (int8[N,4] A, float As, int8[N,1] B, float Bs, float Cs) => (int8[N,4] C) "
+                   "{ C = com.microsoft.QLinearMul(A, As, , B, Bs, , Cs) }",
+                   "mul=9*N div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearReduceMean",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "reduced = Quantize(ReduceMean(Dequantize(data)))",
      .data =
          {.signature =
@@ -370,30 +282,37 @@ constexpr OpDef kMsQuantizationRows[] = {
               "reduced_zero_point.given*reduced.elements; float_div = 2*reduced.elements; "
               "float_round = reduced.elements; float_cmp = 2*reduced.elements"},
      .infer = InferQLinearReduceMean,
-     .examples = kQLinearReduceMeanExamples,
+     .examples =
+         {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1] Y) "
+           "{ Y = com.microsoft.QLinearReduceMean<axes = [1], keepdims = 1>(X, Xs, Xz, Ys, Yz) }",
+           "add=9*N mul=4*N div=2*N cmp=2*N round=N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSigmoid",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(Sigmoid(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .examples = kQLinearSigmoidExamples,
+     .examples = {{"g (int8[N,4] X, float Xs, int8 Xz, float Ys, int8 Yz) => (int8[N,4] Y) "
+                   "{ Y = com.microsoft.QLinearSigmoid(X, Xs, Xz, Ys, Yz) }",
+                   "add=12*N mul=4*N div=8*N cmp=8*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSoftmax",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(Softmax(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (2 + X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .examples = kQLinearSoftmaxExamples,
+     .examples = {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
+                   "{ Y = com.microsoft.QLinearSoftmax<opset = 13>(X, Xs, Xz, Ys, Yz) }",
+                   "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearWhere",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y)))",
      .data =
          {.signature =
@@ -402,53 +321,70 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "Z.elements; float_div = Z.elements; float_round = Z.elements; float_cmp = "
                    "2*Z.elements"},
      .infer = InferQLinearWhere,
-     .examples = kQLinearWhereExamples,
+     .examples = {{"g (bool[N,4] B, uint8[N,4] X, float Xs, uint8 Xz, uint8[4] Y, float Ys, uint8 "
+                   "Yz, float Zs, uint8 Zz) => (uint8[N,4] Z) { Z = com.microsoft.QLinearWhere(B, "
+                   "X, Xs, Xz, Y, Ys, Yz, Zs, Zz) }",
+                   "add=8*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.not_parameters = InputBits({2, 3, 5, 6, 7, 8})}},
     {.name = "QOrderedGelu",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = Quantize(Gelu(Dequantize(X)))",
      .data =
          {.signature = "X scale_X scale_Y -> Y",
           .costs = "float_mul = 3*X.elements; float_add = X.elements; float_erf = X.elements; "
                    "float_div = 2*X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .examples = kQOrderedGeluExamples,
+     .examples = {{"g (int8[N,4] X, float Xs, float Ys) => (int8[N,4] Y) "
+                   "{ Y = com.microsoft.QOrderedGelu(X, Xs, Ys) }",
+                   "add=4*N mul=12*N div=8*N cmp=8*N erf=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeBFP",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y = blocks of one exponent, the largest of their elements",
      .data =
          {.signature = "x -> y shape? strides?",
           .costs = "float_div = x.elements; float_round = x.elements; float_cmp = 3*x.elements"},
      .infer = InferQuantizeBfp,
-     .examples = kQuantizeBfpExamples,
+     .examples = {{"g (float[N,64] X) => (uint8[M] Y, int64[2] S, int64[2] T) "
+                   "{ Y, S, T = com.microsoft.QuantizeBFP<bfp_type = 0>(X) }",
+                   "div=64*N cmp=192*N round=64*N"}},
      .note = "block floating point as its paper has it; how many bytes it takes depends on the "
              "hardware's format, so that is a symbol"},
     {.name = "QuantizeLinear",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "y = saturate(round(x / scale) + zero_point)",
      .data = {.signature = "x y_scale y_zero_point? -> y",
               .costs = "float_div = x.elements; float_round = x.elements; float_add = "
                        "y_zero_point.given*x.elements; float_cmp = 2*x.elements"},
      .infer = InferQuantizeLinear,
-     .examples = kQuantizeLinearExamples,
+     .examples =
+         {{"g (float[N,4] X, float S, uint8 Z) => (uint8[N,4] Y) "
+           "{ Y = com.microsoft.QuantizeLinear(X, S, Z) }",
+           "add=4*N div=4*N cmp=8*N round=4*N"},
+          {"g (float[N,4] X, float S) => (uint8[N,4] Y) { Y = com.microsoft.QuantizeLinear(X, S) }",
+           "div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeWithOrder",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "output = saturate(round(input / scale))",
      .data = {.signature = "input scale -> output",
               .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
                        "2*input.elements"},
      .infer = InferQuantizeWithOrder,
-     .examples = kQuantizeWithOrderExamples,
+     .examples =
+         {{"g (float16[N,32] X, float S) => (int8[N,32] Y) "
+           "{ Y = com.microsoft.QuantizeWithOrder<order_input = 1, order_output = 2>(X, S) }",
+           "div=32*N cmp=64*N round=32*N"}},
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "ReduceSumInteger",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = sum of X over the axes, in 32 bits",
      .infer = InferReduceSumInteger,
      .count = CountPerInputElement,
-     .examples = kReduceSumIntegerExamples,
+     .examples = {{"g (int8[N,4] X) => (int32[N] Y) "
+                   "{ Y = com.microsoft.ReduceSumInteger<axes = [1], keepdims = 0>(X) }",
+                   "int_add=4*N"}},
      .per_element = {.add = 1}},
 };
 

@@ -6,7 +6,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -62,15 +61,6 @@ absl::StatusOr<Cost> LeastDynamicQuantizeLstm(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kDynamicQuantizeLstmExamples[] = {
-    {"g (float[7,N,4] X, int8[1,4,20] W, int8[1,5,20] R, float[1,40] B, float[1] ws, int8[1] wz, "
-     "float[1] rs, int8[1] rz) => (float[7,1,N,5] Y, float[1,N,5] Yh, float[1,N,5] Yc) "
-     "{ Y, Yh, Yc = com.microsoft.DynamicQuantizeLSTM<hidden_size = 5>"
-     "(X, W, R, B, , , , , ws, wz, rs, rz) }",
-     "add=623*N + 16 mul=385*N + 8 div=168*N + 16 cmp=252*N + 32 exp=105*N tanh=70*N round=63*N + "
-     "8 int_mac=1260*N int_add=63*N + 180"},
-};
-
 // ---- AttnLSTM: an LSTM on X and the attention of the step before, side by side. The attention
 // (inputs QW[D,H,A], MW[D,F,A], V[D,A], the memory M[B,S,F], and AW[D,F+H,O] if any): scores of
 // tanh(M MW + Ht QW) by V, their softmax, the memory weighted by it, and that with Ht times AW.
@@ -116,33 +106,35 @@ absl::StatusOr<Cost> CountAttnLstm(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kAttnLstmExamples[] = {
-    {"g (float[7,N,4] X, float[1,20,10] W, float[1,20,5] R, float[1,5,3] Q, float[1,8,3] K, "
-     "float[1,3] V, float[N,9,8] M, float[1,13,6] A) => (float[7,1,N,5] Y) "
-     "{ Y = com.microsoft.AttnLSTM<hidden_size = 5>(X, W, R, , , , , , Q, K, V, M, , A) }",
-     "mac=3660*N add=455*N mul=105*N div=168*N cmp=63*N exp=168*N tanh=259*N"},
-};
-
 constexpr OpDef kMsRnnRows[] = {
     {.name = "AttnLSTM",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as LSTM on X and the attention of the step before; the attention, for T steps, S "
                 "places of F features, size A: mac = B*S*F*A + T*B*(H*A + S*A + S*F) and T*B*(F + "
                 "H)*O for AW; add = tanh = T*B*S*A; softmax over S",
      .infer = InferAttnLstm,
      .count = CountAttnLstm,
      .least = NoMacs,  // how long a memory is, is data
-     .examples = kAttnLstmExamples,
+     .examples =
+         {{"g (float[7,N,4] X, float[1,20,10] W, float[1,20,5] R, float[1,5,3] Q, float[1,8,3] K, "
+           "float[1,3] V, float[N,9,8] M, float[1,13,6] A) => (float[7,1,N,5] Y) "
+           "{ Y = com.microsoft.AttnLSTM<hidden_size = 5>(X, W, R, , , , , , Q, K, V, M, , A) }",
+           "mac=3660*N add=455*N mul=105*N div=168*N cmp=63*N exp=168*N tanh=259*N"}},
      .note = "sequence lengths are not looked at: every sequence costs T steps and S places"},
     {.name = "DynamicQuantizeLSTM",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as LSTM, its products in integers: integer mac = T*B*D * 4H*(I+H); X and every "
                 "hidden state are quantised as by DynamicQuantizeLinear; both sums of each gate: "
                 "mul, and add of the two",
      .infer = InferDynamicQuantizeLstm,
      .count = CountDynamicQuantizeLstm,
      .least = LeastDynamicQuantizeLstm,
-     .examples = kDynamicQuantizeLstmExamples,
+     .examples = {{"g (float[7,N,4] X, int8[1,4,20] W, int8[1,5,20] R, float[1,40] B, float[1] ws, "
+                   "int8[1] wz, float[1] rs, int8[1] rz) => (float[7,1,N,5] Y, float[1,N,5] Yh, "
+                   "float[1,N,5] Yc) { Y, Yh, Yc = com.microsoft.DynamicQuantizeLSTM<hidden_size = "
+                   "5>(X, W, R, B, , , , , ws, wz, rs, rz) }",
+                   "add=623*N + 16 mul=385*N + 8 div=168*N + 16 cmp=252*N + 32 exp=105*N tanh=70*N "
+                   "round=63*N + 8 int_mac=1260*N int_add=63*N + 180"}},
      .operands = {.weights = InputBits({1, 2, 3, 7}),
                   .not_parameters = InputBits({5, 6, 8, 9, 10, 11}),
                   .states = InputBits({5, 6})},

@@ -15,7 +15,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -368,86 +367,6 @@ absl::StatusOr<Cost> CountSampling(const NodeView& n) {
   return Flops(std::move(work));
 }
 
-// Bodies that turn ids into logits, E[10,8] and W[8,10], and add up the mask.
-constexpr OpExample kGreedySearchExamples[] = {
-    // The prompt of 4, then 2 tokens after 4 and 5.
-    {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> "
-     "{ y = com.microsoft.GreedySearch<eos_token_id = 0, pad_token_id = 0, decoder = body "
-     "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, float[2,r,1,p,4] "
-     "past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) "
-     "{ e = Gather(E, input_ids) logits = MatMul(e, W) m = ReduceSum(attention_mask) "
-     "h = Constant<value_ints = [0, 0, 2, 4]>() k = Reshape(e, h) "
-     "t = Transpose<perm = [2, 0, 1, 3]>(k) a = Constant<value_ints = [2]>() "
-     "u = Unsqueeze(t, a) present_0 = Concat<axis = 3>(past_0, u) }>"
-     "(x, L) }",
-     "mac=480*B cmp=30*B int_add=15*B"},
-    // A past in a buffer of 7 positions, multiplied in each of the three runs: 2*7*4.
-    {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> "
-     "{ y = com.microsoft.GreedySearch<eos_token_id = 0, pad_token_id = 0, vocab_size = 12, "
-     "decoder "
-     "= body (int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, "
-     "float[2,r,1,M,4] past_0, int32[1] past_sequence_length) => (float[r,s,10] logits, "
-     "float[2,r,1,M,4] present_0) "
-     "{ e = Gather(E, input_ids) logits = MatMul(e, W) present_0 = Mul(past_0, past_0) "
-     "h = Add(past_sequence_length, past_sequence_length) }>"
-     "(x, L) }",
-     "mac=480*B mul=168*B cmp=36*B int_add=3"},
-};
-
-constexpr OpExample kSamplingExamples[] = {
-    {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> "
-     "{ y = com.microsoft.Sampling<eos_token_id = 0, pad_token_id = 0, decoder = body "
-     "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, float[2,r,1,p,4] "
-     "past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) "
-     "{ e = Gather(E, input_ids) logits = MatMul(e, W) "
-     "h = Constant<value_ints = [0, 0, 2, 4]>() k = Reshape(e, h) "
-     "t = Transpose<perm = [2, 0, 1, 3]>(k) a = Constant<value_ints = [2]>() "
-     "u = Unsqueeze(t, a) present_0 = Concat<axis = 3>(past_0, u) }>"
-     "(x, L) }",
-     "mac=480*B add=180*B div=60*B cmp=240*B exp=60*B"},
-};
-
-constexpr OpExample kBeamSearchExamples[] = {
-    {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,1,6] y, float[B,1] z) "
-     "<int32[1] L = {6}, int32[1] beams = {2}, int32[1] best = {1}> "
-     "{ y, z = com.microsoft.BeamSearch<eos_token_id = 0, pad_token_id = 0, decoder = body "
-     "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, float[2,r,1,p,4] "
-     "past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) "
-     "{ e = Gather(E, input_ids) logits = MatMul(e, W) m = ReduceSum(attention_mask) "
-     "h = Constant<value_ints = [0, 0, 2, 4]>() k = Reshape(e, h) "
-     "t = Transpose<perm = [2, 0, 1, 3]>(k) a = Constant<value_ints = [2]>() "
-     "u = Unsqueeze(t, a) present_0 = Concat<axis = 3>(past_0, u) }>"
-     "(x, L, , beams, best) }",
-     "mac=800*B add=160*B cmp=160*B exp=40*B log=4*B int_add=18*B"},
-};
-
-constexpr OpExample kWhisperBeamSearchExamples[] = {
-    // An encoder that makes keys of 5 frames and the first token; a decoder that meets those keys
-    // and the ones of its past.
-    {"g (float[B,8,5] x, float[8,4] W, float[10,4] E, float[4,10] V) => (int32[B,1,6] y) "
-     "<int32[1] L = {6}, int32[1] beams = {2}, int32[1] best = {1}> "
-     "{ y = com.microsoft.WhisperBeamSearch<eos_token_id = 0, pad_token_id = 0, encoder = enc "
-     "(float[b,m,f] encoder_input_ids, int32[b,d] decoder_input_ids) => (float[b,d,10] logits, "
-     "float[b,f,4] encoder_hidden_states, float[b,1,d,4] present_key_self_0, float[b,1,d,4] "
-     "present_value_self_0, float[b,1,f,4] present_key_cross_0, float[b,1,f,4] "
-     "present_value_cross_0) "
-     "{ t = Transpose<perm = [0, 2, 1]>(encoder_input_ids) encoder_hidden_states = MatMul(t, W) "
-     "a = Constant<value_ints = [1]>() present_key_cross_0 = Unsqueeze(encoder_hidden_states, a) "
-     "present_value_cross_0 = Identity(present_key_cross_0) e = Gather(E, decoder_input_ids) "
-     "logits = MatMul(e, V) present_key_self_0 = Unsqueeze(e, a) "
-     "present_value_self_0 = Identity(present_key_self_0) }, decoder = dec "
-     "(int32[r,1] input_ids, float[r,1,p,4] past_key_self_0, float[r,1,p,4] past_value_self_0, "
-     "float[r,1,c,4] past_key_cross_0, float[r,1,c,4] past_value_cross_0) => "
-     "(float[r,1,10] logits, float[r,1,q,4] present_key_self_0, float[r,1,q,4] "
-     "present_value_self_0) "
-     "{ e = Gather(E, input_ids) a = Constant<value_ints = [1]>() q = Unsqueeze(e, a) "
-     "c = Transpose<perm = [0, 1, 3, 2]>(past_key_cross_0) u = MatMul(q, c) "
-     "d = Transpose<perm = [0, 1, 3, 2]>(past_key_self_0) v = MatMul(q, d) "
-     "logits = MatMul(e, V) present_key_self_0 = Concat<axis = 2>(past_key_self_0, q) "
-     "present_value_self_0 = Concat<axis = 2>(past_value_self_0, q) }>(x, L, , beams, best) }",
-     "mac=760*B add=400*B cmp=400*B exp=100*B log=10*B"},
-};
-
 constexpr char kSearchNote[] =
     "counted to max_length, though a search may end early. A step's cost grows linearly with the "
     "past, so that all steps cost as much as as many at the mean past; penalties and masks of the "
@@ -455,47 +374,106 @@ constexpr char kSearchNote[] =
 
 constexpr OpDef kMsSearchRows[] = {
     {.name = "BeamSearch",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for "
                 "each token up to max_length; per token, row and element of the vocabulary: "
                 "LogSoftmax, add, and cmp for the 2*beams best",
      .infer = InferBeamSearch,
      .count = CountBeamSearch,
-     .examples = kBeamSearchExamples,
+     .examples = {{"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,1,6] y, float[B,1] "
+                   "z) <int32[1] L = {6}, int32[1] beams = {2}, int32[1] best = {1}> { y, z = "
+                   "com.microsoft.BeamSearch<eos_token_id = 0, pad_token_id = 0, decoder = body "
+                   "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, "
+                   "float[2,r,1,p,4] past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) "
+                   "{ e = Gather(E, input_ids) logits = MatMul(e, W) m = ReduceSum(attention_mask) "
+                   "h = Constant<value_ints = [0, 0, 2, 4]>() k = Reshape(e, h) t = Transpose<perm "
+                   "= [2, 0, 1, 3]>(k) a = Constant<value_ints = [2]>() u = Unsqueeze(t, a) "
+                   "present_0 = Concat<axis = 3>(past_0, u) }>(x, L, , beams, best) }",
+                   "mac=800*B add=160*B cmp=160*B exp=40*B log=4*B int_add=18*B"}},
      .shape_inputs = (1 << 1) | (1 << 3) | (1 << 4),
      .operands = {.not_parameters = InputBits({7, 8, 9})},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = kSearchNote},
     {.name = "GreedySearch",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for "
                 "each token up to max_length; per token, row and element of the vocabulary: cmp",
      .infer = InferGreedySearch,
      .count = CountGreedySearch,
-     .examples = kGreedySearchExamples,
+     .examples =
+         {// The prompt of 4, then 2 tokens after 4 and 5.
+          {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> { "
+           "y = com.microsoft.GreedySearch<eos_token_id = 0, pad_token_id = 0, decoder = body "
+           "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, "
+           "float[2,r,1,p,4] past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) { e = "
+           "Gather(E, input_ids) logits = MatMul(e, W) m = ReduceSum(attention_mask) h = "
+           "Constant<value_ints = [0, 0, 2, 4]>() k = Reshape(e, h) t = Transpose<perm = [2, 0, 1, "
+           "3]>(k) a = Constant<value_ints = [2]>() u = Unsqueeze(t, a) present_0 = Concat<axis = "
+           "3>(past_0, u) }>(x, L) }",
+           "mac=480*B cmp=30*B int_add=15*B"},
+          // A past in a buffer of 7 positions, multiplied in each of the three runs: 2*7*4.
+          {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> { "
+           "y = com.microsoft.GreedySearch<eos_token_id = 0, pad_token_id = 0, vocab_size = 12, "
+           "decoder = body (int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] "
+           "attention_mask, float[2,r,1,M,4] past_0, int32[1] past_sequence_length) => "
+           "(float[r,s,10] logits, float[2,r,1,M,4] present_0) { e = Gather(E, input_ids) logits = "
+           "MatMul(e, W) present_0 = Mul(past_0, past_0) h = Add(past_sequence_length, "
+           "past_sequence_length) }>(x, L) }",
+           "mac=480*B mul=168*B cmp=36*B int_add=3"}},
      .shape_inputs = 1 << 1,
      .operands = {.not_parameters = InputBits({4, 5, 6})},
      .traits = Traits::kReadsContent,
      .note = kSearchNote},
     {.name = "Sampling",
-     .versions = kSince1,
-     .formula = "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for "
-                "each token up to max_length; per token, row and element of the vocabulary: two "
-                "softmax, two running sums (add) and comparisons (cmp), div for a temperature, and "
-                "cmp to sort",
+     .versions = {1},
+     .formula =
+         "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for each "
+         "token up to max_length; per token, row and element of the vocabulary: two softmax, two "
+         "running sums (add) and comparisons (cmp), div for a temperature, and cmp to sort",
      .infer = InferGreedySearch,
      .count = CountSampling,
-     .examples = kSamplingExamples,
+     .examples =
+         {{"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> { "
+           "y = com.microsoft.Sampling<eos_token_id = 0, pad_token_id = 0, decoder = body "
+           "(int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, "
+           "float[2,r,1,p,4] past_0) => (float[r,s,10] logits, float[2,r,1,q,4] present_0) { e = "
+           "Gather(E, input_ids) logits = MatMul(e, W) h = Constant<value_ints = [0, 0, 2, 4]>() k "
+           "= Reshape(e, h) t = Transpose<perm = [2, 0, 1, 3]>(k) a = Constant<value_ints = [2]>() "
+           "u = Unsqueeze(t, a) present_0 = Concat<axis = 3>(past_0, u) }>(x, L) }",
+           "mac=480*B add=180*B div=60*B cmp=240*B exp=60*B"}},
      .shape_inputs = 1 << 1,
      .operands = {.not_parameters = InputBits({4, 5, 6, 7})},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = kSearchNote},
     {.name = "WhisperBeamSearch",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as BeamSearch, with an encoder of frames",
      .infer = InferBeamSearch,
      .count = CountBeamSearch,
-     .examples = kWhisperBeamSearchExamples,
+     .examples =
+         {// An encoder that makes keys of 5 frames and the first token; a decoder that meets those
+          // keys and the ones of its past.
+          {"g (float[B,8,5] x, float[8,4] W, float[10,4] E, float[4,10] V) => (int32[B,1,6] y) "
+           "<int32[1] L = {6}, int32[1] beams = {2}, int32[1] best = {1}> { y = "
+           "com.microsoft.WhisperBeamSearch<eos_token_id = 0, pad_token_id = 0, encoder = enc "
+           "(float[b,m,f] encoder_input_ids, int32[b,d] decoder_input_ids) => (float[b,d,10] "
+           "logits, float[b,f,4] encoder_hidden_states, float[b,1,d,4] present_key_self_0, "
+           "float[b,1,d,4] present_value_self_0, float[b,1,f,4] present_key_cross_0, "
+           "float[b,1,f,4] present_value_cross_0) { t = Transpose<perm = [0, 2, "
+           "1]>(encoder_input_ids) encoder_hidden_states = MatMul(t, W) a = Constant<value_ints = "
+           "[1]>() present_key_cross_0 = Unsqueeze(encoder_hidden_states, a) present_value_cross_0 "
+           "= Identity(present_key_cross_0) e = Gather(E, decoder_input_ids) logits = MatMul(e, V) "
+           "present_key_self_0 = Unsqueeze(e, a) present_value_self_0 = "
+           "Identity(present_key_self_0) }, decoder = dec (int32[r,1] input_ids, float[r,1,p,4] "
+           "past_key_self_0, float[r,1,p,4] past_value_self_0, float[r,1,c,4] past_key_cross_0, "
+           "float[r,1,c,4] past_value_cross_0) => (float[r,1,10] logits, float[r,1,q,4] "
+           "present_key_self_0, float[r,1,q,4] present_value_self_0) { e = Gather(E, input_ids) a "
+           "= Constant<value_ints = [1]>() q = Unsqueeze(e, a) c = Transpose<perm = [0, 1, 3, "
+           "2]>(past_key_cross_0) u = MatMul(q, c) d = Transpose<perm = [0, 1, 3, "
+           "2]>(past_key_self_0) v = MatMul(q, d) logits = MatMul(e, V) present_key_self_0 = "
+           "Concat<axis = 2>(past_key_self_0, q) present_value_self_0 = Concat<axis = "
+           "2>(past_value_self_0, q) }>(x, L, , beams, best) }",
+           "mac=760*B add=400*B cmp=400*B exp=100*B log=10*B"}},
      .shape_inputs = (1 << 1) | (1 << 3) | (1 << 4),
      .operands = {.not_parameters = InputBits({7, 8, 9})},
      .traits = Traits::kReadsContent | Traits::kRandom,

@@ -5,7 +5,6 @@
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -31,11 +30,6 @@ absl::StatusOr<Facts> InferRfft(const NodeView& n) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-constexpr OpExample kRfftExamples[] = {
-    {"g (float[N,16] X) => (float[N,9,2] Y) { Y = com.microsoft.Rfft<signal_ndim = 1>(X) }",
-     "add=192*N mul=128*N"},
-};
-
 absl::StatusOr<Facts> InferIrfft(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
   RETURN_IF_ERROR(SignalRank(n, y.rank() - 1).status());
@@ -44,11 +38,6 @@ absl::StatusOr<Facts> InferIrfft(const NodeView& n) {
   y[y.rank() - 1] = 2 * (y[y.rank() - 1] - 1);
   return Facts{n.Like(0, std::move(y))};
 }
-
-constexpr OpExample kIrfftExamples[] = {
-    {"g (float[N,9,2] X) => (float[N,16] Y) { Y = com.microsoft.Irfft<signal_ndim = 1>(X) }",
-     "add=192*N mul=128*N"},
-};
 
 // ---- DynamicTimeWarping: the cheapest path through X[M,N] (or [1,M,N])
 
@@ -60,21 +49,18 @@ absl::StatusOr<Facts> InferDynamicTimeWarping(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt32, Shape{2, n.FreshDim(0, 1, "dynamictimewarping", most)})};
 }
 
-constexpr OpExample kDynamicTimeWarpingExamples[] = {
-    {"g (float[M,20] X) => (int32[2,P] Y) { Y = com.microsoft.DynamicTimeWarping(X) }",
-     "add=20*M cmp=40*M"},
-};
-
 constexpr OpDef kMsSignalRows[] = {
     {.name = "DynamicTimeWarping",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[2,P] = the cheapest path through X[M,N]",
      .infer = InferDynamicTimeWarping,
      .count = CountPerInputElement,
-     .examples = kDynamicTimeWarpingExamples,
+     .examples =
+         {{"g (float[M,20] X) => (int32[2,P] Y) { Y = com.microsoft.DynamicTimeWarping(X) }",
+           "add=20*M cmp=40*M"}},
      .per_element = {.add = 1, .cmp = 2}},
     {.name = "Irfft",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as Rfft, backward: Y[.., n] of X[.., n/2 + 1, 2]",
      .data = {.signature = "X -> Y",
               .attributes = "signal_ndim = 1",
@@ -82,10 +68,12 @@ constexpr OpDef kMsSignalRows[] = {
                      "X[:-1]*digits(Y[-2] - 1), 0) + if(d > 2, X[:-1]*digits(Y[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferIrfft,
-     .examples = kIrfftExamples,
+     .examples =
+         {{"g (float[N,9,2] X) => (float[N,16] Y) { Y = com.microsoft.Irfft<signal_ndim = 1>(X) }",
+           "add=192*N mul=128*N"}},
      .note = "not normalised, as the operator is"},
     {.name = "Rfft",
-     .versions = kSince1,
+     .versions = {1},
      .formula =
          "Y[.., n/2 + 1, 2] = Fourier transform of X[.., n]; as ai.onnx DFT along each of the "
          "last signal_ndim dimensions",
@@ -95,7 +83,9 @@ constexpr OpDef kMsSignalRows[] = {
                      "Y[:-1]*digits(X[-2] - 1), 0) + if(d > 2, Y[:-1]*digits(X[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferRfft,
-     .examples = kRfftExamples},
+     .examples =
+         {{"g (float[N,16] X) => (float[N,9,2] Y) { Y = com.microsoft.Rfft<signal_ndim = 1>(X) }",
+           "add=192*N mul=128*N"}}},
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -85,15 +84,6 @@ absl::StatusOr<Cost> CountSparseAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kSparseAttentionExamples[] = {
-    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,64,4] pk, float[N,2,64,4] pv, "
-     "int32[1,5] R, int32[1,9] C, int32[N] L) => (float[N,3,16] Y, float[N,2,64,4] k, "
-     "float[N,2,64,4] v) <int32 t = {8}> "
-     "{ Y, k, v = com.microsoft.SparseAttention<num_heads = 4, kv_num_heads = 2, "
-     "sparse_block_size = 16>(Q, K, V, pk, pv, R, C, t, L) }",
-     "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
-};
-
 // ---- DynamicSparseAttention, SparsePagedAttention: every query meets the keys that
 // selected_indices[T,M] names, and, in one mode, those of a local window too
 
@@ -139,15 +129,6 @@ absl::StatusOr<Cost> CountDynamicSparseAttention(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kDynamicSparseAttentionExamples[] = {
-    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,64,4] pk, float[N,2,64,4] pv, "
-     "int32[\"3*N\",8] I, int32[\"3*N\"] C, int32[N] L) => (float[N,3,16] Y, float[N,2,64,4] k, "
-     "float[N,2,64,4] v) <int32 t = {40}> "
-     "{ Y, k, v = com.microsoft.DynamicSparseAttention<num_heads = 4, kv_num_heads = 2>"
-     "(Q, K, V, pk, pv, , , I, C, L, t) }",
-     "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
-};
-
 absl::StatusOr<Facts> InferSparsePagedAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 2));
   ASSIGN_OR_RETURN(Fact y, QueryLike(n, h));
@@ -180,15 +161,6 @@ absl::StatusOr<Cost> CountSparsePagedAttention(const NodeView& n) {
   cost.flops += CacheWork(n.dtype(4), n.String("v_quant_type", "NONE") != "NONE", use);
   return cost;
 }
-
-constexpr OpExample kSparsePagedAttentionExamples[] = {
-    {"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, float16[9,16,2,4] "
-     "vc, int32[M] C, int32[B] P, int32[B,3] table, int32[T,8] I, int32[T] S) => "
-     "(float16[T,16] Y, float16[9,16,2,4] k, float16[9,16,2,4] v) "
-     "{ Y, k, v = com.microsoft.SparsePagedAttention<num_heads = 4, kv_num_heads = 2>"
-     "(Q, K, V, kc, vc, C, P, table, , I, S) }",
-     "mac=256*T add=64*T mul=32*T div=32*T cmp=32*T exp=32*T"},
-};
 
 // ---- indexers: scores of queries against pooled keys, of which the best are selected
 //
@@ -319,15 +291,6 @@ absl::StatusOr<Cost> CountIndexer(const NodeView& n) {
   return IndexerCost(n, x);
 }
 
-constexpr OpExample kIndexerExamples[] = {
-    // 4 heads of 8 against (12 + 4) / 4 = 4 blocks, of which 2 are kept.
-    {"g (float[N,4,32] Q, float[N,4,8] K, float[8] qw, float[8] kw, float[64,4] c, float[64,4] s, "
-     "float[N,12,8] past) => (int32[N,4,11] I, float[N,16,8] P) "
-     "{ I, P = com.microsoft.SparseAttentionIndexer<policy_mode = \"qsa\", compress_ratio = 4, "
-     "token_budget = 8>(Q, K, qw, kw, c, s, , past) }",
-     "mac=512*N add=452*N mul=544*N div=212*N cmp=96*N sqrt=20*N"},
-};
-
 // ---- of packed requests: query[T,H*D], states of fixed capacity
 
 absl::StatusOr<Facts> InferPackedIndexer(const NodeView& n) {
@@ -350,16 +313,6 @@ absl::StatusOr<Cost> CountPackedIndexer(const NodeView& n) {
   x.pooled = FloorDiv(x.queries, x.r);
   return IndexerCost(n, x);
 }
-
-constexpr OpExample kPackedIndexerExamples[] = {
-    {"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, float[64,4] s, "
-     "int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, int32[2,2] pl) => "
-     "(int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b) "
-     "{ I, J, k, b = com.microsoft.PackedSparseAttentionIndexer<policy_mode = \"qsa\", "
-     "compress_ratio = 4, token_budget = 8, state_capacity = 16>"
-     "(Q, K, qw, kw, c, s, C, L, , , , , pk, pb, , pl) }",
-     "mac=4096 add=1018 mul=1328 div=322 cmp=768 sqrt=34"},
-};
 
 constexpr char kIndexerFormula[] =
     "scores of H query heads against E pooled keys, summed over the heads, of which the best are "
@@ -416,14 +369,6 @@ absl::StatusOr<Cost> CountLongformer(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kLongformerExamples[] = {
-    // Pairs 8*(5 + 2*1) = 56 in 2 heads, rows of 41 * 8.
-    {"g (float[1,8,8] X, float[8,24] W, float[24] B, float[1,8] M, float[8,24] V, float[24] C) => "
-     "(float[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, 0, 0, 0}> "
-     "{ Y = com.microsoft.LongformerAttention<num_heads = 2, window = 2>(X, W, B, M, V, C, f) }",
-     "mac=3520 add=664 mul=112 div=112 cmp=112 exp=112"},
-};
-
 absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
   ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 12));
   Cost cost = Flops(SdpaWork(LongformerProducts(l)));
@@ -437,91 +382,119 @@ absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kQOrderedLongformerExamples[] = {
-    {"g (int8[1,8,8] X, float s, int8[8,24] W, float[24] B, float16[1,8] M, int8[8,24] V, "
-     "float[24] C) => (int8[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, 0, 0, 0}> "
-     "{ Y = com.microsoft.QOrderedLongformerAttention<num_heads = 2, window = 2, order_input = 1, "
-     "order_weight = 0, order_global_weight = 0, order_output = 1>"
-     "(X, s, W, s, B, s, s, M, V, s, C, s, f, s) }",
-     "mac=896 add=664 mul=440 div=176 cmp=240 exp=112 round=64 int_mac=2624"},
-};
-
 constexpr OpDef kMsSparseAttentionRows[] = {
     {.name = "DynamicSparseAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as GroupQueryAttention, every query with M selected keys (and W of a local "
                 "window); mac = 2*B*Hq*S*(M + W)*D",
      .infer = InferDynamicSparseAttention,
      .count = CountDynamicSparseAttention,
      .least = NoMacs,  // what a query meets is data
-     .examples = kDynamicSparseAttentionExamples,
+     .examples = {{"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,64,4] pk, "
+                   "float[N,2,64,4] pv, int32[\"3*N\",8] I, int32[\"3*N\"] C, int32[N] L) => "
+                   "(float[N,3,16] Y, float[N,2,64,4] k, float[N,2,64,4] v) <int32 t = {40}> { Y, "
+                   "k, v = com.microsoft.DynamicSparseAttention<num_heads = 4, kv_num_heads = "
+                   "2>(Q, K, V, pk, pv, , , I, C, L, t) }",
+                   "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"}},
      .shape_inputs = 1 << 10,
      .operands = {.not_parameters = InputBits({3, 4, 11, 12, 13, 18, 19}),
                   .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "all M places of selected_indices are counted, unused ones too"},
     {.name = "LongformerAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "every token meets 2W+1 tokens and G global ones, which meet all S; mac = "
                 "(5*B*S + G)*D*D + 2*(B*S*(2W+1) + 2*S*G)*D; per score: mul, add, softmax (2 add, "
                 "div, cmp, exp); add = (5*B*S + G)*D for the biases",
      .infer = InferSameAsInput,
      .count = CountLongformer,
      .least = NoMacs,  // what a query meets is data
-     .examples = kLongformerExamples,
+     .examples =
+         {// Pairs 8*(5 + 2*1) = 56 in 2 heads, rows of 41 * 8.
+          {"g (float[1,8,8] X, float[8,24] W, float[24] B, float[1,8] M, float[8,24] V, float[24] "
+           "C) => (float[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, 0, 0, 0}> { Y = "
+           "com.microsoft.LongformerAttention<num_heads = 2, window = 2>(X, W, B, M, V, C, f) }",
+           "mac=3520 add=664 mul=112 div=112 cmp=112 exp=112"}},
      .operands = {.weights = InputBits({1, 2, 4, 5}), .not_parameters = InputBits({3})},
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "PackedSparseAttentionIndexer",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kIndexerFormula,
      .infer = InferPackedIndexer,
      .count = CountPackedIndexer,
-     .examples = kPackedIndexerExamples,
+     .examples = {{"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
+                   "float[64,4] s, int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, "
+                   "int32[2,2] pl) => (int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b) "
+                   "{ I, J, k, b = com.microsoft.PackedSparseAttentionIndexer<policy_mode = "
+                   "\"qsa\", compress_ratio = 4, token_budget = 8, state_capacity = 16>(Q, K, qw, "
+                   "kw, c, s, C, L, , , , , pk, pb, , pl) }",
+                   "mac=4096 add=1018 mul=1328 div=322 cmp=768 sqrt=34"}},
      .operands = {.not_parameters = InputBits({4, 5, 11, 12, 13, 14}),
                   .states = InputBits({12, 13, 14})},
      .note = "how long the requests are is data: every query is counted against state_capacity "
              "entries, and one entry is pooled for every compress_ratio tokens"},
     {.name = "QOrderedLongformerAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as LongformerAttention, the projections in integers",
      .infer = InferSameAsInput,
      .count = CountQOrderedLongformer,
      .least = NoMacs,  // what a query meets is data
-     .examples = kQOrderedLongformerExamples,
+     .examples = {{"g (int8[1,8,8] X, float s, int8[8,24] W, float[24] B, float16[1,8] M, "
+                   "int8[8,24] V, float[24] C) => (int8[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, "
+                   "0, 0, 0}> { Y = com.microsoft.QOrderedLongformerAttention<num_heads = 2, "
+                   "window = 2, order_input = 1, order_weight = 0, order_global_weight = 0, "
+                   "order_output = 1>(X, s, W, s, B, s, s, M, V, s, C, s, f, s) }",
+                   "mac=896 add=664 mul=440 div=176 cmp=240 exp=112 round=64 int_mac=2624"}},
      .operands = {.weights = InputBits({2, 4, 8, 10}),
                   .not_parameters = InputBits({1, 3, 5, 6, 7, 9, 11, 13})},
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "SparseAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as GroupQueryAttention, with a mask of blocks; mac = 2*B*Hq*S*T*D",
      .infer = InferSparseAttention,
      .count = CountSparseAttention,
      .least = NoMacs,  // what a query meets is data
-     .examples = kSparseAttentionExamples,
+     .examples = {{"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,64,4] pk, "
+                   "float[N,2,64,4] pv, int32[1,5] R, int32[1,9] C, int32[N] L) => (float[N,3,16] "
+                   "Y, float[N,2,64,4] k, float[N,2,64,4] v) <int32 t = {8}> { Y, k, v = "
+                   "com.microsoft.SparseAttention<num_heads = 4, kv_num_heads = 2, "
+                   "sparse_block_size = 16>(Q, K, V, pk, pv, R, C, t, L) }",
+                   "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"}},
      .operands = {.not_parameters = InputBits({3, 4, 9, 10}), .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
-     .note = "the mask is counted in full, as all masks are: decomposed, it is attention with a "
-             "mask"},
+     .note =
+         "the mask is counted in full, as all masks are: decomposed, it is attention with a mask"},
     {.name = "SparseAttentionIndexer",
-     .versions = kSince1,
+     .versions = {1},
      .formula = kIndexerFormula,
      .infer = InferIndexer,
      .count = CountIndexer,
-     .examples = kIndexerExamples,
+     .examples =
+         {// 4 heads of 8 against (12 + 4) / 4 = 4 blocks, of which 2 are kept.
+          {"g (float[N,4,32] Q, float[N,4,8] K, float[8] qw, float[8] kw, float[64,4] c, "
+           "float[64,4] s, float[N,12,8] past) => (int32[N,4,11] I, float[N,16,8] P) { I, P = "
+           "com.microsoft.SparseAttentionIndexer<policy_mode = \"qsa\", compress_ratio = 4, "
+           "token_budget = 8>(Q, K, qw, kw, c, s, , past) }",
+           "mac=512*N add=452*N mul=544*N div=212*N cmp=96*N sqrt=20*N"}},
      .shape_inputs = 1 << 12,
      .operands = {.not_parameters = InputBits({4, 5, 6, 7, 11, 13}), .states = InputBits({7, 13})},
      .traits = Traits::kReadsContent,
      .note = "every query is counted with all entries, causal or not"},
     {.name = "SparsePagedAttention",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as PagedAttention, every query with M selected keys (and W of a local window); "
                 "mac = 2*Hq*T*(M + W)*D",
      .infer = InferSparsePagedAttention,
      .count = CountSparsePagedAttention,
      .least = NoMacs,  // what a query meets is data
-     .examples = kSparsePagedAttentionExamples,
+     .examples = {{"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
+                   "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table, int32[T,8] I, "
+                   "int32[T] S) => (float16[T,16] Y, float16[9,16,2,4] k, float16[9,16,2,4] v) { "
+                   "Y, k, v = com.microsoft.SparsePagedAttention<num_heads = 4, kv_num_heads = "
+                   "2>(Q, K, V, kc, vc, C, P, table, , I, S) }",
+                   "mac=256*T add=64*T mul=32*T div=32*T cmp=32*T exp=32*T"}},
      .operands = {.not_parameters = InputBits({3, 4, 14, 15, 19, 20}), .states = InputBits({3, 4})},
      .note =
          "all M places of selected_indices are counted, unused ones too; a local window without "

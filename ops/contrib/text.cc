@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 
@@ -50,21 +49,6 @@ absl::StatusOr<Facts> InferVarlenNGramHash(const NodeView& n) {
                n.Like(0, Shape{batch, n.Int("state_update_capacity", 0), g.order - 1})};
 }
 
-constexpr OpExample kNGramHashExamples[] = {
-    {"g (int64[N,5] I, int64[3] M, int64[8] V) => (int64[N,5,8] H, int64[N,2] P) "
-     "{ H, P = com.microsoft.NGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, pad_id = "
-     "0>(I, M, V) }",
-     "int_mul=15*N int_div=40*N int_cmp=10*N"},
-};
-
-constexpr OpExample kVarlenNGramHashExamples[] = {
-    {"g (int64[T] I, int64[3] M, int64[8] V, int32[4] C, int64[3,2] P, int64[8] O) => (int64[T,8] "
-     "H, int64[3,2] Q) "
-     "{ H, Q = com.microsoft.VarlenNGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, "
-     "pad_id = 0>(I, M, V, C, P, O) }",
-     "int_add=8*T int_mul=3*T int_div=8*T int_cmp=2*T"},
-};
-
 // NGramRepeatBlock: each place of the tokens [B,S] is compared with the last n - 1 tokens.
 absl::StatusOr<Facts> InferNGramRepeatBlock(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape scores, n.RankedShape(1, 2));
@@ -72,12 +56,6 @@ absl::StatusOr<Facts> InferNGramRepeatBlock(const NodeView& n) {
   if (size < 1) return absl::InvalidArgumentError(absl::StrCat("ngram_size is ", size));
   return Facts{n.Like(1, std::move(scores))};
 }
-
-constexpr OpExample kNGramRepeatBlockExamples[] = {
-    {"g (int64[B,10] I, float[B,100] S) => (float[B,100] Y) "
-     "{ Y = com.microsoft.NGramRepeatBlock<ngram_size = 3>(I, S) }",
-     "int_cmp=16*B"},
-};
 
 // BifurcationDetector: the predicted tokens [P] against the source [S], then the last n-grams of
 // the output anywhere in the source.
@@ -93,12 +71,6 @@ absl::StatusOr<Facts> InferBifurcationDetector(const NodeView& n) {
                n.Like(2, std::move(index))};
 }
 
-constexpr OpExample kBifurcationDetectorExamples[] = {
-    {"g (int64[S] A, int64[C] B, int64 P, int64[T] D) => (int64[F] Y, int64 I) "
-     "{ Y, I = com.microsoft.BifurcationDetector(A, B, P, D) }",
-     "int_cmp=6*S + T"},
-};
-
 // ---- strings and hashes
 
 // Tokenizer: as many tokens as the longest string has, in one more dimension.
@@ -109,13 +81,6 @@ absl::StatusOr<Facts> InferTokenizer(const NodeView& n) {
   y.push_back(n.FreshDim(0, rank, "tokenizer"));
   return Facts{n.Like(0, std::move(y))};
 }
-
-constexpr OpExample kTokenizerExamples[] = {
-    {"g (string[N] X) => (string[N,T] Y) "
-     "{ Y = com.microsoft.Tokenizer<mark = 0, mincharnum = 1, pad_value = \"#\", separators = "
-     "[\" \"]>(X) }",
-     "free"},
-};
 
 absl::StatusOr<Facts> InferMurmurHash3(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
@@ -135,12 +100,6 @@ absl::StatusOr<Cost> CountMurmurHash3(const NodeView& n) {
   return cost;
 }
 
-constexpr OpExample kMurmurHash3Examples[] = {
-    {"g (int64[N] X) => (uint32[N] Y) { Y = com.microsoft.MurmurHash3(X) }",
-     "int_add=2*N int_mul=8*N int_cmp=21*N"},
-    {"g (string[N] X) => (int32[N] Y) { Y = com.microsoft.MurmurHash3<positive = 0>(X) }", "free"},
-};
-
 // Of whole or packed requests: the signature names ids, offsets, eos and segments.
 constexpr FormulaData NGramData(const char* signature) {
   return {.signature = signature,
@@ -156,7 +115,7 @@ constexpr FormulaData NGramData(const char* signature) {
 
 constexpr OpDef kMsTextRows[] = {
     {.name = "BifurcationDetector",
-     .versions = kSince1,
+     .versions = {1},
      .formula =
          "where the predicted tokens[P] leave the source[S], and where the last n-grams are in it",
      .data = {.signature = "source[S] tokens suffix_match? predicted? -> out suffix?",
@@ -164,44 +123,61 @@ constexpr OpDef kMsTextRows[] = {
               .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
               .costs = "int_cmp = predicted.elements + S*((least + most)*(most - least + 1)//2)"},
      .infer = InferBifurcationDetector,
-     .examples = kBifurcationDetectorExamples,
+     .examples = {{"g (int64[S] A, int64[C] B, int64 P, int64[T] D) => (int64[F] Y, int64 I) "
+                   "{ Y, I = com.microsoft.BifurcationDetector(A, B, P, D) }",
+                   "int_cmp=6*S + T"}},
      .note = "every place is compared in full, though a search may end early"},
     {.name = "MurmurHash3",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = hash of each element; integer, per 4 bytes: mul = 3, add = 1, cmp = 7; once: "
                 "mul = 2, cmp = 7",
      .infer = InferMurmurHash3,
      .count = CountMurmurHash3,
-     .examples = kMurmurHash3Examples,
+     .examples =
+         {{"g (int64[N] X) => (uint32[N] Y) { Y = com.microsoft.MurmurHash3(X) }",
+           "int_add=2*N int_mul=8*N int_cmp=21*N"},
+          {"g (string[N] X) => (int32[N] Y) { Y = com.microsoft.MurmurHash3<positive = 0>(X) }",
+           "free"}},
      .note = "bit operations are cmp; strings are free"},
     {.name = "NGramHashMapping",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "hashes[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head",
      .data =
          NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
      .infer = InferNGramHash,
-     .examples = kNGramHashExamples,
+     .examples = {{"g (int64[N,5] I, int64[3] M, int64[8] V) => (int64[N,5,8] H, int64[N,2] P) { "
+                   "H, P = com.microsoft.NGramHashMapping<max_ngram_size = 3, n_head_per_ngram = "
+                   "4, pad_id = 0>(I, M, V) }",
+                   "int_mul=15*N int_div=40*N int_cmp=10*N"}},
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
     {.name = "NGramRepeatBlock",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "scores_out = scores, -inf where a token would repeat an n-gram of ids[B,S]",
      .data = {.signature = "ids[B, S] scores -> scores_out",
               .attributes = "ngram_size = int",
               .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
      .infer = InferNGramRepeatBlock,
-     .examples = kNGramRepeatBlockExamples},
+     .examples = {{"g (int64[B,10] I, float[B,100] S) => (float[B,100] Y) "
+                   "{ Y = com.microsoft.NGramRepeatBlock<ngram_size = 3>(I, S) }",
+                   "int_cmp=16*B"}}},
     {.name = "Tokenizer",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y[N,C,T] = the tokens of X[N,C]",
      .infer = InferTokenizer,
-     .examples = kTokenizerExamples},
+     .examples = {{"g (string[N] X) => (string[N,T] Y) { Y = com.microsoft.Tokenizer<mark = 0, "
+                   "mincharnum = 1, pad_value = \"#\", separators = [\" \"]>(X) }",
+                   "free"}}},
     {.name = "VarlenNGramHashMapping",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "as NGramHashMapping, of packed requests",
      .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
                        "-> hashes present?"),
      .infer = InferVarlenNGramHash,
-     .examples = kVarlenNGramHashExamples,
+     .examples = {{"g (int64[T] I, int64[3] M, int64[8] V, int32[4] C, int64[3,2] P, int64[8] O) "
+                   "=> (int64[T,8] H, int64[3,2] Q) { H, Q = "
+                   "com.microsoft.VarlenNGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, "
+                   "pad_id = 0>(I, M, V, C, P, O) }",
+                   "int_add=8*T int_mul=3*T int_div=8*T int_cmp=2*T"}},
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
 };
 

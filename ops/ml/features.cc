@@ -18,29 +18,11 @@ namespace {
 
 // ---- features
 
-// Binarizer: 1 where x > threshold, else 0. Imputer: x, or the imputed value where x is the one to
-// be replaced.
-constexpr int kVersions[] = {1};
-constexpr OpExample kBinarizerExamples[] = {
-    {"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Binarizer<threshold=0.5>(x) }",
-     "cmp=4*N"},
-};
-constexpr OpExample kImputerExamples[] = {
-    {"g (int64[N,4] x) => (int64[N,4] y) { y = ai.onnx.ml.Imputer<imputed_value_int64s=[0], "
-     "replaced_value_int64=-1>(x) }",
-     "int_cmp=4*N"},
-};
-
 // Scaler: (x - offset) * scale.
 absl::StatusOr<Facts> InferAsFloat(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
 }
-
-constexpr OpExample kScalerExamples[] = {
-    {"g (double[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Scaler<offset=[1.0], scale=[0.5]>(x) }",
-     "add=4*N mul=4*N"},
-};
 
 // Normalizer: each row divided by its maximum, its sum, or the root of its sum of squares.
 absl::StatusOr<Facts> InferNormalizer(const NodeView& n) {
@@ -48,12 +30,6 @@ absl::StatusOr<Facts> InferNormalizer(const NodeView& n) {
   RETURN_IF_ERROR(ChoiceAttr(n, "norm", "MAX", {"MAX", "L1", "L2"}).status());
   return InferAsFloat(n);
 }
-
-constexpr OpExample kNormalizerExamples[] = {
-    {"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Normalizer<norm=\"L2\">(x) }",
-     "add=4*N mul=4*N div=4*N sqrt=N"},
-    {"g (float[4] x) => (float[4] y) { y = ai.onnx.ml.Normalizer(x) }", "div=4 cmp=4"},
-};
 
 // ArrayFeatureExtractor: Z[..,K] = X[..,Y[k]], on the last axis.
 absl::StatusOr<Facts> InferArrayFeatureExtractor(const NodeView& n) {
@@ -63,15 +39,6 @@ absl::StatusOr<Facts> InferArrayFeatureExtractor(const NodeView& n) {
   if (x.rank() == 1) x.dims().insert(x.dims().begin(), Expr(1));
   return Facts{n.Moved(0, std::move(x))};
 }
-
-constexpr OpExample kArrayFeatureExtractorExamples[] = {
-    {"g (float[N,9] x, int64[1,2] i) => (float[N,2] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, "
-     "i) "
-     "}",
-     "free"},
-    {"g (float[9] x, int64[2] i) => (float[1,2] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
-     "free"},
-};
 
 // FeatureVectorizer: the inputs one after another along the features.
 absl::StatusOr<Facts> InferFeatureVectorizer(const NodeView& n) {
@@ -84,12 +51,6 @@ absl::StatusOr<Facts> InferFeatureVectorizer(const NodeView& n) {
   }
   return Facts{Fact::Tensor(DType::kFloat32, {all.rows, all.features})};
 }
-
-constexpr OpExample kFeatureVectorizerExamples[] = {
-    {"g (float[N,3] a, float[N,2] b) => (float[N,5] y) { y = "
-     "ai.onnx.ml.FeatureVectorizer<inputdimensions=[3,2]>(a, b) }",
-     "free"},
-};
 
 // ---- encoders: tables looked up
 
@@ -109,29 +70,12 @@ absl::StatusOr<Facts> InferLabelEncoder(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(x))};
 }
 
-constexpr int kLabelEncoderVersions[] = {1, 2, 4};
-constexpr OpExample kLabelEncoderExamples[] = {
-    {"g (string[N] x) => (float[N] y) { y = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\"], "
-     "values_floats=[1.0]>(x) }",
-     "free"},
-    {"g (int64[N] x) => (string[N] y) { y = "
-     "ai.onnx.ml.LabelEncoder<classes_strings=[\"a\",\"b\"]>(x) "
-     "}",
-     "free", 1},
-};
-
 // CategoryMapper: strings to integers, or integers to strings.
 absl::StatusOr<Facts> InferCategoryMapper(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
   const DType type = n.dtype(0) == DType::kString ? DType::kInt64 : DType::kString;
   return Facts{Fact::Tensor(type, std::move(x))};
 }
-
-constexpr OpExample kCategoryMapperExamples[] = {
-    {"g (string[N] x) => (int64[N] y) { y = ai.onnx.ml.CategoryMapper<cats_strings=[\"a\",\"b\"], "
-     "cats_int64s=[3,4]>(x) }",
-     "free"},
-};
 
 // OneHotEncoder: y[..,category] = 1 at x's category, else 0.
 absl::StatusOr<Facts> InferOneHotEncoder(const NodeView& n) {
@@ -144,12 +88,6 @@ absl::StatusOr<Facts> InferOneHotEncoder(const NodeView& n) {
   x.push_back(ints + strings);
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
 }
-
-constexpr OpExample kOneHotEncoderExamples[] = {
-    {"g (int64[N,2] x) => (float[N,2,3] y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s=[1,2,5]>(x) "
-     "}",
-     "free"},
-};
 
 // ---- maps
 
@@ -175,13 +113,6 @@ absl::StatusOr<Facts> InferCastMap(const NodeView& n) {
   return Facts{Fact::Tensor(type, {1, length})};
 }
 
-constexpr OpExample kCastMapExamples[] = {
-    {"g (float[N,2] x) => (int64[1,K] y) <int64 i = {0}> { s = "
-     "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
-     "ai.onnx.ml.CastMap<cast_to=\"TO_INT64\">(m) }",
-     "free"},
-};
-
 // DictVectorizer: the values of a map in the order of a vocabulary, 0 where it has none.
 absl::StatusOr<Facts> InferDictVectorizer(const NodeView& n) {
   RETURN_IF_ERROR(RequireMap(n));
@@ -194,13 +125,6 @@ absl::StatusOr<Facts> InferDictVectorizer(const NodeView& n) {
   return Facts{Fact::Tensor(map.element->dtype, {1, words})};
 }
 
-constexpr OpExample kDictVectorizerExamples[] = {
-    {"g (float[N,2] x) => (float[1,3] y) <int64 i = {0}> { s = "
-     "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
-     "ai.onnx.ml.DictVectorizer<int64_vocabulary=[4,5,7]>(m) }",
-     "free"},
-};
-
 // ZipMap: each row of X as a map from labels to its elements.
 absl::StatusOr<Facts> InferZipMap(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
@@ -211,13 +135,6 @@ absl::StatusOr<Facts> InferZipMap(const NodeView& n) {
   map.element = std::make_shared<const Fact>(Fact::Tensor(DType::kFloat32, {}));
   return Facts{Fact::Sequence(std::move(map), x.rows)};
 }
-
-constexpr OpExample kZipMapExamples[] = {
-    {"g (float[N,2] x) => (int64 y) { s = ai.onnx.ml.ZipMap<classlabels_strings=[\"a\",\"b\"]>(x) "
-     "y "
-     "= SequenceLength(s) }",
-     "free"},
-};
 
 // ---- linear models
 //
@@ -251,17 +168,6 @@ absl::StatusOr<Facts> InferLinearClassifier(const NodeView& n) {
                Fact::Tensor(DType::kFloat32, {sizes.rows, sizes.scores})};
 }
 
-constexpr OpExample kLinearClassifierExamples[] = {
-    {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
-     "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
-     "intercepts=[1.0,2.0,3.0], classlabels_ints=[0,1,2], post_transform=\"SOFTMAX\">(x) }",
-     "mac=6*N add=9*N div=3*N cmp=6*N exp=3*N"},
-    {"g (int64[N,2] x) => (string[N] y, float[N,2] z) { y, z = "
-     "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0], intercepts=[1.0], "
-     "classlabels_strings=[\"a\",\"b\"], post_transform=\"LOGISTIC\">(x) }",
-     "mac=2*N add=4*N div=2*N cmp=2*N exp=2*N"},
-};
-
 absl::StatusOr<Facts> InferLinearRegressor(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
   RETURN_IF_ERROR(CheckPostTransform(n));
@@ -269,12 +175,6 @@ absl::StatusOr<Facts> InferLinearRegressor(const NodeView& n) {
   RETURN_IF_ERROR(n.RequireSame("coefficients", LengthOf(n, "coefficients"), x.features * targets));
   return Facts{Fact::Tensor(DType::kFloat32, {x.rows, targets})};
 }
-
-constexpr OpExample kLinearRegressorExamples[] = {
-    {"g (float[N,3] x) => (float[N,2] y) { y = ai.onnx.ml.LinearRegressor<targets=2, "
-     "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], intercepts=[1.0,2.0]>(x) }",
-     "mac=6*N add=2*N"},
-};
 
 // ---- support vector machines
 //
@@ -362,23 +262,6 @@ absl::StatusOr<Cost> CountSvmClassifier(const NodeView& n) {
   return FloatCost(std::move(work));
 }
 
-constexpr OpExample kSvmClassifierExamples[] = {
-    {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-     "ai.onnx.ml.SVMClassifier<kernel_type=\"RBF\", kernel_params=[0.5,0.0,0.0], "
-     "vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-     "coefficients=[1.0,2.0,3.0], rho=[0.1], prob_a=[1.0], prob_b=[0.5], "
-     "classlabels_ints=[0,1]>(x) }",
-     "mac=3*N add=15*N mul=10*N div=N cmp=3*N exp=4*N"},
-    {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
-     "ai.onnx.ml.SVMClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], rho=[0.1,0.2,0.3], "
-     "classlabels_ints=[0,1,2]>(x) }",
-     "mac=6*N add=3*N cmp=3*N"},
-    {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-     "ai.onnx.ml.SVMClassifier<vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-     "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
-     "mac=9*N add=N cmp=3*N"},
-};
-
 absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
   RETURN_IF_ERROR(CheckPostTransform(n));
@@ -392,63 +275,83 @@ absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kFloat32, {x.rows, 1})};
 }
 
-constexpr OpExample kSvmRegressorExamples[] = {
-    {"g (float[N,2] x) => (float[N,1] y) { y = ai.onnx.ml.SVMRegressor<kernel_type=\"POLY\", "
-     "kernel_params=[0.5,1.0,3.0], n_supports=3, support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-     "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
-     "mac=9*N add=4*N mul=3*N pow=3*N"},
-};
-
 constexpr OpDef kMlRows[] = {
     {.name = "ArrayFeatureExtractor",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Z[..,k] = X[..,Y[k]]",
      .infer = InferArrayFeatureExtractor,
-     .examples = kArrayFeatureExtractorExamples,
+     .examples = {{"g (float[N,9] x, int64[1,2] i) => (float[N,2] y) { y = "
+                   "ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
+                   "free"},
+                  {"g (float[9] x, int64[2] i) => (float[1,2] y) { y = "
+                   "ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
+                   "free"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks}},
     {.name = "Binarizer",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y = 1 if X > threshold else 0",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
-     .examples = kBinarizerExamples,
+     .examples =
+         {{"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Binarizer<threshold=0.5>(x) }",
+           "cmp=4*N"}},
      .per_element = {.cmp = 1}},
     {.name = "CastMap",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y[1,K] = the values of a map in the order of its keys",
      .infer = InferCastMap,
-     .examples = kCastMapExamples},
+     .examples = {{"g (float[N,2] x) => (int64[1,K] y) <int64 i = {0}> { s = "
+                   "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
+                   "ai.onnx.ml.CastMap<cast_to=\"TO_INT64\">(m) }",
+                   "free"}}},
     {.name = "CategoryMapper",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y = the category of x, looked up",
      .infer = InferCategoryMapper,
-     .examples = kCategoryMapperExamples},
+     .examples = {{"g (string[N] x) => (int64[N] y) { y = "
+                   "ai.onnx.ml.CategoryMapper<cats_strings=[\"a\",\"b\"], "
+                   "cats_int64s=[3,4]>(x) }",
+                   "free"}}},
     {.name = "DictVectorizer",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y[1,V] = the values of a map in the order of the vocabulary",
      .infer = InferDictVectorizer,
-     .examples = kDictVectorizerExamples},
+     .examples = {{"g (float[N,2] x) => (float[1,3] y) <int64 i = {0}> { s = "
+                   "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
+                   "ai.onnx.ml.DictVectorizer<int64_vocabulary=[4,5,7]>(m) }",
+                   "free"}}},
     {.name = "FeatureVectorizer",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y[N, sum of C_i] = the inputs one after another",
      .infer = InferFeatureVectorizer,
-     .examples = kFeatureVectorizerExamples,
+     .examples = {{"g (float[N,3] a, float[N,2] b) => (float[N,5] y) { y = "
+                   "ai.onnx.ml.FeatureVectorizer<inputdimensions=[3,2]>(a, b) }",
+                   "free"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Imputer",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y = imputed if X = replaced else X",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
-     .examples = kImputerExamples,
+     .examples =
+         {{"g (int64[N,4] x) => (int64[N,4] y) { y = ai.onnx.ml.Imputer<imputed_value_int64s=[0], "
+           "replaced_value_int64=-1>(x) }",
+           "int_cmp=4*N"}},
      .per_element = {.cmp = 1},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "LabelEncoder",
-     .versions = kLabelEncoderVersions,
+     .versions = {1, 2, 4},
      .formula = "y = values[i] where x = keys[i], looked up",
      .infer = InferLabelEncoder,
-     .examples = kLabelEncoderExamples},
+     .examples =
+         {{"g (string[N] x) => (float[N] y) { y = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\"], "
+           "values_floats=[1.0]>(x) }",
+           "free"},
+          {"g (int64[N] x) => (string[N] y) { y = "
+           "ai.onnx.ml.LabelEncoder<classes_strings=[\"a\",\"b\"]>(x) }",
+           "free", 1}}},
     {.name = "LinearClassifier",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
          {.signature = "X -> Y Z[N, E]",
@@ -465,13 +368,20 @@ constexpr OpDef kMlRows[] = {
               "logistic)*scores; float_mul = 2*probit*scores; float_erf = probit*scores"},
      .infer = InferLinearClassifier,
      .mac_operands = FloatOperands,
-     .examples = kLinearClassifierExamples,
-     .note =
-         "K = 1 for two classes (E = 2): the other score is a complement, add = N. Transforms per "
-         "score: SOFTMAX add=2 div=1 cmp=1 exp=1, LOGISTIC add=1 div=1 exp=1, PROBIT add=1 mul=2 "
-         "erf=1."},
+     .examples =
+         {{"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
+           "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "intercepts=[1.0,2.0,3.0], classlabels_ints=[0,1,2], post_transform=\"SOFTMAX\">(x) }",
+           "mac=6*N add=9*N div=3*N cmp=6*N exp=3*N"},
+          {"g (int64[N,2] x) => (string[N] y, float[N,2] z) { y, z = "
+           "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0], intercepts=[1.0], "
+           "classlabels_strings=[\"a\",\"b\"], post_transform=\"LOGISTIC\">(x) }",
+           "mac=2*N add=4*N div=2*N cmp=2*N exp=2*N"}},
+     .note = "K = 1 for two classes (E = 2): the other score is a complement, add = N. Transforms "
+             "per score: SOFTMAX add=2 div=1 cmp=1 exp=1, LOGISTIC add=1 div=1 exp=1, PROBIT add=1 "
+             "mul=2 erf=1."},
     {.name = "LinearRegressor",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y[N,T] = transform(X[N,C] coefficients[T,C] + intercepts[T])",
      .data = {.signature = "X -> Y[N, T]",
               .attributes = "coefficients = floats; intercepts = floats; post_transform = "
@@ -484,10 +394,12 @@ constexpr OpDef kMlRows[] = {
                        "2*probit*N*T; float_erf = probit*N*T"},
      .infer = InferLinearRegressor,
      .mac_operands = FloatOperands,
-     .examples = kLinearRegressorExamples,
+     .examples = {{"g (float[N,3] x) => (float[N,2] y) { y = ai.onnx.ml.LinearRegressor<targets=2, "
+                   "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], intercepts=[1.0,2.0]>(x) }",
+                   "mac=6*N add=2*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Normalizer",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y[N,C] = X / norm of its row",
      .data = {.signature = "X -> Y",
               .attributes = "norm = MAX|L1|L2",
@@ -495,27 +407,47 @@ constexpr OpDef kMlRows[] = {
                        "(1 - attr.norm.MAX)*X.elements; float_mul = attr.norm.L2*X.elements; "
                        "float_sqrt = attr.norm.L2*X[:-1]"},
      .infer = InferNormalizer,
-     .examples = kNormalizerExamples,
+     .examples =
+         {{"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Normalizer<norm=\"L2\">(x) }",
+           "add=4*N mul=4*N div=4*N sqrt=N"},
+          {"g (float[4] x) => (float[4] y) { y = ai.onnx.ml.Normalizer(x) }", "div=4 cmp=4"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "OneHotEncoder",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y[..,V] = 1 at the category of x, else 0",
      .infer = InferOneHotEncoder,
-     .examples = kOneHotEncoderExamples},
+     .examples = {{"g (int64[N,2] x) => (float[N,2,3] y) { y = "
+                   "ai.onnx.ml.OneHotEncoder<cats_int64s=[1,2,5]>(x) }",
+                   "free"}}},
     {.name = "SVMClassifier",
-     .versions = kVersions,
+     .versions = {1},
      .formula =
          "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
          "the kernel's function; P = E*(E-1)/2 pairs: mac = N*V*(E-1), add = cmp = N*P; the "
          "best: cmp = N*E",
      .infer = InferSvmClassifier,
      .count = CountSvmClassifier,
-     .examples = kSvmClassifierExamples,
+     .examples =
+         {{"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
+           "ai.onnx.ml.SVMClassifier<kernel_type=\"RBF\", kernel_params=[0.5,0.0,0.0], "
+           "vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "coefficients=[1.0,2.0,3.0], rho=[0.1], prob_a=[1.0], prob_b=[0.5], "
+           "classlabels_ints=[0,1]>(x) }",
+           "mac=3*N add=15*N mul=10*N div=N cmp=3*N exp=4*N"},
+          {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
+           "ai.onnx.ml.SVMClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], rho=[0.1,0.2,0.3], "
+           "classlabels_ints=[0,1,2]>(x) }",
+           "mac=6*N add=3*N cmp=3*N"},
+          {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
+           "ai.onnx.ml.SVMClassifier<vectors_per_class=[1,2], "
+           "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+           "mac=9*N add=N cmp=3*N"}},
      .note = "With prob_a each pair's score goes through a sigmoid; the iteration that makes one "
              "probability per class of them depends on data and is not counted. Without "
              "probabilities, more than two classes have a score per pair, as ONNX Runtime has it."},
     {.name = "SVMRegressor",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y[N] = sum over V vectors of coefficient * kernel(X[N,C], vector), plus rho",
      .data = {.signature = "X -> Y",
               .attributes = "support_vectors = floats; coefficients = floats; n_supports = 0; "
@@ -536,10 +468,14 @@ constexpr OpDef kMlRows[] = {
                   "soft*N + if(attr.one_class, N, 0); float_erf = probit*N"},
      .infer = InferSvmRegressor,
      .mac_operands = FloatOperands,
-     .examples = kSvmRegressorExamples,
+     .examples =
+         {{"g (float[N,2] x) => (float[N,1] y) { y = ai.onnx.ml.SVMRegressor<kernel_type=\"POLY\", "
+           "kernel_params=[0.5,1.0,3.0], n_supports=3, support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+           "mac=9*N add=4*N mul=3*N pow=3*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Scaler",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "Y = (X - offset) * scale",
      .data =
          {.signature = "X -> Y",
@@ -547,13 +483,18 @@ constexpr OpDef kMlRows[] = {
           .costs =
               "float_add = attr.offset.given*X.elements; float_mul = attr.scale.given*X.elements"},
      .infer = InferAsFloat,
-     .examples = kScalerExamples,
+     .examples = {{"g (double[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Scaler<offset=[1.0], "
+                   "scale=[0.5]>(x) }",
+                   "add=4*N mul=4*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "ZipMap",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "y = each row of x as a map from labels",
      .infer = InferZipMap,
-     .examples = kZipMapExamples},
+     .examples =
+         {{"g (float[N,2] x) => (int64 y) { s = "
+           "ai.onnx.ml.ZipMap<classlabels_strings=[\"a\",\"b\"]>(x) y = SequenceLength(s) }",
+           "free"}}},
 };
 
 }  // namespace

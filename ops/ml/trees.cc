@@ -249,28 +249,6 @@ absl::StatusOr<Cost> CountTreeRegressor(const NodeView& n) {
   return FloatCost(std::move(work));
 }
 
-constexpr int kNamedTreeVersions[] = {1, 3, 5};
-constexpr OpExample kTreeClassifierExamples[] = {
-    {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-     "ai.onnx.ml.TreeEnsembleClassifier<nodes_treeids=[0,0,0,0,0], nodes_nodeids=[0,1,2,3,4], "
-     "nodes_featureids=[0,1,0,0,0], nodes_values=[1.0,2.0,0.0,0.0,0.0], "
-     "nodes_modes=[\"BRANCH_LEQ\",\"BRANCH_LT\",\"LEAF\",\"LEAF\",\"LEAF\"], "
-     "nodes_truenodeids=[1,3,0,0,0], nodes_falsenodeids=[2,4,0,0,0], class_treeids=[0,0,0,0], "
-     "class_nodeids=[2,2,3,4], class_ids=[0,1,0,1], class_weights=[0.5,0.5,1.0,1.0], "
-     "classlabels_int64s=[0,1], post_transform=\"LOGISTIC\">(x) }",
-     "add=4*N div=2*N cmp=4*N exp=2*N"},
-};
-constexpr OpExample kTreeRegressorExamples[] = {
-    {"g (float[N,2] x) => (float[N,1] y) { y = "
-     "ai.onnx.ml.TreeEnsembleRegressor<nodes_treeids=[0,0,0,7], nodes_nodeids=[0,1,2,0], "
-     "nodes_featureids=[0,0,0,0], nodes_values=[1.0,0.0,0.0,0.0], "
-     "nodes_modes=[\"BRANCH_LEQ\",\"LEAF\",\"LEAF\",\"LEAF\"], nodes_truenodeids=[1,0,0,0], "
-     "nodes_falsenodeids=[2,0,0,0], target_treeids=[0,0,7], target_nodeids=[1,2,0], "
-     "target_ids=[0,0,0], target_weights=[0.5,1.5,1.0], n_targets=1, "
-     "aggregate_function=\"AVERAGE\", base_values=[3.0]>(x) }",
-     "add=3*N div=N cmp=N"},
-};
-
 // ---- TreeEnsemble
 //
 // Inner nodes and leaves have lists of their own; a node of the mode BRANCH_MEMBER compares with
@@ -403,50 +381,62 @@ absl::StatusOr<Cost> CountTreeEnsemble(const NodeView& n) {
   return FloatCost(std::move(work));
 }
 
-constexpr int kTreeEnsembleVersions[] = {5};
-constexpr OpExample kTreeEnsembleExamples[] = {
-    {"g (float[N,2] x) => (float[N,3] y) { y = ai.onnx.ml.TreeEnsemble<nodes_featureids=[0,1,0], "
-     "nodes_splits = float[3] {1.0,2.0,3.0}, nodes_modes = uint8[3] {0,1,0}, "
-     "nodes_truenodeids=[1,0,2], nodes_falsenodeids=[3,1,3], nodes_trueleafs=[0,1,1], "
-     "nodes_falseleafs=[1,1,1], tree_roots=[0,2], leaf_targetids=[0,1,2,2], leaf_weights = "
-     "float[4] "
-     "{1.0,2.0,3.0,4.0}, n_targets=3, post_transform=1>(x) }",
-     "add=8*N div=3*N cmp=6*N exp=3*N"},
-};
-
 constexpr char kTreeNote[] =
     "How deep a row goes depends on data: of each tree the longest way counts, and the leaf with "
     "most weights.";
 
 constexpr OpDef kMlTreesRows[] = {
     {.name = "TreeEnsemble",
-     .versions = kTreeEnsembleVersions,
+     .versions = {5},
      .formula =
          "y[N,T] = transform(weights of the leaves that x[N,F] reaches); cmp = N * sum of the "
          "depths of the trees, add = N * trees (MIN, MAX: cmp; AVERAGE: div = N*T)",
      .infer = InferTreeEnsemble,
      .count = CountTreeEnsemble,
-     .examples = kTreeEnsembleExamples,
+     .examples = {{"g (float[N,2] x) => (float[N,3] y) { y = "
+                   "ai.onnx.ml.TreeEnsemble<nodes_featureids=[0,1,0], nodes_splits = float[3] "
+                   "{1.0,2.0,3.0}, nodes_modes = uint8[3] {0,1,0}, nodes_truenodeids=[1,0,2], "
+                   "nodes_falsenodeids=[3,1,3], nodes_trueleafs=[0,1,1], nodes_falseleafs=[1,1,1], "
+                   "tree_roots=[0,2], leaf_targetids=[0,1,2,2], leaf_weights = float[4] "
+                   "{1.0,2.0,3.0,4.0}, n_targets=3, post_transform=1>(x) }",
+                   "add=8*N div=3*N cmp=6*N exp=3*N"}},
      .note = kTreeNote},
     {.name = "TreeEnsembleClassifier",
-     .versions = kNamedTreeVersions,
+     .versions = {1, 3, 5},
      .formula =
          "z[N,E] = transform(weights of the leaves that x[N,F] reaches), y[N] = the best; cmp = "
          "N * sum of the depths of the trees + N*E, add = N * weights (and N*E base values)",
      .infer = InferTreeClassifier,
      .count = CountTreeClassifier,
-     .examples = kTreeClassifierExamples,
+     .examples = {{"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
+                   "ai.onnx.ml.TreeEnsembleClassifier<nodes_treeids=[0,0,0,0,0], "
+                   "nodes_nodeids=[0,1,2,3,4], nodes_featureids=[0,1,0,0,0], "
+                   "nodes_values=[1.0,2.0,0.0,0.0,0.0], "
+                   "nodes_modes=[\"BRANCH_LEQ\",\"BRANCH_LT\",\"LEAF\",\"LEAF\",\"LEAF\"], "
+                   "nodes_truenodeids=[1,3,0,0,0], nodes_falsenodeids=[2,4,0,0,0], "
+                   "class_treeids=[0,0,0,0], class_nodeids=[2,2,3,4], class_ids=[0,1,0,1], "
+                   "class_weights=[0.5,0.5,1.0,1.0], classlabels_int64s=[0,1], "
+                   "post_transform=\"LOGISTIC\">(x) }",
+                   "add=4*N div=2*N cmp=4*N exp=2*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},
     {.name = "TreeEnsembleRegressor",
-     .versions = kNamedTreeVersions,
+     .versions = {1, 3, 5},
      .formula =
          "y[N,T] = transform(weights of the leaves that x[N,F] reaches); cmp = N * sum of the "
          "depths of the trees, add = N * weights (MIN, MAX: cmp; AVERAGE: div = N*T; and N*T "
          "base values)",
      .infer = InferTreeRegressor,
      .count = CountTreeRegressor,
-     .examples = kTreeRegressorExamples,
+     .examples =
+         {{"g (float[N,2] x) => (float[N,1] y) { y = "
+           "ai.onnx.ml.TreeEnsembleRegressor<nodes_treeids=[0,0,0,7], nodes_nodeids=[0,1,2,0], "
+           "nodes_featureids=[0,0,0,0], nodes_values=[1.0,0.0,0.0,0.0], "
+           "nodes_modes=[\"BRANCH_LEQ\",\"LEAF\",\"LEAF\",\"LEAF\"], nodes_truenodeids=[1,0,0,0], "
+           "nodes_falsenodeids=[2,0,0,0], target_treeids=[0,0,7], target_nodeids=[1,2,0], "
+           "target_ids=[0,0,0], target_weights=[0.5,1.5,1.0], n_targets=1, "
+           "aggregate_function=\"AVERAGE\", base_values=[3.0]>(x) }",
+           "add=3*N div=N cmp=N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},
 };

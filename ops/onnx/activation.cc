@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "ops/element_rows.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -110,143 +110,21 @@ absl::StatusOr<Census> DropoutGradient(const NodeView&, const GradientQuery& que
   return work;
 }
 
-// ---- versions
-
-constexpr int kCeluVersions[] = {12, 28};
-constexpr int kDropoutVersions[] = {1, 6, 7, 10, 12, 13, 22};
-constexpr int kGeluVersions[] = {20};
-constexpr int kHardSwishVersions[] = {14, 22};
-constexpr int kHardmaxVersions[] = {1, 11, 13};
-constexpr int kLeakyReluVersions[] = {1, 6, 16};
-constexpr int kMishVersions[] = {18, 22};
-constexpr int kPReluVersions[] = {1, 6, 7, 9, 16};
-constexpr int kReluVersions[] = {1, 6, 13, 14};
-constexpr int kShrinkVersions[] = {9};
-constexpr int kSigmoidVersions[] = {1, 6, 13};
-constexpr int kSwiGluVersions[] = {28};
-constexpr int kSwishVersions[] = {24};
-constexpr int kThresholdedReluVersions[] = {10, 22};
-
 // ---- examples
 
-constexpr OpExample kCeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Celu(X) }",
-     "add=4*N mul=8*N div=4*N cmp=4*N exp=4*N"},
-};
-
-constexpr OpExample kDropoutExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y, bool[N,4] mask) { Y, mask = Dropout(X) }", "free"},
-    {"g (float[N,4] X) => (float[N,4] Y) { train = Constant<value = bool {1}>() Y = Dropout(X, , "
-     "train) }",
-     "mul=8*N cmp=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Dropout<is_test = 0>(X) }", "mul=8*N cmp=4*N", 6},
-};
-
-constexpr OpExample kEluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Elu(X) }", "add=4*N mul=4*N cmp=4*N exp=4*N"},
-};
-
-constexpr OpExample kGeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Gelu(X) }", "add=4*N mul=8*N div=4*N erf=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Gelu<approximate = \"tanh\">(X) }",
-     "add=8*N mul=16*N pow=4*N tanh=4*N"},
-};
-
-constexpr OpExample kHardSigmoidExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = HardSigmoid(X) }", "add=4*N mul=4*N cmp=8*N"},
-};
-
-constexpr OpExample kHardSwishExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = HardSwish(X) }", "add=4*N mul=8*N cmp=8*N"},
-};
-
-constexpr OpExample kHardmaxExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Hardmax(X) }", "cmp=4*N"},
-};
-
-constexpr OpExample kLeakyReluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = LeakyRelu(X) }", "mul=4*N cmp=4*N"},
-};
-
-constexpr OpExample kMishExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Mish(X) }",
-     "add=4*N mul=4*N exp=4*N log=4*N tanh=4*N"},
-};
-
-constexpr OpExample kPReluExamples[] = {
-    {"g (float[N,4,5] X, float[4,1] slope) => (float[N,4,5] Y) { Y = PRelu(X, slope) }",
-     "mul=20*N cmp=20*N"},
-    {"g (float[N,4,5] X, float[4] slope) => (float[N,4,5] Y) { Y = PRelu(X, slope) }",
-     "mul=20*N cmp=20*N", 6},
-};
-
-constexpr OpExample kReluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Relu(X) }", "cmp=4*N"},
+constexpr std::initializer_list<OpExample> kReluExamples = {
     {"g (int32[N] X) => (int32[N] Y) { Y = Relu(X) }", "int_cmp=N"},
-};
-
-constexpr OpExample kSeluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Selu(X) }", "add=4*N mul=12*N cmp=4*N exp=4*N"},
-};
-
-constexpr OpExample kShrinkExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Shrink(X) }", "add=8*N cmp=8*N"},
-};
-
-constexpr OpExample kSigmoidExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sigmoid(X) }", "add=4*N div=4*N exp=4*N"},
-};
-
-constexpr OpExample kSoftplusExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Softplus(X) }", "add=4*N exp=4*N log=4*N"},
-};
-
-constexpr OpExample kSoftsignExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Softsign(X) }", "add=4*N div=4*N"},
-};
-
-constexpr OpExample kSwiGLUExamples[] = {
-    {"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = SwiGLU(A, B) }",
-     "add=4*N mul=8*N div=4*N exp=4*N"},
-    {"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = SwiGLU<alpha = 1.5>(A, B) }",
-     "add=4*N mul=12*N div=4*N exp=4*N"},
-};
-
-constexpr OpExample kSwishExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Swish(X) }", "add=4*N mul=4*N div=4*N exp=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Swish<alpha = 1.702>(X) }",
-     "add=4*N mul=8*N div=4*N exp=4*N"},
-};
-
-constexpr OpExample kThresholdedReluExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = ThresholdedRelu(X) }", "cmp=4*N"},
 };
 
 // ---- the table
 
-// ---- where the function bodies cost more
-constexpr OpException kGeluExceptions[] = {
-    {"always", "sqrt", "the function body takes the square root of a constant"},
-};
-constexpr OpException kSwishExceptions[] = {
-    {"alpha = 1", "mul",
-     "the function body multiplies by it all the same; here SiLU costs what Sigmoid and Mul do"},
-};
-
 constexpr OpDef kActivationRows[] = {
-    {.name = "Celu",
-     .versions = kCeluVersions,
-     .formula = "Y = alpha * elu(X / alpha)",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kCeluExamples,
-     .per_element = {.add = 1, .mul = 2, .div = 1, .cmp = 1, .exp = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY where X > 0, else dY * e^(X / alpha)",
-                  .first = {.mul = 1, .div = 1, .cmp = 1, .exp = 1},
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
+    Unary("Celu", {12, 28}, "Y = alpha * elu(X / alpha)",
+          {.add = 1, .mul = 2, .div = 1, .cmp = 1, .exp = 1},
+          KeepsXInPlace("dX = dY where X > 0, else dY * e^(X / alpha)",
+                        {.mul = 1, .div = 1, .cmp = 1, .exp = 1})),
     {.name = "Dropout",
-     .versions = kDropoutVersions,
+     .versions = {1, 6, 7, 10, 12, 13, 22},
      .formula = "output = data at inference; in training output = scale * data * (random >= ratio)",
      .data = {.signature = "data ratio? training_mode? -> output mask?",
               .attributes = "is_test = 0; ratio = 0.5",
@@ -256,27 +134,25 @@ constexpr OpDef kActivationRows[] = {
               .costs = "mul = trains*2*data.elements; cmp = trains*data.elements"},
      .infer = InferDropout,
      .bytes = DropoutBytes,
-     .examples = kDropoutExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y, bool[N,4] mask) { Y, mask = Dropout(X) }",
+                   "free"},
+                  {"g (float[N,4] X) => (float[N,4] Y) { train = Constant<value = bool {1}>() Y = "
+                   "Dropout(X, , train) }",
+                   "mul=8*N cmp=4*N"},
+                  {"g (float[N,4] X) => (float[N,4] Y) { Y = Dropout<is_test = 0>(X) }",
+                   "mul=8*N cmp=4*N", 6}},
      .traits = Traits::kReadsContent,
      .onnx = {.since = 6},
      .note = "Drawing random numbers is not counted: ONNX does not say how it is done.",
      .gradient = {.formula = "dX = scale * dY * mask",
                   .rule = DropoutGradient,
                   .keeps = {.noise = true}}},
-    {.name = "Elu",
-     .versions = kSince1_6_22,
-     .formula = "Y = X < 0 ? alpha * (e^X - 1) : X",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kEluExamples,
-     .per_element = {.add = 1, .mul = 1, .cmp = 1, .exp = 1},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY where X > 0, else dY * (Y + alpha)",
-                  .first = {.add = 1, .mul = 1, .cmp = 1},
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
+    Unary("Elu", {1, 6, 22}, "Y = X < 0 ? alpha * (e^X - 1) : X",
+          {.add = 1, .mul = 1, .cmp = 1, .exp = 1},
+          KeepsXInPlace("dX = dY where X > 0, else dY * (Y + alpha)",
+                        {.add = 1, .mul = 1, .cmp = 1})),
     {.name = "Gelu",
-     .versions = kGeluVersions,
+     .versions = {20},
      .formula =
          "Y = 0.5 X (1 + erf(X / sqrt 2)); approximate = tanh: Y = 0.5 X (1 + tanh(a (X + b X^3)))",
      .data = {.signature = "X -> Y",
@@ -287,75 +163,47 @@ constexpr OpDef kActivationRows[] = {
                   "Y.elements*if(attr.approximate.tanh, 4, 2); pow = "
                   "Y.elements*attr.approximate.tanh; tanh = Y.elements*attr.approximate.tanh"},
      .infer = InferSameAsInput,
-     .examples = kGeluExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = Gelu(X) }",
+                   "add=4*N mul=8*N div=4*N erf=4*N"},
+                  {"g (float[N,4] X) => (float[N,4] Y) { Y = Gelu<approximate = \"tanh\">(X) }",
+                   "add=8*N mul=16*N pow=4*N tanh=4*N"}},
      .traits = Traits::kInPlace,
-     .exceptions = kGeluExceptions,
+     .exceptions = {{"always", "sqrt", "the function body takes the square root of a constant"}},
      .gradient =
          {.formula = "dX = dY * (cdf(X) + X * pdf(X)); with approximate = tanh that of the formula",
           .rule = GeluGradient,
           .keeps = {.inputs = InputBits({0})}}},
-    {.name = "HardSigmoid",
-     .versions = kSince1_6_22,
-     .formula = "Y = max(0, min(1, alpha * X + beta))",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kHardSigmoidExamples,
-     .per_element = {.add = 1, .mul = 1, .cmp = 2},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = alpha * dY where 0 < Y < 1",
-                  .first = {.mul = 1, .cmp = 2},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "HardSwish",
-     .versions = kHardSwishVersions,
-     .formula = "Y = X * max(0, min(1, X / 6 + 0.5))",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kHardSwishExamples,
-     .per_element = {.add = 1, .mul = 2, .cmp = 2},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY * (X / 3 + 0.5) where -3 < X < 3, dY above",
-                  .first = {.add = 1, .mul = 2, .cmp = 2},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Unary("HardSigmoid", {1, 6, 22}, "Y = max(0, min(1, alpha * X + beta))",
+          {.add = 1, .mul = 1, .cmp = 2},
+          KeepsX("dX = alpha * dY where 0 < Y < 1", {.mul = 1, .cmp = 2})),
+    Unary("HardSwish", {14, 22}, "Y = X * max(0, min(1, X / 6 + 0.5))",
+          {.add = 1, .mul = 2, .cmp = 2},
+          KeepsX("dX = dY * (X / 3 + 0.5) where -3 < X < 3, dY above",
+                 {.add = 1, .mul = 2, .cmp = 2})),
     {.name = "Hardmax",
-     .versions = kHardmaxVersions,
+     .versions = {1, 11, 13},
      .formula = "Y = 1 at the first maximum along an axis, else 0",
      .infer = InferHardmax,
      .count = CountPerOutputElement,
-     .examples = kHardmaxExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = Hardmax(X) }", "cmp=4*N"}},
      .per_element = {.cmp = 1},
      .gradient = {.formula = "dX = 0"}},
-    {.name = "LeakyRelu",
-     .versions = kLeakyReluVersions,
-     .formula = "Y = X < 0 ? alpha * X : X",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kLeakyReluExamples,
-     .per_element = {.mul = 1, .cmp = 1},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY where X >= 0, else alpha * dY",
-                  .first = {.mul = 1, .cmp = 1},
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
-    {.name = "Mish",
-     .versions = kMishVersions,
-     .formula = "Y = X * tanh(ln(1 + e^X))",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kMishExamples,
-     .per_element = {.add = 1, .mul = 1, .exp = 1, .log = 1, .tanh = 1},
-     .traits = Traits::kInPlace,
-     .gradient =
-         {.formula =
-              "t = tanh(ln(1 + e^X)), s = e^X / (1 + e^X): dX = dY * (t + X * s * (1 - t^2))",
-          .first = {.add = 3, .mul = 4, .div = 1, .exp = 1, .log = 1, .tanh = 1},
-          .keeps = {.inputs = InputBits({0})}}},
+    Unary("LeakyRelu", {1, 6, 16}, "Y = X < 0 ? alpha * X : X", {.mul = 1, .cmp = 1},
+          KeepsXInPlace("dX = dY where X >= 0, else alpha * dY", {.mul = 1, .cmp = 1})),
+    Unary("Mish", {18, 22}, "Y = X * tanh(ln(1 + e^X))",
+          {.add = 1, .mul = 1, .exp = 1, .log = 1, .tanh = 1},
+          KeepsX("t = tanh(ln(1 + e^X)), s = e^X / (1 + e^X): dX = dY * (t + X * s * (1 - t^2))",
+                 {.add = 3, .mul = 4, .div = 1, .exp = 1, .log = 1, .tanh = 1})),
     {.name = "PRelu",
-     .versions = kPReluVersions,
+     .versions = {1, 6, 7, 9, 16},
      .formula = "Y = X < 0 ? slope * X : X, the slope broadcast",
      .infer = InferPRelu,
      .count = CountPerOutputElement,
-     .examples = kPReluExamples,
+     .examples =
+         {{"g (float[N,4,5] X, float[4,1] slope) => (float[N,4,5] Y) { Y = PRelu(X, slope) }",
+           "mul=20*N cmp=20*N"},
+          {"g (float[N,4,5] X, float[4] slope) => (float[N,4,5] Y) { Y = PRelu(X, slope) }",
+           "mul=20*N cmp=20*N", 6}},
      .per_element = {.mul = 1, .cmp = 1},
      .operands = {.weights = InputBits({1})},
      .traits = Traits::kInPlace,
@@ -366,117 +214,62 @@ constexpr OpDef kActivationRows[] = {
                   .first = {.mul = 1, .cmp = 1},
                   .others = {.mul = 1, .cmp = 1},
                   .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Relu",
-     .versions = kReluVersions,
-     .formula = "Y = max(X, 0)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kReluExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateRelu,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY where Y > 0",
-                  .first = {.cmp = 1},
-                  .keeps = {.outputs = InputBits({0})}}},
-    {.name = "Selu",
-     .versions = kSince1_6_22,
-     .formula = "Y = gamma * (X < 0 ? alpha * e^X - alpha : X)",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kSeluExamples,
-     .per_element = {.add = 1, .mul = 3, .cmp = 1, .exp = 1},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = gamma * dY where X > 0, else dY * (Y + gamma * alpha)",
-                  .first = {.add = 1, .mul = 1, .cmp = 1},
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
-    {.name = "Shrink",
-     .versions = kShrinkVersions,
-     .formula = "Y = X < -lambd ? X + bias : X > lambd ? X - bias : 0",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kShrinkExamples,
-     .per_element = {.add = 2, .cmp = 2},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY where |X| > lambd",
-                  .first = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Sigmoid",
-     .versions = kSigmoidVersions,
-     .formula = "Y = 1 / (1 + e^-X)",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kSigmoidExamples,
-     .per_element = {.add = 1, .div = 1, .exp = 1},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY * Y * (1 - Y)",
-                  .first = {.add = 1, .mul = 2},
-                  .keeps = {.outputs = InputBits({0})}}},
-    {.name = "Softplus",
-     .versions = kSince1_22,
-     .formula = "Y = ln(1 + e^X)",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kSoftplusExamples,
-     .per_element = {.add = 1, .exp = 1, .log = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / (1 + e^-X)",
-                  .first = {.add = 1, .div = 1, .exp = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Softsign",
-     .versions = kSince1_22,
-     .formula = "Y = X / (1 + |X|)",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kSoftsignExamples,
-     .per_element = {.add = 1, .div = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / (1 + |X|)^2",
-                  .first = {.add = 1, .mul = 1, .div = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Unary("Relu", {1, 6, 13, 14}, "Y = max(X, 0)", {.cmp = 1},
+          KeepsY("dX = dY where Y > 0", {.cmp = 1}),
+          {.examples = kReluExamples, .evaluate = EvaluateRelu}),
+    Unary("Selu", {1, 6, 22}, "Y = gamma * (X < 0 ? alpha * e^X - alpha : X)",
+          {.add = 1, .mul = 3, .cmp = 1, .exp = 1},
+          KeepsXInPlace("dX = gamma * dY where X > 0, else dY * (Y + gamma * alpha)",
+                        {.add = 1, .mul = 1, .cmp = 1})),
+    Unary("Shrink", {9}, "Y = X < -lambd ? X + bias : X > lambd ? X - bias : 0",
+          {.add = 2, .cmp = 2}, KeepsX("dX = dY where |X| > lambd", {.cmp = 1})),
+    Unary("Sigmoid", {1, 6, 13}, "Y = 1 / (1 + e^-X)", {.add = 1, .div = 1, .exp = 1},
+          KeepsY("dX = dY * Y * (1 - Y)", {.add = 1, .mul = 2})),
+    Unary("Softplus", {1, 22}, "Y = ln(1 + e^X)", {.add = 1, .exp = 1, .log = 1},
+          KeepsX("dX = dY / (1 + e^-X)", {.add = 1, .div = 1, .exp = 1})),
+    Unary("Softsign", {1, 22}, "Y = X / (1 + |X|)", {.add = 1, .div = 1},
+          KeepsX("dX = dY / (1 + |X|)^2", {.add = 1, .mul = 1, .div = 1})),
     {.name = "SwiGLU",
-     .versions = kSwiGluVersions,
+     .versions = {28},
      .formula = "Y = A * sigmoid(alpha * A) * B",
      .data = {.signature = "A B -> Y",
               .attributes = "alpha = 1.0",
               .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
                        "Y.elements*if(attr.alpha.is_1, 2, 3)"},
      .infer = InferSwiGlu,
-     .examples = kSwiGLUExamples,
+     .examples =
+         {{"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = SwiGLU(A, B) }",
+           "add=4*N mul=8*N div=4*N exp=4*N"},
+          {"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = SwiGLU<alpha = 1.5>(A, B) }",
+           "add=4*N mul=12*N div=4*N exp=4*N"}},
      .traits = Traits::kInPlace,
      .note = "With alpha = 1 the function body still multiplies by it; here SiLU costs what "
              "Sigmoid and Mul do.",
      .gradient =
-         {.formula = "s = sigmoid(alpha A): dA = dY * B * s * (1 + alpha A (1 - s)), dB = dY * A * "
-                     "s",
+         {.formula =
+              "s = sigmoid(alpha A): dA = dY * B * s * (1 + alpha A (1 - s)), dB = dY * A * s",
           .rule = SwiGluGradient}},
     {.name = "Swish",
-     .versions = kSwishVersions,
+     .versions = {24},
      .formula = "Y = X * sigmoid(alpha * X)",
      .data = {.signature = "X -> Y",
               .attributes = "alpha = 1.0",
               .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
                        "Y.elements*if(attr.alpha.is_1, 1, 2)"},
      .infer = InferSameAsInput,
-     .examples = kSwishExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = Swish(X) }",
+                   "add=4*N mul=4*N div=4*N exp=4*N"},
+                  {"g (float[N,4] X) => (float[N,4] Y) { Y = Swish<alpha = 1.702>(X) }",
+                   "add=4*N mul=8*N div=4*N exp=4*N"}},
      .traits = Traits::kInPlace,
-     .exceptions = kSwishExceptions,
+     .exceptions = {{"alpha = 1", "mul",
+                     "the function body multiplies by it all the same; here SiLU costs what "
+                     "Sigmoid and Mul do"}},
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
                   .rule = SwishGradient,
                   .keeps = {.inputs = InputBits({0})}}},
-    {.name = "ThresholdedRelu",
-     .versions = kThresholdedReluVersions,
-     .formula = "Y = X > alpha ? X : 0",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
-     .examples = kThresholdedReluExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY where X > alpha",
-                  .first = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Unary("ThresholdedRelu", {10, 22}, "Y = X > alpha ? X : 0", {.cmp = 1},
+          KeepsX("dX = dY where X > alpha", {.cmp = 1})),
 };
 
 }  // namespace

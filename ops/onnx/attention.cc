@@ -298,29 +298,6 @@ constexpr char kAttentionGradient[] =
     "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; softcap: dS * (1 - tanh^2) per "
     "score; flash computes P again";
 
-constexpr int kAttentionVersions[] = {23, 24, 25};
-constexpr OpExample kAttentionExamples[] = {
-    // 12*8*8 = 768 scores of 64 + 64 products; scaling 12*(8+8)*64.
-    {"g (float[N,12,8,64] Q, float[N,12,8,64] K, float[N,12,8,64] V) => (float[N,12,8,64] Y) { Y = "
-     "Attention(Q, K, V) }",
-     "mac=98304*N add=1536*N mul=12288*N div=768*N + 1 cmp=768*N exp=768*N sqrt=2"},
-    // Grouped queries, 3 new tokens after 5: 4*3*8 = 96 scores. The mask [3,8] is added to scores.
-    {"g (float[N,3,32] Q, float[N,3,16] K, float[N,3,16] V, float[3,8] mask, float[N,2,5,8] pk, "
-     "float[N,2,5,8] pv) => (float[N,3,32] Y, float[N,2,8,8] k, float[N,2,8,8] v) { Y, k, v = "
-     "Attention<q_num_heads=4, kv_num_heads=2, scale=0.5>(Q, K, V, mask, pk, pv) }",
-     "mac=1536*N add=288*N mul=352*N div=96*N cmp=96*N + 27 exp=96*N sqrt=1"},
-    {"g (float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V) => (float[1,1,S,4] Y) { Y = "
-     "Attention<is_causal=1, softcap=2.0>(Q, K, V) }",
-     "mac=8*S^2 add=3*S^2 mul=S^2 + 8*S div=2*S^2 + 1 cmp=2*S^2 + S exp=S^2 sqrt=2 tanh=S^2 "
-     "int_add=3*S int_cmp=S^2"},
-    {"g (float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, int64[2] len) => "
-     "(float[2,1,3,4] Y) { Y = Attention<scale=0.5>(Q, K, V, mask, , , len) }",
-     "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_add=6 int_cmp=12"},
-    {"g (float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V) => (float[1,1,3,4] Y) { Y = "
-     "Attention<scale=0.5, left_window_size=2, right_window_size=1>(Q, K, V) }",
-     "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=18 int_cmp=27"},
-};
-
 // ---- FlexAttention: the same with score_mod before the softmax and prob_mod after it
 
 // The type of scores and probabilities.
@@ -383,18 +360,6 @@ absl::StatusOr<Cost> LeastFlexAttention(const NodeView& n) {
   return n.HasAttr("score_mod") ? Cost() : CountFlexAttention(n);
 }
 
-constexpr int kFlexAttentionVersions[] = {1};
-constexpr OpExample kFlexAttentionExamples[] = {
-    {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
-     "ai.onnx.preview.FlexAttention<scale=0.5>(Q, K, V) }",
-     "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1"},
-    {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
-     "ai.onnx.preview.FlexAttention<scale=0.5, score_mod = mod (float[B,H,L,S] s) => "
-     "(float[B,H,L,S]"
-     " t) { t = Tanh(s) }>(Q, K, V) }",
-     "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1 tanh=60*N"},
-};
-
 // ---- RotaryEmbedding
 //
 // Of each head of X[B,H,S,D] or [B,S,H*D], the first rotary_embedding_dim features (all if 0) are
@@ -418,16 +383,6 @@ absl::StatusOr<Facts> InferRotaryEmbedding(const NodeView& n) {
   RETURN_IF_ERROR(RotatedElements(n).status());
   return InferSameAsInput(n);
 }
-
-constexpr int kRotaryEmbeddingVersions[] = {23};
-constexpr OpExample kRotaryEmbeddingExamples[] = {
-    {"g (float[N,4,3,8] X, float[50,4] c, float[50,4] s, int64[N,3] p) => (float[N,4,3,8] Y) { Y = "
-     "RotaryEmbedding(X, c, s, p) }",
-     "add=96*N mul=192*N"},
-    {"g (float[N,3,32] X, float[N,3,2] c, float[N,3,2] s) => (float[N,3,32] Y) { Y = "
-     "RotaryEmbedding<num_heads=4, rotary_embedding_dim=4, interleaved=1>(X, c, s) }",
-     "add=48*N mul=96*N"},
-};
 
 // ---- LinearAttention
 //
@@ -525,19 +480,6 @@ absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const Gradient
                                 .beta = query.Needs(5)});
 }
 
-constexpr int kLinearAttentionVersions[] = {27};
-constexpr OpExample kLinearAttentionExamples[] = {
-    // 10 steps of states 2*4*3 = 24, of 4*3 outputs that each read 4 numbers.
-    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, float[N,2,4,3] "
-     "s)"
-     " { o, s = LinearAttention<q_num_heads=4, kv_num_heads=2, update_rule=\"linear\">(q, k, v) }",
-     "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
-    {"g (float16[N,10,16] q, float16[N,10,8] k, float16[N,10,6] v, float[N,2,4,3] p, "
-     "float16[N,10,2] d, float16[N,10,2] b) => (float16[N,10,12] o, float[N,2,4,3] s) { o, s = "
-     "LinearAttention<q_num_heads=4, kv_num_heads=2, scale=0.5>(q, k, v, p, d, b) }",
-     "mac=960*N add=300*N mul=420*N exp=20*N"},
-};
-
 // ---- CausalConvWithState
 //
 // Each channel of input[B,C,L], with the last k - 1 positions of the past before it, convolved with
@@ -579,34 +521,10 @@ absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery
   return work;
 }
 
-constexpr int kCausalConvVersions[] = {27};
 // Without a past, that is zeros.
 absl::StatusOr<Cost> LeastCausalConv(const NodeView& n) {
   return n.HasInput(3) ? CountNode(n) : Cost();
 }
-
-constexpr OpExample kCausalConvExamples[] = {
-    {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
-     "float[N,6,3] s) { y, s = CausalConvWithState<activation=\"silu\">(x, w, b, p) }",
-     "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
-    {"g (float[N,6,5] x, float[6,1,4] w) => (float[N,6,5] y, float[N,6,3] s) { y, s = "
-     "CausalConvWithState(x, w) }",
-     "mac=120*N"},
-};
-
-// ---- where the function bodies cost more
-constexpr OpException kAttentionExceptions[] = {
-    {"attn_mask is not given", "add cmp",
-     "the function body makes a bias of zeros, adds it, and looks in it for rows that are masked; "
-     "attention written in single operators does not"},
-    {"scale is given", "div sqrt",
-     "the function body computes 1 / sqrt(head size) all the same, and does not use it"},
-};
-constexpr OpException kLinearAttentionExceptions[] = {
-    {"past_state is given", "int_div",
-     "the function body divides by the numbers of heads for the shape of a first state, which is "
-     "given"},
-};
 
 // Of Attention and FlexAttention, whose modifiers are taken back as bodies.
 constexpr Gradient kGradientOfAttention = {
@@ -617,7 +535,7 @@ constexpr Gradient kGradientOfAttention = {
 
 constexpr OpDef kAttentionRows[] = {
     {.name = "Attention",
-     .versions = kAttentionVersions,
+     .versions = {23, 24, 25},
      .formula =
          "Y = softmax(Q K' + bias) V over the whole of Sq x T, T = past + S; mac = "
          "B*Hq*Sq*T*(Dk+Dv); mul = B*Hq*(Sq+T)*Dk to scale Q and K; per score: softmax (2 add, "
@@ -625,7 +543,27 @@ constexpr OpDef kAttentionRows[] = {
          "sqrt and 1 div for the scale (1 sqrt if given)",
      .infer = InferAttention,
      .count = CountAttention,
-     .examples = kAttentionExamples,
+     .examples =
+         {// 12*8*8 = 768 scores of 64 + 64 products; scaling 12*(8+8)*64.
+          {"g (float[N,12,8,64] Q, float[N,12,8,64] K, float[N,12,8,64] V) => (float[N,12,8,64] Y) "
+           "{ Y = Attention(Q, K, V) }",
+           "mac=98304*N add=1536*N mul=12288*N div=768*N + 1 cmp=768*N exp=768*N sqrt=2"},
+          // Grouped queries, 3 new tokens after 5: 4*3*8 = 96 scores. The mask [3,8] is added to
+          // scores.
+          {"g (float[N,3,32] Q, float[N,3,16] K, float[N,3,16] V, float[3,8] mask, float[N,2,5,8] "
+           "pk, float[N,2,5,8] pv) => (float[N,3,32] Y, float[N,2,8,8] k, float[N,2,8,8] v) { Y, "
+           "k, v = Attention<q_num_heads=4, kv_num_heads=2, scale=0.5>(Q, K, V, mask, pk, pv) }",
+           "mac=1536*N add=288*N mul=352*N div=96*N cmp=96*N + 27 exp=96*N sqrt=1"},
+          {"g (float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V) => (float[1,1,S,4] Y) { Y = "
+           "Attention<is_causal=1, softcap=2.0>(Q, K, V) }",
+           "mac=8*S^2 add=3*S^2 mul=S^2 + 8*S div=2*S^2 + 1 cmp=2*S^2 + S exp=S^2 sqrt=2 tanh=S^2 "
+           "int_add=3*S int_cmp=S^2"},
+          {"g (float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, int64[2] len) "
+           "=> (float[2,1,3,4] Y) { Y = Attention<scale=0.5>(Q, K, V, mask, , , len) }",
+           "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_add=6 int_cmp=12"},
+          {"g (float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V) => (float[1,1,3,4] Y) { Y = "
+           "Attention<scale=0.5, left_window_size=2, right_window_size=1>(Q, K, V) }",
+           "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=18 int_cmp=27"}},
      .operands = {.weights = InputBits({1, 2}),
                   .not_parameters = InputBits({3, 4, 5}),
                   .states = InputBits({4, 5})},
@@ -634,10 +572,15 @@ constexpr OpDef kAttentionRows[] = {
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
-     .exceptions = kAttentionExceptions,
+     .exceptions =
+         {{"attn_mask is not given", "add cmp",
+           "the function body makes a bias of zeros, adds it, and looks in it for rows that are "
+           "masked; attention written in single operators does not"},
+          {"scale is given", "div sqrt",
+           "the function body computes 1 / sqrt(head size) all the same, and does not use it"}},
      .gradient = kGradientOfAttention},
     {.name = "RotaryEmbedding",
-     .versions = kRotaryEmbeddingVersions,
+     .versions = {23},
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "X cos_cache sin_cache position_ids? -> Y",
               .attributes = "num_heads = 0; rotary_embedding_dim = 0",
@@ -646,13 +589,18 @@ constexpr OpDef kAttentionRows[] = {
                      "heads*attr.rotary_embedding_dim, X.elements)",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotaryEmbedding,
-     .examples = kRotaryEmbeddingExamples,
+     .examples = {{"g (float[N,4,3,8] X, float[50,4] c, float[50,4] s, int64[N,3] p) => "
+                   "(float[N,4,3,8] Y) { Y = RotaryEmbedding(X, c, s, p) }",
+                   "add=96*N mul=192*N"},
+                  {"g (float[N,3,32] X, float[N,3,2] c, float[N,3,2] s) => (float[N,3,32] Y) { Y = "
+                   "RotaryEmbedding<num_heads=4, rotary_embedding_dim=4, interleaved=1>(X, c, s) }",
+                   "add=48*N mul=96*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .gradient = {.formula = "dX = dY turned back: as forward",
                   .as_forward = true,
                   .keeps = {.inputs = InputBits({1, 2})}}},
     {.name = "LinearAttention",
-     .versions = kLinearAttentionVersions,
+     .versions = {27},
      .formula =
          "T steps on a state of Hkv*dk*dv: mac = B*T*(Hkv + Hq)*dk*dv, add = B*T*Hkv*dk*dv, mul "
          "= B*T*Hq*dv; gated: exp = elements(decay), mul = B*T*Hkv*dk*dv; delta: mac = "
@@ -660,16 +608,27 @@ constexpr OpDef kAttentionRows[] = {
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
      .least = NoMacs,  // pair by pair it may be less
-     .examples = kLinearAttentionExamples,
+     .examples =
+         {// 10 steps of states 2*4*3 = 24, of 4*3 outputs that each read 4 numbers.
+          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, "
+           "float[N,2,4,3] s) { o, s = LinearAttention<q_num_heads=4, kv_num_heads=2, "
+           "update_rule=\"linear\">(q, k, v) }",
+           "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
+          {"g (float16[N,10,16] q, float16[N,10,8] k, float16[N,10,6] v, float[N,2,4,3] p, "
+           "float16[N,10,2] d, float16[N,10,2] b) => (float16[N,10,12] o, float[N,2,4,3] s) { o, s "
+           "= LinearAttention<q_num_heads=4, kv_num_heads=2, scale=0.5>(q, k, v, p, d, b) }",
+           "mac=960*N add=300*N mul=420*N exp=20*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
              "there.",
-     .exceptions = kLinearAttentionExceptions,
+     .exceptions = {{"past_state is given", "int_div",
+                     "the function body divides by the numbers of heads for the shape of a first "
+                     "state, which is given"}},
      .gradient = {.formula = kRecurrenceGradient,
                   .rule = LinearAttentionGradient,
                   .keeps = {.unknown = true}}},
     {.name = "CausalConvWithState",
-     .versions = kCausalConvVersions,
+     .versions = {27},
      .formula = "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]",
      .data = {.signature = "input weight bias? past? -> y state",
               .attributes = "activation = activation|none",
@@ -677,7 +636,13 @@ constexpr OpDef kAttentionRows[] = {
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .least = LeastCausalConv,
-     .examples = kCausalConvExamples,
+     .examples =
+         {{"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
+           "float[N,6,3] s) { y, s = CausalConvWithState<activation=\"silu\">(x, w, b, p) }",
+           "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+          {"g (float[N,6,5] x, float[6,1,4] w) => (float[N,6,5] y, float[N,6,3] s) { y, s = "
+           "CausalConvWithState(x, w) }",
+           "mac=120*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula =
                       "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
@@ -688,7 +653,7 @@ constexpr OpDef kAttentionRows[] = {
 
 constexpr OpDef kFlexRows[] = {
     {.name = "FlexAttention",
-     .versions = kFlexAttentionVersions,
+     .versions = {1},
      .formula =
          "Y = prob_mod(softmax(score_mod(Q K'))) V; mac = B*Hq*L*S*(Dk+Dv); mul = "
          "B*Hq*(L+S)*Dk to scale Q and K; per score: softmax (2 add, div, cmp, exp); once: 2 "
@@ -696,7 +661,14 @@ constexpr OpDef kFlexRows[] = {
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
      .least = LeastFlexAttention,
-     .examples = kFlexAttentionExamples,
+     .examples =
+         {{"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
+           "ai.onnx.preview.FlexAttention<scale=0.5>(Q, K, V) }",
+           "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1"},
+          {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
+           "ai.onnx.preview.FlexAttention<scale=0.5, score_mod = mod (float[B,H,L,S] s) => "
+           "(float[B,H,L,S] t) { t = Tanh(s) }>(Q, K, V) }",
+           "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1 tanh=60*N"}},
      .gradient = kGradientOfAttention},
 };
 

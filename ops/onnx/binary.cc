@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/element_rows.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -55,154 +55,76 @@ absl::StatusOr<Facts> InferMod(const NodeView& n) {
   return facts;
 }
 
-// ---- versions
+// ---- rows of two inputs
 
-constexpr int kBitShiftVersions[] = {11, 28};
-constexpr int kEqualVersions[] = {1, 7, 11, 13, 19};
-constexpr int kModVersions[] = {10, 13, 28};
-constexpr int kPowVersions[] = {1, 7, 12, 13, 15};
-constexpr int kWhereVersions[] = {9, 16};
-
-// ---- examples
-
-constexpr OpExample kAddExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Add(A, B) }", "add=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Add<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "add=15*N", 6},
-    {"g (int64[N] A, int64[N] B) => (int64[N] C) { C = Add(A, B) }", "int_add=N"},
+// The second of both is of versions before 7.
+constexpr OpExample kBinaryExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = OP(A, B) }", "4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = OP<broadcast = 1, axis = 1>(A, B) }",
+     "15*N", 6},
+};
+constexpr OpExample kComparisonExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = OP<broadcast = 1, axis = 1>(A, B) }",
+     "15*N", 6},
+};
+constexpr OpExample kBitwiseExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = OP(A, B) }", "4*N"},
+};
+constexpr OpExample kLogicExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
 };
 
-constexpr OpExample kAndExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = And(A, B) }", "int_cmp=4*N"},
+constexpr absl::Span<const OpExample> Since(const Versions& versions,
+                                            absl::Span<const OpExample> examples) {
+  return versions.front() < 7 ? examples : examples.first(1);
+}
+
+// Y = f(A, B), which broadcast.
+constexpr OpDef Binary(const char* name, const Versions& versions, const char* formula,
+                       const ElementCost& work, const Gradient& gradient = {}, OpDef row = {}) {
+  row.count = CountPerOutputElement;
+  return ElementRow(name, versions, formula, work, gradient, InferBinary,
+                    Since(versions, kBinaryExamples), row);
+}
+// Its result is boolean.
+constexpr OpDef Comparison(const char* name, const Versions& versions, const char* formula,
+                           OpDef row = {}) {
+  row.infer = InferComparison;
+  if (row.patterns.empty()) row.patterns = Since(versions, kComparisonExamples);
+  return Binary(name, versions, formula, {.cmp = 1}, {}, row);
+}
+// Of integers.
+constexpr OpDef Bitwise(const char* name, const Versions& versions, const char* formula) {
+  return Binary(name, versions, formula, {.cmp = 1}, {},
+                {.patterns = kBitwiseExamples, .note = kIntegerWork});
+}
+// Of booleans.
+constexpr OpDef Logic(const char* name, const Versions& versions, const char* formula,
+                      OpDef row = {}) {
+  row.patterns = kLogicExamples;
+  row.note = kIntegerWork;
+  return Comparison(name, versions, formula, row);
+}
+
+constexpr std::initializer_list<OpExample> kAddExamples = {
+    {"g (int64[N] A, int64[N] B) => (int64[N] C) { C = Add(A, B) }", "int_add=N"},
+};
+constexpr std::initializer_list<OpExample> kAndExamples = {
     {"g (bool[N,3,5] A, bool[3] B) => (bool[N,3,5] C) { C = And<broadcast = 1, axis = 1>(A, B) }",
      "int_cmp=15*N", 6},
 };
-
-constexpr OpExample kBitShiftExamples[] = {
-    {"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = \"LEFT\">(A, B) }",
-     "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseAndExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseAnd(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseOrExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseOr(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseXorExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseXor(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kDivExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Div(A, B) }", "div=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Div<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "div=15*N", 6},
-};
-
-constexpr OpExample kEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Equal(A, B) }", "cmp=4*N"},
+constexpr std::initializer_list<OpExample> kEqualExamples = {
     {"g (int64[N] A, int64[1] B) => (bool[N] C) { C = Equal(A, B) }", "int_cmp=N"},
 };
 
-constexpr OpExample kGreaterExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Greater(A, B) }", "cmp=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Greater<broadcast = 1, axis = 1>(A, "
-     "B) }",
-     "cmp=15*N", 6},
-};
-
-constexpr OpExample kGreaterOrEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = GreaterOrEqual(A, B) }", "cmp=4*N"},
-};
-
-constexpr OpExample kLessExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Less(A, B) }", "cmp=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Less<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "cmp=15*N", 6},
-};
-
-constexpr OpExample kLessOrEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = LessOrEqual(A, B) }", "cmp=4*N"},
-};
-
-constexpr OpExample kMaxExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }", "cmp=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"},
-};
-
-constexpr OpExample kMeanExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
-     "add=8*N div=4*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"},
-};
-
-constexpr OpExample kMinExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }", "cmp=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"},
-};
-
-constexpr OpExample kModExamples[] = {
-    {"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }", "int_div=4*N"},
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }", "div=4*N"},
-};
-
-constexpr OpExample kMulExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mul(A, B) }", "mul=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Mul<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "mul=15*N", 6},
-};
-
-constexpr OpExample kOrExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Or(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kPowExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Pow(A, B) }", "pow=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Pow<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "pow=15*N", 6},
-};
-
-constexpr OpExample kSubExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Sub(A, B) }", "add=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Sub<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "add=15*N", 6},
-};
-
-constexpr OpExample kSumExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }", "add=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"},
-};
-
-constexpr OpExample kWhereExamples[] = {
-    {"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }", "free"},
-    // Expand to a shape whose -1 stands for "as it is".
-    {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() "
-     "keep = Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) "
-     "Y = Expand(X, u) }",
-     "free"},
-};
-
-constexpr OpExample kXorExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Xor(A, B) }", "int_cmp=4*N"},
-};
-
-// ---- the table
-
 // ---- where the function bodies cost more
-constexpr OpException kGreaterOrEqualExceptions[] = {
+
+constexpr std::initializer_list<OpException> kGreaterOrEqualExceptions = {
     {"always", "cmp int_cmp",
      "the function body has three operators for one comparison: Greater, Equal, Or"},
 };
-
-constexpr OpException kLessOrEqualExceptions[] = {
+constexpr std::initializer_list<OpException> kLessOrEqualExceptions = {
     {"always", "cmp int_cmp",
      "the function body has three operators for one comparison: Less, Equal, Or"},
 };
@@ -210,133 +132,59 @@ constexpr OpException kLessOrEqualExceptions[] = {
 // ---- the table
 
 constexpr OpDef kBinaryRows[] = {
-    {.name = "Add",
-     .versions = kSince1_6_7_13_14,
-     .formula = "Y = A + B, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kAddExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateAdd,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
-     .onnx = {.since = 6, .follows_since = 14},
-     .gradient = {.formula = "dA = dY; dB = dY; summed up where broadcast",
-                  .broadcast = true,
-                  .passes = InputBits({0, 1})}},
-    {.name = "And",
-     .versions = kSince1_7,
-     .formula = "Y = A and B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kAndExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateAnd,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
-     .note = "counted as integer work"},
+    Binary("Add", {1, 6, 7, 13, 14}, "Y = A + B, broadcast", {.add = 1},
+           {.formula = "dA = dY; dB = dY; summed up where broadcast",
+            .broadcast = true,
+            .passes = InputBits({0, 1})},
+           {.examples = kAddExamples,
+            .evaluate = EvaluateAdd,
+            .traits = Traits::kMovesMask,
+            .onnx = {.follows_since = 14}}),
+    Logic("And", {1, 7}, "Y = A and B, broadcast",
+          {.examples = kAndExamples, .evaluate = EvaluateAnd, .traits = Traits::kMovesMask}),
     {.name = "BitShift",
-     .versions = kBitShiftVersions,
+     .versions = {11, 28},
      .formula = "Y = A shifted by B bits, broadcast",
      .infer = InferBinary,
      .count = CountPerOutputElement,
-     .examples = kBitShiftExamples,
+     .examples = {{"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = "
+                   "\"LEFT\">(A, B) }",
+                   "int_cmp=4*N"}},
      .per_element = {.cmp = 1},
      .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "BitwiseAnd",
-     .versions = kSince18,
-     .formula = "Y = A and B bit by bit, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseAndExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "BitwiseOr",
-     .versions = kSince18,
-     .formula = "Y = A or B bit by bit, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseOrExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "BitwiseXor",
-     .versions = kSince18,
-     .formula = "Y = A xor B bit by bit, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseXorExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "Div",
-     .versions = kSince1_6_7_13_14,
-     .formula = "Y = A / B, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kDivExamples,
-     .per_element = {.div = 1},
-     .evaluate = EvaluateDiv,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dA = dY / B; dB = -dY / B * Y; summed up where broadcast",
-                  .broadcast = true,
-                  .first = {.div = 1},
-                  .others = {.mul = 1, .div = 1},
-                  .keeps = {.inputs = InputBits({1}), .crosswise = true}}},
-    {.name = "Equal",
-     .versions = kEqualVersions,
-     .formula = "Y = A == B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateEqual,
-     .traits = Traits::kMovesMask | Traits::kInPlace},
-    {.name = "Greater",
-     .versions = kSince1_7_9_13,
-     .formula = "Y = A > B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kGreaterExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateGreater,
-     .traits = Traits::kMovesMask | Traits::kInPlace},
-    {.name = "GreaterOrEqual",
-     .versions = kSince12_16,
-     .formula = "Y = A >= B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kGreaterOrEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateGreaterOrEqual,
-     .traits = Traits::kInPlace,
-     .exceptions = kGreaterOrEqualExceptions},
-    {.name = "Less",
-     .versions = kSince1_7_9_13,
-     .formula = "Y = A < B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kLessExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateLess,
-     .traits = Traits::kMovesMask | Traits::kInPlace},
-    {.name = "LessOrEqual",
-     .versions = kSince12_16,
-     .formula = "Y = A <= B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kLessOrEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateLessOrEqual,
-     .traits = Traits::kInPlace,
-     .exceptions = kLessOrEqualExceptions},
+     .note = kIntegerWork},
+    Bitwise("BitwiseAnd", {18}, "Y = A and B bit by bit, broadcast"),
+    Bitwise("BitwiseOr", {18}, "Y = A or B bit by bit, broadcast"),
+    Bitwise("BitwiseXor", {18}, "Y = A xor B bit by bit, broadcast"),
+    Binary("Div", {1, 6, 7, 13, 14}, "Y = A / B, broadcast", {.div = 1},
+           {.formula = "dA = dY / B; dB = -dY / B * Y; summed up where broadcast",
+            .broadcast = true,
+            .first = {.div = 1},
+            .others = {.mul = 1, .div = 1},
+            .keeps = {.inputs = InputBits({1}), .crosswise = true}},
+           {.evaluate = EvaluateDiv}),
+    Comparison("Equal", {1, 7, 11, 13, 19}, "Y = A == B, broadcast",
+               {.examples = kEqualExamples,
+                .patterns = absl::MakeConstSpan(kComparisonExamples, 1),
+                .evaluate = EvaluateEqual,
+                .traits = Traits::kMovesMask}),
+    Comparison("Greater", {1, 7, 9, 13}, "Y = A > B, broadcast",
+               {.evaluate = EvaluateGreater, .traits = Traits::kMovesMask}),
+    Comparison("GreaterOrEqual", {12, 16}, "Y = A >= B, broadcast",
+               {.evaluate = EvaluateGreaterOrEqual, .exceptions = kGreaterOrEqualExceptions}),
+    Comparison("Less", {1, 7, 9, 13}, "Y = A < B, broadcast",
+               {.evaluate = EvaluateLess, .traits = Traits::kMovesMask}),
+    Comparison("LessOrEqual", {12, 16}, "Y = A <= B, broadcast",
+               {.evaluate = EvaluateLessOrEqual, .exceptions = kLessOrEqualExceptions}),
     {.name = "Max",
-     .versions = kSince1_6_8_12_13,
+     .versions = {1, 6, 8, 12, 13},
      .formula = "max = largest of k inputs, broadcast",
      .data = {.signature = "data_0... -> max", .costs = "cmp = (data_0.count - 1)*max.elements"},
      .infer = InferBroadcast,
-     .examples = kMaxExamples,
+     .examples =
+         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }",
+           "cmp=8*N"},
+          {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"}},
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -346,12 +194,15 @@ constexpr OpDef kBinaryRows[] = {
                   .others = {.cmp = 1},
                   .keeps = {.inputs = InputBits({0, 1}), .numbers = true}}},
     {.name = "Mean",
-     .versions = kSince1_6_8_13,
+     .versions = {1, 6, 8, 13},
      .formula = "mean = mean of k inputs, broadcast",
      .data = {.signature = "data_0... -> mean",
               .costs = "add = (data_0.count - 1)*mean.elements; div = mean.elements"},
      .infer = InferBroadcast,
-     .examples = kMeanExamples,
+     .examples =
+         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
+           "add=8*N div=4*N"},
+          {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"}},
      .evaluate = EvaluateMean,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -360,11 +211,14 @@ constexpr OpDef kBinaryRows[] = {
                   .shared = {.div = 1},
                   .keeps = {.nothing = true}}},
     {.name = "Min",
-     .versions = kSince1_6_8_12_13,
+     .versions = {1, 6, 8, 12, 13},
      .formula = "min = smallest of k inputs, broadcast",
      .data = {.signature = "data_0... -> min", .costs = "cmp = (data_0.count - 1)*min.elements"},
      .infer = InferBroadcast,
-     .examples = kMinExamples,
+     .examples =
+         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }",
+           "cmp=8*N"},
+          {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"}},
      .evaluate = EvaluateMin,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -374,78 +228,51 @@ constexpr OpDef kBinaryRows[] = {
                   .others = {.cmp = 1},
                   .keeps = {.inputs = InputBits({0, 1}), .numbers = true}}},
     {.name = "Mod",
-     .versions = kModVersions,
+     .versions = {10, 13, 28},
      .formula = "Y = remainder of A / B, broadcast",
      .infer = InferMod,
      .count = CountPerOutputElement,
-     .examples = kModExamples,
+     .examples = {{"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }",
+                   "int_div=4*N"},
+                  {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }",
+                   "div=4*N"}},
      .per_element = {.div = 1},
      .evaluate = EvaluateMod,
      .traits = Traits::kInPlace,
      .gradient = {.formula = "dA = dY; dB = -dY * floor(A / B); summed up where broadcast",
                   .broadcast = true,
                   .others = {.mul = 1, .div = 1, .round = 1}}},
-    {.name = "Mul",
-     .versions = kSince1_6_7_13_14,
-     .formula = "Y = A * B, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kMulExamples,
-     .per_element = {.mul = 1},
-     .evaluate = EvaluateMul,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6, .follows_since = 14},
-     .gradient = {.formula = "dA = dY * B; dB = dY * A; summed up where broadcast",
-                  .broadcast = true,
-                  .first = {.mul = 1},
-                  .others = {.mul = 1},
-                  .keeps = {.crosswise = true}}},
-    {.name = "Or",
-     .versions = kSince1_7,
-     .formula = "Y = A or B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kOrExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateOr,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "Pow",
-     .versions = kPowVersions,
-     .formula = "Y = A^B, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kPowExamples,
-     .per_element = {.pow = 1},
-     .evaluate = EvaluatePow,
-     .traits = Traits::kInPlace,
-     .note = "a pow, whatever the exponent",
-     .gradient = {.formula =
-                      "dA = dY * B * A^(B - 1); dB = dY * Y * ln A; summed up where broadcast",
-                  .broadcast = true,
-                  .first = {.add = 1, .mul = 2, .pow = 1},
-                  .others = {.mul = 2, .log = 1},
-                  .keeps = {.inputs = InputBits({0}), .exponent = true},
-                  .temporaries = 2}},
-    {.name = "Sub",
-     .versions = kSince1_6_7_13_14,
-     .formula = "Y = A - B, broadcast",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kSubExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateSub,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
-     .onnx = {.since = 6, .follows_since = 14},
-     .gradient = {.formula = "dA = dY; dB = -dY; summed up where broadcast",
-                  .broadcast = true,
-                  .passes = InputBits({0})}},
+    Binary("Mul", {1, 6, 7, 13, 14}, "Y = A * B, broadcast", {.mul = 1},
+           {.formula = "dA = dY * B; dB = dY * A; summed up where broadcast",
+            .broadcast = true,
+            .first = {.mul = 1},
+            .others = {.mul = 1},
+            .keeps = {.crosswise = true}},
+           {.evaluate = EvaluateMul, .onnx = {.follows_since = 14}}),
+    Logic("Or", {1, 7}, "Y = A or B, broadcast",
+          {.evaluate = EvaluateOr, .traits = Traits::kMovesMask}),
+    Binary("Pow", {1, 7, 12, 13, 15}, "Y = A^B, broadcast", {.pow = 1},
+           {.formula = "dA = dY * B * A^(B - 1); dB = dY * Y * ln A; summed up where broadcast",
+            .broadcast = true,
+            .first = {.add = 1, .mul = 2, .pow = 1},
+            .others = {.mul = 2, .log = 1},
+            .keeps = {.inputs = InputBits({0}), .exponent = true},
+            .temporaries = 2},
+           {.evaluate = EvaluatePow, .note = "a pow, whatever the exponent"}),
+    Binary("Sub", {1, 6, 7, 13, 14}, "Y = A - B, broadcast", {.add = 1},
+           {.formula = "dA = dY; dB = -dY; summed up where broadcast",
+            .broadcast = true,
+            .passes = InputBits({0})},
+           {.evaluate = EvaluateSub, .traits = Traits::kMovesMask, .onnx = {.follows_since = 14}}),
     {.name = "Sum",
-     .versions = kSince1_6_8_13,
+     .versions = {1, 6, 8, 13},
      .formula = "sum = sum of k inputs, broadcast",
      .data = {.signature = "data_0... -> sum", .costs = "add = (data_0.count - 1)*sum.elements"},
      .infer = InferBroadcast,
-     .examples = kSumExamples,
+     .examples =
+         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }",
+           "add=8*N"},
+          {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"}},
      .evaluate = EvaluateSum,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -453,26 +280,24 @@ constexpr OpDef kBinaryRows[] = {
                   .broadcast = true,
                   .passes = ~uint32_t{0}}},
     {.name = "Where",
-     .versions = kWhereVersions,
+     .versions = {9, 16},
      .formula = "Y = X where the condition holds, else Z, broadcast",
      .infer = InferWhere,
-     .examples = kWhereExamples,
+     .examples =
+         {{"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }",
+           "free"},
+          // Expand to a shape whose -1 stands for "as it is".
+          {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() keep = "
+           "Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) Y = "
+           "Expand(X, u) }",
+           "free"}},
      .evaluate = EvaluateWhere,
      .traits = Traits::kSamples | Traits::kMovesMask | Traits::kInPlace,
      .gradient = {.formula =
                       "dX = dY where the condition holds, dZ elsewhere; summed up where broadcast",
                   .broadcast = true,
                   .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Xor",
-     .versions = kSince1_7,
-     .formula = "Y = A xor B, broadcast",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kXorExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateXor,
-     .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
+    Logic("Xor", {1, 7}, "Y = A xor B, broadcast", {.evaluate = EvaluateXor}),
 };
 
 }  // namespace

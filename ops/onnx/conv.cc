@@ -78,34 +78,11 @@ absl::StatusOr<Facts> InferConv(const NodeView& n) {
   return Facts{n.Like(0, std::move(conv.output))};
 }
 
-constexpr int kConvVersions[] = {1, 11, 22};
-constexpr OpExample kConvExamples[] = {
-    {"g (float[N,3,224,224] X, float[64,3,7,7] W) => (float[N,64,112,112] Y) { Y = Conv<pads=[3,3,3"
-     ",3], strides=[2,2]>(X, W) }",
-     "mac=118013952*N"},
-    {"g (float[N,32,14,14] X, float[32,1,3,3] W, float[32] B) => (float[N,32,14,14] Y) { Y = "
-     "Conv<group=32, auto_pad=\"SAME_UPPER\">(X, W, B) }",
-     "mac=56448*N add=6272*N"},
-    {"g (float[1,4,L] X, float[6,2,3] W) => (float[1,6,L] Y) { Y = Conv<group=2, dilations=[2], "
-     "pads=[2,2]>(X, W) }",
-     "mac=36*L"},
-    {"g (float[1,1,5,5,5] X, float[2,1,3,3,3] W) => (float[1,2,2,2,2] Y) { Y = Conv<strides=[2,2,2]"
-     ", auto_pad=\"VALID\">(X, W) }",
-     "mac=432"},
-};
-
 // ConvInteger: y = (x - x_zero_point) * (w - w_zero_point), in 32-bit integers.
 absl::StatusOr<Facts> InferConvInteger(const NodeView& n) {
   ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 1));
   return Facts{Fact::Tensor(DType::kInt32, std::move(conv.output))};
 }
-
-constexpr int kConvIntegerVersions[] = {10};
-constexpr OpExample kConvIntegerExamples[] = {
-    {"g (uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz) => (int32[N,1,4,4] y) { y = "
-     "ConvInteger<pads=[1,1,1,1]>(x, w, xz) }",
-     "int_mac=64*N int_add=9*N"},
-};
 
 // QLinearConv: integer convolution of x - x_zero_point and w - w_zero_point, plus an integer bias,
 // requantised.
@@ -114,13 +91,6 @@ absl::StatusOr<Facts> InferQLinearConv(const NodeView& n) {
   RETURN_IF_ERROR(CheckBias(n, 8, conv.output[1]));
   return Facts{Fact::Tensor(n.dtype(7), std::move(conv.output))};
 }
-
-constexpr int kQLinearConvVersions[] = {10};
-constexpr OpExample kQLinearConvExamples[] = {
-    {"g (uint8[N,2,5,5] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
-     "yz, int32[3] B) => (uint8[N,3,3,3] y) { y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
-     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
-};
 
 // ---- ConvTranspose
 //
@@ -210,22 +180,6 @@ absl::StatusOr<Cost> LeastConvTranspose(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
-constexpr int kConvTransposeVersions[] = {1, 11, 22};
-constexpr OpExample kConvTransposeExamples[] = {
-    {"g (float[N,64,8,8] X, float[64,32,4,4] W, float[32] B) => (float[N,32,16,16] Y) { Y = "
-     "ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(X, W, B) }",
-     "mac=2097152*N add=8192*N"},
-    {"g (float[N,4,3,3] X, float[4,1,3,3] W) => (float[N,2,10,8] Y) { Y = ConvTranspose<group=2, "
-     "strides=[3,2], output_padding=[1,1]>(X, W) }",
-     "mac=324*N"},
-    {"g (float[N,1,5] X, float[1,2,3] W) => (float[N,2,10] Y) { Y = ConvTranspose<strides=[2], "
-     "auto_pad=\"SAME_UPPER\">(X, W) }",
-     "mac=30*N"},
-    {"g (float[1,1,3,3] X, float[1,2,3,3] W) => (float[1,2,10,8] Y) { Y = "
-     "ConvTranspose<strides=[3,2], output_shape=[10,8]>(X, W) }",
-     "mac=162"},
-};
-
 // ---- DeformConv
 //
 // A convolution whose samples X[N,Cin,..] are taken at places that offset[N,offset_group*k1*k2..*d,
@@ -291,14 +245,6 @@ absl::StatusOr<Census> DeformConvGradient(const NodeView& n, const GradientQuery
   return work;
 }
 
-constexpr int kDeformConvVersions[] = {19, 22};
-constexpr OpExample kDeformConvExamples[] = {
-    // 16 output pixels, 4 places each: add = 64 * (6 + 2 * 4) + 48, mul = 64 * (4 + 2 * 4 + 2).
-    {"g (float[N,2,5,5] X, float[3,2,2,2] W, float[N,8,4,4] offset, float[3] B, float[N,4,4,4] mask"
-     ") => (float[N,3,4,4] Y) { Y = DeformConv(X, W, offset, B, mask) }",
-     "mac=384*N add=944*N mul=896*N round=128*N"},
-};
-
 // ---- Col2Im
 //
 // Adds L overlapping blocks, the columns of input[N,C*b1*b2..,L], into an image[N,C,h1,h2..].
@@ -355,20 +301,9 @@ absl::StatusOr<Facts> InferCol2Im(const NodeView& n) {
   return Facts{n.Like(0, std::move(output))};
 }
 
-constexpr int kCol2ImVersions[] = {18};
-constexpr OpExample kCol2ImExamples[] = {
-    {"g (float[N,27,16] x) => (float[N,3,6,6] y) <int64[2] image = {6, 6}, int64[2] block = {3, "
-     "3}> "
-     "{ y = Col2Im(x, image, block) }",
-     "add=432*N"},
-    {"g (float[1,9,L] x, int64[2] image) => (float[1,1,H,W] y) <int64[2] block = {3, 3}> { y = "
-     "Col2Im(x, image, block) }",
-     "add=9*L"},
-};
-
 constexpr OpDef kConvRows[] = {
     {.name = "Conv",
-     .versions = kConvVersions,
+     .versions = {1, 11, 22},
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B",
      .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? -> Y[N, Cout, o...]",
               .attributes = "group = 1; kernel_shape = k...",
@@ -376,7 +311,19 @@ constexpr OpDef kConvRows[] = {
               .costs = "mac = Y.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConv,
      .least = LeastConv<0, 1>,
-     .examples = kConvExamples,
+     .examples =
+         {{"g (float[N,3,224,224] X, float[64,3,7,7] W) => (float[N,64,112,112] Y) { Y = "
+           "Conv<pads=[3,3,3,3], strides=[2,2]>(X, W) }",
+           "mac=118013952*N"},
+          {"g (float[N,32,14,14] X, float[32,1,3,3] W, float[32] B) => (float[N,32,14,14] Y) { Y = "
+           "Conv<group=32, auto_pad=\"SAME_UPPER\">(X, W, B) }",
+           "mac=56448*N add=6272*N"},
+          {"g (float[1,4,L] X, float[6,2,3] W) => (float[1,6,L] Y) { Y = Conv<group=2, "
+           "dilations=[2], pads=[2,2]>(X, W) }",
+           "mac=36*L"},
+          {"g (float[1,1,5,5,5] X, float[2,1,3,3,3] W) => (float[1,2,2,2,2] Y) { Y = "
+           "Conv<strides=[2,2,2], auto_pad=\"VALID\">(X, W) }",
+           "mac=432"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = "dX = dY spread by W; dW = dY with X: a product as large as forward "
@@ -384,14 +331,26 @@ constexpr OpDef kConvRows[] = {
                   .products = InputBits({0, 1}),
                   .sums = InputBits({2})}},
     {.name = "ConvTranspose",
-     .versions = kConvTransposeVersions,
+     .versions = {1, 11, 22},
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] B? -> Y[N, Cout, o...]",
               .attributes = "kernel_shape = k...",
               .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
      .infer = InferConvTranspose,
      .least = LeastConvTranspose,
-     .examples = kConvTransposeExamples,
+     .examples =
+         {{"g (float[N,64,8,8] X, float[64,32,4,4] W, float[32] B) => (float[N,32,16,16] Y) { Y = "
+           "ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(X, W, B) }",
+           "mac=2097152*N add=8192*N"},
+          {"g (float[N,4,3,3] X, float[4,1,3,3] W) => (float[N,2,10,8] Y) { Y = "
+           "ConvTranspose<group=2, strides=[3,2], output_padding=[1,1]>(X, W) }",
+           "mac=324*N"},
+          {"g (float[N,1,5] X, float[1,2,3] W) => (float[N,2,10] Y) { Y = "
+           "ConvTranspose<strides=[2], auto_pad=\"SAME_UPPER\">(X, W) }",
+           "mac=30*N"},
+          {"g (float[1,1,3,3] X, float[1,2,3,3] W) => (float[1,2,10,8] Y) { Y = "
+           "ConvTranspose<strides=[3,2], output_shape=[10,8]>(X, W) }",
+           "mac=162"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "Outputs that the padding cuts away are counted.",
      .gradient = {.formula = "dX = dY with W; dW = dY with X: a product as large as forward for "
@@ -399,7 +358,7 @@ constexpr OpDef kConvRows[] = {
                   .products = InputBits({0, 1}),
                   .sums = InputBits({2})}},
     {.name = "ConvInteger",
-     .versions = kConvIntegerVersions,
+     .versions = {10},
      .formula = "y = (x - x_zero_point) * (w - w_zero_point)",
      .data =
          {.signature =
@@ -410,10 +369,12 @@ constexpr OpDef kConvRows[] = {
                    "w_zero_point.given*w.elements"},
      .infer = InferConvInteger,
      .least = LeastConv<0, 1>,
-     .examples = kConvIntegerExamples,
+     .examples = {{"g (uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz) => (int32[N,1,4,4] y) { y = "
+                   "ConvInteger<pads=[1,1,1,1]>(x, w, xz) }",
+                   "int_mac=64*N int_add=9*N"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearConv",
-     .versions = kQLinearConvVersions,
+     .versions = {10},
      .formula = "y = requantised (x - x_zero_point) * (w - w_zero_point) + B",
      .data = {.signature = "x[N, Cin, i...] x_scale x_zero_point w[Cout, c, k...] w_scale "
                            "w_zero_point y_scale y_zero_point B? -> y[N, Cout, o...]",
@@ -425,11 +386,14 @@ constexpr OpDef kConvRows[] = {
      .infer = InferQLinearConv,
      .least = LeastConv<0, 3>,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kQLinearConvExamples,
+     .examples = {{"g (uint8[N,2,5,5] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = QLinearConv(x, xs, "
+                   "xz, w, ws, wz, ys, yz, B) }",
+                   "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
     {.name = "DeformConv",
-     .versions = kDeformConvVersions,
+     .versions = {19, 22},
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B, X sampled "
                 "at places moved by offset and weighted by mask",
      .data =
@@ -443,7 +407,12 @@ constexpr OpDef kConvRows[] = {
               "B.given*Y.elements; mul = (d - 1)*2^d*places + 2^d*samples + mask.given*samples"},
      .infer = InferDeformConv,
      .least = NoMacs,  // offsets may move any sample onto padding
-     .examples = kDeformConvExamples,
+     .examples =
+         {// 16 output pixels, 4 places each: add = 64 * (6 + 2 * 4) + 48, mul = 64 * (4 + 2 * 4 +
+          // 2).
+          {"g (float[N,2,5,5] X, float[3,2,2,2] W, float[N,8,4,4] offset, float[3] B, "
+           "float[N,4,4,4] mask) => (float[N,3,4,4] Y) { Y = DeformConv(X, W, offset, B, mask) }",
+           "mac=384*N add=944*N mul=896*N round=128*N"}},
      .operands = {.weights = InputBits({1, 3})},
      .traits = Traits::kSamples,
      .note =
@@ -452,15 +421,19 @@ constexpr OpDef kConvRows[] = {
          "addressing: free.",
      .gradient = {.formula =
                       "dW = dY with the columns, sampled again; one product W' dY for X (spread to "
-                      "the corners), offset (differences of corners) and mask; dB = sum of "
-                      "dY",
+                      "the corners), offset (differences of corners) and mask; dB = sum of dY",
                   .rule = DeformConvGradient}},
     {.name = "Col2Im",
-     .versions = kCol2ImVersions,
+     .versions = {18},
      .formula = "Y[N,C,h1,h2..] = sum of the blocks X[N,C*b1*b2..,L]",
      .infer = InferCol2Im,
      .count = CountPerInputElement,
-     .examples = kCol2ImExamples,
+     .examples = {{"g (float[N,27,16] x) => (float[N,3,6,6] y) <int64[2] image = {6, 6}, int64[2] "
+                   "block = {3, 3}> { y = Col2Im(x, image, block) }",
+                   "add=432*N"},
+                  {"g (float[1,9,L] x, int64[2] image) => (float[1,1,H,W] y) <int64[2] block = {3, "
+                   "3}> { y = Col2Im(x, image, block) }",
+                   "add=9*L"}},
      .per_element = {.add = 1},
      .shape_inputs = 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,

@@ -37,15 +37,6 @@ absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt64, {selected, 3})};
 }
 
-constexpr int kNonMaxSuppressionVersions[] = {10, 11};
-constexpr OpExample kNonMaxSuppressionExamples[] = {
-    {"g (float[1,N,4] b, float[1,80,N] s) => (int64[0,3] y) { y = NonMaxSuppression(b, s) }",
-     "cmp=4*N"},
-    {"g (float[2,100,4] b, float[2,80,100] s) => (int64[0,3] y) <int64 m = {0}, float i = {0.5}, "
-     "float t = {0.1}> { y = NonMaxSuppression<center_point_box=1>(b, s, m, i, t) }",
-     "add=800 div=400 cmp=16000"},
-};
-
 // ---- RoiAlign
 //
 // X[N,C,H,W], rois[R,4] -> Y[R,C,oh,ow]: each bin is the mean (or maximum) of s x s points, each
@@ -73,16 +64,6 @@ absl::StatusOr<Facts> InferRoiAlign(const NodeView& n) {
   return Facts{n.Like(0, {regions, x[1], height, width})};
 }
 
-constexpr int kRoiAlignVersions[] = {10, 16, 22};
-constexpr OpExample kRoiAlignExamples[] = {
-    {"g (float[1,256,H,W] x, float[R,4] r, int64[R] b) => (float[R,256,7,7] y) { y = "
-     "RoiAlign<output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25>(x, r, b) }",
-     "add=202278*R mul=202276*R div=12938*R cmp=1176*R round=392*R"},
-    {"g (float[1,8,H,W] x, float[R,4] r, int64[R] b) => (float[R,8,1,1] y) { y = "
-     "RoiAlign<mode=\"max\", sampling_ratio=1>(x, r, b) }",
-     "add=10*R mul=44*R div=4*R cmp=40*R round=2*R", 10},
-};
-
 // ---- MaxRoiPool: X[N,C,H,W], rois[R,5] -> Y[R,C,ph,pw]
 absl::StatusOr<Facts> InferMaxRoiPool(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
@@ -95,13 +76,6 @@ absl::StatusOr<Facts> InferMaxRoiPool(const NodeView& n) {
   return Facts{n.Like(0, {rois[0], x[1], pooled[0], pooled[1]})};
 }
 
-constexpr int kMaxRoiPoolVersions[] = {1, 22};
-constexpr OpExample kMaxRoiPoolExamples[] = {
-    {"g (float[1,256,H,W] x, float[R,5] r) => (float[R,256,7,7] y) { y = "
-     "MaxRoiPool<pooled_shape=[7,7]>(x, r) }",
-     ""},
-};
-
 // ---- ImageDecoder: an encoded image to [height, width, channels]
 absl::StatusOr<Facts> InferImageDecoder(const NodeView& n) {
   if (HasRank(n, 0)) {
@@ -113,20 +87,13 @@ absl::StatusOr<Facts> InferImageDecoder(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kUint8, {height, width, format == "Grayscale" ? 1 : 3})};
 }
 
-constexpr int kImageDecoderVersions[] = {20};
-constexpr OpExample kImageDecoderExamples[] = {
-    {"g (uint8[L] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", "free"},
-    {"g (uint8[L] x) => (uint8[H,W,1] y) { y = ImageDecoder<pixel_format=\"Grayscale\">(x) }",
-     "free"},
-};
-
 constexpr OpDef kDetectionRows[] = {
     // Of a box and the best one: the corners of the intersection cmp=4, its sides add=2 kept from
     // being negative cmp=2, its area mul=1; both areas add=4 mul=2; the union add=2; the ratio
     // div=1 against the threshold cmp=1; and the search for the best score cmp=1. Corners from
     // center and size, or from either diagonal, once per box.
     {.name = "NonMaxSuppression",
-     .versions = kNonMaxSuppressionVersions,
+     .versions = {10, 11},
      .formula =
          "selected[S,3] = the boxes[B,N,4] of the best scores[B,C,N] that overlap no better one",
      .data = {.signature = "boxes[B, N, 4] scores[B, C, N] max_output_boxes_per_class? "
@@ -137,7 +104,12 @@ constexpr OpDef kDetectionRows[] = {
                        "centered*2*B*N; float_cmp = 8*S*N + (1 - centered)*4*B*N + "
                        "score_threshold.given*scores.elements"},
      .infer = InferNonMaxSuppression,
-     .examples = kNonMaxSuppressionExamples,
+     .examples =
+         {{"g (float[1,N,4] b, float[1,80,N] s) => (int64[0,3] y) { y = NonMaxSuppression(b, s) }",
+           "cmp=4*N"},
+          {"g (float[2,100,4] b, float[2,80,100] s) => (int64[0,3] y) <int64 m = {0}, float i = "
+           "{0.5}, float t = {0.1}> { y = NonMaxSuppression<center_point_box=1>(b, s, m, i, t) }",
+           "add=800 div=400 cmp=16000"}},
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent,
      .note =
@@ -145,7 +117,7 @@ constexpr OpDef kDetectionRows[] = {
          "all N boxes of its class. Corners per box: cmp=4, or add=4 div=2 with "
          "center_point_box."},
     {.name = "RoiAlign",
-     .versions = kRoiAlignVersions,
+     .versions = {10, 16, 22},
      .formula = "Y[R,C,oh,ow] = mean or max over s^2 points per bin of rois[R,4], each "
                 "interpolated in X[N,C,H,W]",
      .data = {.signature = "X[N, C, H, W] rois[R, 4] batch_indices -> Y[R, C, h, w]",
@@ -162,7 +134,13 @@ constexpr OpDef kDetectionRows[] = {
               .unknown = "without a sampling_ratio the size of each region decides how many points "
                          "are sampled"},
      .infer = InferRoiAlign,
-     .examples = kRoiAlignExamples,
+     .examples = {{"g (float[1,256,H,W] x, float[R,4] r, int64[R] b) => (float[R,256,7,7] y) { y = "
+                   "RoiAlign<output_height=7, output_width=7, sampling_ratio=2, "
+                   "spatial_scale=0.25>(x, r, b) }",
+                   "add=202278*R mul=202276*R div=12938*R cmp=1176*R round=392*R"},
+                  {"g (float[1,8,H,W] x, float[R,4] r, int64[R] b) => (float[R,8,1,1] y) { y = "
+                   "RoiAlign<mode=\"max\", sampling_ratio=1>(x, r, b) }",
+                   "add=10*R mul=44*R div=4*R cmp=40*R round=2*R", 10}},
      .traits = Traits::kSamples,
      .note =
          "Per point add=8 mul=8 div=2 cmp=6 round=2, shared by the channels; per region mul=4 "
@@ -172,17 +150,22 @@ constexpr OpDef kDetectionRows[] = {
                       "dX = dY spread by the weights of the points: as forward; regions take none",
                   .as_forward = true}},
     {.name = "MaxRoiPool",
-     .versions = kMaxRoiPoolVersions,
+     .versions = {1, 22},
      .formula = "Y[R,C,ph,pw] = the largest element of X[N,C,H,W] in each bin of rois[R,5]",
      .infer = InferMaxRoiPool,
-     .examples = kMaxRoiPoolExamples,
+     .examples = {{"g (float[1,256,H,W] x, float[R,5] r) => (float[R,256,7,7] y) { y = "
+                   "MaxRoiPool<pooled_shape=[7,7]>(x, r) }",
+                   ""}},
      .traits = Traits::kSamples | Traits::kUnknown,
      .note = "the regions, which are data, decide how many elements are compared"},
     {.name = "ImageDecoder",
-     .versions = kImageDecoderVersions,
+     .versions = {20},
      .formula = "image[height, width, channels] = the decoded stream",
      .infer = InferImageDecoder,
-     .examples = kImageDecoderExamples,
+     .examples =
+         {{"g (uint8[L] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", "free"},
+          {"g (uint8[L] x) => (uint8[H,W,1] y) { y = ImageDecoder<pixel_format=\"Grayscale\">(x) }",
+           "free"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note = "What a codec computes is not part of the model."},
 };

@@ -9,11 +9,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "ops/element_rows.h"
 #include "ops/element_rule.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -171,339 +171,114 @@ absl::StatusOr<Census> DetGradient(const NodeView& n, const GradientQuery&) {
   return work;
 }
 
-// ---- versions
-
-constexpr int kBitCastVersions[] = {26};
-constexpr int kCastVersions[] = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28};
-constexpr int kCastLikeVersions[] = {15, 19, 21, 23, 24, 25};
-constexpr int kClipVersions[] = {1, 6, 11, 12, 13};
-constexpr int kCumProdVersions[] = {26};
-constexpr int kCumSumVersions[] = {11, 14};
-constexpr int kIsInfVersions[] = {10, 20};
-constexpr int kIsNaNVersions[] = {9, 13, 20};
-
 // ---- examples
 
-constexpr OpExample kAbsExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Abs(X) }", "free"},
+constexpr OpExample kUnaryBoolExamples[] = {
+    {"g (float[N,4] X) => (bool[N,4] Y) { Y = OP(X) }", "4*N"},
 };
-
-constexpr OpExample kAcosExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Acos(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAcoshExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Acosh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAsinExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Asin(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAsinhExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Asinh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAtanExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Atan(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAtanhExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Atanh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kBitCastExamples[] = {
-    {"g (float[N,4] X) => (int32[N,4] Y) { Y = BitCast<to = 6>(X) }", "free"},
-};
-
 constexpr OpExample kBitwiseNotExamples[] = {
-    {"g (int32[N,4] X) => (int32[N,4] Y) { Y = BitwiseNot(X) }", "int_cmp=4*N"},
+    {"g (int32[N,4] X) => (int32[N,4] Y) { Y = OP(X) }", "4*N"},
 };
-
-constexpr OpExample kCastExamples[] = {
-    {"g (float[N,4] X) => (int64[N,4] Y) { Y = Cast<to = 7>(X) }", "free"},
-    {"g (float[N,4] X) => (float16[N,4] Y) { Y = Cast<to = \"FLOAT16\">(X) }", "free", 1},
+constexpr OpExample kNotExamples[] = {
+    {"g (bool[N,4] X) => (bool[N,4] Y) { Y = OP(X) }", "4*N"},
 };
-
-constexpr OpExample kCastLikeExamples[] = {
-    {"g (float[N,4] X, float16[1] T) => (float16[N,4] Y) { Y = CastLike(X, T) }", "free"},
-};
-
-constexpr OpExample kCeilExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Ceil(X) }", "round=4*N"},
-    // Half a size, rounded up, in floating point.
+// Half a size, rounded up, in floating point.
+constexpr std::initializer_list<OpExample> kCeilExamples = {
     {"g (float[N,C,6,9] X) => (float[3,5] Y) { s = Shape<start = 2>(X) f = Cast<to = 1>(s) "
      "two = Constant<value = float {2.0}>() h = Div(f, two) c = Ceil(h) t = Cast<to = 7>(c) "
      "Y = ConstantOfShape(t) }",
      "free"},
 };
 
-constexpr OpExample kClipExamples[] = {
-    {"g (float[N,4] X, float low, float high) => (float[N,4] Y) { Y = Clip(X, low, high) }",
-     "cmp=8*N"},
-    {"g (float[N,4] X, float high) => (float[N,4] Y) { Y = Clip(X, , high) }", "cmp=4*N"},
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Clip<min = 0.0, max = 6.0>(X) }", "cmp=8*N", 6},
-};
-
-constexpr OpExample kCosExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Cos(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kCoshExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Cosh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kCumProdExamples[] = {
-    {"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumProd(X, axis) }", "mul=4*N"},
-};
-
-constexpr OpExample kCumSumExamples[] = {
-    {"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumSum(X, axis) }", "add=4*N"},
-    {"g (int32[N,4] X, int64 axis) => (int32[N,4] Y) { Y = CumSum<reverse = 1>(X, axis) }",
-     "int_add=4*N"},
-};
-
-constexpr OpExample kDetExamples[] = {
-    {"g (float[N,3,3] X) => (float[N] Y) { Y = Det(X) }", "add=5*N mul=8*N div=3*N"},
-};
-
-constexpr OpExample kErfExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Erf(X) }", "erf=4*N"},
-};
-
-constexpr OpExample kExpExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Exp(X) }", "exp=4*N"},
-};
-
-constexpr OpExample kFloorExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Floor(X) }", "round=4*N"},
-};
-
-constexpr OpExample kIsInfExamples[] = {
-    {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsInf(X) }", "cmp=4*N"},
-};
-
-constexpr OpExample kIsNaNExamples[] = {
-    {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsNaN(X) }", "cmp=4*N"},
-};
-
-constexpr OpExample kLogExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Log(X) }", "log=4*N"},
-};
-
-constexpr OpExample kNegExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Neg(X) }", "free"},
-};
-
-constexpr OpExample kNotExamples[] = {
-    {"g (bool[N,4] X) => (bool[N,4] Y) { Y = Not(X) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kReciprocalExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Reciprocal(X) }", "div=4*N"},
-};
-
-constexpr OpExample kRoundExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Round(X) }", "round=4*N"},
-};
-
-constexpr OpExample kSignExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sign(X) }", "cmp=8*N"},
-};
-
-constexpr OpExample kSinExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sin(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kSinhExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sinh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kSqrtExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sqrt(X) }", "sqrt=4*N"},
-};
-
-constexpr OpExample kTanExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Tan(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kTanhExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Tanh(X) }", "tanh=4*N"},
-};
-
 // ---- the table
 
 constexpr OpDef kElementwiseRows[] = {
-    {.name = "Abs",
-     .versions = kSince1_6_13,
-     .formula = "Y = |X|: clears the sign",
-     .infer = InferUnary,
-     .examples = kAbsExamples,
-     .evaluate = EvaluateAbs,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY, with the sign of X", .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Acos",
-     .versions = kSince7_22,
-     .formula = "Y = acos(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAcosExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = -dY / sqrt(1 - X^2)",
-                  .first = {.add = 1, .mul = 1, .div = 1, .sqrt = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Acosh",
-     .versions = kSince9_22,
-     .formula = "Y = acosh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAcoshExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / sqrt(X^2 - 1)",
-                  .first = {.add = 1, .mul = 1, .div = 1, .sqrt = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Asin",
-     .versions = kSince7_22,
-     .formula = "Y = asin(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAsinExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / sqrt(1 - X^2)",
-                  .first = {.add = 1, .mul = 1, .div = 1, .sqrt = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Asinh",
-     .versions = kSince9_22,
-     .formula = "Y = asinh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAsinhExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / sqrt(X^2 + 1)",
-                  .first = {.add = 1, .mul = 1, .div = 1, .sqrt = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Atan",
-     .versions = kSince7_22,
-     .formula = "Y = atan(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAtanExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / (1 + X^2)",
-                  .first = {.add = 1, .mul = 1, .div = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Atanh",
-     .versions = kSince9_22,
-     .formula = "Y = atanh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kAtanhExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY / (1 - X^2)",
-                  .first = {.add = 1, .mul = 1, .div = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Unary("Abs", {1, 6, 13}, "Y = |X|: clears the sign", {},
+          KeepsX("dX = dY, with the sign of X", {}), {.evaluate = EvaluateAbs}),
+    Unary("Acos", {7, 22}, "Y = acos(X)", {.trig = 1},
+          KeepsX("dX = -dY / sqrt(1 - X^2)", {.add = 1, .mul = 1, .div = 1, .sqrt = 1})),
+    Unary("Acosh", {9, 22}, "Y = acosh(X)", {.trig = 1},
+          KeepsX("dX = dY / sqrt(X^2 - 1)", {.add = 1, .mul = 1, .div = 1, .sqrt = 1})),
+    Unary("Asin", {7, 22}, "Y = asin(X)", {.trig = 1},
+          KeepsX("dX = dY / sqrt(1 - X^2)", {.add = 1, .mul = 1, .div = 1, .sqrt = 1})),
+    Unary("Asinh", {9, 22}, "Y = asinh(X)", {.trig = 1},
+          KeepsX("dX = dY / sqrt(X^2 + 1)", {.add = 1, .mul = 1, .div = 1, .sqrt = 1})),
+    Unary("Atan", {7, 22}, "Y = atan(X)", {.trig = 1},
+          KeepsX("dX = dY / (1 + X^2)", {.add = 1, .mul = 1, .div = 1})),
+    Unary("Atanh", {9, 22}, "Y = atanh(X)", {.trig = 1},
+          KeepsX("dX = dY / (1 - X^2)", {.add = 1, .mul = 1, .div = 1})),
     {.name = "BitCast",
-     .versions = kBitCastVersions,
+     .versions = {26},
      .formula = "Y = the bits of X read as another type of the same width",
      .infer = InferBitCast,
-     .examples = kBitCastExamples},
-    {.name = "BitwiseNot",
-     .versions = kSince18,
-     .formula = "Y = not X bit by bit",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseNotExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace,
-     .note = "counted as integer work"},
+     .examples = {{"g (float[N,4] X) => (int32[N,4] Y) { Y = BitCast<to = 6>(X) }", "free"}}},
+    Unary("BitwiseNot", {18}, "Y = not X bit by bit", {.cmp = 1}, {},
+          {.patterns = kBitwiseNotExamples, .note = kIntegerWork}),
     {.name = "Cast",
-     .versions = kCastVersions,
+     .versions = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28},
      .formula = "Y = X as another element type",
      .infer = InferCast,
-     .examples = kCastExamples,
+     .examples = {{"g (float[N,4] X) => (int64[N,4] Y) { Y = Cast<to = 7>(X) }", "free"},
+                  {"g (float[N,4] X) => (float16[N,4] Y) { Y = Cast<to = \"FLOAT16\">(X) }", "free",
+                   1}},
      .evaluate = EvaluateCast,
      .traits = Traits::kMovesMask | Traits::kInPlace | Traits::kCasts,
      .onnx = {.since = 6, .follows_since = 13}},
     {.name = "CastLike",
-     .versions = kCastLikeVersions,
+     .versions = {15, 19, 21, 23, 24, 25},
      .formula = "Y = X as elements of the type of the second input",
      .infer = InferCastLike,
-     .examples = kCastLikeExamples,
+     .examples = {{"g (float[N,4] X, float16[1] T) => (float16[N,4] Y) { Y = CastLike(X, T) }",
+                   "free"}},
      .evaluate = EvaluateCast,
      .traits = Traits::kCasts},
-    {.name = "Ceil",
-     .versions = kSince1_6_13,
-     .formula = "Y = ceil(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kCeilExamples,
-     .per_element = {.round = 1},
-     .evaluate = EvaluateCeil,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = 0"}},
+    Unary("Ceil", {1, 6, 13}, "Y = ceil(X)", {.round = 1}, kNoSlope,
+          {.examples = kCeilExamples, .evaluate = EvaluateCeil}),
     {.name = "Clip",
-     .versions = kClipVersions,
+     .versions = {1, 6, 11, 12, 13},
      .formula = "output = min(max(input, min), max)",
      .data = {.signature = "input min? max? -> output",
               .attributes = "min = 0.0; max = 0.0",
               .costs = "cmp = output.elements*if(version < 11, attr.min.given + attr.max.given, "
                        "min.given + max.given)"},
      .infer = InferClip,
-     .examples = kClipExamples,
+     .examples =
+         {{"g (float[N,4] X, float low, float high) => (float[N,4] Y) { Y = Clip(X, low, high) }",
+           "cmp=8*N"},
+          {"g (float[N,4] X, float high) => (float[N,4] Y) { Y = Clip(X, , high) }", "cmp=4*N"},
+          {"g (float[N,4] X) => (float[N,4] Y) { Y = Clip<min = 0.0, max = 6.0>(X) }", "cmp=8*N",
+           6}},
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
      .gradient = {.formula = "dX = dY where min <= X <= max",
                   .rule = ClipGradient,
                   .keeps = {.inputs = InputBits({0}), .in_place = true}}},
-    {.name = "Cos",
-     .versions = kSince7_22,
-     .formula = "Y = cos(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kCosExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = -dY sin(X)",
-                  .first = {.mul = 1, .trig = 1},
-                  .keeps = {.inputs = InputBits({0})},
-                  .temporaries = 2}},
-    {.name = "Cosh",
-     .versions = kSince9_22,
-     .formula = "Y = cosh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kCoshExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY sinh(X)",
-                  .first = {.mul = 1, .trig = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Unary("Cos", {7, 22}, "Y = cos(X)", {.trig = 1},
+          KeepsX("dX = -dY sin(X)", {.mul = 1, .trig = 1}, 2)),
+    Unary("Cosh", {9, 22}, "Y = cosh(X)", {.trig = 1},
+          KeepsX("dX = dY sinh(X)", {.mul = 1, .trig = 1})),
     {.name = "CumProd",
-     .versions = kCumProdVersions,
+     .versions = {26},
      .formula = "Y[k] = product of X[0..k] along an axis",
      .infer = InferCumulative,
      .count = CountPerOutputElement,
-     .examples = kCumProdExamples,
+     .examples = {{"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumProd(X, axis) }",
+                   "mul=4*N"}},
      .per_element = {.mul = 1},
      .evaluate = EvaluateMul,
      .gradient = {.formula = "dX[k] = sum of (dY * Y)[k..] / X[k]",
                   .first = {.add = 1, .mul = 1, .div = 1},
                   .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "CumSum",
-     .versions = kCumSumVersions,
+     .versions = {11, 14},
      .formula = "Y[k] = sum of X[0..k] along an axis",
      .infer = InferCumulative,
      .count = CountPerOutputElement,
-     .examples = kCumSumExamples,
+     .examples =
+         {{"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumSum(X, axis) }", "add=4*N"},
+          {"g (int32[N,4] X, int64 axis) => (int32[N,4] Y) { Y = CumSum<reverse = 1>(X, axis) }",
+           "int_add=4*N"}},
      .per_element = {.add = 1},
      .evaluate = EvaluateAdd,
      .gradient = {.formula = "dX = sum of dY[k..] along the axis",
@@ -512,194 +287,49 @@ constexpr OpDef kElementwiseRows[] = {
     // Column k divides the M-1-k rows below by its pivot and subtracts a multiple of the pivot
     // row's M-1-k remaining elements from each; then the M pivots are multiplied.
     {.name = "Det",
-     .versions = kSince11_22,
+     .versions = {11, 22},
      .formula = "Y[...] = det X[...,M,M]",
      .data =
          {.signature = "X[batch..., M, M] -> Y[batch...]",
           .let = "updates = (M - 1)*M*(2*M - 1)//6",
           .costs = "div = batch*(M*(M - 1)//2); mul = batch*(updates + M); add = batch*updates"},
      .infer = InferDet,
-     .examples = kDetExamples,
+     .examples = {{"g (float[N,3,3] X) => (float[N] Y) { Y = Det(X) }", "add=5*N mul=8*N div=3*N"}},
      .note = "Gaussian elimination; the search for pivots is not counted.",
      .gradient = {.formula = "dX = dY * Y * inverse(X)'", .rule = DetGradient}},
-    {.name = "Erf",
-     .versions = kSince9_13,
-     .formula = "Y = erf(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kErfExamples,
-     .per_element = {.erf = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY * 2 / sqrt(pi) * e^(-X^2)",
-                  .first = {.mul = 3, .exp = 1},
-                  .keeps = {.inputs = InputBits({0})},
-                  .temporaries = 4}},
-    {.name = "Exp",
-     .versions = kSince1_6_13,
-     .formula = "Y = e^X",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kExpExamples,
-     .per_element = {.exp = 1},
-     .evaluate = EvaluateExp,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY * Y",
-                  .first = {.mul = 1},
-                  .keeps = {.outputs = InputBits({0})}}},
-    {.name = "Floor",
-     .versions = kSince1_6_13,
-     .formula = "Y = floor(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kFloorExamples,
-     .per_element = {.round = 1},
-     .evaluate = EvaluateFloor,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = 0"}},
-    {.name = "IsInf",
-     .versions = kIsInfVersions,
-     .formula = "Y = X is infinite",
-     .infer = InferUnaryBool,
-     .count = CountPerOutputElement,
-     .examples = kIsInfExamples,
-     .per_element = {.cmp = 1},
-     .traits = Traits::kInPlace},
-    {.name = "IsNaN",
-     .versions = kIsNaNVersions,
-     .formula = "Y = X is not a number",
-     .infer = InferUnaryBool,
-     .count = CountPerOutputElement,
-     .examples = kIsNaNExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateIsNaN,
-     .traits = Traits::kInPlace},
-    {.name = "Log",
-     .versions = kSince1_6_13,
-     .formula = "Y = ln X",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kLogExamples,
-     .per_element = {.log = 1},
-     .evaluate = EvaluateLog,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY / X",
-                  .first = {.div = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Neg",
-     .versions = kSince1_6_13,
-     .formula = "Y = -X: flips the sign",
-     .infer = InferUnary,
-     .examples = kNegExamples,
-     .evaluate = EvaluateNeg,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6}},
-    {.name = "Not",
-     .versions = kSince1,
-     .formula = "Y = not X",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kNotExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateNot,
-     .traits = Traits::kMovesMask | Traits::kInPlace,
-     .note = "counted as integer work"},
-    {.name = "Reciprocal",
-     .versions = kSince1_6_13,
-     .formula = "Y = 1 / X",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kReciprocalExamples,
-     .per_element = {.div = 1},
-     .evaluate = EvaluateReciprocal,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = -dY * Y * Y",
-                  .first = {.mul = 2},
-                  .keeps = {.outputs = InputBits({0})},
-                  .temporaries = 2}},
-    {.name = "Round",
-     .versions = kSince11_22,
-     .formula = "Y = X rounded, halves to even",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kRoundExamples,
-     .per_element = {.round = 1},
-     .evaluate = EvaluateRound,
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = 0"}},
-    {.name = "Sign",
-     .versions = kSince9_13,
-     .formula = "Y = (X > 0) - (X < 0)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kSignExamples,
-     .per_element = {.cmp = 2},
-     .evaluate = EvaluateSign,
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = 0"}},
-    {.name = "Sin",
-     .versions = kSince7_22,
-     .formula = "Y = sin(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kSinExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY cos(X)",
-                  .first = {.mul = 1, .trig = 1},
-                  .keeps = {.inputs = InputBits({0})},
-                  .temporaries = 1}},
-    {.name = "Sinh",
-     .versions = kSince9_22,
-     .formula = "Y = sinh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kSinhExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY cosh(X)",
-                  .first = {.mul = 1, .trig = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
-    {.name = "Sqrt",
-     .versions = kSince1_6_13,
-     .formula = "Y = sqrt(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kSqrtExamples,
-     .per_element = {.sqrt = 1},
-     .evaluate = EvaluateSqrt,
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY / (2 Y)",
-                  .first = {.mul = 1, .div = 1},
-                  .keeps = {.outputs = InputBits({0})},
-                  .temporaries = 1}},
-    {.name = "Tan",
-     .versions = kSince7_22,
-     .formula = "Y = tan(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kTanExamples,
-     .per_element = {.trig = 1},
-     .traits = Traits::kInPlace,
-     .gradient = {.formula = "dX = dY (1 + Y^2)",
-                  .first = {.add = 1, .mul = 2},
-                  .keeps = {.outputs = InputBits({0})}}},
-    {.name = "Tanh",
-     .versions = kSince1_6_13,
-     .formula = "Y = tanh(X)",
-     .infer = InferUnary,
-     .count = CountPerOutputElement,
-     .examples = kTanhExamples,
-     .per_element = {.tanh = 1},
-     .traits = Traits::kInPlace,
-     .onnx = {.since = 6},
-     .gradient = {.formula = "dX = dY (1 - Y^2)",
-                  .first = {.add = 1, .mul = 2},
-                  .keeps = {.outputs = InputBits({0})}}},
+    Unary("Erf", {9, 13}, "Y = erf(X)", {.erf = 1},
+          KeepsX("dX = dY * 2 / sqrt(pi) * e^(-X^2)", {.mul = 3, .exp = 1}, 4)),
+    Unary("Exp", {1, 6, 13}, "Y = e^X", {.exp = 1}, KeepsY("dX = dY * Y", {.mul = 1}),
+          {.evaluate = EvaluateExp}),
+    Unary("Floor", {1, 6, 13}, "Y = floor(X)", {.round = 1}, kNoSlope, {.evaluate = EvaluateFloor}),
+    Unary("IsInf", {10, 20}, "Y = X is infinite", {.cmp = 1}, {},
+          {.infer = InferUnaryBool, .patterns = kUnaryBoolExamples}),
+    Unary("IsNaN", {9, 13, 20}, "Y = X is not a number", {.cmp = 1}, {},
+          {.infer = InferUnaryBool, .patterns = kUnaryBoolExamples, .evaluate = EvaluateIsNaN}),
+    Unary("Log", {1, 6, 13}, "Y = ln X", {.log = 1}, KeepsX("dX = dY / X", {.div = 1}),
+          {.evaluate = EvaluateLog}),
+    Unary("Neg", {1, 6, 13}, "Y = -X: flips the sign", {}, {}, {.evaluate = EvaluateNeg}),
+    Unary("Not", {1}, "Y = not X", {.cmp = 1}, {},
+          {.patterns = kNotExamples,
+           .evaluate = EvaluateNot,
+           .traits = Traits::kMovesMask,
+           .note = kIntegerWork}),
+    Unary("Reciprocal", {1, 6, 13}, "Y = 1 / X", {.div = 1},
+          KeepsY("dX = -dY * Y * Y", {.mul = 2}, 2), {.evaluate = EvaluateReciprocal}),
+    Unary("Round", {11, 22}, "Y = X rounded, halves to even", {.round = 1}, kNoSlope,
+          {.evaluate = EvaluateRound}),
+    Unary("Sign", {9, 13}, "Y = (X > 0) - (X < 0)", {.cmp = 2}, kNoSlope,
+          {.evaluate = EvaluateSign}),
+    Unary("Sin", {7, 22}, "Y = sin(X)", {.trig = 1},
+          KeepsX("dX = dY cos(X)", {.mul = 1, .trig = 1}, 1)),
+    Unary("Sinh", {9, 22}, "Y = sinh(X)", {.trig = 1},
+          KeepsX("dX = dY cosh(X)", {.mul = 1, .trig = 1})),
+    Unary("Sqrt", {1, 6, 13}, "Y = sqrt(X)", {.sqrt = 1},
+          KeepsY("dX = dY / (2 Y)", {.mul = 1, .div = 1}, 1), {.evaluate = EvaluateSqrt}),
+    Unary("Tan", {7, 22}, "Y = tan(X)", {.trig = 1},
+          KeepsY("dX = dY (1 + Y^2)", {.add = 1, .mul = 2})),
+    Unary("Tanh", {1, 6, 13}, "Y = tanh(X)", {.tanh = 1},
+          KeepsY("dX = dY (1 - Y^2)", {.add = 1, .mul = 2})),
 };
 
 }  // namespace

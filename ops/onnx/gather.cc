@@ -160,18 +160,6 @@ absl::StatusOr<Facts> InferGather(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kGatherVersions[] = {1, 11, 13};
-constexpr OpExample kGatherExamples[] = {
-    {"g (float[49408,512] w, int64[N,77] ids) => (float[N,77,512] y) { y = Gather(w, ids) }",
-     "free"},
-    {"g (float[N,50,768] x, int64 i) => (float[N,768] y) { y = Gather<axis=1>(x, i) }", "free"},
-    {"g (float[N,3] x) => (float[3,N] y) { s = Shape(x) i = Constant<value_ints=[-1,0]>() t = "
-     "Gather(s, i) y = ConstantOfShape(t) }",
-     "free"},
-    // The last index and the first.
-    {"g (float[3,N] x) => (float[2,N] y) <int64[2] i = {2, -3}> { y = Gather(x, i) }", "free"},
-};
-
 // ---- GatherElements: y[i..] = data[i.., indices[i..], ..], the index along axis
 absl::StatusOr<Facts> InferGatherElements(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
@@ -205,12 +193,6 @@ absl::StatusOr<Facts> InferGatherElements(const NodeView& n) {
   SetFollowed(std::move(content), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kGatherElementsVersions[] = {11, 13};
-constexpr OpExample kGatherElementsExamples[] = {
-    {"g (float[N,50] x, int64[N,5] i) => (float[N,5] y) { y = GatherElements<axis=1>(x, i) }",
-     "free"},
-};
 
 // ---- GatherND
 //
@@ -303,14 +285,6 @@ absl::StatusOr<Facts> InferGatherND(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kGatherNDVersions[] = {11, 12, 13};
-constexpr OpExample kGatherNDExamples[] = {
-    {"g (float[N,77,512] x, int64[N,2] i) => (float[N,512] y) { y = GatherND(x, i) }", "free"},
-    {"g (float[N,77,512] x, int64[N,5,1] i) => (float[N,5,512] y) { y = GatherND<batch_dims=1>(x, "
-     "i) }",
-     "free"},
-};
-
 // ---- Scatter, ScatterElements, ScatterND
 //
 // y = data with updates written to the named places; from opset 16 `reduction` combines each update
@@ -387,23 +361,6 @@ absl::StatusOr<Facts> InferScatterElements(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kScatterVersions[] = {9, 11};
-constexpr OpExample kScatterExamples[] = {
-    {"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = Scatter<axis=1>(x, i, "
-     "u) "
-     "}",
-     "free"},
-};
-constexpr int kScatterElementsVersions[] = {11, 13, 16, 18};
-constexpr OpExample kScatterElementsExamples[] = {
-    {"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
-     "ScatterElements<axis=1>(x, i, u) }",
-     "free"},
-    {"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = ScatterElements<axis=1, "
-     "reduction=\"mul\">(x, i, u) }",
-     "mul=2*N"},
-};
-
 void FollowScatterND(const NodeView& n, const IndexTuples& tuples, Fact* fact) {
   const std::optional<Sizes> to = SmallSizes(*fact), from = SmallSizes(n.input(1));
   if (!to.has_value() || !from.has_value() || !HasContentToScatter(n)) return;
@@ -434,18 +391,6 @@ absl::StatusOr<Facts> InferScatterND(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kScatterNDVersions[] = {11, 13, 16, 18};
-constexpr OpExample kScatterNDExamples[] = {
-    {"g (float[N,9] x, int64[4,1] i, float[4,9] u) => (float[N,9] y) { y = ScatterND(x, i, u) }",
-     "free"},
-    {"g (int32[N,9] x, int64[4,1] i, int32[4,9] u) => (int32[N,9] y) { y = "
-     "ScatterND<reduction=\"max\">(x, i, u) }",
-     "int_cmp=36"},
-    {"g (float[N,5] x) => (float[7,5] y) { s = Shape(x) i = Constant<value = int64[1,1] {0}>() u = "
-     "Constant<value_ints=[7]>() t = ScatterND(s, i, u) y = ConstantOfShape(t) }",
-     "free"},
-};
-
 // ---- TensorScatter
 //
 // present_cache = past_cache[N, .., max_length, ..] with update[N, .., length, ..] written from
@@ -465,13 +410,6 @@ absl::StatusOr<Facts> InferTensorScatter(const NodeView& n) {
   }
   return Facts{n.Like(0, std::move(cache))};
 }
-
-constexpr int kTensorScatterVersions[] = {24};
-constexpr OpExample kTensorScatterExamples[] = {
-    {"g (float[N,8,1024,64] c, float[N,8,T,64] u, int64[N] w) => (float[N,8,1024,64] y) { y = "
-     "TensorScatter(c, u, w) }",
-     "free"},
-};
 
 // ---- OneHot: off_value everywhere but on_value at the index, along a new axis of size depth
 
@@ -522,19 +460,6 @@ absl::StatusOr<Facts> InferOneHot(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kOneHotVersions[] = {9, 11, 28};
-constexpr OpExample kOneHotExamples[] = {
-    {"g (int64[N,77] i, float[2] v) => (float[N,77,1000] y) <int64 d = {1000}> { y = OneHot(i, d, "
-     "v) }",
-     "free"},
-    {"g (int64[N] i, int32[2] v) => (int32[5,N] y) <float d = {5.0}> { y = OneHot<axis=0>(i, d, v) "
-     "}",
-     "free"},
-    {"g (float[N,4] x) => (float[N,12] y) <int64[1] i = {1}, int64 d = {2}, int64[2] v = {1, 3}, "
-     "int64[1] f = {-1}> { h = OneHot(i, d, v) r = Reshape(h, f) y = Tile(x, r) }",
-     "free"},
-};
-
 constexpr FormulaData kGatherFormulas = {.signature = "data indices -> output", .costs = "free"};
 
 constexpr FormulaData kScatterElementsFormulas = {
@@ -547,13 +472,23 @@ constexpr FormulaData kScatterElementsFormulas = {
 
 constexpr OpDef kGatherRows[] = {
     {.name = "Gather",
-     .versions = kGatherVersions,
+     .versions = {1, 11, 13},
      .formula =
          "y[before, q, after] = data[before, indices[q], after]; only what is selected is read",
      .data = kGatherFormulas,
      .infer = InferGather,
      .bytes = SelectionBytes,
-     .examples = kGatherExamples,
+     .examples =
+         {{"g (float[49408,512] w, int64[N,77] ids) => (float[N,77,512] y) { y = Gather(w, ids) }",
+           "free"},
+          {"g (float[N,50,768] x, int64 i) => (float[N,768] y) { y = Gather<axis=1>(x, i) }",
+           "free"},
+          {"g (float[N,3] x) => (float[3,N] y) { s = Shape(x) i = Constant<value_ints=[-1,0]>() t "
+           "= Gather(s, i) y = ConstantOfShape(t) }",
+           "free"},
+          // The last index and the first.
+          {"g (float[3,N] x) => (float[2,N] y) <int64[2] i = {2, -3}> { y = Gather(x, i) }",
+           "free"}},
      .operands = {.weights = InputBits({0})},
      .traits = Traits::kSelects,
      .onnx = {.follows_since = 1},
@@ -561,62 +496,95 @@ constexpr OpDef kGatherRows[] = {
                   .sums = InputBits({0}),
                   .keeps = {.inputs = InputBits({1})}}},
     {.name = "GatherElements",
-     .versions = kGatherElementsVersions,
+     .versions = {11, 13},
      .formula = "y[i,j] = data[indices[i,j], j] along axis",
      .data = kGatherFormulas,
      .infer = InferGatherElements,
      .bytes = SelectionBytes,
-     .examples = kGatherElementsExamples,
+     .examples =
+         {{"g (float[N,50] x, int64[N,5] i) => (float[N,5] y) { y = GatherElements<axis=1>(x, i) }",
+           "free"}},
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
                   .keeps = {.inputs = InputBits({0, 1})}}},
     {.name = "GatherND",
-     .versions = kGatherNDVersions,
+     .versions = {11, 12, 13},
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]",
      .data = kGatherFormulas,
      .infer = InferGatherND,
      .bytes = SelectionBytes,
-     .examples = kGatherNDExamples,
+     .examples = {{"g (float[N,77,512] x, int64[N,2] i) => (float[N,512] y) { y = GatherND(x, i) }",
+                   "free"},
+                  {"g (float[N,77,512] x, int64[N,5,1] i) => (float[N,5,512] y) { y = "
+                   "GatherND<batch_dims=1>(x, i) }",
+                   "free"}},
      .operands = {.weights = InputBits({0})},
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
                   .keeps = {.inputs = InputBits({1})}}},
     {.name = "Scatter",
-     .versions = kScatterVersions,
+     .versions = {9, 11},
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]",
      .data = {.signature = "data indices updates -> y", .costs = "free"},
      .infer = InferScatterElements,
-     .examples = kScatterExamples},
+     .examples = {{"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
+                   "Scatter<axis=1>(x, i, u) }",
+                   "free"}}},
     {.name = "ScatterElements",
-     .versions = kScatterElementsVersions,
+     .versions = {11, 13, 16, 18},
      .formula = "output = data, then output[indices[i,j], j] = updates[i,j]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
-     .examples = kScatterElementsExamples,
+     .examples = {{"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
+                   "ScatterElements<axis=1>(x, i, u) }",
+                   "free"},
+                  {"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
+                   "ScatterElements<axis=1, reduction=\"mul\">(x, i, u) }",
+                   "mul=2*N"}},
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
                   .rule = ScatterGradient,
                   .keeps = {.inputs = InputBits({1})}}},
     {.name = "ScatterND",
-     .versions = kScatterNDVersions,
+     .versions = {11, 13, 16, 18},
      .formula = "output = data, then output[indices[q, :], rest] = updates[q, rest]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterND,
-     .examples = kScatterNDExamples,
+     .examples =
+         {{"g (float[N,9] x, int64[4,1] i, float[4,9] u) => (float[N,9] y) { y = "
+           "ScatterND(x, i, u) }",
+           "free"},
+          {"g (int32[N,9] x, int64[4,1] i, int32[4,9] u) => (int32[N,9] y) { y = "
+           "ScatterND<reduction=\"max\">(x, i, u) }",
+           "int_cmp=36"},
+          {"g (float[N,5] x) => (float[7,5] y) { s = Shape(x) i = Constant<value = int64[1,1] "
+           "{0}>() u = Constant<value_ints=[7]>() t = ScatterND(s, i, u) y = ConstantOfShape(t) }",
+           "free"}},
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
                   .rule = ScatterGradient,
                   .keeps = {.inputs = InputBits({1})}}},
     {.name = "TensorScatter",
-     .versions = kTensorScatterVersions,
+     .versions = {24},
      .formula = "y = past_cache with update written from write_indices on",
      .infer = InferTensorScatter,
-     .examples = kTensorScatterExamples},
+     .examples = {{"g (float[N,8,1024,64] c, float[N,8,T,64] u, int64[N] w) => (float[N,8,1024,64] "
+                   "y) { y = TensorScatter(c, u, w) }",
+                   "free"}}},
     {.name = "OneHot",
-     .versions = kOneHotVersions,
+     .versions = {9, 11, 28},
      .formula = "y[i, d] = values[1] if indices[i] = d else values[0]",
      .infer = InferOneHot,
-     .examples = kOneHotExamples,
+     .examples =
+         {{"g (int64[N,77] i, float[2] v) => (float[N,77,1000] y) <int64 d = {1000}> { y = "
+           "OneHot(i, d, v) }",
+           "free"},
+          {"g (int64[N] i, int32[2] v) => (int32[5,N] y) <float d = {5.0}> { y = OneHot<axis=0>(i, "
+           "d, v) }",
+           "free"},
+          {"g (float[N,4] x) => (float[N,12] y) <int64[1] i = {1}, int64 d = {2}, int64[2] v = {1, "
+           "3}, int64[1] f = {-1}> { h = OneHot(i, d, v) r = Reshape(h, f) y = Tile(x, r) }",
+           "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .note = "One value is written to the place that the index names: nothing is compared."},

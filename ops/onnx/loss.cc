@@ -3,7 +3,6 @@
 
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -49,37 +48,12 @@ absl::StatusOr<Census> CrossEntropyGradient(const NodeView& n, const GradientQue
   return work;
 }
 
-constexpr OpExample kNegativeLogLikelihoodExamples[] = {
-    {"g (float[N,5] X, int64[N] t) => (float L) { L = NegativeLogLikelihoodLoss(X, t) }",
-     "add=N div=1"},
-    {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float L) "
-     "{ L = NegativeLogLikelihoodLoss(X, t, w) }",
-     "add=6*N mul=3*N div=1"},
-    {"g (float[N,5,3] X, int64[N,3] t) => (float[N,3] L) "
-     "{ L = NegativeLogLikelihoodLoss<reduction = \"none\", ignore_index = 1>(X, t) }",
-     "mul=3*N int_cmp=3*N"},
-};
-
-constexpr OpExample kSoftmaxCrossEntropyExamples[] = {
-    {"g (float[N,5] X, int64[N] t) => (float L) { L = SoftmaxCrossEntropyLoss(X, t) }",
-     "add=16*N div=1 cmp=5*N exp=5*N log=N"},
-    {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float[N,3] L, float[N,5,3] P) "
-     "{ L, P = SoftmaxCrossEntropyLoss<reduction = \"none\">(X, t, w) }",
-     "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"},
-};
-
-// ---- where the function bodies cost more
-constexpr OpException kNegativeLogLikelihoodExceptions[] = {
-    {"ignore_index is given", "int_add",
-     "the function body makes a zero by subtracting the target from itself"},
-};
-
 constexpr OpDef kLossRows[] = {
     // Of M target elements: picked scores, negated; times their weights; then their sum, over the
     // sum of the weights for the mean. With ignore_index every target is compared with it, and the
     // weight of an ignored one is 0.
     {.name = "NegativeLogLikelihoodLoss",
-     .versions = kSince12_13_22,
+     .versions = {12, 13, 22},
      .formula = "loss[m] = -input[m, target[m]] * weight[target[m]]",
      .data = {.signature = "input[N, C, d...] target[N, d...] weight? -> loss",
               .attributes = "reduction = mean|none|...; ignore_index = 0",
@@ -88,15 +62,22 @@ constexpr OpDef kLossRows[] = {
                        "attr.reduction.mean*weighted*M; div = attr.reduction.mean; int_cmp = "
                        "attr.ignore_index.given*M"},
      .infer = InferLoss,
-     .examples = kNegativeLogLikelihoodExamples,
-     .exceptions = kNegativeLogLikelihoodExceptions,
-     .gradient =
-         {.formula =
-              "dinput[m, target[m]] = -dloss * weight[target[m]], over the sum of weights for the "
-              "mean",
-          .rule = LikelihoodGradient}},
+     .examples =
+         {{"g (float[N,5] X, int64[N] t) => (float L) { L = NegativeLogLikelihoodLoss(X, t) }",
+           "add=N div=1"},
+          {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float L) "
+           "{ L = NegativeLogLikelihoodLoss(X, t, w) }",
+           "add=6*N mul=3*N div=1"},
+          {"g (float[N,5,3] X, int64[N,3] t) => (float[N,3] L) "
+           "{ L = NegativeLogLikelihoodLoss<reduction = \"none\", ignore_index = 1>(X, t) }",
+           "mul=3*N int_cmp=3*N"}},
+     .exceptions = {{"ignore_index is given", "int_add",
+                     "the function body makes a zero by subtracting the target from itself"}},
+     .gradient = {.formula = "dinput[m, target[m]] = -dloss * weight[target[m]], over the sum of "
+                             "weights for the mean",
+                  .rule = LikelihoodGradient}},
     {.name = "SoftmaxCrossEntropyLoss",
-     .versions = kSince12_13,
+     .versions = {12, 13},
      .formula = "loss = NegativeLogLikelihoodLoss(LogSoftmax(scores))",
      .data =
          {.signature = "scores[N, C, d...] labels[N, d...] weights? -> loss log_prob?",
@@ -107,7 +88,12 @@ constexpr OpDef kLossRows[] = {
               "attr.reduction.mean*weighted*M; div = attr.reduction.mean; cmp = scores.elements; "
               "exp = scores.elements; log = M; int_cmp = attr.ignore_index.given*M"},
      .infer = InferLoss,
-     .examples = kSoftmaxCrossEntropyExamples,
+     .examples =
+         {{"g (float[N,5] X, int64[N] t) => (float L) { L = SoftmaxCrossEntropyLoss(X, t) }",
+           "add=16*N div=1 cmp=5*N exp=5*N log=N"},
+          {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float[N,3] L, float[N,5,3] P) "
+           "{ L, P = SoftmaxCrossEntropyLoss<reduction = \"none\">(X, t, w) }",
+           "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"}},
      .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
      .gradient = {.formula =
                       "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",

@@ -51,45 +51,17 @@ absl::StatusOr<Facts> InferMatMul(const NodeView& n) {
   return Facts{n.Like(0, std::move(product.output))};
 }
 
-constexpr int kMatMulVersions[] = {1, 9, 13};
-constexpr OpExample kMatMulExamples[] = {
-    {"g (float[N,77,512] A, float[512,1024] B) => (float[N,77,1024] Y) { Y = MatMul(A, B) }",
-     "mac=40370176*N"},
-    {"g (float[8,N,64] A, float[2,1,64,N] B) => (float[2,8,N,N] Y) { Y = MatMul(A, B) }",
-     "mac=1024*N^2"},
-    {"g (float[5] A, float[3,5,7] B) => (float[3,7] Y) { Y = MatMul(A, B) }", "mac=105"},
-    {"g (float[3,4,5] A, float[5] B) => (float[3,4] Y) { Y = MatMul(A, B) }", "mac=60"},
-    {"g (float[N] A, float[N] B) => (float Y) { Y = MatMul(A, B) }", "mac=N"},
-    {"g (int32[2,3] A, int32[3,4] B) => (int32[2,4] Y) { Y = MatMul(A, B) }", "int_mac=24"},
-};
-
 // MatMulInteger: Y = (A - a_zero_point) (B - b_zero_point), in 32-bit integers.
 absl::StatusOr<Facts> InferMatMulInteger(const NodeView& n) {
   ASSIGN_OR_RETURN(Product product, MatrixProduct(n, 0, 1));
   return Facts{Fact::Tensor(DType::kInt32, std::move(product.output))};
 }
 
-constexpr int kMatMulIntegerVersions[] = {10};
-constexpr OpExample kMatMulIntegerExamples[] = {
-    {"g (uint8[N,12] A, int8[12,5] B, uint8 az) => (int32[N,5] Y) { Y = MatMulInteger(A, B, az) }",
-     "int_mac=60*N int_add=12*N"},
-    {"g (uint8[N,12] A, int8[12,5] B, uint8 az, int8[5] bz) => (int32[N,5] Y) { Y = "
-     "MatMulInteger(A, B, az, bz) }",
-     "int_mac=60*N int_add=12*N + 60"},
-};
-
 // QLinearMatMul: integer product of a - a_zero_point and b - b_zero_point, requantised.
 absl::StatusOr<Facts> InferQLinearMatMul(const NodeView& n) {
   ASSIGN_OR_RETURN(Product product, MatrixProduct(n, 0, 3));
   return Facts{Fact::Tensor(n.dtype(7), std::move(product.output))};
 }
-
-constexpr int kQLinearMatMulVersions[] = {10, 21};
-constexpr OpExample kQLinearMatMulExamples[] = {
-    {"g (uint8[N,4] a, float as, uint8 az, int8[4,3] b, float bs, int8 bz, float ys, uint8 yz) => "
-     "(uint8[N,3] y) { y = QLinearMatMul(a, as, az, b, bs, bz, ys, yz) }",
-     "add=3*N mul=3*N cmp=6*N round=3*N int_mac=12*N int_add=4*N + 12"},
-};
 
 // ---- Gemm
 //
@@ -136,24 +108,6 @@ absl::StatusOr<Census> GemmGradient(const NodeView& n, const GradientQuery& quer
   if (n.Float("beta", 1) != 1) work[Kind::kMul] += c.NumElements();
   return work;
 }
-
-constexpr int kGemmVersions[] = {1, 6, 7, 9, 11, 13};
-constexpr OpExample kGemmExamples[] = {
-    {"g (float[N,512] A, float[10,512] B, float[10] C) => (float[N,10] Y) { Y = Gemm<transB=1>(A, "
-     "B, C) }",
-     "mac=5120*N add=10*N"},
-    {"g (float[512,N] A, float[512,10] B) => (float[N,10] Y) { Y = Gemm<transA=1, alpha=0.5>(A, B) "
-     "}",
-     "mac=5120*N mul=10*N"},
-    {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = Gemm<beta=2.0>(A, "
-     "B, C) }",
-     "mac=5120*N add=10*N mul=10"},
-    {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
-     "Gemm<broadcast=1>(A, B, C) }",
-     "mac=5120*N add=10*N", 6},
-    {"g (float[1,5] a, float[5,4] b, float[1,4] c) => (float[1,4] y) { y = Gemm(a, b, c) }",
-     "mac=20 add=4"},
-};
 
 // ---- Einsum
 
@@ -408,42 +362,29 @@ absl::StatusOr<Census> EinsumGradient(const NodeView& n, const GradientQuery& qu
   return work;
 }
 
-constexpr int kEinsumVersions[] = {12, 28};
-constexpr OpExample kEinsumExamples[] = {
-    {"g (float[N,12,77,64] q, float[N,12,77,64] k) => (float[N,12,77,77] s) { s = "
-     "Einsum<equation=\"bhid,bhjd->bhij\">(q, k) }",
-     "mac=4553472*N"},
-    {"g (float[N,3,4] a, float[4,5] b) => (float[N,3,5] y) { y = Einsum<equation=\"...k, kn -> "
-     "...n\">(a, b) }",
-     "mac=60*N"},
-    {"g (float[2,N] a, float[N,4] b, float[4,5] c) => (float[2,5] y) { y = "
-     "Einsum<equation=\"ij,jk,kl\">(a, b, c) }",
-     "mac=8*N + 40"},
-    {"g (float[N,7] x) => (float[N] y) { y = Einsum<equation=\"ij->i\">(x) }", "add=7*N"},
-    {"g (float[N,7] x) => (float[7,N] y) { y = Einsum<equation=\"ij->ji\">(x) }", "free"},
-    {"g (float[N,N] x) => (float y) { y = Einsum<equation=\"ii\">(x) }", "add=N"},
-    {"g (float[N] a, float[7] b) => (float[N,7] y) { y = Einsum<equation=\"i,j->ij\">(a, b) }",
-     "mul=7*N"},
-    {"g (float[N,7] a, float[5,6] b) => (float[N,5] y) { y = Einsum<equation=\"ij,kl->ik\">(a, b) "
-     "}",
-     "add=7*N + 30 mul=5*N"},
-};
-
 constexpr OpDef kMatMulRows[] = {
     {.name = "MatMul",
-     .versions = kMatMulVersions,
+     .versions = {1, 9, 13},
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]",
      .data = {.signature = "A[a...] B[b...] -> Y[y...]",
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "mac = Y.elements*K"},
      .infer = InferMatMul,
-     .examples = kMatMulExamples,
+     .examples =
+         {{"g (float[N,77,512] A, float[512,1024] B) => (float[N,77,1024] Y) { Y = MatMul(A, B) }",
+           "mac=40370176*N"},
+          {"g (float[8,N,64] A, float[2,1,64,N] B) => (float[2,8,N,N] Y) { Y = MatMul(A, B) }",
+           "mac=1024*N^2"},
+          {"g (float[5] A, float[3,5,7] B) => (float[3,7] Y) { Y = MatMul(A, B) }", "mac=105"},
+          {"g (float[3,4,5] A, float[5] B) => (float[3,4] Y) { Y = MatMul(A, B) }", "mac=60"},
+          {"g (float[N] A, float[N] B) => (float Y) { Y = MatMul(A, B) }", "mac=N"},
+          {"g (int32[2,3] A, int32[3,4] B) => (int32[2,4] Y) { Y = MatMul(A, B) }", "int_mac=24"}},
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula = "dA = dY B'; dB = A' dY: a product as large as forward for each",
                   .products = InputBits({0, 1}),
                   .keeps = {.batched = true}}},
     {.name = "Gemm",
-     .versions = kGemmVersions,
+     .versions = {1, 6, 7, 9, 11, 13},
      .formula = "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C",
      .data = {.signature = "A[a0, a1] B[b0, b1] C? -> Y[M, N]",
               .attributes = "transA = 0; transB = 0; alpha = 1.0; beta = 1.0",
@@ -451,7 +392,21 @@ constexpr OpDef kMatMulRows[] = {
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements)"},
      .infer = InferGemm,
-     .examples = kGemmExamples,
+     .examples =
+         {{"g (float[N,512] A, float[10,512] B, float[10] C) => (float[N,10] Y) { Y = "
+           "Gemm<transB=1>(A, B, C) }",
+           "mac=5120*N add=10*N"},
+          {"g (float[512,N] A, float[512,10] B) => (float[N,10] Y) { Y = Gemm<transA=1, "
+           "alpha=0.5>(A, B) }",
+           "mac=5120*N mul=10*N"},
+          {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
+           "Gemm<beta=2.0>(A, B, C) }",
+           "mac=5120*N add=10*N mul=10"},
+          {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
+           "Gemm<broadcast=1>(A, B, C) }",
+           "mac=5120*N add=10*N", 6},
+          {"g (float[1,5] a, float[5,4] b, float[1,4] c) => (float[1,4] y) { y = Gemm(a, b, c) }",
+           "mac=20 add=4"}},
      .operands = {.weights = InputBits({0, 1, 2})},
      .onnx = {.since = 6},
      .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
@@ -459,7 +414,7 @@ constexpr OpDef kMatMulRows[] = {
                   .products = InputBits({0, 1}),
                   .rule = GemmGradient}},
     {.name = "Einsum",
-     .versions = kEinsumVersions,
+     .versions = {12, 28},
      .formula =
          "operands are joined from left to right; a pair costs the product of the sizes of all "
          "its labels: as mac if a label is summed out, else as mul; a label of one operand "
@@ -467,7 +422,27 @@ constexpr OpDef kMatMulRows[] = {
      .infer = InferEinsum,
      .count = CountEinsum,
      .least = LeastEinsum,
-     .examples = kEinsumExamples,
+     .examples = {{"g (float[N,12,77,64] q, float[N,12,77,64] k) => (float[N,12,77,77] s) { s = "
+                   "Einsum<equation=\"bhid,bhjd->bhij\">(q, k) }",
+                   "mac=4553472*N"},
+                  {"g (float[N,3,4] a, float[4,5] b) => (float[N,3,5] y) { y = "
+                   "Einsum<equation=\"...k, kn -> "
+                   "...n\">(a, b) }",
+                   "mac=60*N"},
+                  {"g (float[2,N] a, float[N,4] b, float[4,5] c) => (float[2,5] y) { y = "
+                   "Einsum<equation=\"ij,jk,kl\">(a, b, c) }",
+                   "mac=8*N + 40"},
+                  {"g (float[N,7] x) => (float[N] y) { y = Einsum<equation=\"ij->i\">(x) }",
+                   "add=7*N"},
+                  {"g (float[N,7] x) => (float[7,N] y) { y = Einsum<equation=\"ij->ji\">(x) }",
+                   "free"},
+                  {"g (float[N,N] x) => (float y) { y = Einsum<equation=\"ii\">(x) }", "add=N"},
+                  {"g (float[N] a, float[7] b) => (float[N,7] y) { y = "
+                   "Einsum<equation=\"i,j->ij\">(a, b) }",
+                   "mul=7*N"},
+                  {"g (float[N,7] a, float[5,6] b) => (float[N,5] y) { y = "
+                   "Einsum<equation=\"ij,kl->ik\">(a, b) }",
+                   "add=7*N + 30 mul=5*N"}},
      .operands = {.weights = InputBits({0, 1, 2, 3})},
      .note =
          "The order is the one of ONNX Runtime: left to right, labels summed out as soon as they "
@@ -477,17 +452,22 @@ constexpr OpDef kMatMulRows[] = {
                   .rule = EinsumGradient,
                   .keeps = {.crosswise = true}}},
     {.name = "MatMulInteger",
-     .versions = kMatMulIntegerVersions,
+     .versions = {10},
      .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",
      .data = {.signature = "A[a...] B[b...] a_zero_point? b_zero_point? -> Y[y...]",
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
                        "b_zero_point.given*B.elements"},
      .infer = InferMatMulInteger,
-     .examples = kMatMulIntegerExamples,
+     .examples = {{"g (uint8[N,12] A, int8[12,5] B, uint8 az) => (int32[N,5] Y) { Y = "
+                   "MatMulInteger(A, B, az) }",
+                   "int_mac=60*N int_add=12*N"},
+                  {"g (uint8[N,12] A, int8[12,5] B, uint8 az, int8[5] bz) => (int32[N,5] Y) { Y = "
+                   "MatMulInteger(A, B, az, bz) }",
+                   "int_mac=60*N int_add=12*N + 60"}},
      .operands = {.weights = InputBits({0, 1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearMatMul",
-     .versions = kQLinearMatMulVersions,
+     .versions = {10, 21},
      .formula = "y[..,M,N] = requantised (a - a_zero_point)[..,M,K] (b - b_zero_point)[..,K,N]",
      .data = {.signature =
                   "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",
@@ -497,7 +477,10 @@ constexpr OpDef kMatMulRows[] = {
                   "float_round = y.elements; float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearMatMul,
      .mac_operands = TypesOf<0, 3>,
-     .examples = kQLinearMatMulExamples,
+     .examples =
+         {{"g (uint8[N,4] a, float as, uint8 az, int8[4,3] b, float bs, int8 bz, float ys, uint8 "
+           "yz) => (uint8[N,3] y) { y = QLinearMatMul(a, as, az, b, bs, bz, ys, yz) }",
+           "add=3*N mul=3*N cmp=6*N round=3*N int_mac=12*N int_add=4*N + 12"}},
      .operands = {.weights = InputBits({3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor a_scale * b_scale / y_scale is made once: not counted."},
 };

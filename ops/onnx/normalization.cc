@@ -9,7 +9,6 @@
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -170,83 +169,6 @@ absl::StatusOr<Census> LpNormGradient(const NodeView& n, const GradientQuery&) {
   return ElementCost{.add = 2, .mul = squares ? 2 : 1, .div = 1} * x.NumElements();
 }
 
-// ---- versions
-
-constexpr int kBatchNormVersions[] = {1, 6, 7, 9, 14, 15};
-
-// ---- examples
-
-constexpr OpExample kBatchNormExamples[] = {
-    {"g (float[N,3,4,4] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3,4,4] Y) "
-     "{ Y = BatchNormalization(X, s, b, m, v) }",
-     "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
-    {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
-     "(float[N,3] Y, float[3] rm, float[3] rv) "
-     "{ Y, rm, rv = BatchNormalization<training_mode = 1>(X, s, b, m, v) }",
-     "add=15*N + 9 mul=6*N + 12 div=3*N + 6 sqrt=3"},
-    {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3] Y) "
-     "{ Y = BatchNormalization<is_test = 1>(X, s, b, m, v) }",
-     "add=6*N + 3 mul=3*N div=3*N sqrt=3", 6},
-};
-
-constexpr OpExample kGroupNormExamples[] = {
-    {"g (float[N,6,5] X, float[6] s, float[6] b) => (float[N,6,5] Y) "
-     "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
-     "add=124*N mul=62*N div=34*N sqrt=2*N"},
-    {"g (float[N,6,5] X, float[2] s, float[2] b) => (float[N,6,5] Y) "
-     "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
-     "add=124*N mul=62*N div=34*N sqrt=2*N", 18},
-};
-
-constexpr OpExample kInstanceNormExamples[] = {
-    {"g (float[N,2,5] X, float[2] s, float[2] b) => (float[N,2,5] Y) "
-     "{ Y = InstanceNormalization(X, s, b) }",
-     "add=44*N mul=22*N div=14*N sqrt=2*N"},
-};
-
-constexpr OpExample kLayerNormExamples[] = {
-    {"g (float[N,7,16] X, float[16] s, float[16] b) => (float[N,7,16] Y) "
-     "{ Y = LayerNormalization(X, s, b) }",
-     "add=462*N mul=231*N div=126*N sqrt=7*N"},
-    {"g (float[N,7,16] X, float[7,16] s) => (float[N,7,16] Y, float[N,1,1] M, float[N,1,1] I) "
-     "{ Y, M, I = LayerNormalization<axis = 1>(X, s) }",
-     "add=338*N mul=225*N div=115*N sqrt=N"},
-};
-
-constexpr OpExample kLpNormExamples[] = {
-    {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization(X) }",
-     "add=5*N mul=5*N div=5*N sqrt=N"},
-    {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization<p = 1>(X) }", "add=5*N div=5*N"},
-};
-
-constexpr OpExample kLrnExamples[] = {
-    // Windows of 3 over 4 channels: 2 + 3 + 3 + 2 elements.
-    {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 3>(X) }",
-     "add=70*N mul=70*N div=20*N pow=20*N"},
-    // Windows of 4 reach one channel back and two ahead: 3 + 4 + 3 + 2 elements.
-    {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 4>(X) }",
-     "add=80*N mul=80*N div=20*N pow=20*N"},
-};
-
-constexpr OpExample kMeanVarianceNormExamples[] = {
-    {"g (float[N,2,5,5] X) => (float[N,2,5,5] Y) { Y = MeanVarianceNormalization(X) }",
-     "add=150*N + 4 div=50*N + 4 sqrt=2 pow=50*N + 2"},
-};
-
-constexpr OpExample kRmsNormExamples[] = {
-    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) { Y = RMSNormalization(X, s) }",
-     "add=119*N mul=224*N div=119*N sqrt=7*N"},
-};
-
-constexpr OpExample kSimplifiedExamples[] = {
-    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) "
-     "{ Y = SimplifiedLayerNormalization(X, s) }",
-     "add=119*N mul=224*N div=119*N sqrt=7*N"},
-    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y, float[N,7,1] I) "
-     "{ Y, I = SimplifiedLayerNormalization(X, s) }",
-     "add=119*N mul=224*N div=126*N sqrt=7*N"},
-};
-
 // ---- the table
 
 constexpr FormulaData kRMSNormalizationFormulas = {
@@ -284,7 +206,7 @@ constexpr OpDef kNormalizationRows[] = {
     // training, mean and variance of the batch are computed first (sum X / K, sum of
     // (X - mean)^2 / K), and the running ones are updated: two products and a sum each.
     {.name = "BatchNormalization",
-     .versions = kBatchNormVersions,
+     .versions = {1, 6, 7, 9, 14, 15},
      .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]",
      .data =
          {.signature = "X scale B mean var -> Y running_mean? running_var? saved_mean? saved_var?",
@@ -295,13 +217,23 @@ constexpr OpDef kNormalizationRows[] = {
           .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
                    "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C"},
      .infer = InferBatchNorm,
-     .examples = kBatchNormExamples,
+     .examples =
+         {{"g (float[N,3,4,4] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
+           "(float[N,3,4,4] Y) { Y = BatchNormalization(X, s, b, m, v) }",
+           "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
+          {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
+           "(float[N,3] Y, float[3] rm, float[3] rv) "
+           "{ Y, rm, rv = BatchNormalization<training_mode = 1>(X, s, b, m, v) }",
+           "add=15*N + 9 mul=6*N + 12 div=3*N + 6 sqrt=3"},
+          {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3] Y) "
+           "{ Y = BatchNormalization<is_test = 1>(X, s, b, m, v) }",
+           "add=6*N + 3 mul=3*N div=3*N sqrt=3", 6}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .onnx = {.since = 6},
      .note = "As written, not folded into one product and one sum per element.",
      .gradient = kScaledNormGradient},
     {.name = "GroupNormalization",
-     .versions = kSince18_21,
+     .versions = {18, 21},
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels",
      .data = {.signature = "X[N, C, i...] scale bias -> Y",
               .attributes = "num_groups = int",
@@ -309,12 +241,17 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows"},
      .infer = InferGroupNorm,
-     .examples = kGroupNormExamples,
+     .examples = {{"g (float[N,6,5] X, float[6] s, float[6] b) => (float[N,6,5] Y) "
+                   "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+                   "add=124*N mul=62*N div=34*N sqrt=2*N"},
+                  {"g (float[N,6,5] X, float[2] s, float[2] b) => (float[N,6,5] Y) "
+                   "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+                   "add=124*N mul=62*N div=34*N sqrt=2*N", 18}},
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .gradient = kScaledNormGradient},
     {.name = "InstanceNormalization",
-     .versions = kSince1_6_22,
+     .versions = {1, 6, 22},
      .formula =
          "output = (input - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance",
      .data = {.signature = "input[N, C, i...] scale B -> output",
@@ -322,13 +259,15 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*input.elements + 2*rows; mul = 2*input.elements + rows; div = "
                        "input.elements + 2*rows; sqrt = rows"},
      .infer = InferInstanceNorm,
-     .examples = kInstanceNormExamples,
+     .examples = {{"g (float[N,2,5] X, float[2] s, float[2] b) => (float[N,2,5] Y) "
+                   "{ Y = InstanceNormalization(X, s, b) }",
+                   "add=44*N mul=22*N div=14*N sqrt=2*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
      .note = "Costs what GroupNormalization with one channel per group does.",
      .gradient = InstanceNormGradient()},
     {.name = "LRN",
-     .versions = kSince1_13,
+     .versions = {1, 13},
      .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta",
      .data = {.signature = "X[N, C, i...] -> Y",
               .attributes = "size = int",
@@ -337,7 +276,13 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
                        "X.elements; pow = X.elements"},
      .infer = InferLrn,
-     .examples = kLrnExamples,
+     .examples =
+         {// Windows of 3 over 4 channels: 2 + 3 + 3 + 2 elements.
+          {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 3>(X) }",
+           "add=70*N mul=70*N div=20*N pow=20*N"},
+          // Windows of 4 reach one channel back and two ahead: 3 + 4 + 3 + 2 elements.
+          {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 4>(X) }",
+           "add=80*N mul=80*N div=20*N pow=20*N"}},
      .note = "Windows are cut at the first and the last channel, as the specification has them.",
      .gradient =
          {.formula =
@@ -345,7 +290,7 @@ constexpr OpDef kNormalizationRows[] = {
               "X * sum over the windows of dY * Y / b",
           .rule = LrnGradient}},
     {.name = "LayerNormalization",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows",
      .data = {.signature = "X Scale B? -> Y Mean? InvStdDev?",
               .attributes = "axis = -1",
@@ -353,14 +298,19 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = (3 + B.given)*X.elements + 2*rows; mul = 2*X.elements + rows; div = "
                        "X.elements + (2 + InvStdDev.given)*rows; sqrt = rows"},
      .infer = InferLayerNorm,
-     .examples = kLayerNormExamples,
+     .examples = {{"g (float[N,7,16] X, float[16] s, float[16] b) => (float[N,7,16] Y) "
+                   "{ Y = LayerNormalization(X, s, b) }",
+                   "add=462*N mul=231*N div=126*N sqrt=7*N"},
+                  {"g (float[N,7,16] X, float[7,16] s) => (float[N,7,16] Y, float[N,1,1] M, "
+                   "float[N,1,1] I) { Y, M, I = LayerNormalization<axis = 1>(X, s) }",
+                   "add=338*N mul=225*N div=115*N sqrt=N"}},
      .operands = {.weights = InputBits({1, 2})},
      .traits = Traits::kInPlace,
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
              "only where it is one.",
      .gradient = kScaledNormGradient},
     {.name = "LpNormalization",
-     .versions = kSince1_22,
+     .versions = {1, 22},
      .formula = "output = input / norm along an axis",
      .data = {.signature = "input -> output",
               .attributes = "axis = -1; p = 2",
@@ -369,26 +319,33 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = input.elements; div = input.elements; mul = (attr.p == "
                        "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
-     .examples = kLpNormExamples,
+     .examples = {{"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization(X) }",
+                   "add=5*N mul=5*N div=5*N sqrt=N"},
+                  {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization<p = 1>(X) }",
+                   "add=5*N div=5*N"}},
      .gradient =
          {.formula =
               "dX = (dY - Y * sum of dY * Y) / norm; for p = 1 sign(X) stands for the first Y",
           .rule = LpNormGradient}},
     {.name = "MeanVarianceNormalization",
-     .versions = kSince9_13,
+     .versions = {9, 13},
      .formula = "Y = (X - mean) / (sqrt(mean of X^2 - mean^2) + eps) over the axes; per element "
                 "pow, 3 add, div; per row 2 add, 2 div, pow, sqrt",
      .infer = InferMeanVarianceNorm,
      .count = CountMeanVarianceNorm,
-     .examples = kMeanVarianceNormExamples,
+     .examples =
+         {{"g (float[N,2,5,5] X) => (float[N,2,5,5] Y) { Y = MeanVarianceNormalization(X) }",
+           "add=150*N + 4 div=50*N + 4 sqrt=2 pow=50*N + 2"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .gradient = kScaledNormGradient},
     {.name = "RMSNormalization",
-     .versions = kSince23,
+     .versions = {23},
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .examples = kRmsNormExamples,
+     .examples =
+         {{"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) { Y = RMSNormalization(X, s) }",
+           "add=119*N mul=224*N div=119*N sqrt=7*N"}},
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = kRmsNormGradient,
                   .first = {.add = 2, .mul = 4},
@@ -397,11 +354,16 @@ constexpr OpDef kNormalizationRows[] = {
                   .per_root = {.div = 1},
                   .keeps = {.inputs = InputBits({0}), .per_root = 1, .composed = true}}},
     {.name = "SimplifiedLayerNormalization",
-     .versions = kSince1,
+     .versions = {1},
      .formula = "Y = RMSNormalization(X)",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .examples = kSimplifiedExamples,
+     .examples = {{"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) "
+                   "{ Y = SimplifiedLayerNormalization(X, s) }",
+                   "add=119*N mul=224*N div=119*N sqrt=7*N"},
+                  {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y, float[N,7,1] I) "
+                   "{ Y, I = SimplifiedLayerNormalization(X, s) }",
+                   "add=119*N mul=224*N div=126*N sqrt=7*N"}},
      .operands = {.weights = InputBits({1})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx.",

@@ -76,47 +76,6 @@ absl::StatusOr<Census> NormPoolGradient(const NodeView& n, const GradientQuery& 
 constexpr char kNormPoolGradient[] =
     "dx += dY * Y^(1 - p) * x |x|^(p - 2) for each x of its window";
 
-constexpr int kAveragePoolVersions[] = {1, 7, 10, 11, 19, 22};
-constexpr OpExample kAveragePoolExamples[] = {
-    {"g (float[N,16,14,14] X) => (float[N,16,7,7] Y) { Y = AveragePool<kernel_shape=[2,2], "
-     "strides=[2,2]>(X) }",
-     "add=3136*N div=784*N"},
-    {"g (float[1,1,4,4] X) => (float[1,1,2,2] Y) { Y = AveragePool<kernel_shape=[3,3], "
-     "strides=[2,2], ceil_mode=1>(X) }",
-     "add=36 div=4"},
-};
-
-constexpr int kMaxPoolVersions[] = {1, 8, 10, 11, 12, 22};
-constexpr OpExample kMaxPoolExamples[] = {
-    {"g (float[N,64,112,112] X) => (float[N,64,56,56] Y) { Y = MaxPool<kernel_shape=[3,3], "
-     "strides=[2,2], pads=[1,1,1,1]>(X) }",
-     "cmp=1806336*N"},
-    {"g (float[N,1,7] X) => (float[N,1,3] Y, int64[N,1,3] I) { Y, I = MaxPool<kernel_shape=[2], "
-     "strides=[2], dilations=[2]>(X) }",
-     "cmp=6*N"},
-    // A third window would start in the padding at the end: it does not count.
-    {"g (float[N,1,5] X) => (float[N,1,2] Y) { Y = MaxPool<kernel_shape=[2], strides=[3], "
-     "pads=[1,1], ceil_mode=1>(X) }",
-     "cmp=4*N"},
-    {"g (uint8[N,1,5] X) => (uint8[N,1,3] Y) { Y = MaxPool<kernel_shape=[3], strides=[2], "
-     "auto_pad=\"SAME_UPPER\">(X) }",
-     "int_cmp=9*N"},
-};
-
-constexpr int kLpPoolVersions[] = {1, 2, 11, 18, 22};
-constexpr OpExample kLpPoolExamples[] = {
-    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
-     "strides=[2,2]>(X) "
-     "}",
-     "add=192*N mul=192*N sqrt=48*N"},
-    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], strides=[2,2], "
-     "p=3>(X) }",
-     "add=192*N pow=240*N"},
-    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], strides=[2,2], "
-     "p=1.0>(X) }",
-     "add=192*N", 1},
-};
-
 // ---- one window over the whole image: X[N,C,i1,i2..] -> Y[N,C,1,1..]
 
 absl::StatusOr<Facts> InferGlobalPool(const NodeView& n) {
@@ -129,22 +88,6 @@ absl::StatusOr<Facts> InferGlobalLpPool(const NodeView& n) {
   PNorm(n);
   return InferGlobalPool(n);
 }
-
-constexpr int kGlobalPoolVersions[] = {1, 22};
-constexpr int kGlobalLpPoolVersions[] = {1, 2, 22};
-constexpr OpExample kGlobalAveragePoolExamples[] = {
-    {"g (float[N,2048,7,7] X) => (float[N,2048,1,1] Y) { Y = GlobalAveragePool(X) }",
-     "add=100352*N div=2048*N"},
-};
-constexpr OpExample kGlobalMaxPoolExamples[] = {
-    {"g (float[N,8,W] X) => (float[N,8,1] Y) { Y = GlobalMaxPool(X) }", "cmp=8*N*W"},
-};
-constexpr OpExample kGlobalLpPoolExamples[] = {
-    {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool(X) }",
-     "add=40*N mul=40*N sqrt=8*N"},
-    {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool<p=3.0>(X) }", "add=40*N pow=48*N",
-     1},
-};
 
 // ---- MaxUnpool
 //
@@ -171,43 +114,52 @@ absl::StatusOr<Facts> InferMaxUnpool(const NodeView& n) {
   return Facts{n.Like(0, std::move(output))};
 }
 
-constexpr int kMaxUnpoolVersions[] = {9, 11, 22};
-constexpr OpExample kMaxUnpoolExamples[] = {
-    {"g (float[N,1,2,2] X, int64[N,1,2,2] I) => (float[N,1,4,4] Y) { Y = "
-     "MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I) }",
-     "free"},
-    {"g (float[1,1,2,2] X, int64[1,1,2,2] I) => (float[1,1,5,5] Y) <int64[4] s = {1, 1, 5, 5}> { Y "
-     "= MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I, s) }",
-     "free"},
-};
-
 constexpr OpDef kPoolRows[] = {
     {.name = "AveragePool",
-     .versions = kAveragePoolVersions,
+     .versions = {1, 7, 10, 11, 19, 22},
      .formula = "Y[N,C,o1,o2..] = mean over windows k1*k2..",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
-     .examples = kAveragePoolExamples,
+     .examples =
+         {{"g (float[N,16,14,14] X) => (float[N,16,7,7] Y) { Y = AveragePool<kernel_shape=[2,2], "
+           "strides=[2,2]>(X) }",
+           "add=3136*N div=784*N"},
+          {"g (float[1,1,4,4] X) => (float[1,1,2,2] Y) { Y = AveragePool<kernel_shape=[3,3], "
+           "strides=[2,2], ceil_mode=1>(X) }",
+           "add=36 div=4"}},
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = "dY / k added to each element of its window",
                   .as_forward = true,
                   .keeps = {.inputs = InputBits({0})}}},
     {.name = "MaxPool",
-     .versions = kMaxPoolVersions,
+     .versions = {1, 8, 10, 11, 12, 22},
      .formula = "Y[N,C,o1,o2..] = maximum over windows k1*k2..",
      .data = {.signature = "X -> Y Indices?",
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxPool,
-     .examples = kMaxPoolExamples,
+     .examples =
+         {{"g (float[N,64,112,112] X) => (float[N,64,56,56] Y) { Y = MaxPool<kernel_shape=[3,3], "
+           "strides=[2,2], pads=[1,1,1,1]>(X) }",
+           "cmp=1806336*N"},
+          {"g (float[N,1,7] X) => (float[N,1,3] Y, int64[N,1,3] I) { Y, I = "
+           "MaxPool<kernel_shape=[2], strides=[2], dilations=[2]>(X) }",
+           "cmp=6*N"},
+          // A third window would start in the padding at the end: it does not count.
+          {"g (float[N,1,5] X) => (float[N,1,2] Y) { Y = MaxPool<kernel_shape=[2], strides=[3], "
+           "pads=[1,1], ceil_mode=1>(X) }",
+           "cmp=4*N"},
+          {"g (uint8[N,1,5] X) => (uint8[N,1,3] Y) { Y = MaxPool<kernel_shape=[3], strides=[2], "
+           "auto_pad=\"SAME_UPPER\">(X) }",
+           "int_cmp=9*N"}},
      .note = "Padding is counted: every output costs its whole window. Indices are free.",
      .gradient = {.formula = "dY added to the largest element of its window",
                   .first = {.add = 1},
                   .keeps = {.inputs = InputBits({0}), .places = true}}},
     {.name = "LpPool",
-     .versions = kLpPoolVersions,
+     .versions = {1, 2, 11, 18, 22},
      .formula = "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p)",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints; p = 2.",
@@ -215,30 +167,39 @@ constexpr OpDef kPoolRows[] = {
               .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1)"},
      .infer = InferLpPool,
-     .examples = kLpPoolExamples,
+     .examples = {{"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
+                   "strides=[2,2]>(X) }",
+                   "add=192*N mul=192*N sqrt=48*N"},
+                  {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
+                   "strides=[2,2], p=3>(X) }",
+                   "add=192*N pow=240*N"},
+                  {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
+                   "strides=[2,2], p=1.0>(X) }",
+                   "add=192*N", 1}},
      .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
     {.name = "GlobalAveragePool",
-     .versions = kGlobalPoolVersions,
+     .versions = {1, 22},
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]",
      .data = {.signature = "X[N, C, i...] -> Y", .costs = "add = X.elements; div = N*C"},
      .infer = InferGlobalPool,
-     .examples = kGlobalAveragePoolExamples,
+     .examples = {{"g (float[N,2048,7,7] X) => (float[N,2048,1,1] Y) { Y = GlobalAveragePool(X) }",
+                   "add=100352*N div=2048*N"}},
      .gradient = {.formula = "dY / k to each element",
                   .first = {.div = 1},
                   .keeps = {.nothing = true}}},
     {.name = "GlobalMaxPool",
-     .versions = kGlobalPoolVersions,
+     .versions = {1, 22},
      .formula = "Y[N,C,1,1..] = maximum of X[N,C,..]",
      .infer = InferGlobalPool,
      .count = CountPerInputElement,
-     .examples = kGlobalMaxPoolExamples,
+     .examples = {{"g (float[N,8,W] X) => (float[N,8,1] Y) { Y = GlobalMaxPool(X) }", "cmp=8*N*W"}},
      .per_element = {.cmp = 1},
      .gradient = {.formula = "dY to the largest element",
                   .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "GlobalLpPool",
-     .versions = kGlobalLpPoolVersions,
+     .versions = {1, 2, 22},
      .formula = "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p)",
      .data = {.signature = "X[N, C, i...] -> Y",
               .attributes = "p = 2.",
@@ -246,14 +207,22 @@ constexpr OpDef kPoolRows[] = {
               .costs = "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*N*C; "
                        "pow = power*(X.elements + N*C)"},
      .infer = InferGlobalLpPool,
-     .examples = kGlobalLpPoolExamples,
+     .examples = {{"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool(X) }",
+                   "add=40*N mul=40*N sqrt=8*N"},
+                  {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool<p=3.0>(X) }",
+                   "add=40*N pow=48*N", 1}},
      .onnx = {.since = 2},
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
     {.name = "MaxUnpool",
-     .versions = kMaxUnpoolVersions,
+     .versions = {9, 11, 22},
      .formula = "Y = X[N,C,i1,i2..] at the places I, else 0",
      .infer = InferMaxUnpool,
-     .examples = kMaxUnpoolExamples,
+     .examples = {{"g (float[N,1,2,2] X, int64[N,1,2,2] I) => (float[N,1,4,4] Y) { Y = "
+                   "MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I) }",
+                   "free"},
+                  {"g (float[1,1,2,2] X, int64[1,1,2,2] I) => (float[1,1,5,5] Y) <int64[4] s = {1, "
+                   "1, 5, 5}> { Y = MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I, s) }",
+                   "free"}},
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},

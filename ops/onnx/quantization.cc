@@ -69,20 +69,6 @@ absl::StatusOr<Facts> InferQuantizeLinear(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(x))};
 }
 
-constexpr int kQuantizeLinearVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};
-constexpr OpExample kQuantizeLinearExamples[] = {
-    {"g (float[N,8] x, float s, int8 z) => (int8[N,8] y) { y = QuantizeLinear(x, s, z) }",
-     "add=8*N div=8*N cmp=16*N round=8*N"},
-    {"g (float[N,8] x, float[8] s) => (uint8[N,8] y) { y = QuantizeLinear<axis=1>(x, s) }",
-     "div=8*N cmp=16*N round=8*N"},
-    {"g (float[N,8] x, float[N,2] s) => (int4[N,8] y) { y = QuantizeLinear<axis=1, block_size=4, "
-     "output_dtype=22>(x, s) }",
-     "div=8*N cmp=16*N round=8*N"},
-    {"g (float16[N,8] x, float16 s) => (float8e4m3fn[N,8] y) { y = "
-     "QuantizeLinear<output_dtype=17>(x, s) }",
-     "div=8*N"},
-};
-
 // ---- DequantizeLinear: y = (x - x_zero_point) * x_scale
 
 absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
@@ -93,16 +79,6 @@ absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
   y.stored = n.dtype(0);
   return Facts{std::move(y)};
 }
-
-constexpr int kDequantizeLinearVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};
-constexpr OpExample kDequantizeLinearExamples[] = {
-    {"g (int8[N,8] x, float s, int8 z) => (float[N,8] y) { y = DequantizeLinear(x, s, z) }",
-     "add=8*N mul=8*N"},
-    {"g (int4[N,8] x, float16[N,2] s) => (float16[N,8] y) { y = DequantizeLinear<axis=1, "
-     "block_size=4>(x, s) }",
-     "mul=8*N"},
-    {"g (int32[N] x, float[1] s) => (float[N] y) { y = DequantizeLinear(x, s) }", "mul=N", 10},
-};
 
 // ---- DynamicQuantizeLinear
 //
@@ -115,46 +91,59 @@ absl::StatusOr<Facts> InferDynamicQuantizeLinear(const NodeView& n) {
                Fact::Tensor(DType::kUint8, Shape{})};
 }
 
-constexpr int kDynamicQuantizeLinearVersions[] = {11};
-constexpr OpExample kDynamicQuantizeLinearExamples[] = {
-    {"g (float[N,8] x) => (uint8[N,8] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }",
-     "add=8*N + 2 div=8*N + 2 cmp=32*N + 4 round=8*N + 1"},
-};
-
 constexpr OpDef kQuantizationRows[] = {
     {.name = "QuantizeLinear",
-     .versions = kQuantizeLinearVersions,
+     .versions = {10, 13, 19, 21, 23, 24, 25, 28},
      .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
      .data = {.signature = "x y_scale y_zero_point? -> y",
               .let = "whole = 1 - y.is_float",
               .costs = "float_div = y.elements; float_add = y_zero_point.given*y.elements; "
                        "float_round = whole*y.elements; float_cmp = 2*whole*y.elements"},
      .infer = InferQuantizeLinear,
-     .examples = kQuantizeLinearExamples,
+     .examples =
+         {{"g (float[N,8] x, float s, int8 z) => (int8[N,8] y) { y = QuantizeLinear(x, s, z) }",
+           "add=8*N div=8*N cmp=16*N round=8*N"},
+          {"g (float[N,8] x, float[8] s) => (uint8[N,8] y) { y = QuantizeLinear<axis=1>(x, s) }",
+           "div=8*N cmp=16*N round=8*N"},
+          {"g (float[N,8] x, float[N,2] s) => (int4[N,8] y) { y = QuantizeLinear<axis=1, "
+           "block_size=4, output_dtype=22>(x, s) }",
+           "div=8*N cmp=16*N round=8*N"},
+          {"g (float16[N,8] x, float16 s) => (float8e4m3fn[N,8] y) { y = "
+           "QuantizeLinear<output_dtype=17>(x, s) }",
+           "div=8*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kQuantizes,
      .note =
          "All in floating point. Float8 and float4 outputs are made by a cast, which is free: no "
          "round and no cmp."},
     {.name = "DequantizeLinear",
-     .versions = kDequantizeLinearVersions,
+     .versions = {10, 13, 19, 21, 23, 24, 25, 28},
      .formula = "y = (x - x_zero_point) * x_scale",
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = y.elements; float_add = x_zero_point.given*y.elements"},
      .infer = InferDequantizeLinear,
-     .examples = kDequantizeLinearExamples,
+     .examples =
+         {{"g (int8[N,8] x, float s, int8 z) => (float[N,8] y) { y = DequantizeLinear(x, s, z) }",
+           "add=8*N mul=8*N"},
+          {"g (int4[N,8] x, float16[N,2] s) => (float16[N,8] y) { y = DequantizeLinear<axis=1, "
+           "block_size=4>(x, s) }",
+           "mul=8*N"},
+          {"g (int32[N] x, float[1] s) => (float[N] y) { y = DequantizeLinear(x, s) }", "mul=N",
+           10}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kDequantizes,
      .note = "All in floating point."},
     {.name = "DynamicQuantizeLinear",
-     .versions = kDynamicQuantizeLinearVersions,
+     .versions = {11},
      .formula =
          "y = QuantizeLinear(x, y_scale, y_zero_point), both from the minimum and maximum of x",
      .data = {.signature = "x -> y y_scale y_zero_point",
               .costs = "float_div = y.elements + 2; float_round = y.elements + 1; float_add = "
                        "y.elements + 2; float_cmp = 4*y.elements + 4"},
      .infer = InferDynamicQuantizeLinear,
-     .examples = kDynamicQuantizeLinearExamples},
+     .examples = {{"g (float[N,8] x) => (uint8[N,8] y, float s, uint8 z) { y, s, z = "
+                   "DynamicQuantizeLinear(x) }",
+                   "add=8*N + 2 div=8*N + 2 cmp=32*N + 4 round=8*N + 1"}}},
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -37,81 +36,59 @@ absl::StatusOr<Facts> InferMultinomial(const NodeView& n) {
 constexpr char kDrawing[] =
     "Drawing random numbers is not counted: ONNX does not say how it is done.";
 
-constexpr OpExample kBernoulliExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = Bernoulli(X) }", "cmp=4*N"},
-    {"g (float[N,4] X) => (bool[N,4] Y) { Y = Bernoulli<dtype = 9>(X) }", "cmp=4*N"},
-};
-
-constexpr OpExample kMultinomialExamples[] = {
-    {"g (float[N,5] X) => (int32[N,3] Y) { Y = Multinomial<sample_size = 3>(X) }",
-     "add=5*N mul=3*N cmp=15*N exp=5*N"},
-};
-
-constexpr OpExample kRandomNormalExamples[] = {
-    {"g () => (float[2,3] Y) { Y = RandomNormal<shape = [2, 3]>() }", "free"},
-};
-
-constexpr OpExample kRandomNormalLikeExamples[] = {
-    {"g (float[N,4] X) => (float16[N,4] Y) { Y = RandomNormalLike<dtype = 10>(X) }", "free"},
-};
-
-constexpr OpExample kRandomUniformExamples[] = {
-    {"g () => (double[2,3] Y) { Y = RandomUniform<shape = [2, 3], dtype = 11>() }", "free"},
-};
-
-constexpr OpExample kRandomUniformLikeExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = RandomUniformLike(X) }", "free"},
-};
-
 constexpr OpDef kRandomRows[] = {
     {.name = "Bernoulli",
-     .versions = kSince15_22,
+     .versions = {15, 22},
      .formula = "Y = random < X",
      .infer = InferRandomLike,
      .count = CountPerInputElement,
-     .examples = kBernoulliExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = Bernoulli(X) }", "cmp=4*N"},
+                  {"g (float[N,4] X) => (bool[N,4] Y) { Y = Bernoulli<dtype = 9>(X) }", "cmp=4*N"}},
      .per_element = {.cmp = 1},
      .traits = Traits::kRandom,
      .note = kDrawing},
     // Running sums of e^X by rows; a sample scales a random number to the row's total and is
     // compared with the C sums.
     {.name = "Multinomial",
-     .versions = kSince7_22,
+     .versions = {7, 22},
      .formula = "output[B,S] = S samples of each row of e^input[B,C]",
      .data = {.signature = "input[B, C] -> output",
               .attributes = "sample_size = 1",
               .costs =
                   "exp = B*C; add = B*C; mul = B*attr.sample_size; cmp = B*attr.sample_size*C"},
      .infer = InferMultinomial,
-     .examples = kMultinomialExamples,
+     .examples = {{"g (float[N,5] X) => (int32[N,3] Y) { Y = Multinomial<sample_size = 3>(X) }",
+                   "add=5*N mul=3*N cmp=15*N exp=5*N"}},
      .traits = Traits::kRandom,
      .note = kDrawing},
     {.name = "RandomNormal",
-     .versions = kSince1_22,
+     .versions = {1, 22},
      .formula = "Y = random numbers",
      .infer = InferRandom,
-     .examples = kRandomNormalExamples,
+     .examples = {{"g () => (float[2,3] Y) { Y = RandomNormal<shape = [2, 3]>() }", "free"}},
      .traits = Traits::kRandom,
      .note = kDrawing},
     {.name = "RandomNormalLike",
-     .versions = kSince1_22,
+     .versions = {1, 22},
      .formula = "Y = random numbers",
      .infer = InferRandomLike,
-     .examples = kRandomNormalLikeExamples,
+     .examples = {{"g (float[N,4] X) => (float16[N,4] Y) { Y = RandomNormalLike<dtype = 10>(X) }",
+                   "free"}},
      .traits = Traits::kRandom,
      .note = kDrawing},
     {.name = "RandomUniform",
-     .versions = kSince1_22,
+     .versions = {1, 22},
      .formula = "Y = random numbers",
      .infer = InferRandom,
-     .examples = kRandomUniformExamples,
+     .examples = {{"g () => (double[2,3] Y) { Y = RandomUniform<shape = [2, 3], dtype = 11>() }",
+                   "free"}},
      .traits = Traits::kRandom,
      .note = kDrawing},
     {.name = "RandomUniformLike",
-     .versions = kSince1_22,
+     .versions = {1, 22},
      .formula = "Y = random numbers",
      .infer = InferRandomLike,
-     .examples = kRandomUniformLikeExamples,
+     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = RandomUniformLike(X) }", "free"}},
      .traits = Traits::kRandom,
      .note = kDrawing},
 };

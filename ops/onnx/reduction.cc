@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "ops/element_rows.h"
 #include "ops/element_rule.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -194,109 +194,7 @@ absl::StatusOr<Facts> InferArg(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kInt64, ReducedShape(x, mask, n.Flag("keepdims", true)))};
 }
 
-// ---- versions
-
-// ---- examples
-
-constexpr OpExample kArgMaxExamples[] = {
-    {"g (float[N,6] X) => (int64[N,1] Y) { Y = ArgMax<axis = 1>(X) }", "cmp=6*N"},
-    {"g (float[N,6] X) => (int64[6] Y) { Y = ArgMax<keepdims = 0>(X) }", "cmp=6*N"},
-};
-
-constexpr OpExample kArgMinExamples[] = {
-    {"g (float[N,6] X) => (int64[N,1] Y) { Y = ArgMin<axis = 1>(X) }", "cmp=6*N"},
-    {"g (float[N,6] X) => (int64[6] Y) { Y = ArgMin<keepdims = 0>(X) }", "cmp=6*N"},
-};
-
-constexpr OpExample kReduceL1Examples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = ReduceL1(X, "
-     "axes) }",
-     "add=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceL1<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N", 11},
-};
-
-constexpr OpExample kReduceL2Examples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = ReduceL2(X, "
-     "axes) }",
-     "add=24*N mul=24*N sqrt=4*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceL2<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N mul=24*N sqrt=4*N", 11},
-};
-
-constexpr OpExample kReduceLogSumExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceLogSum(X, axes) }",
-     "add=24*N log=4*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceLogSum<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N log=4*N", 11},
-};
-
-constexpr OpExample kReduceLogSumExpExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceLogSumExp(X, axes) }",
-     "add=24*N exp=24*N log=4*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceLogSumExp<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N exp=24*N log=4*N", 11},
-};
-
-constexpr OpExample kReduceMaxExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceMax(X, axes) }",
-     "cmp=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMax<axes = [-2], keepdims = 0>(X) }",
-     "cmp=24*N", 11},
-    {"g (float[N,4,6] x, int64[2] a) => (float[c] y) { y = ReduceMax<keepdims=0>(x, a) }",
-     "cmp=24*N", 18},
-};
-
-constexpr OpExample kReduceMeanExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceMean(X, axes) }",
-     "add=24*N div=4*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMean<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N div=4*N", 11},
-    {"g (float[N,6] X) => (float[N,6] Y) { Y = ReduceMean<noop_with_empty_axes = 1>(X) }", "free"},
-};
-
-constexpr OpExample kReduceMinExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceMin(X, axes) }",
-     "cmp=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMin<axes = [-2], keepdims = 0>(X) }",
-     "cmp=24*N", 11},
-};
-
-constexpr OpExample kReduceProdExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceProd(X, axes) }",
-     "mul=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceProd<axes = [-2], keepdims = 0>(X) }",
-     "mul=24*N", 11},
-    {"g (float[2,6,4] X) => (float[48] Y) { s = Shape(X) p = ReduceProd(s) Y = Reshape(X, p) }",
-     "free"},
-};
-
-constexpr OpExample kReduceSumExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceSum(X, axes) }",
-     "add=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceSum<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N", 11},
-    {"g (int32[N,6] X) => (int32[N,1] Y) { axes = Constant<value_ints = [1]>() Y = ReduceSum(X, "
-     "axes) }",
-     "int_add=6*N"},
-};
-
-constexpr OpExample kReduceSumSquareExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
-     "ReduceSumSquare(X, axes) }",
-     "add=24*N mul=24*N"},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceSumSquare<axes = [-2], keepdims = 0>(X) }",
-     "add=24*N mul=24*N", 11},
-};
-
-// ---- the table
+// ---- rows
 
 constexpr char kReduceSignature[] = "data axes? -> reduced";
 constexpr char kReduceAttributes[] = "axes = []; noop_with_empty_axes = 0";
@@ -306,183 +204,124 @@ constexpr char kReduceLet[] =
     "folds = if(attr.noop_with_empty_axes*max(1 - axes.given, axes.known), axes.elements + "
     "attr.axes.count != 0, 1)";
 
+constexpr OpExample kReductionExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() "
+     "Y = OP(X, axes) }",
+     nullptr},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = OP<axes = [-2], keepdims = 0>(X) }", nullptr, 11},
+};
+
+// `costs` are those of FormulaData, `of_examples` what they come to in the examples.
+constexpr OpDef Reduction(const char* name, const Versions& versions, const char* formula,
+                          const char* costs, const char* of_examples, const Gradient& gradient,
+                          OpDef row = {}) {
+  row.name = name;
+  row.versions = versions;
+  row.formula = formula;
+  row.data = {.signature = kReduceSignature,
+              .attributes = kReduceAttributes,
+              .let = kReduceLet,
+              .costs = costs};
+  row.infer = InferReduce;
+  row.patterns = kReductionExamples;
+  row.pattern_cost = of_examples;
+  row.shape_inputs = 1 << 1;
+  if (row.axes_attribute_before == 0) row.axes_attribute_before = 18;
+  row.traits = Traits::kReadsContent;
+  row.onnx = {.nothing_without = InputBits({1})};
+  row.gradient = gradient;
+  return row;
+}
+
+constexpr OpExample kArgExamples[] = {
+    {"g (float[N,6] X) => (int64[N,1] Y) { Y = OP<axis = 1>(X) }", "6*N"},
+    {"g (float[N,6] X) => (int64[6] Y) { Y = OP<keepdims = 0>(X) }", "6*N"},
+};
+
+constexpr OpDef Arg(const char* name, const char* formula) {
+  return {.name = name,
+          .versions = {1, 11, 12, 13},
+          .formula = formula,
+          .infer = InferArg,
+          .count = CountPerInputElement,
+          .patterns = kArgExamples,
+          .per_element = {.cmp = 1}};
+}
+
+constexpr std::initializer_list<OpExample> kReduceMaxExamples = {
+    {"g (float[N,4,6] x, int64[2] a) => (float[c] y) { y = ReduceMax<keepdims=0>(x, a) }",
+     "cmp=24*N", 18},
+};
+constexpr std::initializer_list<OpExample> kReduceMeanExamples = {
+    {"g (float[N,6] X) => (float[N,6] Y) { Y = ReduceMean<noop_with_empty_axes = 1>(X) }", "free"},
+};
+constexpr std::initializer_list<OpExample> kReduceProdExamples = {
+    {"g (float[2,6,4] X) => (float[48] Y) { s = Shape(X) p = ReduceProd(s) Y = Reshape(X, p) }",
+     "free"},
+};
+constexpr std::initializer_list<OpExample> kReduceSumExamples = {
+    {"g (int32[N,6] X) => (int32[N,1] Y) { axes = Constant<value_ints = [1]>() Y = ReduceSum(X, "
+     "axes) }",
+     "int_add=6*N"},
+};
+
+// ---- the table
+
 constexpr OpDef kReductionRows[] = {
-    {.name = "ArgMax",
-     .versions = kSince1_11_12_13,
-     .formula = "Y = index of the largest element along an axis",
-     .infer = InferArg,
-     .count = CountPerInputElement,
-     .examples = kArgMaxExamples,
-     .per_element = {.cmp = 1}},
-    {.name = "ArgMin",
-     .versions = kSince1_11_12_13,
-     .formula = "Y = index of the smallest element along an axis",
-     .infer = InferArg,
-     .count = CountPerInputElement,
-     .examples = kArgMinExamples,
-     .per_element = {.cmp = 1}},
-    {.name = "ReduceL1",
-     .versions = kSince1_11_13_18,
-     .formula = "reduced = sum of |data|",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "add = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceL1Examples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY, with the sign of data", .keeps = {.inputs = InputBits({0})}}},
-    {.name = "ReduceL2",
-     .versions = kSince1_11_13_18,
-     .formula = "reduced = sqrt(sum of data^2)",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs =
-                  "mul = data.elements; add = folds*data.elements; float_sqrt = reduced.elements"},
-     .infer = InferReduce,
-     .examples = kReduceL2Examples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = data * (dY / reduced)",
-                  .first = {.div = 1},
-                  .per_input = {.mul = 1},
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
-    {.name = "ReduceLogSum",
-     .versions = kSince1_11_13_18_28,
-     .formula = "reduced = ln(sum of data)",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "add = folds*data.elements; float_log = reduced.elements"},
-     .infer = InferReduce,
-     .examples = kReduceLogSumExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = dY / sum of data, to each element", .shared = {.div = 1}}},
-    {.name = "ReduceLogSumExp",
-     .versions = kSince1_11_13_18_28,
-     .formula = "reduced = ln(sum of e^data)",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "float_exp = data.elements; float_add = folds*data.elements; float_log = "
-                       "reduced.elements"},
-     .infer = InferReduce,
-     .examples = kReduceLogSumExpExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = dY * e^(data - reduced)",
-                  .per_input = {.add = 1, .mul = 1, .exp = 1},
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
-    {.name = "ReduceMax",
-     .versions = kSince1_11_12_13_18_20,
-     .formula = "reduced = max of data",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "cmp = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceMaxExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .folding = &kReduceMax,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to the element that equals reduced",
-                  .per_input = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .extreme = true}}},
-    {.name = "ReduceMean",
-     .versions = kSince1_11_13_18,
-     .formula = "reduced = mean of data",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "add = folds*data.elements; div = folds*reduced.elements"},
-     .infer = InferReduce,
-     .examples = kReduceMeanExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY / k to each element",
-                  .first = {.div = 1},
-                  .keeps = {.nothing = true}}},
-    {.name = "ReduceMin",
-     .versions = kSince1_11_12_13_18_20,
-     .formula = "reduced = min of data",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "cmp = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceMinExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .folding = &kReduceMin,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to the element that equals reduced",
-                  .per_input = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .extreme = true}}},
-    {.name = "ReduceProd",
-     .versions = kSince1_11_13_18,
-     .formula = "reduced = product of data",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "mul = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceProdExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .folding = &kReduceProd,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = dY * reduced / data",
-                  .shared = {.mul = 1},
-                  .per_input = {.div = 1},
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
-    {.name = "ReduceSum",
-     .versions = kSince1_11_13,
-     .formula = "reduced = sum of data",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "add = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceSumExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 13,
-     .folding = &kReduceSum,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to each element", .passes = InputBits({0})}},
-    {.name = "ReduceSumSquare",
-     .versions = kSince1_11_13_18,
-     .formula = "reduced = sum of data^2",
-     .data = {.signature = kReduceSignature,
-              .attributes = kReduceAttributes,
-              .let = kReduceLet,
-              .costs = "mul = data.elements; add = folds*data.elements"},
-     .infer = InferReduce,
-     .examples = kReduceSumSquareExamples,
-     .shape_inputs = 1 << 1,
-     .axes_attribute_before = 18,
-     .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = 2 * data * dY",
-                  .per_input = {.mul = 2},
-                  .keeps = {.inputs = InputBits({0})}}},
+    Arg("ArgMax", "Y = index of the largest element along an axis"),
+    Arg("ArgMin", "Y = index of the smallest element along an axis"),
+    Reduction("ReduceL1", {1, 11, 13, 18}, "reduced = sum of |data|", "add = folds*data.elements",
+              "add=24*N", KeepsX("dY, with the sign of data", {})),
+    Reduction("ReduceL2", {1, 11, 13, 18}, "reduced = sqrt(sum of data^2)",
+              "mul = data.elements; add = folds*data.elements; float_sqrt = reduced.elements",
+              "add=24*N mul=24*N sqrt=4*N",
+              {.formula = "dX = data * (dY / reduced)",
+               .first = {.div = 1},
+               .per_input = {.mul = 1},
+               .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}),
+    Reduction("ReduceLogSum", {1, 11, 13, 18, 28}, "reduced = ln(sum of data)",
+              "add = folds*data.elements; float_log = reduced.elements", "add=24*N log=4*N",
+              {.formula = "dX = dY / sum of data, to each element", .shared = {.div = 1}}),
+    Reduction(
+        "ReduceLogSumExp", {1, 11, 13, 18, 28}, "reduced = ln(sum of e^data)",
+        "float_exp = data.elements; float_add = folds*data.elements; float_log = reduced.elements",
+        "add=24*N exp=24*N log=4*N",
+        {.formula = "dX = dY * e^(data - reduced)",
+         .per_input = {.add = 1, .mul = 1, .exp = 1},
+         .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}),
+    Reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, "reduced = max of data",
+              "cmp = folds*data.elements", "cmp=24*N",
+              {.formula = "dY to the element that equals reduced",
+               .per_input = {.cmp = 1},
+               .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .extreme = true}},
+              {.examples = kReduceMaxExamples, .folding = &kReduceMax}),
+    Reduction(
+        "ReduceMean", {1, 11, 13, 18}, "reduced = mean of data",
+        "add = folds*data.elements; div = folds*reduced.elements", "add=24*N div=4*N",
+        {.formula = "dY / k to each element", .first = {.div = 1}, .keeps = {.nothing = true}},
+        {.examples = kReduceMeanExamples}),
+    Reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, "reduced = min of data",
+              "cmp = folds*data.elements", "cmp=24*N",
+              {.formula = "dY to the element that equals reduced",
+               .per_input = {.cmp = 1},
+               .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .extreme = true}},
+              {.folding = &kReduceMin}),
+    Reduction("ReduceProd", {1, 11, 13, 18}, "reduced = product of data",
+              "mul = folds*data.elements", "mul=24*N",
+              {.formula = "dX = dY * reduced / data",
+               .shared = {.mul = 1},
+               .per_input = {.div = 1},
+               .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}},
+              {.examples = kReduceProdExamples, .folding = &kReduceProd}),
+    Reduction(
+        "ReduceSum", {1, 11, 13}, "reduced = sum of data", "add = folds*data.elements", "add=24*N",
+        {.formula = "dY to each element", .passes = InputBits({0})},
+        {.examples = kReduceSumExamples, .axes_attribute_before = 13, .folding = &kReduceSum}),
+    Reduction("ReduceSumSquare", {1, 11, 13, 18}, "reduced = sum of data^2",
+              "mul = data.elements; add = folds*data.elements", "add=24*N mul=24*N",
+              {.formula = "dX = 2 * data * dY",
+               .per_input = {.mul = 2},
+               .keeps = {.inputs = InputBits({0})}}),
 };
 
 }  // namespace

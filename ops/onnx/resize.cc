@@ -218,36 +218,6 @@ absl::StatusOr<Census> ResizeGradient(const NodeView& n, const GradientQuery& qu
   return work;
 }
 
-constexpr int kUpsampleVersions[] = {1, 7, 9, 10};
-constexpr OpExample kUpsampleExamples[] = {
-    {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = "
-     "Upsample(x, s) }",
-     "free", 9},
-    {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) { y = Upsample<mode=\"linear\", "
-     "scales=[1.0,1.0,2.0,2.0]>(x) }",
-     "add=2520*N mul=2520*N", 7},
-    {"g (float[N,3,5,7] x) => (float[N,3,10,21] y) { y = Upsample<mode=\"bilinear\", "
-     "height_scale=2.0, width_scale=3.0>(x) }",
-     "add=3780*N mul=3780*N", 1},
-};
-
-constexpr int kResizeVersions[] = {10, 11, 13, 18, 19};
-constexpr OpExample kResizeExamples[] = {
-    {"g (float[N,3,H,W] x) => (float[N,3,224,224] y) <int64[2] s = {224, 224}> { y = "
-     "Resize<axes=[2,3], mode=\"cubic\">(x, , , s) }",
-     "add=3010560*N mul=3010560*N"},
-    {"g (float[1,3,H,8] x) => (float[1,3,H,12] y) <float[4] s = {1.0, 1.0, 1.0, 1.5}> { y = "
-     "Resize<mode=\"linear\">(x, , s) }",
-     "add=216*H mul=216*H"},
-    {"g (float[N,3,8,8] x) => (float[N,3,4,2] y) <int64[2] s = {4, 2}> { y = "
-     "Resize<mode=\"linear\", "
-     "antialias=1, axes=[2,3]>(x, , , s) }",
-     "add=864*N mul=864*N"},
-    {"g (float[N,3,8,8] x) => (float[N,3,12,12] y) <float[4] s = {1.0, 1.0, 1.5, 1.5}> { y = "
-     "Resize(x, s) }",
-     "free", 10},
-};
-
 // ---- GridSample
 //
 // Y[N,C,o1..od] = X[N,C,i1..id] sampled at the places grid[N,o1..od,d], which are normalized to
@@ -281,18 +251,6 @@ absl::StatusOr<Census> GridSampleGradient(const NodeView& n, const GradientQuery
   return work;
 }
 
-constexpr int kGridSampleVersions[] = {16, 20, 22};
-constexpr OpExample kGridSampleExamples[] = {
-    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = GridSample(x, p) }",
-     "add=520*N mul=400*N div=40*N round=40*N"},
-    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
-     "GridSample<mode=\"nearest\", padding_mode=\"border\", align_corners=1>(x, p) }",
-     "add=40*N mul=40*N div=40*N cmp=80*N round=40*N"},
-    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
-     "GridSample<mode=\"bicubic\">(x, p) }",
-     "add=1840*N mul=1720*N div=40*N round=40*N", 16},
-};
-
 // ---- AffineGrid
 //
 // grid[N,D,H,W,3] = theta[N,3,4] (w, h, d, 1), evenly spaced coordinates in [-1,1]; in two
@@ -318,16 +276,6 @@ absl::StatusOr<Facts> InferAffineGrid(const NodeView& n) {
   return Facts{n.Like(0, std::move(out))};
 }
 
-constexpr int kAffineGridVersions[] = {20};
-constexpr OpExample kAffineGridExamples[] = {
-    {"g (float[N,2,3] t) => (float[N,5,7,2] y) { s = Constant<value_ints=[3,5,7]>() i = "
-     "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid(t, z) }",
-     "mac=210*N add=14 mul=12 div=4"},
-    {"g (float[N,3,4] t) => (float[N,2,5,7,3] y) { s = Constant<value_ints=[3,2,5,7]>() i = "
-     "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid<align_corners=1>(t, z) }",
-     "mac=840*N add=17 mul=14 div=3"},
-};
-
 constexpr char kResizeFormula[] =
     "y[sizes] or y[floor(d_i * scale_i)] = x sampled; nearest: no arithmetic; linear (t = 2) and "
     "cubic (t = 4): mul = add = elements of y * (t + t^2 + .. + t^d), d axes";
@@ -338,20 +286,22 @@ constexpr char kResizeNote[] =
     "(cubic). "
     "Integers are interpolated in floating point.";
 
-// ---- where the function bodies cost more
-constexpr OpException kAffineGridExceptions[] = {
-    {"always", "mac add mul div int_add int_cmp",
-     "the function body does two dimensions as three, copies coordinates to the grid by adding "
-     "zeros, and makes them from Ranges of integers; it compares sizes for its Ifs"},
-};
-
 constexpr OpDef kResizeRows[] = {
     {.name = "Upsample",
-     .versions = kUpsampleVersions,
+     .versions = {1, 7, 9, 10},
      .formula = kResizeFormula,
      .infer = InferResize,
      .count = CountResize,
-     .examples = kUpsampleExamples,
+     .examples =
+         {{"g (float[N,3,5,7] x) => (float[N,3,10,14] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = "
+           "Upsample(x, s) }",
+           "free", 9},
+          {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) { y = Upsample<mode=\"linear\", "
+           "scales=[1.0,1.0,2.0,2.0]>(x) }",
+           "add=2520*N mul=2520*N", 7},
+          {"g (float[N,3,5,7] x) => (float[N,3,10,21] y) { y = Upsample<mode=\"bilinear\", "
+           "height_scale=2.0, width_scale=3.0>(x) }",
+           "add=3780*N mul=3780*N", 1}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.since = 7},
@@ -360,11 +310,23 @@ constexpr OpDef kResizeRows[] = {
                   .rule = ResizeGradient,
                   .keeps = {.nothing = true}}},
     {.name = "Resize",
-     .versions = kResizeVersions,
+     .versions = {10, 11, 13, 18, 19},
      .formula = kResizeFormula,
      .infer = InferResize,
      .count = CountResize,
-     .examples = kResizeExamples,
+     .examples =
+         {{"g (float[N,3,H,W] x) => (float[N,3,224,224] y) <int64[2] s = {224, 224}> { y = "
+           "Resize<axes=[2,3], mode=\"cubic\">(x, , , s) }",
+           "add=3010560*N mul=3010560*N"},
+          {"g (float[1,3,H,8] x) => (float[1,3,H,12] y) <float[4] s = {1.0, 1.0, 1.0, 1.5}> { y = "
+           "Resize<mode=\"linear\">(x, , s) }",
+           "add=216*H mul=216*H"},
+          {"g (float[N,3,8,8] x) => (float[N,3,4,2] y) <int64[2] s = {4, 2}> { y = "
+           "Resize<mode=\"linear\", antialias=1, axes=[2,3]>(x, , , s) }",
+           "add=864*N mul=864*N"},
+          {"g (float[N,3,8,8] x) => (float[N,3,12,12] y) <float[4] s = {1.0, 1.0, 1.5, 1.5}> { y = "
+           "Resize(x, s) }",
+           "free", 10}},
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3,
      .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.ranks_without = InputBits({2}),
@@ -375,11 +337,19 @@ constexpr OpDef kResizeRows[] = {
                   .rule = ResizeGradient,
                   .keeps = {.nothing = true}}},
     {.name = "GridSample",
-     .versions = kGridSampleVersions,
+     .versions = {16, 20, 22},
      .formula = "Y[N,C,o1..od] = X sampled at grid",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .examples = kGridSampleExamples,
+     .examples =
+         {{"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = GridSample(x, p) }",
+           "add=520*N mul=400*N div=40*N round=40*N"},
+          {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
+           "GridSample<mode=\"nearest\", padding_mode=\"border\", align_corners=1>(x, p) }",
+           "add=40*N mul=40*N div=40*N cmp=80*N round=40*N"},
+          {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
+           "GridSample<mode=\"bicubic\">(x, p) }",
+           "add=1840*N mul=1720*N div=40*N round=40*N", 16}},
      .traits = Traits::kSamples,
      .note =
          "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "
@@ -391,7 +361,7 @@ constexpr OpDef kResizeRows[] = {
               "nearest has no dgrid",
           .rule = GridSampleGradient}},
     {.name = "AffineGrid",
-     .versions = kAffineGridVersions,
+     .versions = {20},
      .formula = "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1)",
      .data = {.signature = "theta size -> grid",
               .attributes = "align_corners = 0",
@@ -401,11 +371,21 @@ constexpr OpDef kResizeRows[] = {
      .infer = InferAffineGrid,
      .least = NoMacs,  // a product with each coordinate is enough
      .mac_operands = TypesOf<0, 0>,
-     .examples = kAffineGridExamples,
+     .examples =
+         {{"g (float[N,2,3] t) => (float[N,5,7,2] y) { s = Constant<value_ints=[3,5,7]>() i = "
+           "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid(t, z) }",
+           "mac=210*N add=14 mul=12 div=4"},
+          {"g (float[N,3,4] t) => (float[N,2,5,7,3] y) { s = Constant<value_ints=[3,2,5,7]>() i = "
+           "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid<align_corners=1>(t, "
+           "z) }",
+           "mac=840*N add=17 mul=14 div=3"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.followed_inputs = InputBits({1})},
-     .exceptions = kAffineGridExceptions,
+     .exceptions =
+         {{"always", "mac add mul div int_add int_cmp",
+           "the function body does two dimensions as three, copies coordinates to the grid by "
+           "adding zeros, and makes them from Ranges of integers; it compares sizes for its Ifs"}},
      .gradient = {.formula = "dtheta = dgrid' with the coordinates: a product as large as forward",
                   .products = InputBits({0})}},
 };

@@ -213,22 +213,6 @@ absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& quer
   return GateGradient(layer, query, 4 - coupled, 5 - coupled, combination);
 }
 
-constexpr int kRnnVersions[] = {1, 7, 14, 22};
-constexpr OpExample kRnnExamples[] = {
-    {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y, float[1,N,5] Yh) { "
-     "Y,"
-     " Yh = RNN<hidden_size=5>(X, W, R) }",
-     "mac=315*N tanh=35*N"},
-    {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y) { Y = "
-     "RNN<hidden_size=5, clip=0.0>(X, W, R) }",
-     "mac=315*N tanh=35*N"},
-    {"g (float[N,7,4] X, float[2,5,4] W, float[2,5,5] R, float[2,10] B) => (float[N,7,2,5] Y) { Y "
-     "= "
-     "RNN<hidden_size=5, layout=1, direction=\"bidirectional\", activations=[\"Relu\", "
-     "\"Affine\"]>(X, W, R, B) }",
-     "mac=630*N add=175*N mul=35*N cmp=35*N"},
-};
-
 // ---- GRU
 //
 //   zt = f(Xt Wz' + Ht-1 Rz' + Wbz + Rbz), rt likewise
@@ -256,18 +240,6 @@ absl::StatusOr<Cost> LeastGru(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
   return LeastCost(n, layer, 3);
 }
-
-constexpr int kGruVersions[] = {1, 3, 7, 14, 22};
-constexpr OpExample kGruExamples[] = {
-    {"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R) => (float[7,1,N,5] Y, float[1,N,5] Yh) "
-     "{ "
-     "Y, Yh = GRU<hidden_size=5>(X, W, R) }",
-     "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=35*N"},
-    {"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R, float[1,30] B) => (float[7,1,N,5] Y) { "
-     "Y "
-     "= GRU<hidden_size=5, linear_before_reset=1>(X, W, R, B) }",
-     "mac=945*N add=385*N mul=105*N div=70*N exp=70*N tanh=35*N"},
-};
 
 // ---- LSTM
 //
@@ -316,34 +288,24 @@ absl::StatusOr<Cost> LeastLstm(const NodeView& n) {
   return LeastCost(n, layer, n.Flag("input_forget") ? 3 : 4);
 }
 
-constexpr int kLstmVersions[] = {1, 7, 14, 22};
-constexpr OpExample kLstmExamples[] = {
-    {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B) => (float[7,1,N,5] Y, "
-     "float[1,N,5] Yh, float[1,N,5] Yc) { Y, Yh, Yc = LSTM<hidden_size=5>(X, W, R, B) }",
-     "mac=1260*N add=420*N mul=105*N div=105*N exp=105*N tanh=70*N"},
-    {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B, float[1,N,5] h, "
-     "float[1,N,5] c, float[1,15] P) => (float[7,1,N,5] Y) { Y = LSTM<hidden_size=5, clip=3.0>(X, "
-     "W, "
-     "R, B, , h, c, P) }",
-     "mac=1260*N add=525*N mul=210*N div=105*N cmp=350*N exp=105*N tanh=70*N"},
-    {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R) => (float[7,1,N,5] Y) { Y = "
-     "LSTM<hidden_size=5, input_forget=1>(X, W, R) }",
-     "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=70*N"},
-    {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,15] P) => (float[7,1,N,5] Y) { "
-     "Y "
-     "= LSTM<hidden_size=5, input_forget=1>(X, W, R, , , , , P) }",
-     "mac=945*N add=210*N mul=175*N div=70*N exp=70*N tanh=70*N"},
-};
-
 constexpr OpDef kRnnRows[] = {
     {.name = "RNN",
-     .versions = kRnnVersions,
+     .versions = {1, 7, 14, 22},
      .formula = "T steps of D directions on X[T,B,I], hidden size H: mac = T*B*D * H*(I+H), add = "
                 "T*B*D * 2H if B is given, and the activation per element of T*B*D*H",
      .infer = InferRnn,
      .count = CountRnn,
      .least = LeastRnn,
-     .examples = kRnnExamples,
+     .examples = {{"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y, "
+                   "float[1,N,5] Yh) { Y, Yh = RNN<hidden_size=5>(X, W, R) }",
+                   "mac=315*N tanh=35*N"},
+                  {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y) { Y = "
+                   "RNN<hidden_size=5, clip=0.0>(X, W, R) }",
+                   "mac=315*N tanh=35*N"},
+                  {"g (float[N,7,4] X, float[2,5,4] W, float[2,5,5] R, float[2,10] B) => "
+                   "(float[N,7,2,5] Y) { Y = RNN<hidden_size=5, layout=1, "
+                   "direction=\"bidirectional\", activations=[\"Relu\", \"Affine\"]>(X, W, R, B) }",
+                   "mac=630*N add=175*N mul=35*N cmp=35*N"}},
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
@@ -352,7 +314,7 @@ constexpr OpDef kRnnRows[] = {
                   .rule = RnnGradient,
                   .keeps = {.steps = true, .at_least = true}}},
     {.name = "GRU",
-     .versions = kGruVersions,
+     .versions = {1, 3, 7, 14, 22},
      .formula =
          "T steps of D directions on X[T,B,I], hidden size H: mac = T*B*D * 3H*(I+H), add = "
          "T*B*D * 6H if B is given; per element of T*B*D*H: 3 activations (2 f, g), 3 mul, 2 "
@@ -360,7 +322,13 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferGru,
      .count = CountGru,
      .least = LeastGru,
-     .examples = kGruExamples,
+     .examples =
+         {{"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R) => (float[7,1,N,5] Y, "
+           "float[1,N,5] Yh) { Y, Yh = GRU<hidden_size=5>(X, W, R) }",
+           "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=35*N"},
+          {"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R, float[1,30] B) => (float[7,1,N,5] "
+           "Y) { Y = GRU<hidden_size=5, linear_before_reset=1>(X, W, R, B) }",
+           "mac=945*N add=385*N mul=105*N div=70*N exp=70*N tanh=35*N"}},
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
@@ -370,7 +338,7 @@ constexpr OpDef kRnnRows[] = {
                   .rule = GruGradient,
                   .keeps = {.gates = true, .steps = true, .at_least = true}}},
     {.name = "LSTM",
-     .versions = kLstmVersions,
+     .versions = {1, 7, 14, 22},
      .formula =
          "T steps of D directions on X[T,B,I], hidden size H: mac = T*B*D * 4H*(I+H), add = "
          "T*B*D * 8H if B is given; per element of T*B*D*H: 5 activations (3 f, g, h), 3 mul, 1 "
@@ -378,7 +346,20 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferLstm,
      .count = CountLstm,
      .least = LeastLstm,
-     .examples = kLstmExamples,
+     .examples =
+         {{"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B) => (float[7,1,N,5] "
+           "Y, float[1,N,5] Yh, float[1,N,5] Yc) { Y, Yh, Yc = LSTM<hidden_size=5>(X, W, R, B) }",
+           "mac=1260*N add=420*N mul=105*N div=105*N exp=105*N tanh=70*N"},
+          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B, float[1,N,5] h, "
+           "float[1,N,5] c, float[1,15] P) => (float[7,1,N,5] Y) { Y = LSTM<hidden_size=5, "
+           "clip=3.0>(X, W, R, B, , h, c, P) }",
+           "mac=1260*N add=525*N mul=210*N div=105*N cmp=350*N exp=105*N tanh=70*N"},
+          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R) => (float[7,1,N,5] Y) { Y = "
+           "LSTM<hidden_size=5, input_forget=1>(X, W, R) }",
+           "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=70*N"},
+          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,15] P) => (float[7,1,N,5] "
+           "Y) { Y = LSTM<hidden_size=5, input_forget=1>(X, W, R, , , , , P) }",
+           "mac=945*N add=210*N mul=175*N div=70*N exp=70*N tanh=70*N"}},
      .operands = {.weights = InputBits({1, 2, 3, 7}),
                   .not_parameters = InputBits({5, 6}),
                   .states = InputBits({5, 6})},

@@ -83,13 +83,6 @@ absl::StatusOr<Facts> InferCompress(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kCompressVersions[] = {9, 11, 28};
-constexpr OpExample kCompressExamples[] = {
-    {"g (float[N,9] x, bool[9] c) => (float[N,K] y) { y = Compress<axis=1>(x, c) }", "free"},
-    {"g (float[N,3] x) => (float[N,2] y) <bool[3] c = {1, 0, 1}> { y = Compress<axis=-1>(x, c) }",
-     "free"},
-};
-
 // ---- NonZero: y[rank, K], the indices of the elements other than 0
 absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
@@ -113,15 +106,6 @@ absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
   SetFollowed(std::move(content), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kNonZeroVersions[] = {9, 13};
-constexpr OpExample kNonZeroExamples[] = {
-    {"g (float[N,7] x) => (int64[2,K] y) { y = NonZero(x) }", "cmp=7*N"},
-    {"g () => (int64[2,3] y) <bool[2,2] x = {1, 0, 1, 1}> { y = NonZero(x) }", "int_cmp=4"},
-    {"g (float[N] x) => (int64[1,N] y) { s = Shape(x) c = ConstantOfShape<value = int64[1] "
-     "{1}>(s) y = NonZero(c) }",
-     "int_cmp=N"},
-};
 
 // ---- Unique: the distinct elements (with axis: slices), and where they are
 //
@@ -219,16 +203,6 @@ absl::StatusOr<Facts> InferUnique(const NodeView& n) {
                Fact::Tensor(DType::kInt64, {items}), Fact::Tensor(DType::kInt64, {distinct})};
 }
 
-constexpr int kUniqueVersions[] = {11, 28};
-constexpr OpExample kUniqueExamples[] = {
-    {"g (float[3,4] x) => (float[K] y, int64[K] i, int64[12] j, int64[K] c) { y, i, j, c = "
-     "Unique(x) }",
-     "cmp=48"},
-    {"g (float[3,N] x) => (float[K,N] y) { y = Unique<axis=0>(x) }", "cmp=6*N"},
-    {"g () => (int64[2,2] y) <int64[3,2] x = {5, 4, 3, 3, 5, 4}> { y = Unique<axis=0>(x) }",
-     "int_cmp=12"},
-};
-
 // ---- TopK: the k largest (or smallest) along axis, and their indices
 //
 // Each of the X elements is compared, by halving, with the sorted list of the k best so far.
@@ -253,54 +227,65 @@ absl::StatusOr<Facts> InferTopK(const NodeView& n) {
   return Facts{n.Moved(0, x), Fact::Tensor(DType::kInt64, x)};
 }
 
-constexpr int kTopKVersions[] = {1, 10, 11, 24};
-constexpr OpExample kTopKExamples[] = {
-    {"g (float[N,1000] x) => (float[N,5] v, int64[N,5] i) <int64[1] k = {5}> { v, i = TopK(x, k) }",
-     "cmp=3000*N"},
-    {"g (int32[7,N] x) => (int32[1,N] v, int64[1,N] i) <int64[1] k = {1}> { v, i = TopK<axis=0>(x, "
-     "k) }",
-     "int_cmp=7*N"},
-    {"g (float[N,1000] x) => (float[N,8] v, int64[N,8] i) { v, i = TopK<k=8>(x) }", "cmp=4000*N",
-     1},
-};
-
 constexpr OpDef kSelectionRows[] = {
     {.name = "Compress",
-     .versions = kCompressVersions,
+     .versions = {9, 11, 28},
      .formula = "y = the slices of input along axis where condition is true",
      .infer = InferCompress,
-     .examples = kCompressExamples,
+     .examples = {{"g (float[N,9] x, bool[9] c) => (float[N,K] y) { y = Compress<axis=1>(x, c) }",
+                   "free"},
+                  {"g (float[N,3] x) => (float[N,2] y) <bool[3] c = {1, 0, 1}> { y = "
+                   "Compress<axis=-1>(x, c) }",
+                   "free"}},
      .traits = Traits::kReadsContent,
      .onnx = {.since = 11}},
     {.name = "NonZero",
-     .versions = kNonZeroVersions,
+     .versions = {9, 13},
      .formula = "Y[rank, K] = indices of the elements of X other than 0",
      .infer = InferNonZero,
      .count = CountPerInputElement,
-     .examples = kNonZeroExamples,
+     .examples =
+         {{"g (float[N,7] x) => (int64[2,K] y) { y = NonZero(x) }", "cmp=7*N"},
+          {"g () => (int64[2,3] y) <bool[2,2] x = {1, 0, 1, 1}> { y = NonZero(x) }", "int_cmp=4"},
+          {"g (float[N] x) => (int64[1,N] y) { s = Shape(x) c = ConstantOfShape<value = int64[1] "
+           "{1}>(s) y = NonZero(c) }",
+           "int_cmp=N"}},
      .per_element = {.cmp = 1},
      .traits = Traits::kReadsContent},
     {.name = "Unique",
-     .versions = kUniqueVersions,
+     .versions = {11, 28},
      .formula = "Y[K] = distinct elements of X (slices along axis)",
      .data = {.signature = "X -> Y indices? inverse_indices? counts?",
               .attributes = "axis = 0",
               .costs = "cmp = if(X.is_string, 0, X.elements*digits(if(attr.axis.given, "
                        "X[attr.axis], X.elements)))"},
      .infer = InferUnique,
-     .examples = kUniqueExamples,
+     .examples =
+         {{"g (float[3,4] x) => (float[K] y, int64[K] i, int64[12] j, int64[K] c) { y, i, j, c = "
+           "Unique(x) }",
+           "cmp=48"},
+          {"g (float[3,N] x) => (float[K,N] y) { y = Unique<axis=0>(x) }", "cmp=6*N"},
+          {"g () => (int64[2,2] y) <int64[3,2] x = {5, 4, 3, 3, 5, 4}> { y = Unique<axis=0>(x) }",
+           "int_cmp=12"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note =
          "Each element finds its place in a sorted list of n by halving; a slice compares all of "
          "its elements each time. Strings are free."},
     {.name = "TopK",
-     .versions = kTopKVersions,
+     .versions = {1, 10, 11, 24},
      .formula = "Values = the K largest along axis",
      .data = {.signature = "X K? -> Values Indices?",
               .attributes = "axis = -1",
               .costs = "cmp = X.elements*digits(Values[attr.axis])"},
      .infer = InferTopK,
-     .examples = kTopKExamples,
+     .examples = {{"g (float[N,1000] x) => (float[N,5] v, int64[N,5] i) <int64[1] k = {5}> { v, i "
+                   "= TopK(x, k) }",
+                   "cmp=3000*N"},
+                  {"g (int32[7,N] x) => (int32[1,N] v, int64[1,N] i) <int64[1] k = {1}> { v, i = "
+                   "TopK<axis=0>(x, k) }",
+                   "int_cmp=7*N"},
+                  {"g (float[N,1000] x) => (float[N,8] v, int64[N,8] i) { v, i = TopK<k=8>(x) }",
+                   "cmp=4000*N", 1}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.ranks_without = InputBits({1})},

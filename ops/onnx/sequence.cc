@@ -195,36 +195,6 @@ absl::StatusOr<Facts> InferSequenceLength(const NodeView& n) {
   return Facts{Fact::ScalarOf(Scalar::Int(*sequence.length), DType::kInt64)};
 }
 
-constexpr int kSequenceVersions[] = {11};
-constexpr OpExample kSequenceConstructExamples[] = {
-    {"g (float[N,2] a, float[N,3] b) => (float[N,3] y) <int64 i = {-1}> { s = SequenceConstruct(a, "
-     "b) y = SequenceAt(s, i) }",
-     "free"},
-};
-constexpr OpExample kSequenceEmptyExamples[] = {
-    {"g () => (int64 y) { s = SequenceEmpty<dtype=1>() y = SequenceLength(s) }", "free"},
-};
-constexpr OpExample kSequenceAtExamples[] = {
-    {"g (float[N,2] a, float[N,3] b, int64 i) => (float[N,K] y) { s = SequenceConstruct(a, b) y = "
-     "SequenceAt(s, i) }",
-     "free"},
-};
-constexpr OpExample kSequenceInsertExamples[] = {
-    {"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = SequenceConstruct(b) "
-     "t "
-     "= SequenceInsert(s, a, i) y = SequenceAt(t, i) }",
-     "free"},
-};
-constexpr OpExample kSequenceEraseExamples[] = {
-    {"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = SequenceConstruct(a, "
-     "b) "
-     "t = SequenceErase(s) y = SequenceAt(t, i) }",
-     "free"},
-};
-constexpr OpExample kSequenceLengthExamples[] = {
-    {"g (float[N,2] a) => (int64 y) { s = SequenceConstruct(a, a) y = SequenceLength(s) }", "free"},
-};
-
 // ---- SplitToSequence
 //
 // Parts of the given sizes along axis; parts of one size, the last one smaller; or, without
@@ -319,17 +289,6 @@ absl::StatusOr<Facts> InferSplitToSequence(const NodeView& n) {
   return Facts{SequenceOf(n, std::move(items))};
 }
 
-constexpr int kSplitToSequenceVersions[] = {11, 24};
-constexpr OpExample kSplitToSequenceExamples[] = {
-    {"g (float[7,N] x) => (float[1,N] y) <int64 p = {3}, int64 i = {2}> { s = SplitToSequence(x, "
-     "p) "
-     "y = SequenceAt(s, i) }",
-     "free"},
-    {"g (float[N,5] x) => (int64 l, float[N] y) <int64 i = {2}> { s = SplitToSequence<axis=1, "
-     "keepdims=0>(x) l = SequenceLength(s) y = SequenceAt(s, i) }",
-     "free"},
-};
-
 // ---- ConcatFromSequence: the elements joined along axis, or stacked along a new one
 
 absl::StatusOr<Facts> ConcatItems(const NodeView& n, const Items& items, int axis) {
@@ -395,15 +354,6 @@ absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr OpExample kConcatFromSequenceExamples[] = {
-    {"g (float[N,2] a, float[N,3] b) => (float[N,5] y) { s = SequenceConstruct(a, b) y = "
-     "ConcatFromSequence<axis=1>(s) }",
-     "free"},
-    {"g (float[N,2] a, float[N,2] b) => (float[N,2,2] y) { s = SequenceConstruct(a, b) y = "
-     "ConcatFromSequence<axis=-1, new_axis=1>(s) }",
-     "free"},
-};
-
 // ---- Optional, OptionalGetElement, OptionalHasElement
 //
 // Of an optional, `length` says whether it holds something: 1 or 0.
@@ -461,82 +411,97 @@ absl::StatusOr<Facts> InferOptionalHasElement(const NodeView& n) {
   return Facts{Fact::ScalarOf(Scalar::Int(*held), DType::kBool)};
 }
 
-constexpr int kOptionalVersions[] = {15, 28};
-constexpr OpExample kOptionalExamples[] = {
-    {"g (float[N,2] x) => (float[N,2] y) { o = Optional(x) y = OptionalGetElement(o) }", "free"},
-};
-constexpr int kOptionalElementVersions[] = {15, 18, 28};
-constexpr OpExample kOptionalGetElementExamples[] = {
-    {"g (float[N,2] x) => (float[N,2] y) { y = OptionalGetElement(x) }", "free"},
-};
-constexpr OpExample kOptionalHasElementExamples[] = {
-    {"g (float[N,2] x) => (bool y) { o = Optional(x) y = OptionalHasElement(o) }", "free"},
-};
-
 constexpr OpDef kSequenceRows[] = {
     {.name = "SequenceConstruct",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the sequence of the inputs",
      .infer = InferSequenceConstruct,
-     .examples = kSequenceConstructExamples},
+     .examples = {{"g (float[N,2] a, float[N,3] b) => (float[N,3] y) <int64 i = {-1}> { s = "
+                   "SequenceConstruct(a, b) y = SequenceAt(s, i) }",
+                   "free"}}},
     {.name = "SequenceEmpty",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = a sequence without elements",
      .infer = InferSequenceEmpty,
-     .examples = kSequenceEmptyExamples},
+     .examples = {{"g () => (int64 y) { s = SequenceEmpty<dtype=1>() y = SequenceLength(s) }",
+                   "free"}}},
     {.name = "SequenceAt",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the element at position",
      .infer = InferSequenceAt,
-     .examples = kSequenceAtExamples,
+     .examples = {{"g (float[N,2] a, float[N,3] b, int64 i) => (float[N,K] y) { s = "
+                   "SequenceConstruct(a, b) y = "
+                   "SequenceAt(s, i) }",
+                   "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent},
     {.name = "SequenceInsert",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the sequence with tensor put in at position",
      .infer = InferSequenceInsert,
-     .examples = kSequenceInsertExamples,
+     .examples = {{"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = "
+                   "SequenceConstruct(b) t = SequenceInsert(s, a, i) y = SequenceAt(t, i) }",
+                   "free"}},
      .traits = Traits::kReadsContent},
     {.name = "SequenceErase",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the sequence without the element at position",
      .infer = InferSequenceErase,
-     .examples = kSequenceEraseExamples,
+     .examples = {{"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = "
+                   "SequenceConstruct(a, b) t = SequenceErase(s) y = SequenceAt(t, i) }",
+                   "free"}},
      .traits = Traits::kReadsContent},
     {.name = "SequenceLength",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the number of elements",
      .infer = InferSequenceLength,
-     .examples = kSequenceLengthExamples},
+     .examples =
+         {{"g (float[N,2] a) => (int64 y) { s = SequenceConstruct(a, a) y = SequenceLength(s) }",
+           "free"}}},
     {.name = "SplitToSequence",
-     .versions = kSplitToSequenceVersions,
+     .versions = {11, 24},
      .formula = "y = the sequence of parts of input along axis",
      .infer = InferSplitToSequence,
-     .examples = kSplitToSequenceExamples,
+     .examples =
+         {{"g (float[7,N] x) => (float[1,N] y) <int64 p = {3}, int64 i = {2}> { s = "
+           "SplitToSequence(x, p) y = SequenceAt(s, i) }",
+           "free"},
+          {"g (float[N,5] x) => (int64 l, float[N] y) <int64 i = {2}> { s = "
+           "SplitToSequence<axis=1, keepdims=0>(x) l = SequenceLength(s) y = SequenceAt(s, i) }",
+           "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent},
     {.name = "ConcatFromSequence",
-     .versions = kSequenceVersions,
+     .versions = {11},
      .formula = "y = the elements one after another along axis, or stacked",
      .infer = InferConcatFromSequence,
-     .examples = kConcatFromSequenceExamples},
+     .examples =
+         {{"g (float[N,2] a, float[N,3] b) => (float[N,5] y) { s = SequenceConstruct(a, b) y = "
+           "ConcatFromSequence<axis=1>(s) }",
+           "free"},
+          {"g (float[N,2] a, float[N,2] b) => (float[N,2,2] y) { s = SequenceConstruct(a, b) y = "
+           "ConcatFromSequence<axis=-1, new_axis=1>(s) }",
+           "free"}}},
     {.name = "Optional",
-     .versions = kOptionalVersions,
+     .versions = {15, 28},
      .formula = "y = an optional that holds input, or nothing",
      .infer = InferOptional,
-     .examples = kOptionalExamples,
+     .examples =
+         {{"g (float[N,2] x) => (float[N,2] y) { o = Optional(x) y = OptionalGetElement(o) }",
+           "free"}},
      .traits = Traits::kView},
     {.name = "OptionalGetElement",
-     .versions = kOptionalElementVersions,
+     .versions = {15, 18, 28},
      .formula = "y = what the optional holds",
      .infer = InferOptionalGetElement,
-     .examples = kOptionalGetElementExamples,
+     .examples = {{"g (float[N,2] x) => (float[N,2] y) { y = OptionalGetElement(x) }", "free"}},
      .traits = Traits::kView},
     {.name = "OptionalHasElement",
-     .versions = kOptionalElementVersions,
+     .versions = {15, 18, 28},
      .formula = "y = whether the optional holds something",
      .infer = InferOptionalHasElement,
-     .examples = kOptionalHasElementExamples,
+     .examples = {{"g (float[N,2] x) => (bool y) { o = Optional(x) y = OptionalHasElement(o) }",
+                   "free"}},
      .traits = Traits::kView},
 };
 

@@ -39,23 +39,10 @@ absl::StatusOr<Facts> InferShape(const NodeView& n) {
   return Facts{Fact::Ints(std::move(dims))};
 }
 
-constexpr int kShapeVersions[] = {1, 13, 15, 19, 21, 23, 24, 25};
-constexpr OpExample kShapeExamples[] = {
-    {"g (float[N,3,7] x) => (int64[3] y) { y = Shape(x) }", "free"},
-    {"g (float[N,3,7] x) => (float[N,3] y) { s = Shape<start=-3, end=-1>(x) y = "
-     "ConstantOfShape(s) }",
-     "free"},
-};
-
 absl::StatusOr<Facts> InferSize(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   return Facts{Fact::ScalarOf(Scalar::Int(data.NumElements()), DType::kInt64)};
 }
-
-constexpr int kSizeVersions[] = {1, 13, 19, 21, 23, 24, 25};
-constexpr OpExample kSizeExamples[] = {
-    {"g (float[N,3] x) => (int64 y) { y = Size(x) }", "free"},
-};
 
 // ---- Reshape
 //
@@ -142,21 +129,6 @@ absl::StatusOr<Facts> InferReshape(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kReshapeVersions[] = {1, 5, 13, 14, 19, 21, 23, 24, 25};
-constexpr OpExample kReshapeExamples[] = {
-    {"g (float[N,77,768] x) => (float[N,77,12,64] y) <int64[4] s = {0, 0, 12, -1}> { y = "
-     "Reshape(x, s) }",
-     "free"},
-    {"g (float[N,6] x) => (float[2,N,3] y) { n = Shape<start=0, end=1>(x) two = "
-     "Constant<value_ints=[2]>() rest = Constant<value_ints=[-1]>() s = Concat<axis=0>(two, n, "
-     "rest) "
-     "y = Reshape(x, s) }",
-     "free"},
-    {"g (float[0,4] x) => (float[3,0] y) <int64[2] s = {3, 0}> { y = Reshape<allowzero=1>(x, s) }",
-     "free"},
-    {"g (float[N,6] x) => (float[N,2,3] y) { y = Reshape<shape=[0,2,-1]>(x) }", "free", 1},
-};
-
 // ---- Flatten: [product of the first `axis` dimensions, product of the others]
 absl::StatusOr<Facts> InferFlatten(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
@@ -171,12 +143,6 @@ absl::StatusOr<Facts> InferFlatten(const NodeView& n) {
   FollowInOrder(n.input(0), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kFlattenVersions[] = {1, 9, 11, 13, 21, 23, 24, 25};
-constexpr OpExample kFlattenExamples[] = {
-    {"g (float[N,512,7,7] x) => (float[N,25088] y) { y = Flatten(x) }", "free"},
-    {"g (float[2,3,N] x) => (float[6,N] y) { y = Flatten<axis=-1>(x) }", "free"},
-};
 
 // ---- Squeeze, Unsqueeze: dimensions of size 1 taken out or put in
 //
@@ -228,13 +194,6 @@ absl::StatusOr<Facts> InferSqueeze(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kSqueezeVersions[] = {1, 11, 13, 21, 23, 24, 25};
-constexpr OpExample kSqueezeExamples[] = {
-    {"g (float[N,1,5] x) => (float[N,5] y) <int64[1] a = {-2}> { y = Squeeze(x, a) }", "free"},
-    {"g (float[1,3,1,5] x) => (float[3,5] y) { y = Squeeze(x) }", "free"},
-    {"g (float[N,1,5,1] x) => (float[N,5] y) { y = Squeeze<axes=[1,3]>(x) }", "free", 11},
-};
-
 absl::StatusOr<Facts> InferUnsqueeze(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   size_t count = 0;
@@ -259,19 +218,6 @@ absl::StatusOr<Facts> InferUnsqueeze(const NodeView& n) {
   FollowInOrder(n.input(0), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kUnsqueezeVersions[] = {1, 11, 13, 21, 23, 24, 25};
-constexpr OpExample kUnsqueezeExamples[] = {
-    {"g (float[N,5] x) => (float[1,N,5,1] y) <int64[2] a = {0, -1}> { y = Unsqueeze(x, a) }",
-     "free"},
-    {"g (float[N,5] x) => (float[N,1,5] y) { y = Unsqueeze<axes=[1]>(x) }", "free", 11},
-};
-
-// ---- Identity: of tensors, from opset 14 of sequences, from 16 of optionals
-constexpr int kIdentityVersions[] = {1, 13, 14, 16, 19, 21, 23, 24, 25};
-constexpr OpExample kIdentityExamples[] = {
-    {"g (float[N,5] x) => (float[N,5] y) { y = Identity(x) }", "free"},
-};
 
 // ---- Constant
 //
@@ -320,14 +266,6 @@ absl::StatusOr<Facts> InferConstant(const NodeView& n) {
   return absl::InvalidArgumentError("no attribute states the value");
 }
 
-constexpr int kConstantVersions[] = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25};
-constexpr OpExample kConstantExamples[] = {
-    {"g () => (float[2,2] y) { y = Constant<value = float[2,2] {1.0, 2.0, 3.0, 4.0}>() }", "free"},
-    {"g () => (int64[3] y) { y = Constant<value_ints=[1,2,3]>() }", "free"},
-    {"g () => (float y) { y = Constant<value_float=0.5>() }", "free"},
-    {"g () => (string[2] y) { y = Constant<value_strings=[\"a\",\"b\"]>() }", "free"},
-};
-
 // ---- ConstantOfShape: a tensor of the shape that the input lists, filled with one value
 absl::StatusOr<Facts> InferConstantOfShape(const NodeView& n) {
   ASSIGN_OR_RETURN(const MaybeInts sizes, IntsOf(n, 0));
@@ -347,14 +285,6 @@ absl::StatusOr<Facts> InferConstantOfShape(const NodeView& n) {
   FollowAxes(value, std::vector<AxisSource>(value.shape.dims().size()), &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kConstantOfShapeVersions[] = {9, 20, 21, 23, 24, 25};
-constexpr OpExample kConstantOfShapeExamples[] = {
-    {"g (float[N,3] x) => (float[N,3] y) { s = Shape(x) y = ConstantOfShape(s) }", "free"},
-    {"g () => (bool[2,3] y) { s = Constant<value_ints=[2,3]>() y = ConstantOfShape<value = bool[1] "
-     "{1}>(s) }",
-     "free"},
-};
 
 // ---- Expand: the input broadcast with the shape that `shape` lists
 absl::StatusOr<Facts> InferExpand(const NodeView& n) {
@@ -390,14 +320,6 @@ absl::StatusOr<Facts> InferExpand(const NodeView& n) {
   FollowAxes(n.input(0), sources, &fact);
   return Facts{std::move(fact)};
 }
-
-constexpr int kExpandVersions[] = {8, 13};
-constexpr OpExample kExpandExamples[] = {
-    {"g (float[1,1,768] x, float[N,3] z) => (float[N,3,768] y) { s = Shape(z) one = "
-     "Constant<value_ints=[1]>() t = Concat<axis=0>(s, one) y = Expand(x, t) }",
-     "free"},
-    {"g (float[3,1] x) => (float[2,3,4] y) <int64[3] s = {2, 1, 4}> { y = Expand(x, s) }", "free"},
-};
 
 // ---- Range: start + i * delta for ceil((limit - start) / delta) of i
 
@@ -482,21 +404,6 @@ absl::StatusOr<Facts> InferRange(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kRangeVersions[] = {11, 27};
-constexpr OpExample kRangeExamples[] = {
-    {"g (float[N,3] x) => (int64[N] y) { s = Shape<start=0, end=1>(x) n = Squeeze(s) zero = "
-     "Constant<value_int=0>() one = Constant<value_int=1>() y = Range(zero, n, one) }",
-     "int_add=N"},
-    {"g () => (float[4] y) <float a = {1.0}, float b = {3.0}, float d = {0.5}> { y = Range(a, b, "
-     "d) }",
-     "add=4"},
-    {"g (float[N] x) => (float[N] y) <float a = {0.5}, float d = {1.0}> { s = Shape(x) t = "
-     "Squeeze(s) n = Cast<to=1>(t) y = Range(a, n, d) }",
-     "add=N"},
-    {"g () => (int64[3] y) <int64 a = {10}, int64 b = {4}, int64 d = {-2}> { y = Range(a, b, d) }",
-     "int_add=3"},
-};
-
 // ---- EyeLike: ones on diagonal k of a matrix of the input's shape, zeros elsewhere
 absl::StatusOr<Facts> InferEyeLike(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(0, 2));
@@ -513,41 +420,42 @@ absl::StatusOr<Facts> InferEyeLike(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-constexpr int kEyeLikeVersions[] = {9, 22};
-constexpr OpExample kEyeLikeExamples[] = {
-    {"g (float[N,4] x) => (float[N,4] y) { y = EyeLike(x) }", "free"},
-    {"g (int32[4,4] x) => (double[4,4] y) { y = EyeLike<dtype=11, k=1>(x) }", "free"},
-};
-
-// ---- where the function bodies cost more
-constexpr OpException kRangeExceptions[] = {
-    {"always", "add div cmp round int_add",
-     "the function body computes its length, ceil((limit - start) / delta), which decides a shape: "
-     "index arithmetic"},
-};
-
 constexpr OpDef kShapeRows[] = {
     {.name = "Shape",
-     .versions = kShapeVersions,
+     .versions = {1, 13, 15, 19, 21, 23, 24, 25},
      .formula = "y[end-start] = dimensions [start, end) of data",
      .infer = InferShape,
-     .examples = kShapeExamples,
+     .examples = {{"g (float[N,3,7] x) => (int64[3] y) { y = Shape(x) }", "free"},
+                  {"g (float[N,3,7] x) => (float[N,3] y) { s = Shape<start=-3, end=-1>(x) y = "
+                   "ConstantOfShape(s) }",
+                   "free"}},
      .traits = Traits::kView | Traits::kShapeOnly,
      .onnx = {.any_rank_inputs = InputBits({0}), .follows_since = 1}},
     {.name = "Size",
-     .versions = kSizeVersions,
+     .versions = {1, 13, 19, 21, 23, 24, 25},
      .formula = "y = number of elements of data",
      .infer = InferSize,
-     .examples = kSizeExamples,
+     .examples = {{"g (float[N,3] x) => (int64 y) { y = Size(x) }", "free"}},
      .traits = Traits::kView | Traits::kShapeOnly,
      .onnx = {.any_rank_inputs = InputBits({0}),
               .follows_since = 13,
               .followed_inputs = InputBits({0})}},
     {.name = "Reshape",
-     .versions = kReshapeVersions,
+     .versions = {1, 5, 13, 14, 19, 21, 23, 24, 25},
      .formula = "y = data with dimensions shape",
      .infer = InferReshape,
-     .examples = kReshapeExamples,
+     .examples =
+         {{"g (float[N,77,768] x) => (float[N,77,12,64] y) <int64[4] s = {0, 0, 12, -1}> { y = "
+           "Reshape(x, s) }",
+           "free"},
+          {"g (float[N,6] x) => (float[2,N,3] y) { n = Shape<start=0, end=1>(x) two = "
+           "Constant<value_ints=[2]>() rest = Constant<value_ints=[-1]>() s = Concat<axis=0>(two, "
+           "n, rest) y = Reshape(x, s) }",
+           "free"},
+          {"g (float[0,4] x) => (float[3,0] y) <int64[2] s = {3, 0}> { y = Reshape<allowzero=1>(x, "
+           "s) }",
+           "free"},
+          {"g (float[N,6] x) => (float[N,2,3] y) { y = Reshape<shape=[0,2,-1]>(x) }", "free", 1}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kView | Traits::kReadsContent,
      .onnx = {.since = 5,
@@ -556,54 +464,76 @@ constexpr OpDef kShapeRows[] = {
               .followed_inputs = InputBits({1}),
               .followed_since = 14}},
     {.name = "Flatten",
-     .versions = kFlattenVersions,
+     .versions = {1, 9, 11, 13, 21, 23, 24, 25},
      .formula = "y[d0*..*d(axis-1), d(axis)*..] = data",
      .infer = InferFlatten,
-     .examples = kFlattenExamples,
+     .examples = {{"g (float[N,512,7,7] x) => (float[N,25088] y) { y = Flatten(x) }", "free"},
+                  {"g (float[2,3,N] x) => (float[6,N] y) { y = Flatten<axis=-1>(x) }", "free"}},
      .traits = Traits::kView},
     {.name = "Squeeze",
-     .versions = kSqueezeVersions,
+     .versions = {1, 11, 13, 21, 23, 24, 25},
      .formula = "y = data without the axes of size 1",
      .infer = InferSqueeze,
-     .examples = kSqueezeExamples,
+     .examples = {{"g (float[N,1,5] x) => (float[N,5] y) <int64[1] a = {-2}> { y = Squeeze(x, a) }",
+                   "free"},
+                  {"g (float[1,3,1,5] x) => (float[3,5] y) { y = Squeeze(x) }", "free"},
+                  {"g (float[N,1,5,1] x) => (float[N,5] y) { y = Squeeze<axes=[1,3]>(x) }", "free",
+                   11}},
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 13,
      .traits = Traits::kView | Traits::kReadsContent,
      .onnx = {.follows_since = 13}},
     {.name = "Unsqueeze",
-     .versions = kUnsqueezeVersions,
+     .versions = {1, 11, 13, 21, 23, 24, 25},
      .formula = "y = data with axes of size 1 put in",
      .infer = InferUnsqueeze,
-     .examples = kUnsqueezeExamples,
+     .examples =
+         {{"g (float[N,5] x) => (float[1,N,5,1] y) <int64[2] a = {0, -1}> { y = Unsqueeze(x, a) }",
+           "free"},
+          {"g (float[N,5] x) => (float[N,1,5] y) { y = Unsqueeze<axes=[1]>(x) }", "free", 11}},
      .shape_inputs = 1 << 1,
      .axes_attribute_before = 13,
      .traits = Traits::kView | Traits::kReadsContent | Traits::kMovesMask,
      .onnx = {.follows_since = 13}},
     {.name = "Identity",
-     .versions = kIdentityVersions,
+     .versions = {1, 13, 14, 16, 19, 21, 23, 24, 25},
      .formula = "y = x",
      .infer = InferMoved,
-     .examples = kIdentityExamples,
+     .examples = {{"g (float[N,5] x) => (float[N,5] y) { y = Identity(x) }", "free"}},
      .traits = Traits::kView | Traits::kMovesMask},
     {.name = "Constant",
-     .versions = kConstantVersions,
+     .versions = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
      .formula = "y = the value in the file",
      .infer = InferConstant,
-     .examples = kConstantExamples,
+     .examples =
+         {{"g () => (float[2,2] y) { y = Constant<value = float[2,2] {1.0, 2.0, 3.0, 4.0}>() }",
+           "free"},
+          {"g () => (int64[3] y) { y = Constant<value_ints=[1,2,3]>() }", "free"},
+          {"g () => (float y) { y = Constant<value_float=0.5>() }", "free"},
+          {"g () => (string[2] y) { y = Constant<value_strings=[\"a\",\"b\"]>() }", "free"}},
      .traits = Traits::kView | Traits::kStored},
     {.name = "ConstantOfShape",
-     .versions = kConstantOfShapeVersions,
+     .versions = {9, 20, 21, 23, 24, 25},
      .formula = "y[input] = value everywhere",
      .infer = InferConstantOfShape,
-     .examples = kConstantOfShapeExamples,
+     .examples = {{"g (float[N,3] x) => (float[N,3] y) { s = Shape(x) y = ConstantOfShape(s) }",
+                   "free"},
+                  {"g () => (bool[2,3] y) { s = Constant<value_ints=[2,3]>() y = "
+                   "ConstantOfShape<value = bool[1] {1}>(s) }",
+                   "free"}},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.followed_inputs = InputBits({0})}},
     {.name = "Expand",
-     .versions = kExpandVersions,
+     .versions = {8, 13},
      .formula = "y = x broadcast to shape",
      .infer = InferExpand,
-     .examples = kExpandExamples,
+     .examples =
+         {{"g (float[1,1,768] x, float[N,3] z) => (float[N,3,768] y) { s = Shape(z) one = "
+           "Constant<value_ints=[1]>() t = Concat<axis=0>(s, one) y = Expand(x, t) }",
+           "free"},
+          {"g (float[3,1] x) => (float[2,3,4] y) <int64[3] s = {2, 1, 4}> { y = Expand(x, s) }",
+           "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent | Traits::kMovesMask | Traits::kStrided,
      .onnx = {.nothing_without = InputBits({1}),
@@ -611,19 +541,35 @@ constexpr OpDef kShapeRows[] = {
               .followed_since = 13},
      .gradient = {.formula = "dX = dY, summed up where broadcast", .broadcast = true}},
     {.name = "Range",
-     .versions = kRangeVersions,
+     .versions = {11, 27},
      .formula = "output[i] = output[i-1] + delta, n = ceil((limit - start) / delta) of them",
      .data = {.signature = "start limit delta? -> output", .costs = "add = output.elements"},
      .infer = InferRange,
-     .examples = kRangeExamples,
+     .examples =
+         {{"g (float[N,3] x) => (int64[N] y) { s = Shape<start=0, end=1>(x) n = Squeeze(s) zero = "
+           "Constant<value_int=0>() one = Constant<value_int=1>() y = Range(zero, n, one) }",
+           "int_add=N"},
+          {"g () => (float[4] y) <float a = {1.0}, float b = {3.0}, float d = {0.5}> { y = "
+           "Range(a, b, d) }",
+           "add=4"},
+          {"g (float[N] x) => (float[N] y) <float a = {0.5}, float d = {1.0}> { s = Shape(x) t = "
+           "Squeeze(s) n = Cast<to=1>(t) y = Range(a, n, d) }",
+           "add=N"},
+          {"g () => (int64[3] y) <int64 a = {10}, int64 b = {4}, int64 d = {-2}> { y = Range(a, b, "
+           "d) }",
+           "int_add=3"}},
      .shape_inputs = 1 << 0 | 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
-     .exceptions = kRangeExceptions},
+     .exceptions = {{"always", "add div cmp round int_add",
+                     "the function body computes its length, ceil((limit - start) / delta), which "
+                     "decides a shape: index arithmetic"}}},
     {.name = "EyeLike",
-     .versions = kEyeLikeVersions,
+     .versions = {9, 22},
      .formula = "y[i,j] = 1 if j - i = k else 0",
      .infer = InferEyeLike,
-     .examples = kEyeLikeExamples},
+     .examples = {{"g (float[N,4] x) => (float[N,4] y) { y = EyeLike(x) }", "free"},
+                  {"g (int32[4,4] x) => (double[4,4] y) { y = EyeLike<dtype=11, k=1>(x) }",
+                   "free"}}},
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -170,56 +169,6 @@ absl::StatusOr<Facts> InferMel(const NodeView& n) {
   return Facts{Fact::Tensor(type, Shape{frequencies, *bins})};
 }
 
-// ---- examples
-
-constexpr OpExample kBlackmanExamples[] = {
-    {"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = BlackmanWindow(size) }",
-     "add=20 mul=40 div=1 trig=20"},
-};
-
-constexpr OpExample kDftExamples[] = {
-    // 3 stages.
-    {"g (float[N,8,1] X) => (float[N,8,2] Y) { Y = DFT(X) }", "add=72*N mul=48*N"},
-    // 10 points take the 4 stages of 16.
-    {"g (float[N,10,6,2] X) => (float[N,10,6,2] Y) "
-     "{ axis = Constant<value_int = 1>() Y = DFT<inverse = 1>(X, , axis) }",
-     "add=720*N mul=480*N div=120*N"},
-    {"g (float[N,8,1] X) => (float[N,5,2] Y) { Y = DFT<onesided = 1>(X) }", "add=72*N mul=48*N",
-     17},
-    {"g (float[N,8,1] X) => (float[N,16,2] Y) "
-     "{ n = Constant<value_int = 16>() Y = DFT(X, n) }",
-     "add=192*N mul=128*N"},
-};
-
-constexpr OpExample kHammingExamples[] = {
-    {"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = HammingWindow(size) }",
-     "add=10 mul=20 div=1 trig=10"},
-};
-
-constexpr OpExample kHannExamples[] = {
-    {"g (float[N] X) => (double[N] Y) "
-     "{ size = Size(X) Y = HannWindow<output_datatype = 11>(size) }",
-     "add=N mul=2*N div=1 trig=N"},
-};
-
-constexpr OpExample kMelExamples[] = {
-    {"g (int64 rate, float low, float high) => (float[5,4] Y) "
-     "{ mel = Constant<value_int = 4>() length = Constant<value_int = 8>() "
-     "Y = MelWeightMatrix(mel, length, rate, low, high) }",
-     "add=63 mul=20 div=55 cmp=40 log=2 pow=6 round=6"},
-};
-
-constexpr OpExample kStftExamples[] = {
-    // 8 frames of 16 points: 4 stages each.
-    {"g (float[N,128,1] X, float[16] w) => (float[N,8,9,2] Y) "
-     "{ step = Constant<value_int = 16>() Y = STFT(X, step, w) }",
-     "add=1536*N mul=1152*N"},
-    {"g (float[N,128,2] X) => (float[N,8,16,2] Y) "
-     "{ step = Constant<value_int = 16>() length = Constant<value_int = 16>() "
-     "Y = STFT<onesided = 0>(X, step, , length) }",
-     "add=1536*N mul=1024*N"},
-};
-
 constexpr char kFft[] =
     "Counted as the radix-2 transform of complex numbers, all twiddle factors multiplied, for real "
     "and one-sided signals too; a length n that is no power of two takes ceil(log2 n) stages.";
@@ -227,10 +176,7 @@ constexpr char kFft[] =
 // ---- the table
 
 // ---- where the function bodies cost more
-constexpr OpException kBlackmanExceptions[] = {
-    {"always", "add mul", "the function body counts up by a Range and does arithmetic on the size"},
-};
-constexpr OpException kCosineWindowExceptions[] = {
+constexpr std::initializer_list<OpException> kCosineWindowExceptions = {
     {"always", "add mul trig",
      "the function body counts up by a Range, does arithmetic on the size, and adds the third term "
      "of BlackmanWindow, which is 0 here"},
@@ -245,30 +191,43 @@ constexpr FormulaData kHannWindowFormulas = {
 constexpr OpDef kSignalRows[] = {
     // A window: its terms per element, and one division for the angle between two elements.
     {.name = "BlackmanWindow",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "output[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size",
      .data = {.signature = "size -> output",
               .costs = "float_mul = 4*output.elements; float_trig = 2*output.elements; float_add = "
                        "2*output.elements; float_div = 1"},
      .infer = InferWindow,
-     .examples = kBlackmanExamples,
+     .examples =
+         {{"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = BlackmanWindow(size) }",
+           "add=20 mul=40 div=1 trig=20"}},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
-     .exceptions = kBlackmanExceptions},
+     .exceptions = {{"always", "add mul",
+                     "the function body counts up by a Range and does arithmetic on the size"}}},
     {.name = "DFT",
-     .versions = kSince17_20,
+     .versions = {17, 20},
      .formula = "output = n-point Fourier transforms of input along an axis",
      .data = {.signature = "input dft_length? axis? -> output",
               .attributes = "axis = 1; inverse = 0; onesided = 0",
               .let = "given = if(version < 20, attr.axis, if(axis.given, axis.value, -2)); a = "
                      "if(given < 0, given + input.rank, given); n = if((attr.onesided != "
-                     "0)*(attr.inverse == 0), "
-                     "if(dft_length.given, dft_length.value, input[a]), output[a]); work = "
-                     "input[:a]*input[a + 1:-1]*n*digits(n - 1)",
+                     "0)*(attr.inverse == 0), if(dft_length.given, dft_length.value, input[a]), "
+                     "output[a]); work = input[:a]*input[a + 1:-1]*n*digits(n - 1)",
               .costs = "mul = 2*work; add = 3*work; div = (attr.inverse != 0)*output.elements"},
      .infer = InferDft,
-     .examples = kDftExamples,
+     .examples =
+         {// 3 stages.
+          {"g (float[N,8,1] X) => (float[N,8,2] Y) { Y = DFT(X) }", "add=72*N mul=48*N"},
+          // 10 points take the 4 stages of 16.
+          {"g (float[N,10,6,2] X) => (float[N,10,6,2] Y) "
+           "{ axis = Constant<value_int = 1>() Y = DFT<inverse = 1>(X, , axis) }",
+           "add=720*N mul=480*N div=120*N"},
+          {"g (float[N,8,1] X) => (float[N,5,2] Y) { Y = DFT<onesided = 1>(X) }",
+           "add=72*N mul=48*N", 17},
+          {"g (float[N,8,1] X) => (float[N,16,2] Y) "
+           "{ n = Constant<value_int = 16>() Y = DFT(X, n) }",
+           "add=192*N mul=128*N"}},
      .shape_inputs = 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
      .note = kFft,
@@ -277,21 +236,25 @@ constexpr OpDef kSignalRows[] = {
                   .as_forward = true,
                   .keeps = {.nothing = true}}},
     {.name = "HammingWindow",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "output[k] = 25/46 - 21/46 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
-     .examples = kHammingExamples,
+     .examples =
+         {{"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = HammingWindow(size) }",
+           "add=10 mul=20 div=1 trig=10"}},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
      .exceptions = kCosineWindowExceptions},
     {.name = "HannWindow",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "output[k] = 0.5 - 0.5 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
-     .examples = kHannExamples,
+     .examples = {{"g (float[N] X) => (double[N] Y) "
+                   "{ size = Size(X) Y = HannWindow<output_datatype = 11>(size) }",
+                   "add=N mul=2*N div=1 trig=N"}},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0})},
@@ -300,7 +263,7 @@ constexpr OpDef kSignalRows[] = {
     // the frequency 700 (10^(mel / 2595) - 1) and its index; of every triangle two widths; of every
     // element of Y max(0, min(rise, fall)), each slope a difference and a quotient.
     {.name = "MelWeightMatrix",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "output[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies",
      .data = {.signature = "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz "
                            "-> output[F, M]",
@@ -309,12 +272,15 @@ constexpr OpDef kSignalRows[] = {
                        "= 3 + 2*edges + 2*F*M; float_log = 2; float_pow = edges; float_round = "
                        "edges; float_cmp = 2*F*M"},
      .infer = InferMel,
-     .examples = kMelExamples,
+     .examples = {{"g (int64 rate, float low, float high) => (float[5,4] Y) "
+                   "{ mel = Constant<value_int = 4>() length = Constant<value_int = 8>() "
+                   "Y = MelWeightMatrix(mel, length, rate, low, high) }",
+                   "add=63 mul=20 div=55 cmp=40 log=2 pow=6 round=6"}},
      .shape_inputs = 1 << 0 | 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({0, 1})}},
     {.name = "STFT",
-     .versions = kSince17,
+     .versions = {17},
      .formula = "output = Fourier transforms of B * frames frames of n = frame_length points, "
                 "times the window if given",
      .data = {.signature = "signal frame_step window? frame_length? -> output",
@@ -324,7 +290,15 @@ constexpr OpDef kSignalRows[] = {
               .costs = "mul = frames*(2*n*digits(n - 1) + window.given*n*signal[2:]); add = "
                        "3*frames*n*digits(n - 1)"},
      .infer = InferStft,
-     .examples = kStftExamples,
+     .examples =
+         {// 8 frames of 16 points: 4 stages each.
+          {"g (float[N,128,1] X, float[16] w) => (float[N,8,9,2] Y) "
+           "{ step = Constant<value_int = 16>() Y = STFT(X, step, w) }",
+           "add=1536*N mul=1152*N"},
+          {"g (float[N,128,2] X) => (float[N,8,16,2] Y) "
+           "{ step = Constant<value_int = 16>() length = Constant<value_int = 16>() "
+           "Y = STFT<onesided = 0>(X, step, , length) }",
+           "add=1536*N mul=1024*N"}},
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1, 3})},

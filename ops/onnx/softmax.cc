@@ -6,7 +6,6 @@
 
 #include "ops/families.h"
 #include "ops/rules.h"
-#include "ops/versions.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -27,24 +26,10 @@ absl::StatusOr<Facts> InferSoftmax(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-constexpr OpExample kLogSoftmaxExamples[] = {
-    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
-     "add=72*N cmp=24*N exp=24*N log=4*N"},
-    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
-     "add=72*N cmp=24*N exp=24*N log=N", 11},
-};
-
-constexpr OpExample kSoftmaxExamples[] = {
-    {"g (float[N,heads,7] X) => (float[N,heads,7] Y) { Y = Softmax(X) }",
-     "add=14*N*heads div=7*N*heads cmp=7*N*heads exp=7*N*heads"},
-    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = Softmax(X) }",
-     "add=48*N div=24*N cmp=24*N exp=24*N", 1},
-};
-
 constexpr OpDef kSoftmaxRows[] = {
     // Per element: maximum, difference, exponential, sum and difference; per row, a logarithm.
     {.name = "LogSoftmax",
-     .versions = kSince1_11_13,
+     .versions = {1, 11, 13},
      .formula = "output = input - max - ln(sum of e^(input - max)) by rows",
      .data = {.signature = "input -> output",
               .attributes = "axis = 1",
@@ -54,17 +39,23 @@ constexpr OpDef kSoftmaxRows[] = {
               .costs =
                   "cmp = input.elements; exp = input.elements; add = 3*input.elements; log = rows"},
      .infer = InferSoftmax,
-     .examples = kLogSoftmaxExamples,
+     .examples = {{"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
+                   "add=72*N cmp=24*N exp=24*N log=4*N"},
+                  {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
+                   "add=72*N cmp=24*N exp=24*N log=N", 11}},
      .traits = Traits::kInPlace,
      .gradient = {.formula = "dX = dY - e^Y * sum of dY",
                   .first = {.add = 2, .mul = 1, .exp = 1},
                   .keeps = {.outputs = InputBits({0})}}},
     {.name = "Softmax",
-     .versions = kSince1_11_13,
+     .versions = {1, 11, 13},
      .formula = "Y = e^(X - max) / sum of e^(X - max) by rows",
      .infer = InferSoftmax,
      .count = CountPerInputElement,
-     .examples = kSoftmaxExamples,
+     .examples = {{"g (float[N,heads,7] X) => (float[N,heads,7] Y) { Y = Softmax(X) }",
+                   "add=14*N*heads div=7*N*heads cmp=7*N*heads exp=7*N*heads"},
+                  {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = Softmax(X) }",
+                   "add=48*N div=24*N cmp=24*N exp=24*N", 1}},
      .per_element = {.add = 2, .div = 1, .cmp = 1, .exp = 1},
      .traits = Traits::kInPlace,
      .gradient = {.formula = "dX = Y * (dY - sum of dY * Y)",

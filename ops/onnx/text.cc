@@ -13,11 +13,6 @@ namespace onnxflops {
 
 namespace {
 
-constexpr int kStringVersions[] = {20};
-constexpr OpExample kStringConcatExamples[] = {
-    {"g (string[N,1] a, string[3] b) => (string[N,3] y) { y = StringConcat(a, b) }", "free"},
-};
-
 // StringNormalizer: the words of x[C] or x[1,C], in another case, without the stopwords.
 absl::StatusOr<Facts> InferStringNormalizer(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
@@ -32,14 +27,6 @@ absl::StatusOr<Facts> InferStringNormalizer(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-constexpr int kStringNormalizerVersions[] = {10};
-constexpr OpExample kStringNormalizerExamples[] = {
-    {"g (string[1,N] x) => (string[1,N] y) { y = StringNormalizer<case_change_action=\"LOWER\">(x) "
-     "}",
-     "free"},
-    {"g (string[5] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }", "free"},
-};
-
 // StringSplit: the parts of every string, filled up to the longest list, and their number.
 absl::StatusOr<Facts> InferStringSplit(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
@@ -48,20 +35,11 @@ absl::StatusOr<Facts> InferStringSplit(const NodeView& n) {
   return Facts{n.Like(0, std::move(parts)), Fact::Tensor(DType::kInt64, x)};
 }
 
-constexpr OpExample kStringSplitExamples[] = {
-    {"g (string[N] x) => (string[N,K] y, int64[N] z) { y, z = StringSplit<delimiter=\",\">(x) }",
-     "free"},
-};
-
 // RegexFullMatch: whether each string matches.
 absl::StatusOr<Facts> InferRegexFullMatch(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
   return Facts{Fact::Tensor(DType::kBool, std::move(x))};
 }
-
-constexpr OpExample kRegexFullMatchExamples[] = {
-    {"g (string[N] x) => (bool[N] y) { y = RegexFullMatch<pattern=\"a+\">(x) }", "free"},
-};
 
 // TfIdfVectorizer: y[..,V] counts the n-grams of each row of x that are in the pool, V one more
 // than the largest of ngram_indexes.
@@ -77,48 +55,53 @@ absl::StatusOr<Facts> InferTfIdfVectorizer(const NodeView& n) {
   return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
 }
 
-constexpr int kTfIdfVectorizerVersions[] = {9};
-constexpr OpExample kTfIdfVectorizerExamples[] = {
-    {"g (int64[N,12] x) => (float[N,3] y) { y = TfIdfVectorizer<mode=\"TFIDF\", min_gram_length=1, "
-     "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0,1,2], "
-     "pool_int64s=[5,6,7], weights=[1.0,2.0,3.0]>(x) }",
-     "mul=3*N"},
-    {"g (string[12] x) => (float[3] y) { y = TfIdfVectorizer<mode=\"TF\", min_gram_length=1, "
-     "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[2,0,1], "
-     "pool_strings=[\"a\",\"b\",\"c\"]>(x) }",
-     "free"},
-};
-
 constexpr OpDef kTextRows[] = {
     {.name = "StringConcat",
-     .versions = kStringVersions,
+     .versions = {20},
      .formula = "z = x followed by y, broadcast",
      .infer = InferBroadcast,
-     .examples = kStringConcatExamples},
+     .examples = {{"g (string[N,1] a, string[3] b) => (string[N,3] y) { y = StringConcat(a, b) }",
+                   "free"}}},
     {.name = "StringNormalizer",
-     .versions = kStringNormalizerVersions,
+     .versions = {10},
      .formula = "y[K] = x[C] in another case, without the stopwords",
      .infer = InferStringNormalizer,
-     .examples = kStringNormalizerExamples,
+     .examples =
+         {{"g (string[1,N] x) => (string[1,N] y) { y = "
+           "StringNormalizer<case_change_action=\"LOWER\">(x) }",
+           "free"},
+          {"g (string[5] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }",
+           "free"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "StringSplit",
-     .versions = kStringVersions,
+     .versions = {20},
      .formula = "y[..,K] = the parts of x[..], z[..] = how many",
      .infer = InferStringSplit,
-     .examples = kStringSplitExamples},
+     .examples = {{"g (string[N] x) => (string[N,K] y, int64[N] z) { y, z = "
+                   "StringSplit<delimiter=\",\">(x) }",
+                   "free"}}},
     {.name = "RegexFullMatch",
-     .versions = kStringVersions,
+     .versions = {20},
      .formula = "y = whether x matches the pattern",
      .infer = InferRegexFullMatch,
-     .examples = kRegexFullMatchExamples},
+     .examples = {{"g (string[N] x) => (bool[N] y) { y = RegexFullMatch<pattern=\"a+\">(x) }",
+                   "free"}}},
     {.name = "TfIdfVectorizer",
-     .versions = kTfIdfVectorizerVersions,
+     .versions = {9},
      .formula = "Y[N,V] = how often each n-gram of the pool is in X[N,C]",
      .data = {.signature = "X -> Y",
               .attributes = "mode = TF|IDF|TFIDF; weights = floats",
               .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
-     .examples = kTfIdfVectorizerExamples,
+     .examples =
+         {{"g (int64[N,12] x) => (float[N,3] y) { y = TfIdfVectorizer<mode=\"TFIDF\", "
+           "min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], "
+           "ngram_indexes=[0,1,2], pool_int64s=[5,6,7], weights=[1.0,2.0,3.0]>(x) }",
+           "mul=3*N"},
+          {"g (string[12] x) => (float[3] y) { y = TfIdfVectorizer<mode=\"TF\", min_gram_length=1, "
+           "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[2,0,1], "
+           "pool_strings=[\"a\",\"b\",\"c\"]>(x) }",
+           "free"}},
      .note = "Finding n-grams is a look-up, and how many are counted depends on data: free."},
 };
 

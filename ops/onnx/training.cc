@@ -79,14 +79,6 @@ absl::StatusOr<Cost> CountStepWithTest(const NodeView& n, int groups,
 // X' = X - r * g / (sqrt(H') + epsilon).
 absl::StatusOr<Facts> InferAdagrad(const NodeView& n) { return InferStep(n, 3); }
 
-constexpr int kVersions[] = {1};
-constexpr OpExample kAdagradExamples[] = {
-    {"g (float R, int64 T, float[N,5] X, float[N,5] G, float[N,5] H) => (float[N,5] Y, float[N,5] "
-     "K) "
-     "{ Y, K = ai.onnx.preview.training.Adagrad(R, T, X, G, H) }",
-     "add=20*N + 1 mul=15*N + 1 div=5*N + 1 sqrt=5*N"},
-};
-
 // Adam: g = norm * X + G;  V' = alpha * V + (1 - alpha) * g;  H' = beta * H + (1 - beta) * g * g;
 // r = R * sqrt(1 - beta^T) / (1 - alpha^T);  X' = (1 - norm_post) * (X - r * V' / (sqrt(H') +
 // epsilon)).
@@ -97,16 +89,6 @@ absl::StatusOr<Facts> InferAdam(const NodeView& n) { return InferStep(n, 4); }
 absl::StatusOr<Cost> CountAdam(const NodeView& n) {
   return CountStepWithTest(n, 4, kAdamElement, kAdamStep);
 }
-
-constexpr OpExample kAdamExamples[] = {
-    {"g (float R, int64 T, float[N] X1, float[7] X2, float[N] G1, float[7] G2, float[N] V1, "
-     "float[7] "
-     "V2, float[N] H1, float[7] H2) => (float[N] Y1, float[7] Y2, float[N] A1, float[7] A2, "
-     "float[N] "
-     "B1, float[7] B2) { Y1, Y2, A1, A2, B1, B2 = ai.onnx.preview.training.Adam(R, T, X1, X2, G1, "
-     "G2, V1, V2, H1, H2) }",
-     "add=5*N + 37 mul=8*N + 57 div=N + 8 sqrt=N + 8 pow=2 int_cmp=1"},
-};
 
 // Momentum: g = norm * X + G;  V' = alpha * V + beta * g;  X' = X - R * V', or with Nesterov's
 // X - R * (g + alpha * V').
@@ -120,18 +102,6 @@ absl::StatusOr<Cost> CountMomentum(const NodeView& n) {
   const bool nesterov = mode == "nesterov";
   return CountStepWithTest(n, 3, nesterov ? kNesterovElement : kMomentumElement, {});
 }
-
-constexpr OpExample kMomentumExamples[] = {
-    {"g (float R, int64 T, float[N] X, float[N] G, float[N] V) => (float[N] Y, float[N] W) { Y, W "
-     "= "
-     "ai.onnx.preview.training.Momentum<mode=\"standard\", alpha=0.9, beta=1.0, "
-     "norm_coefficient=0.1>(R, T, X, G, V) }",
-     "add=3*N mul=4*N int_cmp=1"},
-    {"g (double R, int64 T, double[N] X, double[N] G, double[N] V) => (double[N] Y, double[N] W) { "
-     "Y, W = ai.onnx.preview.training.Momentum<mode=\"nesterov\", alpha=0.9, beta=1.0, "
-     "norm_coefficient=0.1>(R, T, X, G, V) }",
-     "add=4*N mul=5*N int_cmp=1"},
-};
 
 // Gradient: of y with respect to each of xs, at the inputs' values.
 absl::StatusOr<Facts> InferGradient(const NodeView& n) {
@@ -148,15 +118,9 @@ absl::StatusOr<Facts> InferGradient(const NodeView& n) {
   return facts;
 }
 
-constexpr OpExample kGradientExamples[] = {
-    {"g (float[N] X) => (float[N] D) { Y = Exp(X) D = "
-     "ai.onnx.preview.training.Gradient<xs=[\"X\"], y=\"Y\">(X) }",
-     ""},
-};
-
 constexpr OpDef kTrainingRows[] = {
     {.name = "Adagrad",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "X_new = X - r g / (sqrt(H_new) + epsilon), H_new = H + g^2, g = G + "
                 "norm_coefficient * X, r = R / (1 + T * decay_factor)",
      .data = {.signature = "R T[] tensors... -> X_new H_new",
@@ -164,26 +128,40 @@ constexpr OpDef kTrainingRows[] = {
               .costs =
                   "float_add = 4*X + 1; float_mul = 3*X + 1; float_div = X + 1; float_sqrt = X"},
      .infer = InferAdagrad,
-     .examples = kAdagradExamples},
+     .examples = {{"g (float R, int64 T, float[N,5] X, float[N,5] G, float[N,5] H) => (float[N,5] "
+                   "Y, float[N,5] K) { Y, K = ai.onnx.preview.training.Adagrad(R, T, X, G, H) }",
+                   "add=20*N + 1 mul=15*N + 1 div=5*N + 1 sqrt=5*N"}}},
     {.name = "Adam",
-     .versions = kVersions,
-     .formula =
-         "per element of X: add=5 mul=8 div=1 sqrt=1; per step: add=2 mul=1 div=1 sqrt=1 pow=2 "
-         "int_cmp=1",
+     .versions = {1},
+     .formula = "per element of X: add=5 mul=8 div=1 sqrt=1; per step: add=2 mul=1 div=1 sqrt=1 "
+                "pow=2 int_cmp=1",
      .infer = InferAdam,
      .count = CountAdam,
-     .examples = kAdamExamples},
+     .examples = {{"g (float R, int64 T, float[N] X1, float[7] X2, float[N] G1, float[7] G2, "
+                   "float[N] V1, float[7] V2, float[N] H1, float[7] H2) => (float[N] Y1, float[7] "
+                   "Y2, float[N] A1, float[7] A2, float[N] B1, float[7] B2) { Y1, Y2, A1, A2, B1, "
+                   "B2 = ai.onnx.preview.training.Adam(R, T, X1, X2, G1, G2, V1, V2, H1, H2) }",
+                   "add=5*N + 37 mul=8*N + 57 div=N + 8 sqrt=N + 8 pow=2 int_cmp=1"}}},
     {.name = "Momentum",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "per element of X: add=3 mul=4 (nesterov: add=4 mul=5); per step: int_cmp=1",
      .infer = InferMomentum,
      .count = CountMomentum,
-     .examples = kMomentumExamples},
+     .examples = {{"g (float R, int64 T, float[N] X, float[N] G, float[N] V) => (float[N] Y, "
+                   "float[N] W) { Y, W = ai.onnx.preview.training.Momentum<mode=\"standard\", "
+                   "alpha=0.9, beta=1.0, norm_coefficient=0.1>(R, T, X, G, V) }",
+                   "add=3*N mul=4*N int_cmp=1"},
+                  {"g (double R, int64 T, double[N] X, double[N] G, double[N] V) => (double[N] Y, "
+                   "double[N] W) { Y, W = ai.onnx.preview.training.Momentum<mode=\"nesterov\", "
+                   "alpha=0.9, beta=1.0, norm_coefficient=0.1>(R, T, X, G, V) }",
+                   "add=4*N mul=5*N int_cmp=1"}}},
     {.name = "Gradient",
-     .versions = kVersions,
+     .versions = {1},
      .formula = "outputs = dy/dxs, of the shapes of xs",
      .infer = InferGradient,
-     .examples = kGradientExamples,
+     .examples = {{"g (float[N] X) => (float[N] D) { Y = Exp(X) D = "
+                   "ai.onnx.preview.training.Gradient<xs=[\"X\"], y=\"Y\">(X) }",
+                   ""}},
      .traits = Traits::kUnknown,
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = "it differentiates the part of the graph between xs and y, which is not counted"},

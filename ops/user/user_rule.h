@@ -30,7 +30,6 @@ class UserRule {
 
   // What the row points to, made by MakeRow.
   std::string formula;
-  int versions[1] = {1};
   OpDef row;
   void MakeRow(bool reads_content, uint32_t shape_inputs);
 };

@@ -65,9 +65,8 @@ std::string FormulaText(const UserRule& rule) {
 
 void UserRule::MakeRow(bool reads_content, uint32_t shape_inputs) {
   formula = FormulaText(*this);
-  versions[0] = since;
   row.name = name.c_str();
-  row.versions = versions;
+  row.versions = {since};
   row.formula = formula.c_str();
   row.infer = InferUserRule;
   row.count = is_free ? nullptr : CountUserRule;

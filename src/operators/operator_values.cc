@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "ops/examples.h"
 #include "ops/formula/formula.h"
 
 namespace onnxflops::report {
@@ -59,7 +60,9 @@ Operator OperatorOf(absl::string_view domain, const OpDef& row) {
   op.gradient = GradientLine(row);
   op.note = row.note;
   for (const OpException& e : row.exceptions) op.exceptions.push_back(ExceptionText(e));
-  for (const OpExample& e : row.examples) op.examples.push_back({e.text, e.cost});
+  for (ExampleText& e : ExamplesOf(domain, row)) {
+    op.examples.push_back({std::move(e.text), std::move(e.cost)});
+  }
   op.users_own = row.user_rule != nullptr;
   return op;
 }

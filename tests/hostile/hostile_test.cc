@@ -118,7 +118,7 @@ TEST_P(HostileTest, AttributesOfTheWrongType) {
         EXPECT_TRUE(after == "refused" || after == "unknown" || after == before)
             << attribute.name() << " as " << AttributeProto::AttributeType_Name(type) << ": "
             << after << " instead of " << before << "\n"
-            << GetParam().example->text;
+            << GetParam().example.text;
       }
     }
   }

@@ -24,7 +24,9 @@ std::vector<Example> AllExamples() {
   std::vector<Example> all;
   for (const OpFamily& family : AllFamilies()) {
     for (const OpDef& def : family.rows) {
-      for (const OpExample& example : def.examples) all.push_back({family.domain, &def, &example});
+      for (ExampleText& example : ExamplesOf(family.domain, def)) {
+        all.push_back({family.domain, &def, std::move(example)});
+      }
     }
   }
   return all;
@@ -43,9 +45,9 @@ std::vector<std::pair<std::string, Example>> NamedExamples() {
 absl::StatusOr<onnx::ModelProto> ExampleModel(const Example& e) {
   onnx::ModelProto model;
   model.set_ir_version(10);
-  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), e.example->text);
+  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), e.example.text.c_str());
   if (!parsed.IsOK()) return absl::InvalidArgumentError(parsed.ErrorMessage());
-  const int version = e.example->opset != 0 ? e.example->opset : NewestVersion(*e.def);
+  const int version = e.example.opset != 0 ? e.example.opset : NewestVersion(*e.def);
   auto* official = model.add_opset_import();
   official->set_domain("");
   official->set_version(e.domain.empty() ? version : 21);

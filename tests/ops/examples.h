@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "onnx/onnx_pb.h"
+#include "ops/examples.h"
 #include "ops/op_def.h"
 
 namespace onnxflops {
@@ -15,7 +16,7 @@ namespace onnxflops {
 struct Example {
   std::string domain;
   const OpDef* def;
-  const OpExample* example;
+  ExampleText example;
 };
 
 // Of every row of every family, in their order.

@@ -106,7 +106,7 @@ TEST(FormulaTest, RowsAreWellFormed) {
 
 TEST(FormulaTest, AgreesWithTheRuleOnExamples) {
   for (const Example& example : AllExamples()) {
-    SCOPED_TRACE(example.example->text);
+    SCOPED_TRACE(example.example.text);
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
     CheckModel(model->SerializeAsString());
@@ -124,7 +124,7 @@ TEST(FormulaTest, AgreesWithTheRuleOnFusedPairs) {
 
 TEST(FormulaTest, AgreesWithTheRuleOnVariants) {
   for (const Example& example : AllExamples()) {
-    SCOPED_TRACE(example.example->text);
+    SCOPED_TRACE(example.example.text);
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
     // The calls of a body whose values change their sizes from trip to trip are of no one cost.

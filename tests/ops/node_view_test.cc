@@ -77,7 +77,7 @@ class View {
   }
 
   NodeView operator()() {
-    def.versions = versions;
+    def.versions = Versions(versions);
     node_.attributes = attributes_;
     return NodeView(model_, node_, def, opset_, in_, out_, nullptr, of_call_);
   }

@@ -242,7 +242,7 @@ onnx::ModelProto WithSizes(onnx::ModelProto model) {
   return model;
 }
 
-std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions) {
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example, const Versions& versions) {
   const onnx::ModelProto base = WithSizes(example);
   std::vector<Variant> variants = {{"as it is", base}};
   VaryShapes(base, &variants);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "onnx/onnx_pb.h"
+#include "ops/op_def.h"
 
 namespace onnxflops {
 
@@ -23,7 +23,7 @@ onnx::ModelProto WithSizes(onnx::ModelProto example);
 // less, and of one or none, every input and every attribute not there, an input too many, every
 // number of a stored tensor or an attribute somewhat more or less, every word another; and the
 // other versions of the operator.
-std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions);
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example, const Versions& versions);
 
 // The example with one input of another type of its kind, a time.
 std::vector<Variant> RetypedOf(const onnx::ModelProto& base);

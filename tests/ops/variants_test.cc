@@ -133,7 +133,7 @@ TEST(VariantsTest, AreWhatTheRuntimeMakesOfThem) {
         ++not_run;
       }
     }
-    EXPECT_EQ(found, known->second.of) << name << "\n" << example.example->text;
+    EXPECT_EQ(found, known->second.of) << name << "\n" << example.example.text;
     EXPECT_EQ(not_run, known->second.not_run) << name << ": tools/export/variants.py";
   }
   WriteTable(lines, "variant_shapes.txt");

@@ -201,7 +201,7 @@ TEST(FormulasHoldTest, OfExamples) {
     const absl::StatusOr<Model> model = LoadFromBytes(proto->SerializeAsString());
     ASSERT_TRUE(model.ok()) << model.status();
     for (const Asked& asked : kAsked) {
-      SCOPED_TRACE(absl::StrCat(name, ", ", asked.name, ": ", example.example->text));
+      SCOPED_TRACE(absl::StrCat(name, ", ", asked.name, ": ", example.example.text));
       CountOptions options = OptionsOf(asked);
       options.training->input_gradients = true;
       options.memory->training = *options.training;
