@@ -68,22 +68,17 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/clip_resnet.cc
   src/family/config.cc
   src/family/decoder.cc
-  src/family/deepseek.cc
+  src/family/decoder_families.cc
   src/family/dinov2.cc
   src/family/distilbert.cc
   src/family/family.cc
-  src/family/gemma.cc
   src/family/gpt2.cc
   src/family/gpt_neox.cc
   src/family/graph_builder.cc
-  src/family/llama.cc
   src/family/llava.cc
-  src/family/mistral.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/phi.cc
-  src/family/phi3.cc
-  src/family/qwen.cc
   src/family/siglip.cc
   src/family/t5.cc
   src/family/timm.cc

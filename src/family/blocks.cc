@@ -315,6 +315,41 @@ EncoderShape ReadEncoder(const Config& config, int64_t hidden, int64_t heads, in
   return shape;
 }
 
+Tensor Factor(GraphBuilder* b, double value) {
+  const Tensor factor = b->Floats({static_cast<float>(value)});
+  if (b->dtype() == DType::kFloat32) return factor;
+  return b->Op("Cast", {factor}, {{"to", static_cast<int64_t>(b->dtype())}});
+}
+
+absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageModel& m,
+                                        const LayersFn& layers) {
+  const std::string root = config.RequireArchitecture({m.with_head, m.without_head});
+  const bool with_head = root == m.with_head;
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
+  Tensor x, table;
+  {
+    std::optional<Scope> body;
+    if (with_head) body.emplace(&b, m.body, m.without_head);
+    x = layers(&b, ids, positions, &table);
+  }
+  if (!with_head) {
+    b.Output("last_hidden_state", x, dtype, {"batch", "seq", m.hidden});
+    return std::move(b).Finish();
+  }
+  x = m.tied ? TiedLinear(&b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
+             : Linear(&b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
+  if (m.softcap > 0) {
+    const Tensor cap = Factor(&b, m.softcap);
+    x = Mul(&b, b.Op("Tanh", {b.Op("Div", {x, cap})}), cap);
+  }
+  b.Output("logits", x, dtype, {"batch", "seq", m.vocab});
+  return std::move(b).Finish();
+}
+
 ImageShape ReadImage(const Config& config, int64_t size, int64_t patch) {
   ImageShape image;
   image.channels = config.Size("num_channels", 3);

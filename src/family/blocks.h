@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/family/config.h"
 #include "src/family/graph_builder.h"
@@ -59,6 +60,8 @@ Tensor Mlp(GraphBuilder* b, const Tensor& x, int64_t width, int64_t inner,
 
 Tensor Add(GraphBuilder* b, const Tensor& x, const Tensor& y);
 Tensor Mul(GraphBuilder* b, const Tensor& x, const Tensor& y);
+// A number of the type that the model computes in.
+Tensor Factor(GraphBuilder* b, double value);
 Tensor Reshape(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& shape);
 Tensor Transpose(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& order);
 Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis);
@@ -133,6 +136,25 @@ struct ExpertShape {
 // "experts"; x of [batch, seq, hidden].
 Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
                      const ExpertShape& shape, absl::string_view type);
+
+// ---- language models
+
+// What a language model has around its layers.
+struct LanguageModel {
+  std::string with_head, without_head;  // classes: "GPT2LMHeadModel", "GPT2Model"
+  const char* body = "model";           // the second as a module of the first
+  int64_t vocab = 0, hidden = 0;
+  bool tied = false;  // the output layer is the embedding
+  bool head_bias = false;
+  double softcap = 0;  // of the logits
+};
+// Hidden states of ids at positions; *table: of their embedding.
+using LayersFn = std::function<Tensor(GraphBuilder* b, const Tensor& ids, const Tensor& positions,
+                                      Tensor* table)>;
+// input_ids and position_ids to logits, or to hidden states where the class has no head: the whole
+// graph, or the first fault of `config`.
+absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageModel& model,
+                                        const LayersFn& layers);
 
 // ---- towers of CLIP and its kin
 

@@ -1,8 +1,5 @@
 #include "src/family/decoder.h"
 
-#include <algorithm>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace onnxflops::family {
@@ -154,79 +151,7 @@ class LayerBuilder {
   const Rotation angles_;
 };
 
-Tensor Softcap(GraphBuilder* b, const Tensor& x, double cap) {
-  Tensor limit = b->Floats({static_cast<float>(cap)});
-  if (b->dtype() != DType::kFloat32) {
-    limit = b->Op("Cast", {limit}, {{"to", static_cast<int64_t>(b->dtype())}});
-  }
-  return Mul(b, b->Op("Tanh", {b->Op("Div", {x, limit})}), limit);
-}
-
 }  // namespace
-
-DecoderShape ReadDecoder(const Config& config, const char* prefix, const DecoderDefaults& d) {
-  DecoderShape s;
-  s.prefix = prefix;
-  s.vocab = config.Size("vocab_size", d.vocab);
-  s.hidden = config.Size("hidden_size", d.hidden);
-  s.intermediate = config.Size("intermediate_size", d.intermediate);
-  s.layers = config.Layers("num_hidden_layers", d.layers);
-  s.heads = config.Size("num_attention_heads", d.heads);
-  s.kv_heads = config.Size("num_key_value_heads", d.kv_heads > 0 ? d.kv_heads : s.heads);
-  s.activation = ReadActivation(config, d.activation_key, d.activation);
-  s.tied = config.Flag("tie_word_embeddings", d.tied);
-  if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
-  config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);
-  return s;
-}
-
-void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, DecoderShape* s) {
-  if (!config.Has("head_dim") && !otherwise) {
-    config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
-  }
-  const int64_t even = std::max<int64_t>(s->hidden / s->heads, 1);
-  s->head_dim = config.Size("head_dim", otherwise.value_or(even));
-  if (s->head_dim % 2 != 0) config.Fault("head_dim", "is odd: features are rotated in pairs");
-  s->rotary_dim = s->head_dim;
-}
-
-void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
-  constexpr int64_t kLeast = 3;  // a past of 1 or none, as a smaller one keeps, has no formula
-  const auto layers = static_cast<size_t>(s->layers);
-  if (window < kLeast) {
-    config.Fault("sliding_window",
-                 absl::StrCat("is ", window, ": known are ", kLeast, " and more"));
-  }
-  s->windows.assign(layers, window);
-  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
-  if (!types) return;
-  if (types->size() != layers) {
-    return config.Fault("layer_types",
-                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
-  }
-  for (size_t i = 0; i < layers; ++i) {
-    const bool sliding = (*types)[i] == "sliding_attention";
-    if (!sliding && (*types)[i] != "full_attention") {
-      return config.Fault("layer_types", "knows full_attention and sliding_attention");
-    }
-    s->windows[i] = sliding ? window : 0;
-  }
-}
-
-void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* s) {
-  const double part = config.Real(key, otherwise);
-  s->rotary_dim = static_cast<int64_t>(static_cast<double>(s->head_dim) * std::min(part, 1.0));
-  if (s->rotary_dim < 2 || s->rotary_dim % 2 != 0) {
-    config.Fault(key, absl::StrCat("rotates ", s->rotary_dim, " features of a head: it should be ",
-                                   "an even number above 0"));
-  }
-}
-
-void RequireExperts(const Config& config, const DecoderShape& s) {
-  if (s.experts.top_k <= s.experts.experts) return;
-  config.Fault("num_experts_per_tok",
-               absl::StrCat("is ", s.experts.top_k, " of ", s.experts.experts, " experts"));
-}
 
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
   const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;
@@ -235,42 +160,20 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
   return layers.Norm(x, "norm", s.hidden);
 }
 
-void BuildDecoder(GraphBuilder* b, const DecoderShape& s, bool with_head) {
-  const Tensor ids = b->Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b->Input("position_ids", DType::kInt64, {"batch", "seq"});
-  Tensor x, table;
-  {
-    std::optional<Scope> model;
-    if (with_head) model.emplace(b, "model", s.ModelClass());
-    x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, &table);
-    if (s.scaled_input) {
-      Tensor scale = b->Floats({1});
-      if (b->dtype() != DType::kFloat32) {
-        scale = b->Op("Cast", {scale}, {{"to", static_cast<int64_t>(b->dtype())}});
-      }
-      x = Mul(b, x, scale);
-    }
-    x = DecoderLayers(b, x, positions, s);
-  }
-  if (!with_head) {
-    b->Output("last_hidden_state", x, b->dtype(), {"batch", "seq", s.hidden});
-    return;
-  }
-  x = s.tied ? TiedLinear(b, x, "lm_head", table)
-             : Linear(b, x, "lm_head", s.hidden, s.vocab, false);
-  if (s.output_softcap > 0) x = Softcap(b, x, s.output_softcap);
-  b->Output("logits", x, b->dtype(), {"batch", "seq", s.vocab});
-}
-
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& s) {
-  const std::string full = absl::StrCat(s.prefix, "ForCausalLM");
-  const std::string architecture = config.RequireArchitecture({full, s.ModelClass()});
-  const bool with_head = architecture == full;
-  const DType dtype = config.Precision();
-  if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(architecture, dtype, config.notes().save);
-  BuildDecoder(&b, s, with_head);
-  return std::move(b).Finish();
+  const LanguageModel model = {.with_head = absl::StrCat(s.prefix, "ForCausalLM"),
+                               .without_head = s.ModelClass(),
+                               .vocab = s.vocab,
+                               .hidden = s.hidden,
+                               .tied = s.tied,
+                               .softcap = s.output_softcap};
+  return CausalModel(
+      config, model,
+      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, table);
+        if (s.scaled_input) x = Mul(b, x, Factor(b, 1));
+        return DecoderLayers(b, x, positions, s);
+      });
 }
 
 }  // namespace onnxflops::family

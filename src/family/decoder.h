@@ -1,4 +1,5 @@
-// Decoders with rotary positions, RMS norms and gated MLPs: Llama and its kin.
+// Decoders with rotary positions, RMS norms and gated MLPs: Llama and its kin. Their families are
+// rows of decoder_families.cc.
 #ifndef ONNXFLOPS_SRC_FAMILY_DECODER_H_
 #define ONNXFLOPS_SRC_FAMILY_DECODER_H_
 
@@ -20,19 +21,23 @@ struct LatentAttention {
   int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
-struct DecoderShape {
-  std::string prefix;          // of the classes: "Llama"
-  const char* body = "Model";  // behind it, of the class without a head
-  int64_t vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0;
-  int64_t head_dim = 0, rotary_dim = 0;
-  std::string activation;
+// How the layers of a family are made.
+struct DecoderForm {
+  const char* body = "Model";  // behind the prefix, of the class without a head
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   bool head_norms = false;    // of queries and keys, over each head
   bool fused = false;         // qkv_proj, and gate_up_proj of the MLP
   bool sandwich = false;      // norms behind attention and MLP as well
   bool scaled_input = false;  // embeddings times sqrt(hidden)
-  bool cached = true;         // past_key_values are inputs
-  bool tied = false;          // the output layer is the embedding
+};
+
+struct DecoderShape : DecoderForm {
+  std::string prefix;  // of the classes: "Llama"
+  int64_t vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0;
+  int64_t head_dim = 0, rotary_dim = 0;
+  std::string activation;
+  bool cached = true;  // past_key_values are inputs
+  bool tied = false;   // the output layer is the embedding
   double attention_softcap = 0, output_softcap = 0;
   std::vector<int64_t> windows;  // by layer; 0: all
   std::optional<LatentAttention> latent;
@@ -44,29 +49,8 @@ struct DecoderShape {
   std::string ModelClass() const { return prefix + body; }
 };
 
-// The keys that all of them have, with these defaults.
-struct DecoderDefaults {
-  int64_t vocab, hidden, intermediate, layers, heads, kv_heads;  // kv_heads 0: as heads
-  const char* activation_key = "hidden_act";
-  const char* activation = "silu";
-  bool tied = false;
-};
-DecoderShape ReadDecoder(const Config& config, const char* prefix, const DecoderDefaults& defaults);
-// head_dim, or hidden / heads where no default is known.
-void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, DecoderShape* shape);
-// The layers with a window: "layer_types", or sliding_window for all.
-void ReadWindows(const Config& config, int64_t window, DecoderShape* shape);
-// The part of each head that is rotated.
-void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* shape);
-// A fault where more experts are taken than there are.
-void RequireExperts(const Config& config, const DecoderShape& shape);
-
 // Layers and the norm behind them, in the modules that are open; `x`: [batch, seq, hidden].
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& shape);
-// input_ids and position_ids to logits: the whole graph. Without `with_head` ("LlamaModel"), up to
-// the last norm.
-void BuildDecoder(GraphBuilder* b, const DecoderShape& shape, bool with_head);
-
 // Reads nothing: builds the graph by its shape, or gives back the first fault of `config`.
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& shape);
 

@@ -56,31 +56,21 @@ Tensor BuildBlock(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index) 
 
 absl::StatusOr<std::string> BuildGpt2(const Config& config) {
   const Gpt2Shape s = ReadGpt2(config);
-  const bool tied = config.Flag("tie_word_embeddings", true);
-  const std::string root = config.RequireArchitecture({"GPT2LMHeadModel", "GPT2Model"});
-  const bool with_head = root == "GPT2LMHeadModel";
-  const DType dtype = config.Precision();
-  if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
-  b.LimitDim("seq", s.positions);
-  Tensor x, table;
-  {
-    std::optional<Scope> model;
-    if (with_head) model.emplace(&b, "transformer", "GPT2Model");
-    x = Embedding(&b, ids, "wte", s.vocab, s.width, &table);
-    x = Add(&b, x, Embedding(&b, positions, "wpe", s.positions, s.width));
-    for (int64_t i = 0; i < s.layers; ++i) x = BuildBlock(&b, x, s, i);
-    x = LayerNorm(&b, x, "ln_f", s.width);
-  }
-  if (with_head) {
-    x = tied ? TiedLinear(&b, x, "lm_head", table)
-             : Linear(&b, x, "lm_head", s.width, s.vocab, false);
-  }
-  b.Output(with_head ? "logits" : "last_hidden_state", x, dtype,
-           {"batch", "seq", with_head ? s.vocab : s.width});
-  return std::move(b).Finish();
+  const LanguageModel model = {.with_head = "GPT2LMHeadModel",
+                               .without_head = "GPT2Model",
+                               .body = "transformer",
+                               .vocab = s.vocab,
+                               .hidden = s.width,
+                               .tied = config.Flag("tie_word_embeddings", true)};
+  return CausalModel(
+      config, model,
+      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        b->LimitDim("seq", s.positions);
+        Tensor x = Embedding(b, ids, "wte", s.vocab, s.width, table);
+        x = Add(b, x, Embedding(b, positions, "wpe", s.positions, s.width));
+        for (int64_t i = 0; i < s.layers; ++i) x = BuildBlock(b, x, s, i);
+        return LayerNorm(b, x, "ln_f", s.width);
+      });
 }
 
 }  // namespace onnxflops::family

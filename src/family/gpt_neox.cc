@@ -1,8 +1,7 @@
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "src/family/decoder.h"
+#include "src/family/decoder_families.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
@@ -68,29 +67,20 @@ Tensor NeoxLayer(GraphBuilder* b, const Tensor& x, const NeoxShape& s, const Rot
 absl::StatusOr<std::string> BuildGptNeox(const Config& config) {
   const NeoxShape s = ReadNeox(config);
   const DecoderShape& d = s.base;
-  const std::string root = config.RequireArchitecture({"GPTNeoXForCausalLM", "GPTNeoXModel"});
-  const bool with_head = root == "GPTNeoXForCausalLM";
-  const DType dtype = config.Precision();
-  if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
-  Tensor x, table;
-  {
-    std::optional<Scope> model;
-    if (with_head) model.emplace(&b, "gpt_neox", "GPTNeoXModel");
-    x = Embedding(&b, ids, "embed_in", d.vocab, d.hidden, &table);
-    const Rotation angles = RotaryAngles(&b, positions, d.rotary_dim);
-    for (int64_t i = 0; i < d.layers; ++i) x = NeoxLayer(&b, x, s, angles, i);
-    x = LayerNorm(&b, x, "final_layer_norm", d.hidden);
-  }
-  if (with_head) {
-    x = d.tied ? TiedLinear(&b, x, "lm_head", table)
-               : Linear(&b, x, "lm_head", d.hidden, d.vocab, false);
-  }
-  b.Output(with_head ? "logits" : "last_hidden_state", x, dtype,
-           {"batch", "seq", with_head ? d.vocab : d.hidden});
-  return std::move(b).Finish();
+  const LanguageModel model = {.with_head = "GPTNeoXForCausalLM",
+                               .without_head = "GPTNeoXModel",
+                               .body = "gpt_neox",
+                               .vocab = d.vocab,
+                               .hidden = d.hidden,
+                               .tied = d.tied};
+  return CausalModel(
+      config, model,
+      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        Tensor x = Embedding(b, ids, "embed_in", d.vocab, d.hidden, table);
+        const Rotation angles = RotaryAngles(b, positions, d.rotary_dim);
+        for (int64_t i = 0; i < d.layers; ++i) x = NeoxLayer(b, x, s, angles, i);
+        return LayerNorm(b, x, "final_layer_norm", d.hidden);
+      });
 }
 
 }  // namespace onnxflops::family

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/family/clip.h"
+#include "src/family/decoder_families.h"
 #include "src/family/families.h"
-#include "src/family/llama.h"
 
 namespace onnxflops::family {
 namespace {
@@ -31,7 +31,7 @@ LlavaShape ReadLlava(const Config& config) {
     }
   }
   s.vision = ReadClipVision(vision);
-  s.text = ReadLlama(text);
+  s.text = ReadDecoder(text, *FindDecoderFamily("llama"));
   s.activation = ReadActivation(config, "projector_hidden_act", "gelu");
   s.bias = config.Flag("multimodal_projector_bias", true);
   const int64_t layers = s.vision.encoder.layers;

@@ -1,9 +1,8 @@
 // Phi-1 and Phi-2: attention and MLP beside each other, behind one norm.
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "src/family/decoder.h"
+#include "src/family/decoder_families.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
@@ -44,37 +43,33 @@ Tensor PhiLayer(GraphBuilder* b, const Tensor& x, const DecoderShape& s, const R
   return Add(b, Add(b, attended, y), x);
 }
 
+constexpr DecoderFamily kPhi = {
+    .model_type = "phi",
+    .prefix = "Phi",
+    .sizes = {.vocab = 51200, .hidden = 2048, .intermediate = 8192, .layers = 24},
+    .heads = {.queries = 32},
+    .activation = "gelu_new",
+    .rotary_part = 0.5};
+
 }  // namespace
 
 absl::StatusOr<std::string> BuildPhi(const Config& config) {
-  DecoderShape s =
-      ReadDecoder(config, "Phi", {51200, 2048, 8192, 24, 32, 0, "hidden_act", "gelu_new", false});
-  ReadHeadDim(config, std::nullopt, &s);
-  ReadRotaryPart(config, "partial_rotary_factor", 0.5, &s);
+  DecoderShape s = ReadDecoder(config, kPhi);
   s.head_norms = config.Flag("qk_layernorm", false);
-  const std::string root = config.RequireArchitecture({"PhiForCausalLM", "PhiModel"});
-  const bool with_head = root == "PhiForCausalLM";
-  const DType dtype = config.Precision();
-  if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
-  Tensor x, table;
-  {
-    std::optional<Scope> model;
-    if (with_head) model.emplace(&b, "model", "PhiModel");
-    x = Embedding(&b, ids, "embed_tokens", s.vocab, s.hidden, &table);
-    const Rotation angles = RotaryAngles(&b, positions, s.rotary_dim);
-    for (int64_t i = 0; i < s.layers; ++i) x = PhiLayer(&b, x, s, angles, i);
-    x = LayerNorm(&b, x, "final_layernorm", s.hidden);
-  }
-  if (with_head) {
-    x = s.tied ? TiedLinear(&b, x, "lm_head", table, s.vocab)
-               : Linear(&b, x, "lm_head", s.hidden, s.vocab, true);
-  }
-  b.Output(with_head ? "logits" : "last_hidden_state", x, dtype,
-           {"batch", "seq", with_head ? s.vocab : s.hidden});
-  return std::move(b).Finish();
+  const LanguageModel model = {.with_head = "PhiForCausalLM",
+                               .without_head = "PhiModel",
+                               .vocab = s.vocab,
+                               .hidden = s.hidden,
+                               .tied = s.tied,
+                               .head_bias = true};
+  return CausalModel(
+      config, model,
+      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, table);
+        const Rotation angles = RotaryAngles(b, positions, s.rotary_dim);
+        for (int64_t i = 0; i < s.layers; ++i) x = PhiLayer(b, x, s, angles, i);
+        return LayerNorm(b, x, "final_layernorm", s.hidden);
+      });
 }
 
 }  // namespace onnxflops::family

@@ -1,0 +1,321 @@
+// The table of decoders, and how a configuration is read by a row of it: first the keys that all
+// have, then those that the row says, then what only a function of the family can say.
+#include "src/family/decoder_families.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace onnxflops::family {
+namespace {
+
+// ---- heads
+
+void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, DecoderShape* s) {
+  if (!config.Has("head_dim") && !otherwise) {
+    config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
+  }
+  const int64_t even = std::max<int64_t>(s->hidden / s->heads, 1);
+  s->head_dim = config.Size("head_dim", otherwise.value_or(even));
+  if (s->head_dim % 2 != 0) config.Fault("head_dim", "is odd: features are rotated in pairs");
+  s->rotary_dim = s->head_dim;
+}
+
+void ReadLatent(const Config& config, DecoderShape* s) {
+  LatentAttention m;
+  // Files of small models have q_lora_rank: null, and project queries at once.
+  constexpr int64_t kQueryRank = 1536, kRank = 512, kDim = 128, kRope = 64;
+  m.q_rank = config.HasNull("q_lora_rank") ? 0 : config.Size("q_lora_rank", kQueryRank);
+  m.kv_rank = config.Size("kv_lora_rank", kRank);
+  m.nope_dim = config.Size("qk_nope_head_dim", kDim);
+  m.rope_dim = config.Size("qk_rope_head_dim", kRope);
+  m.value_dim = config.Size("v_head_dim", kDim);
+  if (m.rope_dim % 2 != 0) config.Fault("qk_rope_head_dim", "is odd");
+  s->latent = m;
+}
+
+// ---- windows
+
+constexpr int64_t kWindow = 4096;
+
+// The layers with a window: "layer_types", or sliding_window for all.
+void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
+  constexpr int64_t kLeast = 3;  // a past of 1 or none, as a smaller one keeps, has no formula
+  const auto layers = static_cast<size_t>(s->layers);
+  if (window < kLeast) {
+    config.Fault("sliding_window",
+                 absl::StrCat("is ", window, ": known are ", kLeast, " and more"));
+  }
+  s->windows.assign(layers, window);
+  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
+  if (!types) return;
+  if (types->size() != layers) {
+    return config.Fault("layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    const bool sliding = (*types)[i] == "sliding_attention";
+    if (!sliding && (*types)[i] != "full_attention") {
+      return config.Fault("layer_types", "knows full_attention and sliding_attention");
+    }
+    s->windows[i] = sliding ? window : 0;
+  }
+}
+
+void WindowIfGiven(const Config& config, DecoderShape* s) {
+  if (config.Has("sliding_window")) ReadWindows(config, config.Size("sliding_window", 1), s);
+}
+
+void WindowUnlessNull(const Config& config, DecoderShape* s) {
+  if (config.HasNull("sliding_window")) return;
+  ReadWindows(config, config.Size("sliding_window", kWindow), s);
+}
+
+// Where no list says which layers have windows: all but each `pattern`-th.
+void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s) {
+  ReadWindows(config, config.Size("sliding_window", kWindow), s);
+  if (config.Has("layer_types")) return;
+  for (size_t i = 0; i < s->windows.size(); ++i) {
+    if ((i + 1) % static_cast<size_t>(pattern) == 0) s->windows[i] = 0;
+  }
+}
+
+// If they are used, windows are in all layers of a mixture of experts, and in those from
+// max_window_layers on of the others.
+void ReadQwenWindows(const Config& config, bool is_mixture, DecoderShape* s) {
+  if (!config.Flag("use_sliding_window", false) || config.HasNull("sliding_window")) return;
+  ReadWindows(config, config.Size("sliding_window", kWindow), s);
+  if (is_mixture || config.Has("layer_types")) return;
+  constexpr int64_t kMaxWindowLayers = 28;
+  const int64_t first = config.Integer("max_window_layers", kMaxWindowLayers, 0);
+  std::fill_n(s->windows.begin(), std::min(first, s->layers), 0);
+}
+
+void QwenWindows(const Config& config, DecoderShape* s) { ReadQwenWindows(config, false, s); }
+
+// ---- caps of scores and logits
+
+double Cap(const Config& config, const char* key, double otherwise) {
+  if (otherwise == 0 && !config.Has(key)) return 0;
+  return config.Real(key, otherwise);
+}
+
+void RestOfGemma2(const Config& config, DecoderShape* s) {
+  s->attention_softcap = Cap(config, "attn_logit_softcapping", 50);
+  s->output_softcap = Cap(config, "final_logit_softcapping", 30);
+  ReadGemmaWindows(config, 2, s);
+}
+
+void RestOfGemma3(const Config& config, DecoderShape* s) {
+  s->attention_softcap = Cap(config, "attn_logit_softcapping", 0);
+  s->output_softcap = Cap(config, "final_logit_softcapping", 0);
+  const char* const kPattern[] = {"sliding_window_pattern", "_sliding_window_pattern"};
+  ReadGemmaWindows(config, config.Has("layer_types") ? 1 : config.SizeOfAny(kPattern, 6), s);
+}
+
+// ---- experts
+
+// A fault where more experts are taken than there are.
+void RequireExperts(const Config& config, const DecoderShape& s) {
+  if (s.experts.top_k <= s.experts.experts) return;
+  config.Fault("num_experts_per_tok",
+               absl::StrCat("is ", s.experts.top_k, " of ", s.experts.experts, " experts"));
+}
+
+void RestOfMixtral(const Config& config, DecoderShape* s) {
+  WindowIfGiven(config, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+  s->experts = {s->hidden, s->intermediate, config.Size("num_local_experts", 8),
+                config.Size("num_experts_per_tok", 2), /*normalize=*/true};
+  RequireExperts(config, *s);
+}
+
+void RestOfQwen3Moe(const Config& config, DecoderShape* s) {
+  ReadQwenWindows(config, true, s);
+  const char* const kExperts[] = {"num_experts", "num_local_experts"};
+  s->experts = {s->hidden, config.Size("moe_intermediate_size", 768),
+                config.SizeOfAny(kExperts, 128), config.Size("num_experts_per_tok", 8),
+                config.Flag("norm_topk_prob", false)};
+  RequireExperts(config, *s);
+  const int64_t step = config.Size("decoder_sparse_step", 1);
+  const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
+  for (int64_t i = 0; i < s->layers; ++i) {
+    const bool listed = std::find(dense.begin(), dense.end(), i) != dense.end();
+    s->has_experts.push_back(!listed && (i + 1) % step == 0);
+  }
+}
+
+struct DeepseekExperts {
+  int64_t experts, shared, width;
+  int64_t dense_layers = 0;
+  bool normalize = false;
+};
+
+void ReadDeepseekExperts(const Config& config, const DeepseekExperts& d, DecoderShape* s) {
+  const int64_t width = config.Size("moe_intermediate_size", d.width);
+  const int64_t shared = config.Integer("n_shared_experts", d.shared, 0);
+  s->experts = {s->hidden, width, config.Size("n_routed_experts", d.experts),
+                config.Size("num_experts_per_tok", 8), config.Flag("norm_topk_prob", d.normalize)};
+  s->shared_intermediate = shared * width;
+  RequireExperts(config, *s);
+  const int64_t dense = config.Integer("first_k_dense_replace", d.dense_layers, 0);
+  for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
+}
+
+void RestOfDeepseekV2(const Config& config, DecoderShape* s) {
+  if (!config.Has("num_experts_per_tok")) config.Fault("num_experts_per_tok", "is missing");
+  ReadDeepseekExperts(config, {.experts = 64, .shared = 2, .width = 1407}, s);
+}
+
+void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
+  constexpr DeepseekExperts kDefaults = {
+      .experts = 256, .shared = 1, .width = 2048, .dense_layers = 3, .normalize = true};
+  ReadDeepseekExperts(config, kDefaults, s);
+}
+
+// ---- the table
+
+constexpr DecoderFamily kDecoders[] = {
+    {.model_type = "deepseek_v2",
+     .prefix = "DeepseekV2",
+     .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .latent = true,
+     .rest = RestOfDeepseekV2},
+    {.model_type = "deepseek_v3",
+     .prefix = "DeepseekV3",
+     .sizes = {.vocab = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61},
+     .heads = {.queries = 128, .keys = 128},
+     .has_attention_bias = true,
+     .latent = true,
+     .rest = RestOfDeepseekV3},
+    // Old files have both keys of the activation; hidden_activation is the one that was meant.
+    {.model_type = "gemma",
+     .prefix = "Gemma",
+     .sizes = {.vocab = 256000, .hidden = 3072, .intermediate = 24576, .layers = 28},
+     .heads = {.queries = 16, .keys = 16, .dim = 256},
+     .activation = "gelu_pytorch_tanh",
+     .newer_activation_key = "hidden_activation",
+     .tied = true,
+     .form = {.scaled_input = true},
+     .has_attention_bias = true},
+    {.model_type = "gemma2",
+     .prefix = "Gemma2",
+     .sizes = {.vocab = 256000, .hidden = 2304, .intermediate = 9216, .layers = 26},
+     .heads = {.queries = 8, .keys = 4, .dim = 256},
+     .activation = "gelu_pytorch_tanh",
+     .activation_key = "hidden_activation",
+     .tied = true,
+     .form = {.sandwich = true, .scaled_input = true},
+     .has_attention_bias = true,
+     .rest = RestOfGemma2},
+    {.model_type = "gemma3_text",
+     .prefix = "Gemma3",
+     .sizes = {.vocab = 262208, .hidden = 2304, .intermediate = 9216, .layers = 26},
+     .heads = {.queries = 8, .keys = 4, .dim = 256},
+     .activation = "gelu_pytorch_tanh",
+     .activation_key = "hidden_activation",
+     .tied = true,
+     .form = {.body = "TextModel", .head_norms = true, .sandwich = true, .scaled_input = true},
+     .has_attention_bias = true,
+     .rest = RestOfGemma3},
+    {.model_type = "llama",
+     .prefix = "Llama",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .has_attention_bias = true,
+     .has_mlp_bias = true},
+    {.model_type = "mistral",
+     .prefix = "Mistral",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .rest = WindowUnlessNull},
+    {.model_type = "mixtral",
+     .prefix = "Mixtral",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .rest = RestOfMixtral},
+    {.model_type = "phi3",
+     .prefix = "Phi3",
+     .sizes = {.vocab = 32064, .hidden = 3072, .intermediate = 8192, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.fused = true},
+     .rotary_part = 1.0,
+     .rest = WindowIfGiven},
+    {.model_type = "qwen2",
+     .prefix = "Qwen2",
+     .sizes = {.vocab = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.qkv_bias = true},
+     .rest = QwenWindows},
+    {.model_type = "qwen3",
+     .prefix = "Qwen3",
+     .sizes = {.vocab = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32},
+     .heads = {.queries = 32, .keys = 32, .dim = 128},
+     .form = {.head_norms = true},
+     .has_attention_bias = true,
+     .rest = QwenWindows},
+    {.model_type = "qwen3_moe",
+     .prefix = "Qwen3Moe",
+     .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 6144, .layers = 24},
+     .heads = {.queries = 32, .keys = 4},
+     .form = {.head_norms = true},
+     .has_attention_bias = true,
+     .rest = RestOfQwen3Moe},
+};
+
+}  // namespace
+
+absl::Span<const DecoderFamily> DecoderFamilies() { return kDecoders; }
+
+const DecoderFamily* FindDecoderFamily(absl::string_view model_type) {
+  const auto* found = std::find_if(std::begin(kDecoders), std::end(kDecoders),
+                                   [&](const auto& row) { return row.model_type == model_type; });
+  return found == std::end(kDecoders) ? nullptr : found;
+}
+
+void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* s) {
+  const double part = config.Real(key, otherwise);
+  s->rotary_dim = static_cast<int64_t>(static_cast<double>(s->head_dim) * std::min(part, 1.0));
+  if (s->rotary_dim < 2 || s->rotary_dim % 2 != 0) {
+    config.Fault(key, absl::StrCat("rotates ", s->rotary_dim, " features of a head: it should be ",
+                                   "an even number above 0"));
+  }
+}
+
+DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family) {
+  DecoderShape s;
+  static_cast<DecoderForm&>(s) = family.form;
+  s.prefix = family.prefix;
+  s.vocab = config.Size("vocab_size", family.sizes.vocab);
+  s.hidden = config.Size("hidden_size", family.sizes.hidden);
+  s.intermediate = config.Size("intermediate_size", family.sizes.intermediate);
+  s.layers = config.Layers("num_hidden_layers", family.sizes.layers);
+  s.heads = config.Size("num_attention_heads", family.heads.queries);
+  s.kv_heads = config.Size("num_key_value_heads", family.heads.keys.value_or(s.heads));
+  const char* newer = family.newer_activation_key;
+  const char* key = newer != nullptr && config.Has(newer) ? newer : family.activation_key;
+  s.activation = ReadActivation(config, key, family.activation);
+  s.tied = config.Flag("tie_word_embeddings", family.tied);
+  if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
+  config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);
+  if (family.latent) {
+    ReadLatent(config, &s);
+  } else {
+    ReadHeadDim(config, family.heads.dim, &s);
+  }
+  if (family.has_attention_bias) s.qkv_bias = s.out_bias = config.Flag("attention_bias", false);
+  if (family.has_mlp_bias) s.mlp_bias = config.Flag("mlp_bias", false);
+  if (family.rotary_part) {
+    ReadRotaryPart(config, "partial_rotary_factor", *family.rotary_part, &s);
+  }
+  if (family.rest != nullptr) family.rest(config, &s);
+  return s;
+}
+
+}  // namespace onnxflops::family

@@ -1,0 +1,59 @@
+// Families of decoders by what their configurations say. One that differs from the others by
+// numbers is a row of the table in decoder_families.cc, and nothing else:
+//
+//   {.model_type = "phi3",
+//    .prefix = "Phi3",
+//    .sizes = {.vocab = 32064, .hidden = 3072, .intermediate = 8192, .layers = 32},
+//    .heads = {.queries = 32},
+//    .form = {.fused = true},
+//    .rotary_part = 1.0,
+//    .rest = WindowIfGiven},
+#ifndef ONNXFLOPS_SRC_FAMILY_DECODER_FAMILIES_H_
+#define ONNXFLOPS_SRC_FAMILY_DECODER_FAMILIES_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/family/config.h"
+#include "src/family/decoder.h"
+
+namespace onnxflops::family {
+
+struct DecoderFamily {
+  const char* model_type;
+  const char* prefix;  // of the classes: "Llama" of LlamaForCausalLM
+  // Defaults of the keys that all families have, as the reference implementation has them.
+  struct Sizes {
+    int64_t vocab, hidden, intermediate, layers;
+  } sizes;
+  struct Heads {
+    int64_t queries;
+    std::optional<int64_t> keys = {};  // without a number: as many as of queries
+    std::optional<int64_t> dim = {};   // hidden / queries
+  } heads;
+  const char* activation = "silu";
+  const char* activation_key = "hidden_act";
+  const char* newer_activation_key = nullptr;  // goes before, where a file has it
+  bool tied = false;
+  DecoderForm form = {};
+  // Keys that not all have.
+  bool has_attention_bias = false, has_mlp_bias = false;
+  std::optional<double> rotary_part = {};  // partial_rotary_factor
+  bool latent = false;                     // attention of DeepSeek, without head_dim
+  // What numbers do not say: windows, experts, caps.
+  void (*rest)(const Config& config, DecoderShape* shape) = nullptr;
+};
+
+absl::Span<const DecoderFamily> DecoderFamilies();
+// nullptr: it is none.
+const DecoderFamily* FindDecoderFamily(absl::string_view model_type);
+
+DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family);
+// The part of each head that is rotated.
+void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* shape);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_DECODER_FAMILIES_H_
