@@ -64,6 +64,8 @@ def faults_of_the_comparison(present):
         allowed = [now for now in ("1.2.3", "1.2.4", "1.3.0", "2.0.0") if not description.broken(released, present, now)]
         if allowed != (["1.3.0", "2.0.0"] if section == "figures" else ["2.0.0"]):
             yield f"{section}: what is gone is allowed in {allowed}"
+        if description.broken({**released, "version": "0.1.0"}, present, "0.2.0"):
+            yield f"{section}: before 1.0.0 a new minor version may break"
         if description.broken({**present, "version": "1.2.3", section: lines[1:]}, present, "1.2.3"):
             yield f"{section}: adding is not allowed"
 

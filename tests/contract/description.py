@@ -171,7 +171,7 @@ def describe(program):
 def broken(released, present, now):
     """The lines of a section that are gone, unless the version `now` allows it. Sections that `present` lacks are left out."""
     old, new = released["version"].split("."), now.split(".")
-    if old[0] != new[0]:
+    if old[0] != new[0] or (old[0] == "0" and old[1] != new[1]):
         return []
     faults = []
     for section, lines in present.items():
