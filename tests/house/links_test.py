@@ -27,7 +27,7 @@ def anchors(path):
     return names
 
 
-pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "models/CLIP.md", "models/SOURCES.md"]
+pages = ["README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "models/CLIP.md", "models/SOURCES.md"]
 pages += sorted(os.path.join("docs", name) for name in os.listdir("docs") if name.endswith(".md"))
 faults = []
 linked = set()
