@@ -69,13 +69,18 @@ def exit_codes(program):
 
 
 def names_of_tables(program):
-    """Names that users write, which completion does not list: versions of conventions, and devices."""
+    """Names that users write, which completion does not list: versions of conventions, devices, and what the Action takes."""
     for convention in json.loads(program.output("compare", "--list", "--format", "json"))["conventions"]:
         yield f"convention {convention['name']}"
         for version in convention["versions"]:
             yield f"convention {convention['name']}@{version['version']}"
     for device in json.loads(program.output("devices", "--format", "json"))["devices"]:
         yield f"device {device['name']}"
+    part = "input"
+    for line in read("action.yml").splitlines():
+        part = {"inputs:": "input", "outputs:": "output", "runs:": ""}.get(line, part)
+        if part and re.fullmatch(r"  [\w-]+:", line):
+            yield f"action {part} {line.strip(' :')}"
 
 
 def type_of(schema):

@@ -6,6 +6,7 @@
 XML and JSON are read back; names that attack each format come out as data. A repository with two commits is
 compared with itself, as the templates of tools/ci/ do.
 """
+import glob
 import hashlib
 import json
 import os
@@ -414,7 +415,7 @@ def is_plain(path):
 
 def test_workflows(folder):
     """docs/ci.md says what action.yml does. actionlint, where it is installed, takes that and the workflows for forks."""
-    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
+    action = read(os.path.join(ROOT, "action.yml"))
     usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
     expect("```yaml\n" + usage + "\n```" in read(os.path.join(ROOT, "docs", "ci.md")), "the workflow of docs/ci.md is that of action.yml")
     if not shutil.which("actionlint"):
@@ -422,10 +423,12 @@ def test_workflows(folder):
     workflows = os.path.join(folder, ".github", "workflows")
     os.makedirs(workflows)
     git("init", "-q", cwd=folder)
-    shutil.copytree(os.path.join(ROOT, "tools", "ci"), os.path.join(folder, "tools", "ci"))
+    copy(os.path.join(ROOT, "action.yml"), os.path.join(folder, "action.yml"))
     texts = {"use.yml": usage, **{name: read(os.path.join(ROOT, "tools", "ci", name)) for name in ("fork-review.yml", "fork-comment.yml")}}
     for name, text in texts.items():
-        write(os.path.join(workflows, name), text.replace("OWNER/onnxflops/tools/ci@REVISION", "./tools/ci") + "\n")
+        write(os.path.join(workflows, name), text.replace("OWNER/onnxflops@REVISION", "./") + "\n")
+    for path in glob.glob(os.path.join(ROOT, ".github", "workflows", "*.yml")):
+        copy(path, os.path.join(workflows, os.path.basename(path)))
     done = subprocess.run(["actionlint"], cwd=folder, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"actionlint: {done.stdout}")
 
