@@ -1,6 +1,7 @@
 """What the wheel holds. Skipped where the package is not installed from one."""
 
 import importlib.metadata
+import os
 import pathlib
 import re
 import shutil
@@ -9,6 +10,7 @@ import sys
 
 import onnxflops
 import pytest
+from conftest import ROOT
 from onnxflops import _core
 
 
@@ -36,6 +38,20 @@ def test_extension_needs_only_python_and_the_system():
             assert re.match(r"_?Py|.*@(GLIBC|GLIBCXX|CXXABI|GCC)_", name), name
         elif kind in "TDBRV" and not name.startswith("PyInit_"):
             pytest.fail(f"{name} is exported")
+
+
+def test_hook_of_pre_commit(tmp_path, monkeypatch):
+    """What docs/ci.md has pre-commit call is beside the program, and holds models to their budgets."""
+    core()
+    folder = pathlib.Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    shutil.copy(ROOT / "models" / "lstm.static.onnx", "m.onnx")
+    for limit, code in (("24 MMAC", 0), ("23 MMAC", 1)):
+        pathlib.Path("onnxflops.toml").write_text(f'[budget]\nmacs = "{limit}"\n')
+        done = subprocess.run([folder / "onnxflops-pre-commit", "m.onnx"], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
 
 
 def test_stubs():

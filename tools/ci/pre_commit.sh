@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A hook of pre-commit: every model that is committed is within its budgets. In .pre-commit-config.yaml:
-#   repos: [{repo: https://.../onnxflops, rev: REVISION, hooks: [{id: onnxflops-check}]}]
+# A hook of pre-commit: every model that is committed is within its budgets. docs/ci.md has the two ways to use it: this repository with a
+# program on the PATH, or the wheel, which has this file as onnxflops-pre-commit.
 # Arguments are models; ONNXFLOPS names the program. Budgets that are relative compare with HEAD, also of a model that is renamed.
 set -uo pipefail
 code=0
