@@ -1,0 +1,109 @@
+// The npm package, installed into a fresh project: what it gives is what the program gives, and its types hold.
+//   node tests/web/npm_test.js build/onnxflops build/web/npm     tools/test --web calls it
+"use strict";
+const assert = require("node:assert");
+const { spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+
+const root = path.join(__dirname, "..", "..");
+const [program, folder] = process.argv.slice(2).map((name) => path.resolve(name));
+const work = fs.mkdtempSync(path.join(os.tmpdir(), "npm-"));
+
+function run(command, words, options = {}) {
+  const done = spawnSync(command, words, { cwd: work, encoding: "utf8", maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "pipe"] });
+  assert.strictEqual(done.status, options.code ?? 0, `${command} ${words.join(" ")}: ${done.stderr}${done.stdout}`);
+  return options.code ? done.stderr : done.stdout;
+}
+const native = (...words) => run(program, words);
+
+function install() {
+  const name = run("npm", ["pack", "--silent", folder]).trim();
+  fs.writeFileSync(path.join(work, "package.json"), '{"name": "fresh", "private": true}\n');
+  run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", `./${name}`]);
+  for (const model of ["resnet50", "lstm", "lstm.static", "gpt2", "clip-vit-l-14-336", "custom-op"]) {
+    fs.copyFileSync(path.join(root, "models", `${model}.onnx`), path.join(work, `${model}.onnx`));
+  }
+  fs.copyFileSync(path.join(root, "models", "custom-op.toml"), path.join(work, "custom-op.toml"));
+  console.log(`${name}: ${fs.statSync(path.join(work, name)).size} bytes`);
+}
+
+// As a program of a user would call it.
+async function functions() {
+  process.chdir(work);
+  const { compare, count, diff, OnnxflopsError, parse } = await import(path.join(work, "node_modules", "onnxflops", "index.mjs"));
+  assert.strictEqual(await count("resnet50.onnx", { format: "text" }), native("count", "resnet50.onnx", "--format", "json"));
+  assert.strictEqual(await count("resnet50.onnx", { format: "html" }), native("count", "resnet50.onnx", "--format", "html"));
+  const report = await count("gpt2.onnx", { dim: { batch: 8, seq: 1024 } });
+  assert.deepStrictEqual(report, parse(native("count", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--format", "json")));
+  assert.strictEqual(String(report.totals.flops.value), report.totals.flops.expr);
+  const rules = fs.readFileSync("custom-op.toml", "utf8");
+  assert.strictEqual((await count("custom-op.onnx", { rules })).coverage.lower_bound, false);
+  const bytes = new Uint8Array(fs.readFileSync("lstm.onnx"));
+  const expected = native("count", "lstm.onnx", "--format", "json");
+  for (const model of [bytes, bytes.buffer, new Blob([bytes])]) {
+    assert.strictEqual(await count(model, { name: "lstm.onnx", format: "text" }), expected);
+  }
+  assert.strictEqual(await compare("resnet50.onnx", { format: "text" }), native("compare", "resnet50.onnx", "--format", "json"));
+  const names = ["lstm.static.onnx", "resnet50.onnx"];
+  assert.strictEqual(await diff(...names, { format: "text" }), native("diff", ...names, "--format", "json"));
+  await assert.rejects(count("no-such.onnx"), OnnxflopsError);
+  await assert.rejects(count(new Uint8Array(100)), /only zeros/);
+  await assert.rejects(count("gpt2.onnx", { dim: { nothing: 1 } }), /nothing/);
+  await assert.rejects(count(7), TypeError);
+  await assert.rejects(count("gpt2.onnx", { format: "csv" }), TypeError);
+  assert.deepStrictEqual(parse('{"#": 12345678901234567890, "a": ["12345678901234567890", 9007199254740991, -9007199254740993]}'),
+    { "#": 12345678901234567890n, a: ["12345678901234567890", 9007199254740991, -9007199254740993n] });
+}
+
+function command() {
+  const call = (words, options) => run(path.join(work, "node_modules", ".bin", "onnxflops"), words, options);
+  const version = JSON.parse(fs.readFileSync(path.join(folder, "package.json"))).version;
+  assert.strictEqual(run("npx", ["--no-install", "onnxflops", "--version"]), `onnxflops ${version} (WebAssembly)\n`);
+  assert(native("--version").startsWith(`onnxflops ${version} `));
+  const { totals } = JSON.parse(native("count", "resnet50.onnx", "--format", "json"));
+  assert.strictEqual(call(["resnet50.onnx"]), `FLOPs  ${totals.flops.expr}\nMACs   ${totals.macs.expr}\nother  ${totals.other_flops.expr}\nparams ${totals.params}\n`);
+  assert.match(call(["custom-op.onnx"]), /^FLOPs {2}>= /);
+  assert.doesNotMatch(call(["count", "custom-op.onnx", "--rules", "custom-op.toml"]), />=/);
+  assert.strictEqual(call(["gpt2.onnx", "--dim=batch=1,seq=8", "--format", "json"]), native("count", "gpt2.onnx", "--dim", "batch=1,seq=8", "--format", "json"));
+  call(["compare", "resnet50.onnx", "-o", "page.html"]);
+  assert.strictEqual(fs.readFileSync(path.join(work, "page.html"), "utf8"), native("compare", "resnet50.onnx", "--format", "html"));
+  for (const [words, what] of [[["no-such.onnx"], "no-such.onnx"], [["diff", "lstm.onnx"], "two models"], [["lstm.onnx", "--dim", "batch"], "NAME=N"],
+    [["lstm.onnx", "--nope"], "--nope"], [["lstm.onnx", "-o", "lstm.onnx"], "not written over"], [["lstm.onnx", "--format", "csv"], "csv"],
+    [["lstm.onnx", "--rules", "no-such.toml"], "no-such.toml"]]) {
+    const message = call(words, { code: 2 });
+    assert(message.startsWith("onnxflops: ") && message.includes(what), message);
+  }
+  assert.deepStrictEqual(fs.readFileSync(path.join(work, "lstm.onnx")), fs.readFileSync(path.join(root, "models", "lstm.onnx")));
+}
+
+function types() {
+  const [compiler] = (process.env.NODE_PATH ?? "").split(":").map((at) => path.join(at, "typescript", "bin", "tsc")).filter(fs.existsSync);
+  assert(compiler, "typescript is not installed: tools/setup web");
+  const check = (line, code) => {
+    fs.writeFileSync(path.join(work, "use.mts"), `import { count, compare, diff, type ReportDocument } from "onnxflops";\n${line}\nexport {};\n`);
+    run(process.execPath, [compiler, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "use.mts"],
+      { code });
+  };
+  check(`const report: ReportDocument = await count("m.onnx", { dim: { batch: 1 } });
+const flops: string | undefined = report.totals.flops?.expr;
+const name: "onnxflops.compare/1" = (await compare(new Uint8Array())).schema;
+const empty: boolean = (await diff("a", "b")).empty;
+const page: string = await count("m.onnx", { format: "html" });
+console.log(flops, name, empty, page);`);
+  check("console.log((await count('m.onnx')).totals.flps);", 2);
+  check("await count(7);", 2);
+}
+
+async function main() {
+  install();
+  await functions();
+  command();
+  types();
+  process.chdir(root);
+  fs.rmSync(work, { recursive: true });
+  console.log("the npm package gives what the program gives");
+}
+
+main();
