@@ -17,6 +17,11 @@ mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
 [ ${#models[@]} -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 head=$(git rev-parse --verify --quiet HEAD) || fail "there is no commit here"
+# A job has no name of its own.
+if ! git var GIT_COMMITTER_IDENT >/dev/null 2>&1; then
+  export GIT_AUTHOR_NAME=onnxflops GIT_COMMITTER_NAME=onnxflops
+  export GIT_AUTHOR_EMAIL=onnxflops@example.invalid GIT_COMMITTER_EMAIL=onnxflops@example.invalid
+fi
 # Budgets are lines in the charts. Those that are relative have this commit as their base.
 budgets=(--no-budgets)
 if [ -n "$(git ls-files -- onnxflops.toml '*/onnxflops.toml')" ]; then budgets=(--git HEAD); fi
