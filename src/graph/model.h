@@ -165,6 +165,7 @@ struct Graph {
   std::vector<ValueId> inputs;  // initializers that are listed as inputs too (IR 3) included
   std::vector<ValueId> outputs;
   std::vector<ValueId> initializers;
+  std::vector<std::pair<absl::string_view, absl::string_view>> metadata;  // metadata_props
   ValueId first_value = 0;  // the ids of its own values (not of its bodies) are within
   ValueId end_value = 0;    // [first_value, end_value), which bodies' ids may interleave
 };

@@ -128,8 +128,12 @@ bool Parser::GraphField(Cursor& c, uint32_t tag, Scope& scope) {
     }
     case Key(14, kLengthDelimited):
       return SkipIgnored(wire_, c, Ignored::kAnnotation);
-    case Key(16, kLengthDelimited):
-      return SkipIgnored(wire_, c, Ignored::kPair);
+    case Key(16, kLengthDelimited): {
+      StringPair pair;
+      if (!wire_.Message(c, sub) || !ParsePair(sub, pair)) return false;
+      graph(scope.graph).metadata.push_back(pair);
+      return true;
+    }
     default:  // doc_string
       return wire_.SkipField(c, tag);
   }

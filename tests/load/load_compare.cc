@@ -154,6 +154,7 @@ class Comparison {
     CheckOwnership(where, g, id);
     for (const ValueId output : g.outputs) CheckScope(where + ".output", output);
     Nodes(where + ".node", g, p.node());
+    Pairs(where + ".metadata_props", g.metadata, p.metadata_props());
     Declared(where, p);
     CheckOrder(where, g);
     scopes_.pop_back();

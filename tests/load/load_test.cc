@@ -125,11 +125,13 @@ TEST(LoadTest, OldFilesNeedNoOpset) {
   EXPECT_EQ(m->OpsetOf(""), 1);
 }
 
-TEST(LoadTest, MetadataOfModelAndNodes) {
+TEST(LoadTest, MetadataOfModelGraphAndNodes) {
   const std::string pair = Bytes(1, "key") + Bytes(2, "value");
-  const Model m = MustLoad(ModelOf(Node_("A", {}, {"a"}, Bytes(9, pair) + Bytes(9, pair))) +
-                           Bytes(14, pair) + Bytes(2, "pytorch") + Bytes(3, "2.9"));
+  const Model m =
+      MustLoad(ModelOf(Node_("A", {}, {"a"}, Bytes(9, pair) + Bytes(9, pair)) + Bytes(16, pair)) +
+               Bytes(14, pair) + Bytes(2, "pytorch") + Bytes(3, "2.9"));
   EXPECT_THAT(m->metadata, ElementsAre(Pair("key", "value")));
+  EXPECT_THAT(m->graphs[0].metadata, ElementsAre(Pair("key", "value")));
   EXPECT_THAT(m->nodes[0].metadata, ElementsAre(Pair("key", "value"), Pair("key", "value")));
   EXPECT_EQ(m->producer_name, "pytorch");
   EXPECT_EQ(m->producer_version, "2.9");
