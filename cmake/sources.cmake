@@ -59,6 +59,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/packed_projection.cc
   src/exporter/python_list.cc
   src/exporter/scope.cc
+  src/exporter/signature.cc
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
   src/family/bert.cc

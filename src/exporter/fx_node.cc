@@ -127,6 +127,13 @@ bool ReadsPadded(absl::string_view fx_node) {
   return read == "pad" || read == "constant_pad_nd";
 }
 
+bool TakesPartsOfPool(absl::string_view fx_node) {
+  constexpr absl::string_view kParts[] = {"aten.index.Tensor]", "aten.masked_fill.", "aten.where.",
+                                          "aten.div.", "aten.mul."};
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](absl::string_view part) { return absl::StrContains(fx_node, part); });
+}
+
 bool NamesDetached(absl::string_view fx_node) { return absl::StrContains(fx_node, "%detach"); }
 
 bool Repeats(absl::string_view fx_node) {

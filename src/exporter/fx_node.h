@@ -66,6 +66,8 @@ std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
 std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 // A convolution of what was padded before, which the exporter made one of.
 bool ReadsPadded(absl::string_view fx_node);
+// Elements taken by places, masked and divided: parts of what an adaptive pool is written as.
+bool TakesPartsOfPool(absl::string_view fx_node);
 // The call names what a detach() gave, which no gradient goes through.
 bool NamesDetached(absl::string_view fx_node);
 // "expand_2": what a call spread over an axis.

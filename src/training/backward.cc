@@ -585,7 +585,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   const bool flash = options.attention == AttentionBackward::kFlash;
   training::GradientCosts costs(inference, counts, causal, flash);
-  training::BackwardWalk walk(inference, counts, &costs, patterns, trained.value, flash);
+  training::BackwardWalk walk(inference, counts, &costs, patterns, trained.gradient, flash);
   RETURN_IF_ERROR(walk.Run(options.input_gradients));
   Backward result;
   training::Describe(*inference.model, walk, &result);

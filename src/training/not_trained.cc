@@ -71,7 +71,7 @@ ValueId StoredAs(const ModelData& model, ValueId value) {
 
 }  // namespace
 
-std::vector<bool> FindNotTrained(const ModelData& model) {
+std::vector<bool> FindNotTrained(const ModelData& model, const exporter::Signature& signature) {
   std::vector<ByCalls> by_calls(model.values.size(), ByCalls::kUnread);
   Names made;
   for (const Value& value : model.values) {
@@ -95,9 +95,10 @@ std::vector<bool> FindNotTrained(const ModelData& model) {
     const OptionalTensorId id = model.values[v].initializer;
     if (!id) continue;
     const Tensor& tensor = model.tensor(*id);
-    result[v] = by_calls[v] == ByCalls::kBuffer || by_calls[v] == ByCalls::kMadeUp ||
-                exporter::IsRotaryFrequency(tensor.name) || exporter::IsRotaryTable(tensor.name) ||
-                exporter::IsFoldedTable(tensor);
+    if (signature.IsParameter(model.values[v].name)) continue;
+    result[v] = signature.IsBuffer(model.values[v].name) || by_calls[v] == ByCalls::kBuffer ||
+                by_calls[v] == ByCalls::kMadeUp || exporter::IsRotaryFrequency(tensor.name) ||
+                exporter::IsRotaryTable(tensor.name) || exporter::IsFoldedTable(tensor);
   }
   return result;
 }

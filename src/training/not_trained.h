@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "src/exporter/signature.h"
 #include "src/graph/model.h"
 
 namespace onnxflops::training {
@@ -12,8 +13,9 @@ namespace onnxflops::training {
 //   - frequencies and tables of angles of rotary embeddings, by their names;
 //   - tables that TorchScript computed and elements are multiplied with (exporter::IsFoldedTable);
 //   - where nodes state their calls: what calls name as a buffer, and what the exporter made up for
-//     an argument that a call does not have, as the scale of a LayerNorm without one.
-std::vector<bool> FindNotTrained(const ModelData& model);
+//     an argument that a call does not have, as the scale of a LayerNorm without one;
+//   - where the file states arguments: buffers.
+std::vector<bool> FindNotTrained(const ModelData& model, const exporter::Signature& signature);
 
 }  // namespace onnxflops::training
 

@@ -17,6 +17,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/exporter.h"
+#include "src/exporter/signature.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/dtype.h"
 #include "src/module/module_path.h"
@@ -304,13 +305,14 @@ std::string NamesText(const std::vector<std::string>& names) {
 
 // What no file tells of training: whether a tensor is a parameter or a buffer, and what parameters
 // went into a product that the exporter computed.
-void WarnOfUntold(const ModelData& model, TrainedParameters* result) {
+void WarnOfUntold(const ModelData& model, const exporter::Signature& signature,
+                  TrainedParameters* result) {
   std::vector<std::string> buffers, products;
   for (size_t v = 0; v < model.values.size(); ++v) {
     const Value& value = model.values[v];
     if (!value.initializer) continue;
     const Tensor& tensor = model.tensor(*value.initializer);
-    if (!IsFloat(tensor.dtype)) continue;
+    if (!IsFloat(tensor.dtype) || signature.IsParameter(value.name)) continue;
     if (exporter::IsFoldedProduct(value.name)) products.push_back(Quoted(value.name));
     if (result->value[v] && tensor.elements > 1 && exporter::MayBeBuffer(value.name)) {
       buffers.push_back(Quoted(value.name));
@@ -325,6 +327,29 @@ void WarnOfUntold(const ModelData& model, TrainedParameters* result) {
     result->warnings.push_back(
         absl::StrCat("computed when the model was exported: ", NamesText(products),
                      "; where parameters went into it, their gradients are not in the figures"));
+  }
+}
+
+bool MatchesAny(const std::vector<std::string>& globs, absl::string_view path) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return MatchesWithin(glob, path); });
+}
+
+// Gradients run to what the exporter computed of parameters, too, unless an option freezes all of
+// them.
+void FindComputed(const ModelData& model, const exporter::Signature& signature,
+                  const TrainingOptions& options, TrainedParameters* result) {
+  result->gradient = result->value;
+  if (!signature.HasUnnamed()) return;
+  for (const Node& node : model.nodes) {
+    for (OptionalValueId input : node.inputs) {
+      if (!input) continue;
+      for (absl::string_view name : exporter::ComputedOf(model, signature, node, *input)) {
+        const bool is_trained = options.trained.empty() || MatchesAny(options.trained, name);
+        if (!is_trained || MatchesAny(options.frozen, name)) continue;
+        result->gradient[static_cast<size_t>(*input)] = true;
+      }
+    }
   }
 }
 
@@ -372,7 +397,8 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                      other_names ? &*other_names : nullptr)
         .first->second.Add(parameter, PathOfModule(attribution, parameter.first_user));
   }
-  const std::vector<bool> not_trained = FindNotTrained(model);
+  const exporter::Signature signature(model);
+  const std::vector<bool> not_trained = FindNotTrained(model, signature);
   for (const resolve::Parameter& parameter : parameters) {
     const bool is_copy = ties.contains(parameter.value);
     if (!is_copy) result.all_elements += parameter.elements;
@@ -393,7 +419,10 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
         "nothing is trained: the parameters are integers, as of a quantised model");
   }
   WarnOfCopies(model, ties, &result);
-  if (exporter::ExporterOf(model) != exporter::Exporter::kOther) WarnOfUntold(model, &result);
+  if (exporter::ExporterOf(model) != exporter::Exporter::kOther) {
+    WarnOfUntold(model, signature, &result);
+  }
+  FindComputed(model, signature, options, &result);
   return result;
 }
 

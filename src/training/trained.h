@@ -17,6 +17,9 @@ namespace onnxflops::training {
 
 struct TrainedParameters {
   std::vector<bool> value;  // by ValueId
+  // The same and constants that the exporter computed of parameters, `1 + weight`, which it left
+  // out: what a gradient runs to.
+  std::vector<bool> gradient;
   absl::int128 elements = 0, bytes = 0;
   absl::int128 all_elements = 0;  // of frozen ones, too
   int64_t tensors = 0;

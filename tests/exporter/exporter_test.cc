@@ -19,6 +19,7 @@
 #include "src/exporter/node_name.h"
 #include "src/exporter/python_list.h"
 #include "src/exporter/scope.h"
+#include "src/exporter/signature.h"
 #include "src/exporter/source_line.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
@@ -522,6 +523,71 @@ TEST(ExporterTest, NamesModules) {
   EXPECT_FALSE(NamesModules(model));
   model.nodes[1].name = "fc/Gemm";
   EXPECT_TRUE(NamesModules(model));
+}
+
+// ---- arguments of a program
+
+constexpr absl::string_view kSignature =
+    "\n# inputs\np_fc_weight: PARAMETER target='fc.weight'\np_g: PARAMETER target='norm.g'\n"
+    "p_v: PARAMETER target='conv.parametrizations.weight.original1'\n"
+    "p_root: PARAMETER target='root'\nb_mask: BUFFER target='mask' persistent=False\n"
+    "b_places: BUFFER target='embed.position_ids' persistent=True\nx: USER_INPUT\n"
+    "\n# outputs\nlinear: USER_OUTPUT\np_late: PARAMETER target='late'\n";
+
+Signature SignatureOf(absl::string_view text) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kCall[] = {
+      {kFxNodeKey, "%linear : [num_users=1] = call_function[target=f](args = (%x, %p_fc_weight))"}};
+  ModelData model;
+  model.graphs.emplace_back().metadata = {{kGraphSignatureKey, text}};
+  model.nodes.resize(1);
+  model.nodes[0].metadata = kCall;
+  model.values.resize(1);
+  model.values[0].name = "root";
+  return Signature(model);
+}
+
+TEST(SignatureTest, NamesParametersThatStandNowhere) {
+  const Signature signature = SignatureOf(kSignature);
+  EXPECT_TRUE(signature.is_stated());
+  EXPECT_TRUE(signature.IsParameter("fc.weight"));
+  EXPECT_FALSE(signature.IsParameter("mask"));
+  EXPECT_FALSE(signature.IsParameter("late"));
+  EXPECT_TRUE(signature.IsBuffer("mask"));
+  EXPECT_TRUE(signature.HasUnnamed());
+  EXPECT_THAT(signature.UnnamedOf("norm"), ElementsAre("norm.g"));
+  EXPECT_THAT(signature.UnnamedOf("conv"), ElementsAre("conv.parametrizations.weight.original1"));
+  EXPECT_THAT(signature.UnnamedOf("fc"), IsEmpty());
+  EXPECT_THAT(signature.UnnamedOf(""), IsEmpty());
+  EXPECT_TRUE(signature.HasPlaces());
+  EXPECT_THAT(signature.PlacesOf("embed"), ElementsAre("embed.position_ids"));
+  EXPECT_THAT(signature.PlacesOf(""), ElementsAre("embed.position_ids"));
+}
+
+TEST(SignatureTest, WhatIsNoSignatureStatesNothing) {
+  EXPECT_FALSE(Signature(ModelData()).is_stated());
+  const std::string many = Repeat("a: PARAMETER target='\n", kMany);
+  for (absl::string_view text :
+       {absl::string_view(), absl::string_view("\n"), absl::string_view("p: PARAMETER target='p'"),
+        absl::string_view("# inputs"), absl::string_view("# inputs\n: PARAMETER target="),
+        absl::string_view("# inputs\np: PARAMETER target='"), absl::string_view(many)}) {
+    const Signature signature = SignatureOf(text);
+    EXPECT_FALSE(signature.IsParameter("")) << text.substr(0, 40);
+    EXPECT_THAT(signature.UnnamedOf(""), testing::AnyOf(IsEmpty(), ElementsAre("p")));
+  }
+}
+
+TEST(SignatureTest, ModulesOfParameters) {
+  const std::pair<absl::string_view, absl::string_view> cases[] = {
+      {"a.conv.weight", "a.conv"},
+      {"a.conv.parametrizations.weight.original0", "a.conv"},
+      {"parametrizations.weight.original0", ""},
+      {"my_parametrizations.weight", "my_parametrizations"},
+      {"weight", ""},
+      {"", ""}};
+  for (const auto& [target, module] : cases) EXPECT_EQ(ModuleOfTarget(target), module) << target;
+  EXPECT_TRUE(IsWeightNorm({"a.weight_g", "a.weight_v"}));
+  EXPECT_FALSE(IsWeightNorm({"a.weight_v"}));
+  EXPECT_FALSE(IsWeightNorm({}));
 }
 
 // "x, size=(8, 9)", and a "..." where the call goes on in another line.

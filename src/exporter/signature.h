@@ -1,0 +1,72 @@
+// What torch.export says of the arguments of a program, which the dynamo exporter writes into the
+// metadata of the main graph, a line each:
+//
+//   # inputs
+//   p_fc_weight: PARAMETER target='fc.weight'
+//   b_mask: BUFFER target='mask' persistent=False
+//   x: USER_INPUT
+//
+// It names parameters that stand nowhere else in the file, as the exporter computed with them.
+#ifndef ONNXFLOPS_SRC_EXPORTER_SIGNATURE_H_
+#define ONNXFLOPS_SRC_EXPORTER_SIGNATURE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/exporter/scope.h"
+#include "src/graph/model.h"
+
+namespace onnxflops::exporter {
+
+inline constexpr absl::string_view kGraphSignatureKey =
+    "pkg.torch.export.ExportedProgram.graph_signature";
+
+class Signature {
+ public:
+  explicit Signature(const ModelData& model);
+
+  // The file has one. Without it, all else is false and empty.
+  bool is_stated() const { return is_stated_; }
+  // By the name that the module has it under: "fc.weight".
+  bool IsParameter(absl::string_view name) const { return parameters_.contains(name); }
+  bool IsBuffer(absl::string_view name) const { return buffers_.contains(name); }
+  // Parameters that neither a node nor an initializer names, of all modules and of one: "weight" of
+  // "fc". One that several modules share has the name that it has in one of them.
+  bool HasUnnamed() const { return !unnamed_.empty(); }
+  absl::Span<const absl::string_view> UnnamedOf(absl::string_view module) const;
+  // Buffers that no node and no initializer names, and that hold places of rows by their names:
+  // "position_ids". Of all modules, and of one and those in it.
+  bool HasPlaces() const { return !places_.empty(); }
+  absl::Span<const absl::string_view> PlacesOf(absl::string_view module) const;
+
+ private:
+  void Read(absl::string_view text);
+  void FindUnnamed(const ModelData& model);
+
+  bool is_stated_ = false;
+  absl::flat_hash_map<absl::string_view, absl::string_view> parameters_;  // and its argument
+  absl::flat_hash_map<absl::string_view, absl::string_view> buffers_;
+  using ByModule = absl::flat_hash_map<absl::string_view, std::vector<absl::string_view>>;
+  ByModule unnamed_, places_;
+};
+
+// What `node` reads, an initializer of which the file states nothing, was computed of these, all of
+// the node's module, in all likelihood. Empty if it was not.
+absl::Span<const absl::string_view> ComputedOf(const ModelData& model, const Signature& signature,
+                                               const Node& node, ValueId value);
+// The module that runs the node's call; nullopt where the file does not say.
+std::optional<EnclosingModule> ModuleOfNode(const Node& node);
+// Parameters of that module that stand nowhere.
+absl::Span<const absl::string_view> UnnamedBeside(const Signature& signature, const Node& node);
+// "conv" of "conv.parametrizations.weight.original0", "conv.weight_g" and "conv.weight".
+absl::string_view ModuleOfTarget(absl::string_view target);
+// The parameters, all of one module, of which weight_norm computes a weight.
+bool IsWeightNorm(absl::Span<const absl::string_view> targets);
+
+}  // namespace onnxflops::exporter
+
+#endif  // ONNXFLOPS_SRC_EXPORTER_SIGNATURE_H_
