@@ -27,6 +27,7 @@ constexpr CallPattern kCallPatterns[] = {
      "a module that computes the difference twice keeps it twice, and exporters merge it"},
     {"group_norm", "Add*(Mul*(Reshape(InstanceNormalization(Reshape(x))), y), z)"},
     {"group_norm", "Reshape(InstanceNormalization(Reshape(x)))"},
+    {"group_norm", "Add*(Mul*(InstanceNormalization(x), y), z)"},  // a group for each channel
     {"gelu", "Mul*(x, Add*(Erf(Div(x, k)), k))"},
     {"gelu", "Mul*(x, Add*(Erf(Mul*(x, k)), k))"},
     {"gelu(approximate='tanh')",
@@ -59,8 +60,10 @@ constexpr CallPattern kCallPatterns[] = {
     {"softshrink", "Where(Greater(Abs(x), k), Sub(x, Mul*(Sign(x), k)), Mul*(x, k))",
      Keeps::kInputs, true},
     {"hardshrink", "Where(Or(Greater(x, k), Less(x, k)), x, k)"},
-    {"hardshrink", "Where(LessOrEqual(Abs(x), k), k, x)", Keeps::kWritten, true, 0, kThreshold},
-    {"threshold", "Where(LessOrEqual(x, k), k, x)", Keeps::kWritten, true, 0, kThreshold},
+    {"hardshrink", "Where(LessOrEqual(Abs(x), k), k, x)", Keeps::kWritten, true, 0, kThreshold,
+     nullptr, "Hardshrink"},
+    {"threshold", "Where(LessOrEqual(x, k), k, x)", Keeps::kWritten, true, 0, kThreshold, nullptr,
+     "Threshold"},
     {"atan2",
      "Where(Less(y, k), Where(Greater(x, k), Add*(Atan(Div(x, y)), k), Sub(Atan(Div(x, y)), k)), "
      "Atan(Div(x, y)))"},

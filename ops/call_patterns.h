@@ -32,6 +32,7 @@ struct CallPattern {
   // Why it does unless the nodes are a module of their own, as of nn.SiLU: modules may write the
   // call out.
   const char* by_hand = nullptr;
+  const char* module = nullptr;  // a class of torch.nn that is this call, whatever `more` says
 };
 
 // A longer one before those that are parts of it.

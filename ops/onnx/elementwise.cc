@@ -253,7 +253,7 @@ constexpr OpDef kElementwiseRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dX = dY where min <= X <= max",
                   .rule = ClipGradient,
-                  .keeps = {.inputs = InputBits({0}), .in_place = true}}},
+                  .keeps = {.inputs = InputBits({0})}}},
     Unary("Cos", {7, 22}, "Y = cos(X)", {.trig = 1},
           KeepsX("dX = -dY sin(X)", {.mul = 1, .trig = 1}, 2)),
     Unary("Cosh", {9, 22}, "Y = cosh(X)", {.trig = 1},

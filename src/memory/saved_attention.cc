@@ -24,7 +24,8 @@
 
 namespace onnxflops::memory {
 
-// Of a node that gives the output of attention taken as flash.
+// Of a node that gives the output of attention taken as flash, if the order that they lie in may
+// not be theirs by shape.
 OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   const auto flash = flash_inside_.find(id);
   if (flash == flash_inside_.end()) {
@@ -33,6 +34,8 @@ OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   }
   if (flash->second->output != id) return kNone;
   const Node& scores = model_.node(flash->second->scores);
+  const absl::string_view queries = exporter::ParseFxArgs(AttentionCall(scores)).Arg(0);
+  if (exporter::IsOfWrittenRmsNorm(exporter::FxValueName(queries))) return kNone;
   const OptionalNodeId maker = model_.value(*scores.inputs[0]).producer;
   if (!maker || !IsOwn(*scores.inputs[0])) return scores.inputs[0];
   const Node& last = model_.node(*maker);
@@ -92,9 +95,18 @@ void SavedWalk::KeepFlash(const training::AttentionPattern& pattern) {
   const Node& scores = model_.node(pattern.scores);
   const Node& output = model_.node(pattern.output);
   const absl::string_view call = AttentionCall(scores);
+  const bool is_for_export =
+      HasMaskOfExport(call) &&
+      std::any_of(pattern.beside.begin(), pattern.beside.end(), [&](ValueId value) {
+        return model_.value(value).initializer && !IsNumber(in_.FactOf(value));
+      });
+  const auto before = [&](ValueId value) {
+    const ValueId argument = BeforeCall(value, scores);
+    return is_for_export ? BeforeRepeat(argument) : argument;
+  };
   KeepArgument(BeforeCall(*scores.inputs[0], scores), call, 0);
-  KeepArgument(BeforeCall(*scores.inputs[1], scores), call, 1);
-  KeepArgument(BeforeCall(*output.inputs[1], scores), call, 2);
+  KeepArgument(before(*scores.inputs[1]), call, 1);
+  KeepArgument(before(*output.inputs[1]), call, 2);
   const absl::string_view queries = exporter::ParseFxArgs(call).Arg(0);
   if (exporter::IsOfWrittenRmsNorm(exporter::FxValueName(queries))) {
     NoteUnknown(pattern.output, kOrderOfNorm);
@@ -129,13 +141,39 @@ void SavedWalk::KeepMaskBeside(const training::AttentionPattern& pattern, const 
     if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
     if (is_made) return NoteUnknown(pattern.output, kMaskOfFlash);
     if (!model_.value(value).initializer) return KeepArgument(value, call, kMask);
-    if (exporter::IsExpandedName(
-            exporter::FxValueName(exporter::ParseFxArgs(call).Get(kMask, "attn_mask")))) {
-      return NoteUnknown(pattern.output, kMaskOfExport);
-    }
+    if (HasMaskOfExport(call)) return NoteUnknown(pattern.output, kMaskOfExport);
     if (exporter::IsFoldedName(model_.value(value).name)) More(SizeOf(*fact));  // no buffer
     return;
   }
+}
+
+bool SavedWalk::HasMaskOfExport(absl::string_view call) {
+  constexpr size_t kMask = 3;
+  return exporter::IsExpandedName(
+      exporter::FxValueName(exporter::ParseFxArgs(call).Get(kMask, "attn_mask")));
+}
+
+// Keys or values before they were repeated for groups of heads, which transformers does only where
+// there is a mask; itself if they were not.
+ValueId SavedWalk::BeforeRepeat(ValueId value) const {
+  constexpr int kMost = 4;  // unsqueeze, expand, clone, reshape
+  const Fact* repeated = in_.FactOf(value);
+  ValueId at = value;
+  for (int i = 0; i < kMost && repeated != nullptr && IsOwn(at); ++i) {
+    const Node& node = model_.node(*model_.value(at).producer);
+    const Call& run = in_.call(calls_.at(*model_.value(at).producer));
+    const bool moves = run.def != nullptr && (Has(run.def->traits, Traits::kView) ||
+                                              Has(run.def->traits, Traits::kStrided));
+    if (!moves || !node.input(0)) return value;
+    at = *node.inputs[0];
+    const Fact* fact = in_.FactOf(at);
+    const bool is_sized = fact != nullptr && fact->is_tensor() && fact->shape.ranked() &&
+                          repeated->is_tensor() && repeated->shape.ranked();
+    if (!is_sized) return value;
+    const auto times = DivideExactly(repeated->shape.NumElements(), fact->shape.NumElements());
+    if (times && *times != Expr(1)) return at;
+  }
+  return value;
 }
 
 // What was spread, as over heads, and is another value in the call: its shape is another, for

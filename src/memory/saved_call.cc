@@ -1,6 +1,7 @@
 // A dynamo export states for each node the call of PyTorch that it is of. Where that call keeps
 // something else than the operators that the exporter made of it, the call decides. In
 // TorchScript's files patterns of nodes (ops/call_patterns.h) are recognised as one call.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/call_patterns.h"
 #include "ops/op_def.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/signature.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 #include "src/memory/call_groups.h"
@@ -24,9 +27,13 @@ namespace onnxflops::memory {
 
 // What the exporter folded or merged.
 void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
-  const char* why =
-      groups_->IsJoined(place) ? nullptr : WhyFoldedKeepsMore(in_, storages_, node, *call_);
-  if (why != nullptr) NoteUnknown(node_id_, why);
+  const char* why = groups_->IsJoined(place)
+                        ? nullptr
+                        : WhyFoldedKeepsMore(in_, storages_, signature_, node, *call_);
+  const bool is_lookup = why == kLookedUp && NoteLookup(node);
+  // Where no buffer holds places, PyTorch made them.
+  const bool is_known = is_lookup && signature_.is_stated() && !signature_.HasPlaces();
+  if (why != nullptr && !is_known) NoteUnknown(node_id_, why);
   if (!groups_->StateCalls()) return;
   if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
   const MergedCalls merged(model_, node);
@@ -39,8 +46,79 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   }
 }
 
+// Whether the file says that it is one, by a name: biases of heads may be made of numbers, too.
+// In TorchScript's files, an index of one axis alone is looked up.
+bool SavedWalk::NoteLookup(const Node& node) {
+  const auto module = exporter::ModuleOfNode(node);
+  bool is_named = false;
+  for (OptionalValueId value : node.inputs) {
+    const OptionalTensorId id = InitializerOf(value);
+    if (!id) continue;
+    const Tensor& tensor = model_.tensor(*id);
+    if (!IsFloat(tensor.dtype) || tensor.elements <= 1) continue;
+    const bool by_name = exporter::IsFoldedLookup(tensor.name);
+    is_named |= by_name;
+    const ValueId root = storages_.Of(*value).root;
+    const bool may_be = by_name || signature_.HasUnnamed() || !groups_->StateCalls();
+    if (!may_be || !looked_up_.insert(root).second) continue;
+    if (groups_->StateCalls()) {
+      lookups_[module ? module->path : absl::string_view()].push_back(root);
+    } else if (tensor.dims.size() == 2) {
+      constants_.Add(Expr(PlacesOfLookup(tensor)) * kPlaceBytes);
+    }
+  }
+  return is_named;
+}
+
+// As many lookups of a module as it has buffers of places are by those, the smallest first. What
+// transformers calls token_type_ids it gathers from, for one row of the batch.
+void SavedWalk::KeepLookups() {
+  for (auto& [module, values] : lookups_) {
+    size_t holders = 0, gathered = 0;
+    for (absl::string_view buffer : signature_.PlacesOf(module)) {
+      ++(absl::EndsWith(buffer, "token_type_ids") ? gathered : holders);
+    }
+    std::vector<int64_t> places;
+    for (ValueId value : values) {
+      const Tensor& tensor = model_.tensor(*model_.value(value).initializer);
+      const int64_t batch = gathered > 0 && tensor.dims.size() > 2 ? tensor.dims[0] : 1;
+      places.push_back(PlacesOfLookup(tensor) / std::max<int64_t>(batch, 1));
+    }
+    std::sort(places.begin(), places.end());
+    for (size_t i = holders; i < places.size(); ++i) constants_.Add(Expr(places[i]) * kPlaceBytes);
+  }
+}
+
+// TorchScript merges equal calls. Calls on parameters alone are equal in several places of a
+// module, and so are those of modules that have the same input.
+void SavedWalk::NoteMergedCalls() {
+  for (NodeId id : ReadersOfOtherModules(model_, *graph_)) {
+    if (trained_.contains(id)) NoteUnknown(id, kMerged);
+  }
+  absl::flat_hash_map<ValueId, int> readers;
+  for (NodeId id : graph_->nodes) {
+    for (OptionalValueId value : model_.node(id).inputs) {
+      if (value) ++readers[*value];
+    }
+  }
+  for (NodeId id : trained_) {
+    const Node& node = model_.node(id);
+    const bool is_of_parameters =
+        std::all_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId value) {
+          return !value || model_.value(*value).initializer || IsNumber(in_.FactOf(*value));
+        });
+    if (!is_of_parameters || !node.output(0) || readers[*node.outputs[0]] < 2) continue;
+    const ValueId made = *node.outputs[0];
+    if (storages_.Of(made).root == made && roots_.contains(made)) NoteUnknown(id, kMerged);
+  }
+}
+
 // Whether that is all that the node keeps.
 bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
+  if (pattern.module != nullptr && IsOfClass(node, pattern.module)) {
+    if (groups_->IsLast(place)) Keep(groups_->InputOf(place));
+    return true;
+  }
   if (groups_->IsLast(place)) {
     if (pattern.more != nullptr) NoteUnknown(node_id_, pattern.more);
     const bool by_hand = pattern.by_hand != nullptr && !groups_->IsModule(place);
@@ -74,11 +152,28 @@ bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size
   return false;
 }
 
+bool SavedWalk::IsOfClass(const Node& node, absl::string_view name) {
+  const auto module = exporter::ModuleOfNode(node);
+  return module && module->type == name;
+}
+
+// torch.export writes a pool to sizes that do not divide those of its input as means of elements
+// that it takes by places. PyTorch's keeps its input.
+bool SavedWalk::KeepOfAdaptivePool(const Node& node, absl::string_view call) {
+  if (!exporter::TakesPartsOfPool(call)) return false;
+  const auto module = exporter::ModuleOfNode(node);
+  if (!module || !absl::StartsWith(module->type, "AdaptiveAvgPool")) return false;
+  const auto value = names_.find(exporter::FxValueName(exporter::ParseFxArgs(call).Arg(0)));
+  if (value != names_.end() && !exporter::PlacesOfIndex(call).empty()) Keep(value->second);
+  return true;
+}
+
 // The same by the call that the node states, if it is one of those that the exporter makes of
 // operators which keep something else.
 bool SavedWalk::KeepOfCall(const Node& node) {
   const auto text = exporter::NodeMetadata(node.metadata).fx_node;
   if (!text) return false;
+  if (KeepOfAdaptivePool(node, *text)) return true;
   const bool is_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
   if (exporter::KeepsItsResult(*text)) {
     if (is_result) Keep(*node.outputs[0]);
@@ -179,6 +274,56 @@ void SavedWalk::NoteDropoutThatIsOff(const Node& node) {
   if (!is_zero) NoteUnknown(node_id_, kDropoutOff);
 }
 
+// A weight that PyTorch computed of parameters: it is kept, by a product of matrices for the
+// gradient of the other factor alone. So are the norms of weight_norm, or what standardizing it by
+// batch_norm keeps, mean and deviation of each channel.
+void SavedWalk::KeepComputedWeight(const Node& node, const std::string& needed) {
+  const uint32_t products = call_->def->gradient.products;
+  if (products == 0 || !signature_.HasUnnamed()) return;
+  const bool is_normed = exporter::IsWeightNorm(exporter::UnnamedBeside(signature_, node));
+  bool is_read = false;
+  for (size_t i = 0; i < needed.size() && i < 32; ++i) {
+    const bool is_activation = (products >> i & 1) != 0 && !InitializerOf(node.inputs[i]);
+    is_read |= is_activation && needed[i] != 0;
+  }
+  for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+    const bool is_factor = (products >> i & 1) != 0;
+    const OptionalTensorId id = is_factor ? InitializerOf(node.inputs[i]) : OptionalTensorId();
+    if (!id) continue;
+    const Tensor& tensor = model_.tensor(*id);
+    const bool is_kept = is_read || tensor.dims.size() > 2;
+    if (is_normed) {
+      KeepWeight(*id, is_kept, NormsOf(node, tensor));
+    } else if (IsComputedKernel(signature_, node, tensor)) {
+      KeepWeight(*id, is_kept, Expr(tensor.dims[0]) * 2);
+    }
+  }
+}
+
+OptionalTensorId SavedWalk::InitializerOf(OptionalValueId value) const {
+  if (!value) return kNone;
+  return model_.value(storages_.Of(*value).root).initializer;
+}
+
+// One for each output channel, as by default; of a kernel for groups of channels one for each
+// place, as wav2vec 2.0 has them.
+Expr SavedWalk::NormsOf(const Node& node, const Tensor& weight) const {
+  const Fact& made = in_.fact(call_->outputs[0]);
+  const bool is_ranked = made.is_tensor() && made.shape.ranked() && made.shape.rank() > 0;
+  if (weight.dims.empty() || !is_ranked) return 0;
+  if (weight.dims.size() == 2) return made.shape[made.shape.rank() - 1];  // may be transposed
+  const Attribute* groups = node.FindAttribute("group");
+  const bool is_of_groups = groups != nullptr && groups->i > 1 && weight.dims[1] > 1;
+  return weight.dims[is_of_groups ? weight.dims.size() - 1 : 0];
+}
+
+void SavedWalk::KeepWeight(TensorId weight, bool is_kept, const Expr& numbers) {
+  if (!weights_kept_.insert(weight).second) return;
+  const Tensor& tensor = model_.tensor(weight);
+  More(numbers * kStatisticBytes);
+  if (is_kept) More(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
+}
+
 // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
 // the convolution gives, and mean and deviation of each channel. TorchScript then names weight
 // and bias anew.
@@ -188,7 +333,11 @@ void SavedWalk::KeepFoldedNorm(const Node& node) {
   };
   const bool is_fused = exporter::NodeMetadata(node.metadata).IsFusedBatchNorm();
   if (call_->def->gradient.products == 0 || call_->def->gradient.keeps.batched) return;
-  if (is_renamed(1) && !is_renamed(2)) NoteUnknown(node_id_, kComputedWeight);
+  if (is_renamed(1) && !is_renamed(2)) {
+    const OptionalTensorId weight = InitializerOf(node.inputs[1]);
+    if (weight) KeepWeight(*weight, true, NormsOf(node, model_.tensor(*weight)));
+    NoteUnknown(node_id_, kComputedWeight);
+  }
   if (!is_fused && !(is_renamed(1) && is_renamed(2))) return;
   const Fact& made = in_.fact(call_->outputs[0]);
   if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;

@@ -178,6 +178,7 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
   if (keeps.in_place && kept_here_ != nullptr) may_run_in_place_.push_back(node_id_);
   KeepMore(node, keeps);
   KeepFoldedNorm(node);
+  KeepComputedWeight(node, needed);
 }
 
 // A factor of an einsum that is one product: copied where its axes cannot be joined as they lie.

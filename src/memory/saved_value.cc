@@ -32,6 +32,8 @@ void SavedWalk::Keep(ValueId value) {
     KeepConstant(root);
   } else if (!groups_->StateCalls() && IsStored(root)) {
     NoteUnknown(node_id_, kBufferOrMade);
+    KeepStoredPlaces(root);
+    KeepStoredMask(root);
   } else {
     if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(node_id_);
     if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
@@ -93,6 +95,31 @@ bool SavedWalk::IsNumber(const Fact* fact) {
          fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
 }
 
+// Buffers of places hold 0, 1, 2 and so on. Other places were made.
+void SavedWalk::KeepStoredPlaces(ValueId root) {
+  const Fact* fact = in_.FactOf(root);
+  if (fact == nullptr || !fact->has_content() || fact->dtype != DType::kInt64) return;
+  if (!fact->shape.ranked() || fact->shape.rank() == 0) return;
+  const Expr& row = fact->shape[fact->shape.rank() - 1];
+  bool is_range = row.is_literal() && row.literal() > 0;
+  for (size_t i = 0; i < fact->content->size() && is_range; ++i) {
+    const Scalar& place = (*fact->content)[i];
+    is_range = place.is_int() && place.i == Expr(absl::int128(i) % row.literal());
+  }
+  if (!is_range && numbers_.insert(root).second) More(SizeOf(*fact));
+}
+
+// Of masked_fill: mostly made, as by `mask == 0`, each time anew. The condition of torch.where is a
+// buffer, more often than not.
+void SavedWalk::KeepStoredMask(ValueId root) {
+  const Node& node = model_.node(node_id_);
+  const Fact* fact = in_.FactOf(root);
+  const bool fills = node.inputs.size() == 3 && call_->inputs.size() == 3 && node.inputs[0] &&
+                     storages_.Of(*node.inputs[0]).root == root &&
+                     IsNumber(&in_.fact(call_->inputs[1]));
+  if (fills && fact != nullptr && fact->dtype == DType::kBool) KeepCopy(root, SizeOf(*fact));
+}
+
 // A constant, where the exporter writes those as nodes.
 bool SavedWalk::IsStored(ValueId root) const {
   if (!IsOwn(root)) return false;
@@ -136,15 +163,31 @@ const absl::flat_hash_set<absl::string_view>& SavedWalk::NamesOfCall() const {
 void SavedWalk::KeepConstant(ValueId value) {
   const TensorId id = *model_.value(value).initializer;
   const Tensor& tensor = model_.tensor(id);
+  if (signature_.IsParameter(tensor.name) || signature_.IsBuffer(tensor.name)) return;
   if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
   if (!IsFloat(tensor.dtype) && tensor.dtype != DType::kBool) return;
   if (tensor.elements <= 1 || is_of_parameters_) return;
   if (!groups_->StateCalls() || exporter::IsFoldedView(tensor.name)) {
     return NoteUnknown(node_id_, kBufferOrMade);
   }
-  if (constants_kept_.insert(id).second) {
-    constants_.Add(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
+  const Expr bytes = CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8);
+  if (constants_kept_.insert(id).second) constants_.Add(bytes);
+  const absl::string_view equal = EqualConstant(tensor.name);
+  if (!equal.empty() && left_out_.insert(equal).second) constants_.Add(bytes);
+}
+
+// What the call names in place of the constant, which the exporter found to be equal: of each one
+// that looks into no other's memory, PyTorch keeps its own. Empty if there is none, or several.
+absl::string_view SavedWalk::EqualConstant(absl::string_view name) const {
+  const auto [op, number] = exporter::SplitFxName(name);
+  if (!exporter::IsFoldedName(name) || exporter::IsViewName(name) || IsNamed(name)) return {};
+  absl::string_view equal;
+  for (absl::string_view other : NamesOfCall()) {
+    if (names_.contains(other) || exporter::SplitFxName(other).first != op) continue;
+    if (!equal.empty()) return {};
+    equal = other;
   }
+  return equal;
 }
 
 // With the first axes as one.
@@ -174,7 +217,7 @@ void SavedWalk::KeepOf(size_t place, ValueId value) {
 }
 
 // Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
-// of a mask from those of the module.
+// of a mask from those of the module, which there are more of.
 ValueId SavedWalk::BeforePromotion(ValueId value) {
   if (!IsOwn(value)) return value;
   const NodeId maker = *model_.value(value).producer;
@@ -185,7 +228,7 @@ ValueId SavedWalk::BeforePromotion(ValueId value) {
   if (!to_float || in_.fact(run.inputs[0]).dtype != DType::kBool) return value;
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   if (!text) NoteUnknown(node_id_, kMaskOrCast);
-  return !text || exporter::IsPromotion(*text) ? *node.inputs[0] : value;
+  return text && exporter::IsPromotion(*text) ? *node.inputs[0] : value;
 }
 
 }  // namespace onnxflops::memory

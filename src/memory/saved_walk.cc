@@ -62,6 +62,7 @@ SavedWalk::SavedWalk(const Inference& inference, const Counts& counts,
       recomputed_(std::move(recomputed)),
       storages_(inference),
       roles_(resolve::FindRoles(model_)),
+      signature_(model_),
       kept_(inference.instances.size()),
       bytes_(model_.values.size()) {
   for (const training::AttentionPattern& pattern : patterns_.patterns) {
@@ -196,6 +197,8 @@ Kept SavedWalk::Walk(InstanceId id) {
   }
   merged_names_.clear();
   KeepOfDroppedGroups(id);
+  if (id == 0 && groups.StateCalls()) KeepLookups();
+  if (!groups.StateCalls()) NoteMergedCalls();
   for (const auto& [value, node] : merged_) {
     const bool is_kept = roots_.contains(value) || trained_.contains(*model_.value(value).producer);
     if (is_kept) NoteUnknown(node, kMerged);

@@ -24,6 +24,7 @@
 #include "ops/call_patterns.h"
 #include "ops/op_def.h"
 #include "src/count/count.h"
+#include "src/exporter/signature.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/memory/call_groups.h"
@@ -94,10 +95,13 @@ class SavedWalk {
   bool KeepLeftOut(ValueId value);
   static bool IsNumber(const Fact* fact);
   bool IsStored(ValueId root) const;
+  void KeepStoredPlaces(ValueId root);
+  void KeepStoredMask(ValueId root);
   void KeepNumber(ValueId root);
   bool IsNamed(absl::string_view name) const;
   const absl::flat_hash_set<absl::string_view>& NamesOfCall() const;
   void KeepConstant(ValueId value);
+  absl::string_view EqualConstant(absl::string_view name) const;
   void KeepAs(ValueId value, Shape shape, const std::vector<Expr>& strides, int axes);
   void KeepCopy(ValueId value, const Expr& bytes);
   bool IsWeight(ValueId value) const {
@@ -126,12 +130,21 @@ class SavedWalk {
 
   // ---- nodes, by the calls of PyTorch that they are of
   void NoteWhatIsOpen(const Node& node, size_t place);
+  bool NoteLookup(const Node& node);
+  void KeepLookups();
+  void NoteMergedCalls();
   bool KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place);
+  static bool IsOfClass(const Node& node, absl::string_view name);
+  bool KeepOfAdaptivePool(const Node& node, absl::string_view call);
   bool KeepOfCall(const Node& node);
   void KeepPlacesOfIndex(const std::vector<absl::string_view>& places);
   bool KeepPadded(const Node& node, const std::string& needed);
   void NoteDropoutThatIsOff(const Node& node);
   void KeepFoldedNorm(const Node& node);
+  void KeepComputedWeight(const Node& node, const std::string& needed);
+  OptionalTensorId InitializerOf(OptionalValueId value) const;
+  Expr NormsOf(const Node& node, const Tensor& weight) const;
+  void KeepWeight(TensorId weight, bool is_kept, const Expr& numbers);
 
   // ---- attention
   OptionalValueId FlashQueries(NodeId id, const Call& call) const;
@@ -141,6 +154,8 @@ class SavedWalk {
   void KeepFlash(const training::AttentionPattern& pattern);
   static absl::string_view AttentionCall(const Node& node);
   void KeepMaskBeside(const training::AttentionPattern& pattern, const Node& scores);
+  static bool HasMaskOfExport(absl::string_view call);
+  ValueId BeforeRepeat(ValueId value) const;
   void KeepArgument(ValueId value, absl::string_view call, size_t i);
   ValueId BeforeCall(ValueId value, const Node& of) const;
   std::optional<size_t> ScaledInput(const Node& node, const Call& call) const;
@@ -167,12 +182,13 @@ class SavedWalk {
   const std::vector<std::vector<size_t>> recomputed_;
   Storages storages_;
   const std::vector<resolve::TensorRole> roles_;
+  const exporter::Signature signature_;
   std::vector<Kept> kept_;   // by instance
   std::vector<Expr> bytes_;  // by value
   absl::flat_hash_map<NodeId, const training::AttentionPattern*> flash_inside_;
   absl::btree_set<NodeId> trained_;  // nodes through which gradients run
   absl::btree_set<NodeId> noted_;    // of which is not known what they keep
-  absl::btree_set<TensorId> constants_kept_;
+  absl::btree_set<TensorId> constants_kept_, weights_kept_;
   ExprSum constants_;
   // Of the instance that is walked.
   const Instance* instance_ = nullptr;
@@ -199,6 +215,9 @@ class SavedWalk {
   bool is_of_parameters_ = false;              // constants of the node were parameters or buffers
   absl::flat_hash_map<ValueId, int> keepers_;  // by storage
   std::vector<NodeId> may_run_in_place_, may_be_written_;  // of the main graph
+  // Folded rows of embeddings, by the module that reads them first.
+  absl::btree_map<absl::string_view, std::vector<ValueId>> lookups_;
+  absl::btree_set<ValueId> looked_up_;
   StepFacts facts_;
   KeptByNode* kept_here_ = nullptr;  // of the node that is looked at
 };

@@ -13,14 +13,12 @@
 #include "ops/rules.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/node_name.h"
 #include "src/exporter/tensor_name.h"
 
 namespace onnxflops::memory {
 namespace {
 
-constexpr char kLookedUp[] =
-    "the exporter looked up rows of an embedding; PyTorch keeps the places, unless a buffer holds "
-    "them";
 constexpr char kFoldedProduct[] =
     "the exporter computed a product, for which PyTorch keeps factors";
 constexpr char kFoldedParameters[] =
@@ -96,8 +94,15 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
 
 }  // namespace
 
+bool IsComputedKernel(const exporter::Signature& signature, const Node& node,
+                      const Tensor& tensor) {
+  return tensor.dims.size() > 2 && exporter::IsViewName(tensor.name) &&
+         !exporter::UnnamedBeside(signature, node).empty();
+}
+
 const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& storages,
-                               const Node& node, const Call& call) {
+                               const exporter::Signature& signature, const Node& node,
+                               const Call& call) {
   const ModelData& model = *inference.model;
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   const onnxflops::Gradient& gradient = call.def->gradient;
@@ -108,11 +113,48 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
     if (IsFactor(gradient, i)) ++factors;
     if (!root.initializer) continue;
     if (IsFactor(gradient, i)) ++folded_factors;
-    if (const char* why = WhyOfInput(model.tensor(*root.initializer), i, gradient, text, node)) {
-      return why;
+    const Tensor& tensor = model.tensor(*root.initializer);
+    if (IsFactor(gradient, i) && IsComputedKernel(signature, node, tensor)) {
+      return kFoldedParameters;
     }
+    if (const char* why = WhyOfInput(tensor, i, gradient, text, node)) return why;
   }
   return factors > 1 && folded_factors == factors ? kFoldedParameters : nullptr;
+}
+
+int64_t PlacesOfLookup(const Tensor& tensor) {
+  const size_t rank = tensor.dims.size();
+  if (!exporter::IsFoldedLookup(tensor.name) && BiasesHeads(tensor)) {
+    return tensor.dims[rank - 2] * tensor.dims[rank - 1];
+  }
+  return rank == 0 || tensor.dims[rank - 1] == 0 ? 0 : tensor.elements / tensor.dims[rank - 1];
+}
+
+std::vector<NodeId> ReadersOfOtherModules(const ModelData& model, const Graph& graph) {
+  const auto path_of = [&](NodeId id) {
+    return exporter::PathInNodeName(model.node(id).name).value_or("");
+  };
+  const auto name_of = [](absl::string_view path) { return path.substr(path.rfind('/') + 1); };
+  absl::flat_hash_set<ValueId> read_inside;
+  std::vector<std::pair<ValueId, NodeId>> read_outside;
+  for (NodeId id : graph.nodes) {
+    const absl::string_view reader = path_of(id);
+    for (OptionalValueId value : model.node(id).inputs) {
+      if (!value || !model.value(*value).producer) continue;
+      const absl::string_view maker = path_of(*model.value(*value).producer);
+      if (maker.empty() || reader.empty()) continue;
+      if (maker == reader) {
+        read_inside.insert(*value);
+      } else if (name_of(maker) == name_of(reader)) {
+        read_outside.emplace_back(*value, id);
+      }
+    }
+  }
+  std::vector<NodeId> readers;
+  for (const auto& [value, id] : read_outside) {
+    if (read_inside.contains(value)) readers.push_back(id);
+  }
+  return readers;
 }
 
 MergedCalls::MergedCalls(const ModelData& model, const Node& node) : model_(model) {

@@ -4,9 +4,13 @@
 #ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 #define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "src/exporter/signature.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/memory/storage.h"
@@ -19,6 +23,9 @@ inline constexpr char kMayBePool[] =
     "the file has amax, which PyTorch's adaptive_max_pool2d(1) becomes; a pool keeps places";
 inline constexpr char kBufferOrMade[] =
     "its constant is a buffer, which is there anyway, or made by the module, which is kept";
+inline constexpr char kLookedUp[] =
+    "the exporter looked up rows of an embedding; PyTorch keeps the places, unless a buffer holds "
+    "them";
 inline constexpr char kMaskOrCast[] =
     "the module casts its mask, which is kept as numbers, or PyTorch does, which keeps the mask";
 inline constexpr char kMaskOfFlash[] =
@@ -49,7 +56,17 @@ inline constexpr char kOwnKernel[] = "PyTorch's own kernel keeps what no operato
 // Why PyTorch may keep more for the node than the file says, as the exporter computed one of its
 // inputs; nullptr: it did not.
 const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& storages,
-                               const Node& node, const Call& call);
+                               const exporter::Signature& signature, const Node& node,
+                               const Call& call);
+// The weight of a convolution that is a view of something else than a parameter of the file, as one
+// that was standardized: views of weights are matrices.
+bool IsComputedKernel(const exporter::Signature& signature, const Node& node, const Tensor& tensor);
+// Places that rows of a folded constant were looked up by: one for each row, of biases of heads for
+// each pair.
+int64_t PlacesOfLookup(const Tensor& tensor);
+// Nodes of a TorchScript file that read what another module of the same name made for itself: as an
+// equal call, which the exporter merged with theirs.
+std::vector<NodeId> ReadersOfOtherModules(const ModelData& model, const Graph& graph);
 // Tells which inputs of a node an equal call made, in a file that states calls: the node's text
 // names another one.
 class MergedCalls {
