@@ -12,8 +12,7 @@ namespace onnxflops::compare {
 // the model, which is taken as 1.
 inline report::Known KnownOfOurs(const Report& ours, const Expr& amount) {
   if (ours.totals.lower_bound) return report::LowerBound(amount);
-  return report::RestsOnSizesInside(ours, amount) ? report::Known::kAssumed
-                                                  : report::Known::kExact;
+  return report::RestsOnSizesInside(ours, amount) ? report::Known::kAssumed : report::Known::kExact;
 }
 
 // Of a tool's. REQUIRES: it has a headline.
