@@ -57,7 +57,7 @@ absl::StatusOr<Facts> InferMod(const NodeView& n) {
 
 // ---- rows of two inputs
 
-// The second of both is of versions before 7.
+// The second of both is for versions before 7.
 constexpr OpExample kBinaryExamples[] = {
     {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = OP(A, B) }", "4*N"},
     {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = OP<broadcast = 1, axis = 1>(A, B) }",
@@ -75,8 +75,9 @@ constexpr OpExample kLogicExamples[] = {
     {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
 };
 
-constexpr absl::Span<const OpExample> Since(const Versions& versions,
-                                            absl::Span<const OpExample> examples) {
+// Those of the two that there are versions for.
+constexpr absl::Span<const OpExample> ExamplesIn(const Versions& versions,
+                                                 absl::Span<const OpExample> examples) {
   return versions.front() < 7 ? examples : examples.first(1);
 }
 
@@ -85,13 +86,13 @@ constexpr OpDef Binary(const char* name, const Versions& versions, const char* f
                        const ElementCost& work, const Gradient& gradient = {}, OpDef row = {}) {
   row.count = CountPerOutputElement;
   return ElementRow(name, versions, formula, work, gradient, InferBinary,
-                    Since(versions, kBinaryExamples), row);
+                    ExamplesIn(versions, kBinaryExamples), row);
 }
 // Its result is boolean.
 constexpr OpDef Comparison(const char* name, const Versions& versions, const char* formula,
                            OpDef row = {}) {
   row.infer = InferComparison;
-  if (row.patterns.empty()) row.patterns = Since(versions, kComparisonExamples);
+  if (row.patterns.empty()) row.patterns = ExamplesIn(versions, kComparisonExamples);
   return Binary(name, versions, formula, {.cmp = 1}, {}, row);
 }
 // Of integers.
