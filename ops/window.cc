@@ -158,9 +158,13 @@ Expr ElementsInWindows(const WindowAxis& axis, const Expr& input, const Expr& wi
     return fill ? input : Expr(0);
   }
   if (!axis.kernel.AsInt64() || *axis.kernel.AsInt64() < axis.stride) return 0;
-  const Expr sure = Max(0, input - (axis.stride - 1));
-  if (!input.is_literal() || !windows.is_literal()) return sure;
-  return Min(input, Max(sure, (windows - 1) * axis.stride + axis.kernel - axis.pad_begin));
+  // Windows end less than a stride before the input does.
+  Expr elements = Max(0, input - (axis.stride - 1));
+  if (input.is_literal() && windows.is_literal()) {
+    const Expr end = (windows - 1) * axis.stride + axis.kernel - axis.pad_begin;
+    elements = Min(input, Max(elements, end));
+  }
+  return elements;
 }
 
 }  // namespace onnxflops

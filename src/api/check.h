@@ -51,7 +51,7 @@ struct CheckedModel {
   std::string path;              // by which budgets know it
   bool has_base = false;         // otherwise rules that are relative are an error
   std::optional<DiffSide> base;  // nullopt with has_base: it is new
-  std::string base_path = "";    // by which budgets know it as well; "": by no other
+  std::string base_path;         // by which budgets know it as well; "": by no other
 };
 
 // Sizes that were asked for, each with the models that it is for and those that have no such

@@ -23,7 +23,7 @@ struct ReviewedModel {
   bool is_gone = false;      // only the base has it: `diff` is from nothing to what it was there
   std::optional<Diff> diff;  // nullopt: it could not be read or counted
   CheckReport check;         // verdicts on it, or its error; none where there are no budgets
-  std::string device = "";   // whose time bound `diff` has, "b200, bf16"; "": none
+  std::string device;        // whose time bound `diff` has, "b200, bf16"; "": none
 };
 
 struct Review {
