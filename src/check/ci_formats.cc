@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
@@ -29,10 +31,20 @@ std::string SubjectOf(const Judgement& j) {
                       j.where, j.at.empty() ? "" : " at ", j.at);
 }
 
+namespace {
+
+// "-0.3 %" as ", exceeded by 0.3 %", which is no decrease; "+2.1 %" as " (2.1 % left)".
+std::string MarginInWords(absl::string_view margin) {
+  if (absl::ConsumePrefix(&margin, "-")) return absl::StrCat(", exceeded by ", margin);
+  absl::ConsumePrefix(&margin, "+");
+  return margin.empty() ? "" : absl::StrCat(" (", margin, " left)");
+}
+
+}  // namespace
+
 std::string MessageOf(const Judgement& j) {
   if (!j.is_rule()) return j.detail;
-  return absl::StrCat(j.actual, ", limit ", j.limit, j.margin.empty() ? "" : " (", j.margin,
-                      j.margin.empty() ? "" : ")", ": ",
+  return absl::StrCat(j.actual, ", limit ", j.limit, MarginInWords(j.margin), ": ",
                       j.verdict == Verdict::kNotProven ? "not proven" : NameOf(j.verdict),
                       j.detail.empty() ? "" : "; ", j.detail);
 }

@@ -155,6 +155,11 @@ std::string Headline(const Review& review) {
   return absl::StrCat("**", absl::StrJoin(parts, "; "), "**\n");
 }
 
+// Whether nobody knows by now what it costs.
+bool HasUnknownCost(const ReviewedModel& model) {
+  return model.diff && model.diff->modules[0].head_lower_bound;
+}
+
 std::string VerdictOf(const ReviewedModel& model) {
   if (model.is_gone) return "-";
   if (HasError(model)) return model.check.judgements[0].detail;
@@ -163,7 +168,8 @@ std::string VerdictOf(const ReviewedModel& model) {
   if (rules == 0) return Fails(model.check) ? "failed" : "-";
   if (Count(model.check, Verdict::kAllowed) > 0) return "allowed";
   if (Count(model.check, Verdict::kWarned) > 0) return "warned";
-  return Count(model.check, Verdict::kSkipped) == rules ? "skipped" : "passed";
+  if (Count(model.check, Verdict::kSkipped) == rules) return "skipped";
+  return HasUnknownCost(model) ? "passed, FLOPs not known" : "passed";
 }
 
 // "batch, seq now fixed; image now open": what an export no longer leaves as it was.
@@ -181,6 +187,16 @@ std::string FixedInWords(const Diff& diff) {
   return absl::StrJoin(parts, "; ");
 }
 
+// How FLOPs and work on integers together changed: "+14.2 %"; "" where it is not known.
+std::string ChangeTogether(const Diff& diff) {
+  const auto sum = [&](const Amounts& amounts) {
+    return diff::ShownValue(diff, amounts.flops + amounts.int_ops);
+  };
+  const auto base = sum(*diff.modules[0].base), head = sum(*diff.modules[0].head);
+  if (diff.lower_bound || !base || !head || *base == 0) return "";
+  return absl::StrCat(diff::ChangePercent(*base, *head), " %");
+}
+
 // FLOPs before and after, and their change. What moved into integers is no saving.
 std::array<std::string, 2> CostInWords(const Diff& diff) {
   const Quantity& integers = QuantityOf(&Amounts::int_ops);
@@ -192,7 +208,9 @@ std::array<std::string, 2> CostInWords(const Diff& diff) {
   const bool are_known = !absl::StrContains(ints.sides, "unknown");
   if (diff.has_base && !ints.change.empty() && are_known) {
     absl::StrAppend(&sides, "; ", integers.title, " ", ints.sides);
-    changes.push_back(absl::StrCat(integers.title, " ", ints.change));
+    const std::string together = ChangeTogether(diff);
+    changes.push_back(together.empty() ? absl::StrCat(integers.title, " ", ints.change)
+                                       : absl::StrCat("with ", integers.title, " ", together));
   }
   const std::string sizes = diff.has_base ? FixedInWords(diff) : "";
   if (!sizes.empty()) changes.push_back(sizes);
@@ -269,15 +287,18 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
     }
   }
   const diff::TotalTexts time = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::time_bound));
-  if (!time.sides.empty()) {
-    add(absl::StrCat("time bound on ", model.device, ": ", time.sides,
-                     time.change.empty() ? "" : ", ", time.change));
+  if (!time.change.empty()) {
+    add(absl::StrCat("time bound on ", model.device, ": ", time.sides, ", ", time.change));
   }
   if (out.size() > room) {
     *complete = false;
     return "";
   }
-  return absl::StrCat(out, CommentDetails(*model.diff, review.view, room - out.size(), complete));
+  const std::string details = CommentDetails(*model.diff, review.view, room - out.size(), complete);
+  // One list, not two.
+  absl::string_view rest = details;
+  if (*gap == '\0' && absl::StartsWith(rest, "\n- ")) rest.remove_prefix(1);
+  return absl::StrCat(out, rest);
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ SENTENCE = re.compile("|".join((
     rf"{NUMBER} models? did not change\.",
     rf"Models that are gone: (?:{CODES}(?: and {NUMBER} other)?|{NUMBER})",
     rf"Not reviewed, since an error came first \(the log says which\): {NUMBER} of {NUMBER} models\.",
-    r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.")))
+    r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.",
+    r"Budgets are read from the base: what is changed of them here holds once it is there\.")))
 ITEM = re.compile(rf"- (?:(?:model|models|base|budgets|check): )?{CODE}")
 MARKER = re.compile(r"<!-- onnxflops:(?:review|(?:diff|check):[A-Za-z0-9_./]*) -->")
 OPENING = re.compile(rf"<details><summary>(?:{'|'.join(FOLDS)})</summary>")

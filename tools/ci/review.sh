@@ -58,6 +58,9 @@ done
 if [ "${against[0]}" = --no-budgets ] && git ls-files --error-unmatch -- "./$budgets" >/dev/null 2>&1; then
   notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
 fi
+if [ "${against[0]}" != --no-budgets ] && ! git diff --quiet "$commit" -- "${held[@]}"; then
+  notes+=("Budgets are read from the base: what is changed of them here holds once it is there.")
+fi
 without_work() { sed "s|$work/||g" "$1"; }
 
 # Names that are no plain words stay out of the comment.
