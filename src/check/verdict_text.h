@@ -14,7 +14,7 @@ namespace onnxflops::check {
 void WriteRules(const CheckReport& report, report::JsonWriter* json);
 // "budget.flops of visual at batch = 1"; of several models, "a.onnx: budget.flops".
 std::string SubjectOf(const Judgement& j);
-// "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
+// "16.5 GFLOP, limit 16 GFLOP, exceeded by 3.13 %: failed; why".
 std::string MessageOf(const Judgement& j);
 // What a reader has to look at comes first; otherwise the order of the file.
 std::vector<const Judgement*> WorstFirst(const CheckReport& report);

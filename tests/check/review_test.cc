@@ -112,7 +112,8 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
   }
   EXPECT_THAT(comment, HasSubstr("\n1 model did not change.\n"));
   EXPECT_THAT(comment, Not(HasSubstr("same.onnx")));
-  EXPECT_THAT(comment, HasSubstr("- `budget.macs: 384 MAC, limit 300 (-28.00 %): failed`\n"));
+  EXPECT_THAT(comment,
+              HasSubstr("- `budget.macs: 384 MAC, limit 300, exceeded by 28.00 %: failed`\n"));
 }
 
 TEST(ReviewTest, ARenamedModelIsNeitherNewNorGone) {
