@@ -186,7 +186,8 @@ absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* pr
   if (!record->samples_per_second && record->device_samples_per_second) {
     record->samples_per_second =
         *record->device_samples_per_second * static_cast<double>(options_.devices);
-    record->names["samples_per_second"] = record->names["device_samples_per_second"];
+    std::string name = record->names["device_samples_per_second"];  // a map moves what it holds
+    record->names["samples_per_second"] = std::move(name);
     if (options_.devices > 1) {
       Tell(absl::StrCat(monitor::NameOf(*record, "samples_per_second"),
                         " is that of one device: it is read times ", options_.devices),
