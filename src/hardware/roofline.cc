@@ -446,10 +446,9 @@ class CompulsoryTraffic {
     if (!windows.ok()) return Expr(0);
     Expr elements = n.input(0).shape[0] * n.input(0).shape[1];
     for (int axis = 2; axis < rank; ++axis) {
-      WindowAxis one = windows->axes[static_cast<size_t>(axis - 2)];
-      if (windows->Same()) one.pad_begin = one.stride + one.dilation;  // at most
-      elements *=
-          onnxflops::ElementsInWindows(one, n.input(0).shape[axis], n.output(0).shape[axis]);
+      // With auto_pad there are no pads: those that it adds leave the end in a window.
+      elements *= onnxflops::ElementsInWindows(windows->axes[static_cast<size_t>(axis - 2)],
+                                               n.input(0).shape[axis], n.output(0).shape[axis]);
     }
     return elements;
   }

@@ -291,6 +291,11 @@ TEST(RooflineTest, WhatARunNeedNotRead) {
        "g (float[1,1,5] x, float[1,1,3] w) => (float[1,1,3] y) { y = Conv<pads=[1,1], "
        "strides=[2]>(x, w) }",
        5 + 3 + 3},
+      // 0, 1, 2; 2, 3, 4.
+      {"an end on padding of its own",
+       "g (float[1,1,4] x, float[1,1,3] w) => (float[1,1,2] y) { y = Conv<auto_pad=\"SAME_UPPER\", "
+       "strides=[2]>(x, w) }",
+       4 + 3 + 2},
       {"between the elements of windows",
        "g (float[1,1,5] x, float[1,1,3] w) => (float[1,1,1] y) { y = Conv<dilations=[2]>(x, w) }",
        3 + 1},
