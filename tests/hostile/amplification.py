@@ -209,6 +209,34 @@ def run(command, out, err):
     return os.waitstatus_to_exitcode(status), counter.read(), usage.ru_utime, usage.ru_maxrss << 10
 
 
+class Stopwatch:
+    """The seconds that a command takes on the machine of INSTRUCTIONS_PER_SECOND, whatever else this one does."""
+
+    def __init__(self):
+        self.calibrated, self.pace = 0.0, 1.0
+
+    def measure(self, command, out, err, most):
+        """Exit code, seconds, and peak memory of a command, and whether it took longer than `most`. What took too long is run again:
+        what else the machine does can only make it slower. `out` and `err` are paths; they hold what the last run wrote."""
+        seconds, too_long = float("inf"), True
+        for _ in range(TRIES):
+            with open(out, "wb") as out_file, open(err, "wb") as err_file:
+                code, instructions, cpu, memory = run(command, out_file.fileno(), err_file.fileno())
+            seconds = min(seconds, instructions / INSTRUCTIONS_PER_SECOND if instructions else cpu / self.slowness())
+            too_long = seconds > most * (1 if instructions else NOISE)
+            if not too_long or seconds >= HARD_SECONDS:
+                break
+        return code, seconds, memory, too_long
+
+    def slowness(self):
+        """How many times as long as on the machine of CALIBRATION_SECONDS a fixed piece of work takes now."""
+        if time.monotonic() - self.calibrated > 10:
+            with open(os.devnull, "wb") as null:
+                _, _, cpu, _ = run([sys.executable, "-S", "-c", CALIBRATION], null.fileno(), null.fileno())
+            self.pace, self.calibrated = cpu / CALIBRATION_SECONDS, time.monotonic()
+        return self.pace
+
+
 def models():
     """All models, by name. Not in the process that measures: its memory would count as that of its children."""
     return {name: make for module in MODULES for name, make in importlib.import_module(module).MODELS.items()}
@@ -308,7 +336,7 @@ class Worker:
         self.files = {SELF: self.path, BUDGETS_FILE: os.path.join(folder, "budgets.toml"), COPY: os.path.join(folder, "copy.onnx")}
         with open(self.files[BUDGETS_FILE], "w", encoding="utf-8") as file:
             file.write(BUDGETS)
-        self.calibrated, self.pace = 0.0, 1.0
+        self.stopwatch = Stopwatch()
         self.maker = Maker(self.path)
 
     def model(self, name):
@@ -335,36 +363,20 @@ class Worker:
         return forms if self.hunt.every_form or self.hunt.only else [f for f in forms if is_due(name, verb, f)]
 
     def verb(self, name, verb, options):
-        """Runs a verb, again if it took too long: what else the machine does can only make it slower. Returns its exit code; None for
-        what --only leaves out."""
+        """Runs a verb. Returns its exit code; None for what --only leaves out."""
         what = f"{name}: {verb} {' '.join(o[:60] for o in options)}".rstrip()
         if self.hunt.only and not any(text in what for text in self.hunt.only):
             return None
-        seconds = float("inf")
-        for _ in range(TRIES):
-            with open(self.out, "wb") as out, open(self.err, "wb") as err:
-                arguments = [self.files.get(o, o) for o in options]
-                code, instructions, cpu, memory = run([self.hunt.program, verb, self.path, *arguments], out.fileno(), err.fileno())
-            seconds = min(seconds, instructions / INSTRUCTIONS_PER_SECOND if instructions else cpu / self.slowness())
-            most = most_seconds(name, verb) * (1 if instructions else NOISE)
-            if seconds <= most or seconds >= HARD_SECONDS:
-                break
+        command = [self.hunt.program, verb, self.path, *(self.files.get(o, o) for o in options)]
+        code, seconds, memory, too_long = self.stopwatch.measure(command, self.out, self.err, most_seconds(name, verb))
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
-        faults += [f"{seconds:.2f} s"] if seconds > most else []
+        faults += [f"{seconds:.2f} s"] if too_long else []
         faults += [f"{memory >> 20} MiB"] if memory > most_memory(name, verb) else []
         faults += [f"{measured['output']:,} bytes of output"] if measured["output"] > OUTPUT else []
         faults += ["an error of more bytes than that"] if os.path.getsize(self.err) > ERRORS else []
         self.hunt.note(verb, what, measured, faults)
         return code
-
-    def slowness(self):
-        """How many times as long as on the machine of CALIBRATION_SECONDS a fixed piece of work takes now."""
-        if time.monotonic() - self.calibrated > 10:
-            with open(os.devnull, "wb") as null:
-                _, _, cpu, _ = run([sys.executable, "-S", "-c", CALIBRATION], null.fileno(), null.fileno())
-            self.pace, self.calibrated = cpu / CALIBRATION_SECONDS, time.monotonic()
-        return self.pace
 
 
 def main():

@@ -88,18 +88,17 @@ def main():
             named.append((file, json.load(text)))
     faults, runs, most_seconds, most_memory = 0, 0, (0, ""), (0, "")
     with tempfile.TemporaryDirectory() as folder:
-        path, log = os.path.join(folder, "config.json"), os.path.join(folder, "log")
+        path, out, err = (os.path.join(folder, name) for name in ("config.json", "out", "err"))
+        stopwatch = amplification.Stopwatch()
         for what, always, config in cases(named):
             if not always and not arguments.all:
                 continue
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(config, file)
-            with open(log, "w+b") as out:
-                code, instructions, cpu, memory = amplification.run([arguments.program, "count", path], out.fileno(), out.fileno())
-            seconds = instructions / amplification.INSTRUCTIONS_PER_SECOND if instructions else cpu
+            code, seconds, memory, too_long = stopwatch.measure([arguments.program, "count", path], out, err, SECONDS)
             runs += 1
             most_seconds, most_memory = max(most_seconds, (seconds, what)), max(most_memory, (memory, what))
-            if code not in (0, 2) or seconds > SECONDS or memory > MEMORY:
+            if code not in (0, 2) or too_long or memory > MEMORY:
                 faults += 1
                 print(f"{what}: exit code {code}, {seconds:.2f} s, {memory >> 20} MiB", flush=True)
     print(f"most seconds: {most_seconds[0]:.2f} in {most_seconds[1]}")
