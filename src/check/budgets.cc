@@ -80,7 +80,7 @@ class BudgetsReader : private TomlFile {
     ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
     RETURN_IF_ERROR(CheckKeys(
         root, {"budget", "modules", "operators", "domains", "opset", "mfu", "profile", "at",
-               "allow", "models", "device", "dtype", "lower_bounds", "new", "unlisted"}));
+               "allow", "models", "device", "dtype", "lower_bounds", "new", "unlisted", "fixed"}));
     RETURN_IF_ERROR(ReadSections(root, ""));
     RETURN_IF_ERROR(ReadModels(root));
     RETURN_IF_ERROR(ReadExceptions(root));
@@ -89,6 +89,7 @@ class BudgetsReader : private TomlFile {
     budgets_.lower_bounds_pass = lower_bounds.value_or(false);
     ASSIGN_OR_RETURN(const auto new_passes, IsPass(root, "new"));
     budgets_.new_fails = !new_passes.value_or(true);
+    RETURN_IF_ERROR(ReadFixed(root));
     ASSIGN_OR_RETURN(const auto unlisted, IsPass(root, "unlisted"));
     if (!unlisted.value_or(true))
       budgets_.unlisted_fails = PlaceOf(Get(root, "unlisted")->source());
@@ -163,6 +164,14 @@ class BudgetsReader : private TomlFile {
     if (const toml::node* node = Get(root, "profile")) RETURN_IF_ERROR(ReadProfile(*node));
     if (const toml::node* node = Get(root, "at")) RETURN_IF_ERROR(ReadSizes(*node));
     return absl::OkStatus();
+  }
+
+  // ---- fixed = "fail"
+  absl::Status ReadFixed(const toml::table& root) {
+    ASSIGN_OR_RETURN(const auto passes, IsPass(root, "fixed"));
+    if (passes.value_or(true)) return absl::OkStatus();
+    models_.clear();
+    return AddRule(Get(root, "fixed")->source(), BudgetRule::Kind::kFixed, "fixed").status();
   }
 
   absl::Status ReadModels(const toml::table& root) {
@@ -521,6 +530,7 @@ class BudgetsReader : private TomlFile {
 }  // namespace
 
 bool BudgetRule::NeedsBase() const {
+  if (kind == Kind::kFixed) return true;
   return kind == Kind::kQuantity && (limit.kind == BudgetLimit::Kind::kRelative ||
                                      (warn && warn->kind == BudgetLimit::Kind::kRelative));
 }

@@ -32,6 +32,7 @@
 //   [models."text-*.onnx".budget]       # the same for files that match
 //   unlisted = "fail"                   # at the top of the file: a model needs a rule
 //   new = "fail"                        # relative limits of a model without a base
+//   fixed = "fail"                      # a model that fixes a size that is open in the base
 //   lower_bounds = "pass"
 //
 // docs/ci.md describes every key.
@@ -73,7 +74,7 @@ struct BudgetLimit {
 };
 
 struct BudgetRule {
-  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset, kMfu, kProfile };
+  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset, kMfu, kProfile, kFixed };
   Kind kind = Kind::kQuantity;
   std::string name;    // "budget.flops", "modules.visual.*.flops", "operators.forbid", "opset.max"
   std::string models;  // a glob of file names; "": all

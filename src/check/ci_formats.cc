@@ -131,6 +131,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"operators", "Operators that a model may use."},
     {"domains", "Domains of operators that a model may use."},
     {"opset", "Opsets that a model may import."},
+    {"fixed", "A size that is open stays open."},
     {"mfu", "The part of what devices can do that training uses."},
     {"profile", "The part of what a device can do that a run reached."},
     {"unlisted", "Every model has a rule."},

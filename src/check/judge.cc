@@ -185,6 +185,28 @@ class RuleJudge {
     return judgement;
   }
 
+  Judgement OfFixed(const BudgetRule& rule) const {
+    Judgement judgement = Begin(rule);
+    judgement.kind = "fixed";
+    judgement.limit = "what is open in the base";
+    judgement.actual = "-";
+    std::vector<std::string> names;
+    for (const UnequalSize& size : diff_.fixed_axes) {
+      if (size.open_in_head) continue;
+      std::string text = absl::StrCat(size.symbol, " = ", size.fixed);
+      if (!absl::c_linear_search(names, text)) names.push_back(std::move(text));
+    }
+    if (!diff_.has_base) {
+      judgement.verdict = Verdict::kSkipped;
+      judgement.detail = "a new model has no base";
+    } else if (!names.empty()) {
+      judgement.verdict = Verdict::kFailed;
+      judgement.actual = absl::StrJoin(names, ", ");
+      judgement.detail = "the base leaves it open";
+    }
+    return judgement;
+  }
+
   std::vector<Judgement> OfAchieved(const BudgetRule& rule, FiguresOfRule figures_of) const {
     Judgement judgement = Begin(rule);
     judgement.kind = rule.kind == BudgetRule::Kind::kProfile ? "profile" : "mfu";
@@ -577,6 +599,8 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     const Diff& judged = moved ? *equal : diff;
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
+    } else if (rule.kind == BudgetRule::Kind::kFixed) {
+      add(judge.OfFixed(rule));
     } else if (rule.kind == BudgetRule::Kind::kMfu || rule.kind == BudgetRule::Kind::kProfile) {
       for (Judgement& judgement : judge.OfAchieved(rule, figures)) add(std::move(judgement));
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {

@@ -33,7 +33,7 @@ struct Judgement {
   std::string model;  // its path, where several were checked; "" where one was
   std::string rule;   // BudgetRule::name
   std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
-                      // "profile"; of no rule, but of a model: "unlisted", "error"
+                      // "profile", "fixed"; of no rule, but of a model: "unlisted", "error"
   std::string where;  // path of the module; "": the whole model
   bool names_module = false;  // the rule's name says where it is
   std::string at;             // sizes: "batch = 1, seq = 1..512"

@@ -484,16 +484,32 @@ Report NothingLike(const Report& head) {
   return nothing;
 }
 
-void CompareAxis(const InputInfo& base, const InputInfo& head, int axis,
+void CompareAxis(const InputInfo& base, const InputInfo& head, int axis, bool also_equal,
                  std::vector<UnequalSize>* unequal) {
   const Expr &in_base = base.declared[axis], &in_head = head.declared[axis];
-  if (base.shape[axis] == head.shape[axis] || in_base.is_literal() == in_head.is_literal()) return;
+  if (in_base.is_literal() == in_head.is_literal()) return;
+  if (base.shape[axis] == head.shape[axis] && !also_equal) return;
   const bool open_in_head = in_base.is_literal();
   const std::string symbol = SymbolOf(open_in_head ? in_head : in_base);
   const std::optional<int64_t> fixed = (open_in_head ? in_base : in_head).AsInt64();
   if (symbol.empty() || !fixed) return;
   unequal->push_back({head.name, axis, symbol, open_in_head, *fixed,
                       (open_in_head ? head.shape : base.shape)[axis].AsInt64()});
+}
+
+std::vector<UnequalSize> FindFixedAxes(const Report& base, const Report& head, bool also_equal) {
+  std::vector<UnequalSize> fixed;
+  for (const auto& [from, to] : PairInputs(base, head)) {
+    const Shape* const shapes[] = {&from->declared, &from->shape, &to->declared, &to->shape};
+    const int rank = to->shape.ranked() ? to->shape.rank() : 0;
+    const bool same_rank = std::all_of(std::begin(shapes), std::end(shapes), [&](const Shape* s) {
+      return s->ranked() && s->rank() == rank;
+    });
+    for (int axis = 0; same_rank && axis < rank; ++axis) {
+      CompareAxis(*from, *to, axis, also_equal, &fixed);
+    }
+  }
+  return fixed;
 }
 
 void CompareFiles(const Report& base, const Report& head, Diff* diff) {
@@ -510,6 +526,7 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
     diff->base_symbols = OnlyIn(base, head);
     diff->head_symbols = OnlyIn(head, base);
     diff->unequal_sizes = FindUnequalSizes(base, head);
+    diff->fixed_axes = FindFixedAxes(base, head, /*also_equal=*/true);
   }
   diff->sizes = report::ReferenceSizes(base);
   for (const auto& [name, size] : report::ReferenceSizes(head)) diff->sizes[name] = size;
@@ -518,16 +535,7 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
 }  // namespace
 
 std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head) {
-  std::vector<UnequalSize> unequal;
-  for (const auto& [from, to] : PairInputs(base, head)) {
-    const Shape* const shapes[] = {&from->declared, &from->shape, &to->declared, &to->shape};
-    const int rank = to->shape.ranked() ? to->shape.rank() : 0;
-    const bool same_rank = std::all_of(std::begin(shapes), std::end(shapes), [&](const Shape* s) {
-      return s->ranked() && s->rank() == rank;
-    });
-    for (int axis = 0; same_rank && axis < rank; ++axis) CompareAxis(*from, *to, axis, &unequal);
-  }
-  return unequal;
+  return FindFixedAxes(base, head, /*also_equal=*/false);
 }
 
 std::string Describe(const UnequalSize& unequal) {

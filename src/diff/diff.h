@@ -100,8 +100,7 @@ struct PeakDiff {
   bool base_lower_bound = false, head_lower_bound = false;
 };
 
-// An axis of an input that one model fixes and the other leaves open, where the figures of both are
-// not of the same size of it.
+// An axis of an input that one model fixes and the other leaves open.
 struct UnequalSize {
   std::string input;
   int axis = 0;
@@ -110,7 +109,8 @@ struct UnequalSize {
   int64_t fixed = 0;            // the other's
   std::optional<int64_t> size;  // what the symbol was bound to
 };
-// Inputs that have no partner of their name are matched by their places.
+// Those where the figures of both are not of the same size. Inputs that have no partner of their
+// name are matched by their places.
 std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head);
 // "axis 0 of image is 1 in the base, batch = 4 in the head".
 std::string Describe(const UnequalSize& unequal);
@@ -138,6 +138,8 @@ struct Diff {
   Bindings sizes;                          // of symbols that are open, at which figures are shown
   std::vector<UnequalSize> unequal_sizes;  // then relative changes are of different work
   std::vector<UnequalSize> made_equal;     // of which DiffModels took the fixed size for both
+  // All axes that one of the models fixes, also where a size that was asked for makes both equal.
+  std::vector<UnequalSize> fixed_axes;
 
   // Whether a module has another name, and not only a parent that has another.
   bool IsRenamed(const ModuleDiff& m) const;

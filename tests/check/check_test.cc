@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/api/diff.h"
 #include "src/base/glob.h"
 #include "src/base/limits.h"
 #include "src/base/sha256.h"
@@ -365,6 +366,22 @@ TEST(JudgeTest, ANewModelHasNoBase) {
     ASSERT_EQ(report.judgements.size(), 2);
     EXPECT_EQ(report.judgements[0].verdict, verdict) << setting;
     EXPECT_EQ(report.judgements[1].verdict, Verdict::kPassed) << setting;
+  }
+}
+
+// Whether or not a size that was asked for makes both count the same.
+TEST(JudgeTest, AnOpenSizeStaysOpenWhereBudgetsAskForIt) {
+  const Model open = TwoLayers("batch").Load().value(), two = TwoLayers("2").Load().value();
+  for (const int64_t batch : {0, 2, 3}) {
+    CountOptions options;
+    if (batch > 0) options.bindings["batch"] = batch;
+    const Diff fixes = DiffModels(open, two, options).value();
+    const Diff opens = DiffModels(two, open, options).value();
+    const CheckReport failed = CheckText("fixed = \"fail\"\n", fixes);
+    EXPECT_EQ(failed.judgements[0].verdict, Verdict::kFailed) << batch;
+    EXPECT_EQ(failed.judgements[0].actual, "batch = 2") << batch;
+    EXPECT_TRUE(CheckText("fixed = \"fail\"\n", opens).passed()) << batch;
+    EXPECT_TRUE(CheckText("fixed = \"pass\"\n", fixes).judgements.empty()) << batch;
   }
 }
 
