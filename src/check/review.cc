@@ -12,11 +12,13 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/check/check_writers.h"
 #include "src/check/verdict_text.h"
 #include "src/diff/comment.h"
@@ -111,6 +113,7 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
     near += Count(model.check, Verdict::kWarned);
   }
   std::vector<std::string> parts;
+  if (rules == 0 && free > 0) return {"no budget applies to any model"};
   const int64_t held = rules - failures - allowed - skipped;
   if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
   if (failures > 0) {
@@ -130,14 +133,32 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
   return parts;
 }
 
-// "**3 of 41 budgets failed in 2 of 8 models; 5 models changed**".
+// Whether it is another file that costs the same: from another exporter, of another opset.
+bool IsOnlyAnotherFile(const ReviewedModel& model) {
+  const Diff& diff = *model.diff;
+  return diff.has_base && !diff.lower_bound && !diff.IsEmpty() && diff.fixed_axes.empty() &&
+         absl::c_all_of(diff.quantities,
+                        [&](const Quantity* q) { return diff.modules[0].Change(*q).is_zero(); });
+}
+
+// Whether sizes that were open are fixed now.
+bool FixesSizes(const ReviewedModel& model) {
+  return !model.is_gone && model.diff &&
+         absl::c_any_of(model.diff->fixed_axes,
+                        [](const UnequalSize& size) { return !size.open_in_head; });
+}
+
+// "**onnxflops: 3 of 41 budgets failed in 2 of 8 models; 5 models changed**".
 std::string Headline(const Review& review) {
-  int64_t errors = 0, changed = 0, fresh = 0, renamed = 0, gone = 0;
+  int64_t errors = 0, changed = 0, fresh = 0, renamed = 0, both = 0, gone = 0, fixed = 0;
   for (const ReviewedModel& model : review.models) {
-    const bool only_renamed = HasChanged(model) && model.diff->IsEmpty();
+    const bool is_renamed = !model.renamed_from.empty() && HasChanged(model);
+    const bool is_changed = HasChanged(model) && !model.diff->IsEmpty();
     errors += HasError(model) ? 1 : 0;
-    changed += HasChanged(model) && !only_renamed ? 1 : 0;
-    renamed += only_renamed ? 1 : 0;
+    changed += is_changed && !is_renamed ? 1 : 0;
+    renamed += is_renamed && !is_changed ? 1 : 0;
+    both += is_renamed && is_changed ? 1 : 0;
+    fixed += FixesSizes(model) ? 1 : 0;
     fresh += IsNew(model) ? 1 : 0;
     gone += model.is_gone ? 1 : 0;
   }
@@ -146,13 +167,14 @@ std::string Headline(const Review& review) {
   if (errors > 0) parts.push_back(absl::StrCat("error in ", errors, " of ", models));
   for (std::string& part : VerdictParts(review, models)) parts.push_back(std::move(part));
   if (changed > 0) parts.push_back(absl::StrCat(Plural(changed, "model"), " changed"));
+  if (both > 0) parts.push_back(absl::StrCat(Plural(both, "model"), " renamed and changed"));
   if (renamed > 0) parts.push_back(absl::StrCat(Plural(renamed, "model"), " renamed"));
+  if (fixed > 0) parts.push_back(absl::StrCat("open sizes now fixed in ", Plural(fixed, "model")));
   if (fresh > 0) parts.push_back(Plural(fresh, "new model"));
   if (gone > 0) parts.push_back(absl::StrCat(Plural(gone, "model"), " gone"));
-  if (errors + changed + fresh + renamed + gone == 0)
+  if (errors + changed + fresh + renamed + both + gone == 0)
     parts.emplace_back("no model changed its cost");
-  parts[0][0] = absl::ascii_toupper(static_cast<unsigned char>(parts[0][0]));
-  return absl::StrCat("**", absl::StrJoin(parts, "; "), "**\n");
+  return absl::StrCat("**onnxflops: ", absl::StrJoin(parts, "; "), "**\n");
 }
 
 // Whether nobody knows by now what it costs.
@@ -160,9 +182,16 @@ bool HasUnknownCost(const ReviewedModel& model) {
   return model.diff && model.diff->modules[0].head_lower_bound;
 }
 
+// Without the name that stands beside it.
+std::string ErrorOf(const ReviewedModel& model) {
+  absl::string_view text = model.check.judgements[0].detail;
+  if (absl::ConsumePrefix(&text, model.path)) absl::ConsumePrefix(&text, ": ");
+  return report::MarkdownCell(text);
+}
+
 std::string VerdictOf(const ReviewedModel& model) {
   if (model.is_gone) return "-";
-  if (HasError(model)) return model.check.judgements[0].detail;
+  if (HasError(model)) return ErrorOf(model);
   const int64_t failures = FailuresOf(model.check), rules = RulesOf(model.check);
   if (failures > 0) return absl::StrCat(failures, " of ", rules, " failed");
   if (rules == 0) return Fails(model.check) ? "failed" : "-";
@@ -172,14 +201,13 @@ std::string VerdictOf(const ReviewedModel& model) {
   return HasUnknownCost(model) ? "passed, FLOPs not known" : "passed";
 }
 
-// "batch, seq now fixed; image now open": what an export no longer leaves as it was.
+// "`batch`, `seq` now fixed; `image` now open": what an export no longer leaves as it was.
 std::string FixedInWords(const Diff& diff) {
   std::vector<std::string> fixed, open;
-  for (const auto* sizes : {&diff.made_equal, &diff.unequal_sizes}) {
-    for (const UnequalSize& size : *sizes) {
-      std::vector<std::string>& names = size.open_in_head ? open : fixed;
-      if (!absl::c_linear_search(names, size.symbol)) names.push_back(size.symbol);
-    }
+  for (const UnequalSize& size : diff.fixed_axes) {
+    std::vector<std::string>& names = size.open_in_head ? open : fixed;
+    std::string name = report::MarkdownCell(absl::StrCat(size.symbol));
+    if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
   }
   std::vector<std::string> parts;
   if (!fixed.empty()) parts.push_back(absl::StrCat(absl::StrJoin(fixed, ", "), " now fixed"));
@@ -197,37 +225,62 @@ std::string ChangeTogether(const Diff& diff) {
   return absl::StrCat(diff::ChangePercent(*base, *head), " %");
 }
 
-// FLOPs before and after, and their change. What moved into integers is no saving.
-std::array<std::string, 2> CostInWords(const Diff& diff) {
+// A figure in Markdown, which a narrow screen does not break before its unit.
+std::string Unbroken(absl::string_view figure) {
+  return absl::StrReplaceAll(figure, {{" ", "&nbsp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+}
+
+// "8.2 G → 8.4 G", in Markdown.
+std::string SidesOf(const diff::TotalTexts& texts) {
+  std::vector<std::string> sides;
+  for (const absl::string_view side : absl::StrSplit(texts.sides, " -> ")) {
+    sides.push_back(Unbroken(side));
+  }
+  return absl::StrJoin(sides, " → ");
+}
+
+// FLOPs before and after, and their change, in Markdown. What moved into integers is no saving.
+std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
+  const Diff& diff = *model.diff;
   const Quantity& integers = QuantityOf(&Amounts::int_ops);
   const diff::TotalTexts flops = diff::TextsOfTotal(diff, kQuantities[0]);
-  std::string sides = flops.sides;
+  std::string sides = SidesOf(flops);
   std::vector<std::string> changes;
-  if (!flops.change.empty()) changes.push_back(flops.change);
+  if (!flops.change.empty()) changes.push_back(Unbroken(flops.change));
   const diff::TotalTexts ints = diff::TextsOfTotal(diff, integers);
   const bool are_known = !absl::StrContains(ints.sides, "unknown");
   if (diff.has_base && !ints.change.empty() && are_known) {
-    absl::StrAppend(&sides, "; ", integers.title, " ", ints.sides);
+    absl::StrAppend(&sides, "; ", integers.title, " ", SidesOf(ints));
     const std::string together = ChangeTogether(diff);
-    changes.push_back(together.empty() ? absl::StrCat(integers.title, " ", ints.change)
-                                       : absl::StrCat("with ", integers.title, " ", together));
+    changes.push_back(together.empty()
+                          ? absl::StrCat(integers.title, " ", Unbroken(ints.change))
+                          : absl::StrCat("with ", integers.title, " ", Unbroken(together)));
   }
-  const std::string sizes = diff.has_base ? FixedInWords(diff) : "";
+  if (IsOnlyAnotherFile(model)) changes.emplace_back("same cost, other file");
+  const std::string sizes = FixedInWords(diff);
   if (!sizes.empty()) changes.push_back(sizes);
   return {std::move(sides), absl::StrJoin(changes, "; ")};
 }
 
+// Parameters, and their bytes where these changed otherwise, as by quantisation.
+std::string ParamsInWords(const Diff& diff) {
+  const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
+  const diff::TotalTexts bytes = diff::TextsOfTotal(diff, QuantityOf(&Amounts::param_bytes));
+  if (params.change == bytes.change || !diff.has_base) return SidesOf(params);
+  return absl::StrCat(SidesOf(params), "; ", SidesOf(bytes));
+}
+
+// Verdict and change come first: these are seen on a narrow screen.
 TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   TextTable::Row row;
   row.strong = HasError(model) || Fails(model.check);
-  row.cells = {model.path};
+  row.cells = {report::MarkdownCell(model.path)};
   if (has_verdicts) row.cells.push_back(VerdictOf(model));
-  std::array<std::string, 4> figures = {"", model.is_gone ? "gone" : ""};
+  std::array<std::string, 4> figures = {model.is_gone ? "gone" : ""};
   if (model.diff) {
-    const auto [flops, change] = CostInWords(*model.diff);
-    const diff::TotalTexts params = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::params));
-    const diff::TotalTexts peak = diff::TextsOfPeak(*model.diff);
-    figures = {flops, model.is_gone ? "gone" : change, params.sides, peak.sides};
+    const auto [flops, change] = CostInWords(model);
+    figures = {model.is_gone ? "gone" : change, flops, ParamsInWords(*model.diff),
+               SidesOf(diff::TextsOfPeak(*model.diff))};
   }
   row.cells.insert(row.cells.end(), figures.begin(), figures.end());
   return row;
@@ -237,11 +290,11 @@ std::string Table(const Review& review, const std::vector<const ReviewedModel*>&
                   bool* complete) {
   const bool has_verdicts = review.has_budgets || absl::c_any_of(review.models, HasError);
   TextTable table;
+  table.is_markdown = true;
   table.columns = {{"model"}};
-  // Second, so that it is seen on a narrow screen.
   if (has_verdicts) table.columns.push_back({"verdict"});
   for (const absl::string_view title :
-       {kQuantities[0].title, absl::string_view("change"), QuantityOf(&Amounts::params).title,
+       {absl::string_view("change"), kQuantities[0].title, QuantityOf(&Amounts::params).title,
         kPeakActivations.title}) {
     table.columns.push_back({std::string(title), true});
   }
@@ -271,6 +324,12 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
     gap = "";
   };
   if (!model.renamed_from.empty()) add(absl::StrCat("renamed from ", model.renamed_from));
+  for (const FactDiff& fact : model.diff->facts) {
+    if (fact.name == "producer" || fact.name == "opset ai.onnx") {
+      add(absl::StrCat(fact.name, ": ", fact.base.value_or("none"), " -> ",
+                       fact.head.value_or("none")));
+    }
+  }
   if (HasSeveralBudgets(review) && !model.check.budgets.empty()) {
     add(absl::StrCat("held to ", model.check.budgets));
   }

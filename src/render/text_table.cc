@@ -256,11 +256,6 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
   return absl::StrCat(fence, pad, text, pad, fence);
 }
 
-std::string MarkdownCell(absl::string_view text) {
-  if (!IsPlain(text)) return CodeSpan(text, /*in_table=*/true);
-  return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
-}
-
 std::string DrawAt(const std::vector<int>& widths, const TextTable& table,
                    const TableStyle& style) {
   std::string out;
@@ -324,7 +319,7 @@ std::string DrawMarkdown(const TextTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       out += " ";
       for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
-      std::string cell = MarkdownCell(row.cells[c]);
+      std::string cell = table.is_markdown ? row.cells[c] : report::MarkdownCell(row.cells[c]);
       if (row.strong && !cell.empty()) cell = absl::StrCat("**", cell, "**");
       absl::StrAppend(&out, cell, " |");
     }
@@ -522,5 +517,10 @@ std::string DrawSentence(absl::string_view begin, absl::string_view text, int wi
 }
 
 std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }
+
+std::string MarkdownCell(absl::string_view text) {
+  if (!IsPlain(text)) return CodeSpan(text, /*in_table=*/true);
+  return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
+}
 
 }  // namespace onnxflops::report

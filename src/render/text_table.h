@@ -36,6 +36,7 @@ struct TextTable {
   std::vector<Column> columns;
   std::vector<Row> rows;
   std::vector<std::string> notes;  // sentences about the table
+  bool is_markdown = false;        // cells are Markdown by now: see report::MarkdownCell
 };
 
 // For terminals and logs: escaped by Printable, each row after report::kLineMark. A table without
@@ -86,6 +87,8 @@ std::string DrawSentence(absl::string_view begin, absl::string_view text, int wi
 // emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,
 // where it stands as \x40name.
 std::string MarkdownCode(absl::string_view text);
+// The same as a cell of a table. A figure is plain text.
+std::string MarkdownCell(absl::string_view text);
 
 }  // namespace onnxflops::report
 

@@ -69,21 +69,25 @@ constexpr char kTight[] = "[budget]\nmacs = 300\nparams = 128\n";
 
 TEST(ReviewTest, TheVerdictComesFirst) {
   const std::pair<std::vector<ReviewedModel>, const char*> cases[] = {
-      {{Reviewed("a", "2", "2")}, "**No model changed its cost**\n"},
+      {{Reviewed("a", "2", "2")}, "**onnxflops: no model changed its cost**\n"},
       {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")},
-       "**No rule for 1 model; 1 model changed**\n"},
-      {{Reviewed("a", "", "3")}, "**No rule for 1 model; 1 new model**\n"},
-      {{Reviewed("a", "", "3", "budget.macs = \"+1%\"")}, "**1 not judged; 1 new model**\n"},
+       "**onnxflops: no budget applies to any model; 1 model changed**\n"},
+      {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2", "budget.macs = 256")},
+       "**onnxflops: 1 budget holds; no rule for 1 model; 1 model changed**\n"},
+      {{Reviewed("a", "", "3")}, "**onnxflops: no budget applies to any model; 1 new model**\n"},
+      {{Reviewed("a", "", "3", "budget.macs = \"+1%\"")},
+       "**onnxflops: 1 not judged; 1 new model**\n"},
       {{Reviewed("a", "2", "2",
                  "[budget]\nmacs = 1\n[[allow]]\nrule = \"budget.macs\"\n"
                  "reason = \"r\"\nuntil = 2027-01-31\n")},
-       "**1 allowed by exceptions; no model changed its cost**\n"},
-      {{Reviewed("a", "2", "2", kTight)}, "**All 2 budgets hold; no model changed its cost**\n"},
+       "**onnxflops: 1 allowed by exceptions; no model changed its cost**\n"},
+      {{Reviewed("a", "2", "2", kTight)},
+       "**onnxflops: all 2 budgets hold; no model changed its cost**\n"},
       {{Reviewed("a", "2", "3", kTight), Reviewed("b", "1", "2", kTight)},
-       "**1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
-      {{Gone("a", "2")}, "**1 model gone**\n"},
+       "**onnxflops: 1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
+      {{Gone("a", "2")}, "**onnxflops: 1 model gone**\n"},
       {{Broken("a"), Reviewed("b", "2", "2", "budget.macs = 256")},
-       "**Error in 1 of 2 models; 1 budget holds**\n"},
+       "**onnxflops: error in 1 of 2 models; 1 budget holds**\n"},
   };
   for (const auto& [models, headline] : cases) {
     EXPECT_THAT(ToComment({models, true, {}}),
@@ -100,10 +104,10 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
                  true,
                  {}});
   const char* const rows[] = {"| **`broken.onnx`** | **`it is no model`** |  |  |  |  |\n",
-                              "| **`failed.onnx`** | **`1 of 2 failed`** | **768** |  | **128** |",
-                              "| `more.onnx` | - | 512 -&gt; 1.024 k | +100.0 % | 128 |",
-                              "| `less.onnx` | - | 512 -&gt; 256 | -50.0 % | 128 |",
-                              "| `new.onnx` | - | 2.304 k | new | 128 |"};
+                              "| **`failed.onnx`** | **1 of 2 failed** |  | **768** | **128** |",
+                              "| `more.onnx` | - | +100.0&nbsp;% | 512 → 1.024&nbsp;k | 128 |",
+                              "| `less.onnx` | - | -50.0&nbsp;% | 512 → 256 | 128 |",
+                              "| `new.onnx` | - | new | 2.304&nbsp;k | 128 |"};
   size_t at = 0;
   for (const char* row : rows) {
     const size_t found = comment.find(row, at);

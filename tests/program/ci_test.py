@@ -346,7 +346,7 @@ def test_review(folder):
     expect("BASE: there is no revision 'no-such'" in review(folder, 2, BASE="no-such"), "a base that is not there")
     expect("BASE: there is no revision '--all'" in review(folder, 2, BASE="--all"), "a base that is an option")
     expect("no file of the repository matches 'typo/*.onnx'" in review(folder, 2, MODELS="typo/*.onnx"), "a pattern without files")
-    expect("**No model changed its cost**" in review(folder, 0), "nothing changed")
+    expect("**onnxflops: no model changed its cost**" in review(folder, 0), "nothing changed")
     os.mkdir(os.path.join(folder, "taken"))
     write(os.path.join(folder, "taken", "comment.md"), "")
     git("add", "taken", cwd=folder)

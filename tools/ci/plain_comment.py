@@ -34,9 +34,14 @@ CODE = "\0"
 # More digits together could be the name of a commit.
 NUMBER = r"(?![0-9.,]*[0-9]{7})[0-9][0-9.,]*"
 UNIT = r"(?:[kMGTPE]|[kMGTPE]?(?:B|FLOP|MAC|op|%|s|ms|us|ns))"
-BOUND = "(?:(?:&gt;|&lt;|>)= )?"
-FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?: {UNIT})?(?: counted)?)"
-CELL = rf"(?:{CODE}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
+BOUND = "(?:(?:&gt;|&lt;|>)=(?: |&nbsp;))?"
+FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?:(?: |&nbsp;){UNIT})?(?:(?: |&nbsp;)counted)?)"
+SIDES = rf"{FIGURE}(?: \u2192 {FIGURE})?"
+# Of the table of a review: a verdict, a change, figures of both sides.
+VERDICT = rf"(?:{NUMBER} of {NUMBER} failed|passed, FLOPs not known)"
+CHANGE = rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|same cost, other file|{CODE}(?:, {CODE})* now (?:fixed|open))"
+REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; (?:integer ops )?{SIDES})?)"
+CELL = rf"(?:{CODE}|\*\*{REVIEW_CELL}\*\*|{REVIEW_CELL}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
 FIRST_CELL = rf"(?:&emsp;)*{CELL}"
 
 MAIN = "(?:FLOPs|MACs|params)"
@@ -49,18 +54,20 @@ RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the 
          rf"no rule for {NUMBER} models?|error in {NUMBER} models?)")
 CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
-HEADLINE = (rf"(?:[Ee]rror in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
-            rf"[Aa]ll {NUMBER} budgets hold|{NUMBER} budgets? holds?|[Nn]o rule for {NUMBER} models?|[Nn]o model changed its cost|"
+HEADLINE = (rf"(?:error in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
+            rf"all {NUMBER} budgets hold|{NUMBER} budgets? holds?|no rule for {NUMBER} models?|no budget applies to any model|"
+            rf"no model changed its cost|open sizes now fixed in {NUMBER} models?|{NUMBER} models? renamed and changed|"
             rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|models? gone|new models?))")
 
 SENTENCE = re.compile("|".join((
     rf"\*\*{CODE}\*\* (?:{DIFF}|{CHECK})",
     rf"Figures at {CODES}(?:, \.\.\.)?\.",
     r"What did not fit is left out: onnxflops (?:diff|check) prints all of it\.",
-    rf"\*\*{HEADLINE}(?:; {HEADLINE})*\*\*",
+    rf"\*\*onnxflops: {HEADLINE}(?:; {HEADLINE})*\*\*",
     rf"{NUMBER} models? did not change\.",
     rf"Models that are gone: (?:{CODES}(?: and {NUMBER} other)?|{NUMBER})",
     rf"Not reviewed, since an error came first \(the log says which\): {NUMBER} of {NUMBER} models\.",
+    rf"Git LFS files are not here: actions/checkout fetches them with {CODE}\.",
     r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.",
     r"Budgets are read from the base: what is changed of them here holds once it is there\.")))
 ITEM = re.compile(rf"- (?:(?:model|models|base|budgets|check): )?{CODE}")

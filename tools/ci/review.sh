@@ -62,6 +62,24 @@ if [ "${against[0]}" != --no-budgets ] && ! git diff --quiet "$commit" -- "${hel
   notes+=("Budgets are read from the base: what is changed of them here holds once it is there.")
 fi
 without_work() { sed "s|$work/||g" "$1"; }
+# Annotations stand in files as they are here. Where a file of budgets is another here, a rule is at its line if this has its key, at the
+# first line that says the same, or at none.
+anchor() {
+  local line file at text
+  while IFS= read -r line; do
+    if [[ $line =~ ^(::[a-z]+\ file=)([^,]+),line=([0-9]+)(,.*)$ ]]; then
+      file=${BASH_REMATCH[2]}
+      if [ -f "$work/$file" ] && [ ! -L "$file" ] && ! cmp -s "$work/$file" "$file"; then
+        at=${BASH_REMATCH[3]} text=$(sed -n "${at}p" "$work/$file")
+        if [ "${text%%=*}" != "$(sed -n "${at}p" "$file" 2>/dev/null | cut -d = -f 1)" ]; then
+          at=$(grep -nxF -m 1 -e "$text" -- "$file" 2>/dev/null | cut -d : -f 1)
+        fi
+        line=${BASH_REMATCH[1]}$file${at:+,line=$at}${BASH_REMATCH[4]}
+      fi
+    fi
+    printf '%s\n' "$line"
+  done
+}
 
 # Names that are no plain words stay out of the comment.
 name_gone() {
@@ -98,7 +116,10 @@ if [ ${#files[@]} -gt 0 ]; then
   worse $?
   without_work "$work/messages" >&2
   if [ -s "$work/comment.md" ]; then without_work "$work/comment.md" >"$out/comment.md"; else left=${#models[@]}; fi
-  if [ -e "$work/annotations" ]; then without_work "$work/annotations"; fi
+  if [ -e "$work/annotations" ]; then without_work "$work/annotations" | anchor; fi
+  if grep -q 'a Git LFS pointer' "$work/messages"; then
+    notes+=('Git LFS files are not here: actions/checkout fetches them with `lfs: true`.')
+  fi
   if [ -e "$work/junit.xml" ]; then without_work "$work/junit.xml" >"$out/budgets.xml"; fi
 fi
 if [ ${#gone[@]} -gt 0 ] && [ ${#gone[@]} -le 200 ] && [ ! -s "$work/comment.md" ]; then name_gone; fi
