@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/base/digit_groups.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/expr.h"
@@ -34,6 +35,10 @@ absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* r
   Decimal number;
   int digits = 0;
   bool point = false;
+  const absl::string_view whole = rest->substr(0, rest->find_first_not_of("0123456789,"));
+  if (!AreDigitGroups(whole)) {
+    return Wrong(text, "commas stand between groups of three digits, and decimals after a point");
+  }
   for (; !rest->empty(); rest->remove_prefix(1)) {
     const char c = (*rest)[0];
     if (c == '.' && !point) {
@@ -42,7 +47,7 @@ absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* r
       if (++digits > kMaxDigits) return Wrong(text, "it has too many digits");
       number.digits = number.digits * 10 + (c - '0');
       number.decimals += point ? 1 : 0;
-    } else if (c != ',') {
+    } else if (c != ',' || point) {
       break;
     }
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/digit_groups.h"
 #include "src/base/quote.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
@@ -118,18 +119,6 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
   return table;
 }
 
-// Whether commas divide digits into groups of three: "4,133,742,592", "512", "".
-bool AreGroups(absl::string_view digits) {
-  size_t comma = digits.find(',');
-  if (comma == absl::string_view::npos) return true;
-  if (comma == 0 || comma > 3) return false;
-  for (; comma != absl::string_view::npos; comma = digits.find(',')) {
-    digits.remove_prefix(comma + 1);
-    if (std::min(digits.find(','), digits.size()) != 3) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
@@ -142,7 +131,7 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   absl::string_view rest = figure.text;
   const absl::string_view number = rest.substr(0, rest.find_first_not_of("0123456789,."));
   rest.remove_prefix(number.size());
-  if (!AreGroups(number.substr(0, number.find('.')))) {
+  if (!AreDigitGroups(number.substr(0, number.find('.')))) {
     return wrong("its commas should stand between groups of three digits");
   }
   int decimals = 0;
