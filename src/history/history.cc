@@ -55,18 +55,19 @@ absl::Status TooLarge(absl::string_view file) {
                    " bytes: keep its last lines only, as with tail -n 10000"));
 }
 
-// Where lines are for the same, the last one.
+// Where lines are for the same, the last one, in the place of the first: a job that runs again must
+// not look as if the commit came again.
 std::vector<HistoryRecord> LastOfEach(std::vector<HistoryRecord> records) {
-  std::set<std::pair<absl::string_view, absl::string_view>> seen;
-  std::vector<bool> kept(records.size());
-  for (size_t i = records.size(); i-- > 0;) {
-    const HistoryRecord& r = records[i];
-    kept[i] = r.commit.empty() || seen.emplace(r.commit, r.model).second;
-  }
-  seen.clear();  // it points into `records`
+  std::map<std::pair<std::string, std::string>, size_t> places;
   std::vector<HistoryRecord> last;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (kept[i]) last.push_back(std::move(records[i]));
+  for (HistoryRecord& r : records) {
+    const auto [place, is_new] = places.emplace(std::pair(r.commit, r.model), last.size());
+    if (is_new || r.commit.empty()) {
+      last.push_back(std::move(r));
+    } else {
+      r.date = last[place->second].date;
+      last[place->second] = std::move(r);
+    }
   }
   return last;
 }
@@ -106,6 +107,11 @@ absl::Status CheckHistory(absl::string_view beginning, absl::string_view file) {
   return absl::OkStatus();
 }
 
+bool AreComparable(const HistoryRecord& before, const HistoryRecord& after, const Quantity& q) {
+  if (q.unit == Quantity::Unit::kZeptoseconds && before.device != after.device) return false;
+  return q.of == Quantity::Of::kWeights || before.sizes == after.sizes;
+}
+
 HistoryReport MakeHistory(History history, const HistoryView& view) {
   HistoryReport report;
   report.file = std::move(history.file);
@@ -135,7 +141,11 @@ HistoryReport MakeHistory(History history, const HistoryView& view) {
       present.insert(quantity);
       const auto [before, first] = last[at].emplace(quantity, series.records.size());
       if (first) continue;
-      if (!(*series.records[before->second].Find(*quantity) == figure)) {
+      const HistoryRecord& previous = series.records[before->second];
+      // An equal figure of other sizes is no equal model.
+      const bool is_none = figure == RecordedFigure();  // 0 is 0 at any size
+      if (!(*previous.Find(*quantity) == figure) ||
+          (!is_none && !AreComparable(previous, record, *quantity))) {
         report.changes.push_back({at, series.records.size(), before->second, quantity});
       }
       before->second = series.records.size();

@@ -26,7 +26,8 @@ struct History {
   std::vector<HistoryRecord> records;
 };
 
-// Of several lines for one model at one commit, the last one is read. Errors name file and line:
+// Of several lines for one model at one commit, the last one is read, in the place of the first.
+// Errors name file and line:
 // "history.jsonl:7: 'date' should be ...". InvalidArgument for a line that is no record; OutOfRange
 // above kMaxHistoryBytes.
 absl::StatusOr<History> ReadHistory(absl::string_view text, absl::string_view file);
@@ -50,6 +51,10 @@ struct FigureChange {
   const Quantity* quantity = nullptr;  // that both have; lines between them do not
 };
 
+// Whether figures are of the same sizes, as weights are at any, and times of the same device. If
+// not, a change may be that of the sizes or of the device.
+bool AreComparable(const HistoryRecord& before, const HistoryRecord& after, const Quantity& q);
+
 struct HistoryReport {
   std::string file;
   std::vector<const Quantity*> quantities;  // that are shown
@@ -65,10 +70,8 @@ struct HistoryReport {
   const HistoryRecord& Before(const FigureChange& c) const {
     return series[c.series].records[c.previous];
   }
-  // Whether both figures are of the same sizes, as weights are at any. If not, the change may be
-  // that of the sizes.
-  bool AtSameSizes(const FigureChange& c) const {
-    return c.quantity->of == Quantity::Of::kWeights || Before(c).sizes == After(c).sizes;
+  bool AreComparable(const FigureChange& c) const {
+    return onnxflops::AreComparable(Before(c), After(c), *c.quantity);
   }
 };
 

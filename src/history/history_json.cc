@@ -157,14 +157,18 @@ void WriteChange(const HistoryReport& report, const FigureChange& c, JsonWriter*
   const bool exact =
       a.status == RecordedFigure::Status::kExact && b.status == RecordedFigure::Status::kExact;
   if (exact) json->Key("change").Int(b.value - a.value);
-  if (exact && a.value > 0 && report.AtSameSizes(c)) {
+  if (exact && a.value > 0 && report.AreComparable(c)) {
     constexpr double kPercent = 100;
     json->Key("change_percent")
         .Number(static_cast<double>(b.value - a.value) / static_cast<double>(a.value) * kPercent);
   }
-  if (!report.AtSameSizes(c)) {
+  if (before.sizes != after.sizes && c.quantity->of != Quantity::Of::kWeights) {
     WriteSizes("before_sizes", before.sizes, json);
     WriteSizes("after_sizes", after.sizes, json);
+  }
+  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kZeptoseconds) {
+    WriteOptional("before_device", before.device, json);
+    WriteOptional("after_device", after.device, json);
   }
   if (before.version != after.version) {
     json->Key("versions").BeginArray(kOneLine);

@@ -64,13 +64,20 @@ std::string AtText(const Bindings& sizes) {
   return absl::StrCat("at ", sizes.empty() ? "the sizes of the file" : SizesText(sizes));
 }
 
+std::string DeviceText(const HistoryRecord& record) {
+  return record.device.empty() ? "an unnamed device" : record.device;
+}
+
 // What else may have changed the figure: "at batch = 1 -> at the sizes of the file", or
 // "onnxflops 0.1.0 -> 0.2.0, same file".
 std::string NoteOf(const HistoryReport& report, const FigureChange& c) {
   const HistoryRecord &before = report.Before(c), &after = report.After(c);
   std::vector<std::string> notes;
-  if (!report.AtSameSizes(c)) {
+  if (before.sizes != after.sizes && c.quantity->of != Quantity::Of::kWeights) {
     notes.push_back(absl::StrCat(AtText(before.sizes), " -> ", AtText(after.sizes)));
+  }
+  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kZeptoseconds) {
+    notes.push_back(absl::StrCat("on ", DeviceText(before), " -> ", DeviceText(after)));
   }
   if (before.version != after.version) {
     const bool same = !after.sha256.empty() && before.sha256 == after.sha256;
@@ -86,7 +93,7 @@ std::string PercentOf(const HistoryReport& report, const FigureChange& c) {
   const RecordedFigure& b = *report.After(c).Find(*c.quantity);
   const bool exact =
       a.status == RecordedFigure::Status::kExact && b.status == RecordedFigure::Status::kExact;
-  if (!exact || !report.AtSameSizes(c)) return "";
+  if (!exact || !report.AreComparable(c)) return "";
   const std::string text = diff::ChangePercent(a.value, b.value);
   return text == "new" || text == "-" ? "" : absl::StrCat(text, " %");
 }

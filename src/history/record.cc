@@ -23,6 +23,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/hardware/device.h"
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/report/memory_report.h"
@@ -45,7 +46,10 @@ std::optional<RecordedFigure> FigureOf(const Quantity& q, const Expr& amount, bo
   RecordedFigure figure;
   if (!amount.is_literal()) {
     figure.status = FigureStatus::kOpen;
-    if (amount.TextBytes(kMaxShownFormula) <= kMaxShownFormula) figure.expr = amount.ToString();
+    if (amount.TextBytes(kMaxShownFormula) <= kMaxShownFormula) {
+      const report::Known known = lower_bound ? report::Known::kAtLeast : report::Known::kExact;
+      figure.expr = report::KnownText(known, amount.ToString());
+    }
     return figure;
   }
   const report::Known known = report::KnownOf(q, amount, lower_bound);
@@ -206,7 +210,7 @@ class RecordEvents : public JsonEvents {
   }
   bool IsText() const {
     if (path_.size() != 1) return IsFigurePart("status") || IsFigurePart("expr");
-    for (const char* field : {"schema", "date", "commit", "model", "sha256", "version"}) {
+    for (const char* field : {"schema", "date", "commit", "model", "sha256", "version", "device"}) {
       if (path_[0] == field) return true;
     }
     return false;
@@ -290,6 +294,7 @@ class RecordEvents : public JsonEvents {
                       : field == "commit" ? record_.commit
                       : field == "model"  ? record_.model
                       : field == "sha256" ? record_.sha256
+                      : field == "device" ? record_.device
                                           : record_.version;
     to = std::move(value);
     return true;
@@ -379,6 +384,10 @@ HistoryRecord RecordOf(const Report& report) {
   HistoryRecord record;
   record.model = report.model.path;
   record.sizes = report.bindings;
+  if (report.roofline) {
+    record.device =
+        absl::StrCat(report.roofline->device, ", ", PrecisionName(report.roofline->precision));
+  }
   for (const Quantity* q : RecordedQuantities()) {
     std::optional<RecordedFigure> figure;
     if (q == &kPeakActivations) {
@@ -403,6 +412,7 @@ std::string ToJsonLine(const HistoryRecord& record) {
   json.Key("model").String(record.model);
   history::WriteText("sha256", record.sha256, &json);
   json.Key("version").String(record.version);
+  if (!record.device.empty()) json.Key("device").String(record.device);
   json.Key("sizes").BeginObject(report::kOneLine);
   for (const auto& [name, size] : record.sizes) json.Key(name).Int(size);
   json.EndObject();

@@ -45,6 +45,7 @@ struct HistoryRecord {
   std::string model;    // path
   std::string sha256;   // of the model's bytes; "": they can be read only once
   std::string version;  // of onnxflops
+  std::string device;   // whose times the totals have, "h100-sxm, bf16"; "": none, or not recorded
   Bindings sizes;       // that it was counted at
   // In the order of RecordedQuantities(). A quantity that the count does not have is left out.
   std::vector<std::pair<const Quantity*, RecordedFigure>> totals;

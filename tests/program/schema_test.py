@@ -349,7 +349,8 @@ def check_history(outputs):
     """Lines of --record, and the history that they are: changed sizes, figures, budgets and versions, bounds and gaps."""
     with tempfile.TemporaryDirectory() as folder:
         history, budgets = os.path.join(folder, "h.jsonl"), os.path.join(folder, "b.toml")
-        for limit, sizes in (("1 T", ["--dim", "batch=1,seq=8"]), ("2 T", ["--dim", "batch=2,seq=8"]), ("2 T", [])):
+        device = ["--device", "h100-sxm", "--dtype", "bf16"]
+        for limit, sizes in (("1 T", ["--dim", "batch=1,seq=8"]), ("2 T", ["--dim", "batch=2,seq=8"]), ("2 T", device), ("2 T", [])):
             with open(budgets, "w", encoding="utf-8") as file:
                 file.write(f'budget.flops = "{limit}"\n')
             models = [os.path.join(ROOT, "models", name) for name in ("lstm.onnx", "custom-op.onnx")]
@@ -363,14 +364,14 @@ def check_history(outputs):
                     file.write(re.sub(r'"commit": [^,]*', f'"commit": "{place:040x}"', line) + "\n")
         lines = read(history).splitlines()
         with open(history, "a", encoding="utf-8") as file:
-            for commit, changes in ("f", {"version": "0.0.1"}), ("e", {"totals": {"macs": 1}}):
+            for commit, changes in ("f", {"version": "0.0.1"}), ("e", {"totals": {"macs": 1, "time_bound_zs": 1}}), ("d", {"device": "b", "totals": {"time_bound_zs": 1}}):
                 line = {**json.loads(lines[0]), "commit": commit * 40, **changes}
                 line["totals"] = {key: value + 1 for key, value in line["totals"].items()}
                 file.write(json.dumps(line) + "\n")
         for line in read(history).splitlines():
             outputs.check("a record", line)
         document = outputs.run("history", history)
-        if document and [document["records"], document["models"]] != [8, 2]:
+        if document and [document["records"], document["models"]] != [11, 2]:
             outputs.faults.append("a history has another number of records or models")
 
 

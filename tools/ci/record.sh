@@ -27,6 +27,7 @@ budgets=(--no-budgets)
 if [ -n "$(git ls-files -- onnxflops.toml '*/onnxflops.toml')" ]; then budgets=(--git HEAD); fi
 export GIT_INDEX_FILE="$work/index"  # of the commit that is made, not of the checkout
 
+code=0
 # One commit on the branch as it is now. Another job may push first: then the push is refused, and all is done again.
 add_commit() {
   local parent="" parents=() blob tree commit
@@ -40,7 +41,11 @@ add_commit() {
   elif [ $? -ne 2 ]; then
     fail "REMOTE: git cannot read $remote"
   fi
-  "$onnxflops" check --record "$work/history.jsonl" "${budgets[@]}" -- "${models[@]}" >/dev/null || [ $? -eq 1 ] || exit 2
+  "$onnxflops" check --record "$work/history.jsonl" "${budgets[@]}" -- "${models[@]}" >/dev/null
+  code=$?
+  # A model that cannot be read is no reason to lose the others.
+  if [ $code -gt 2 ] || [ ! -s "$work/history.jsonl" ]; then exit 2; fi
+  if [ $code -eq 1 ]; then code=0; fi
   "$onnxflops" history "$work/history.jsonl" --format markdown -o "$work/history.md" || exit 2
   "$onnxflops" history "$work/history.jsonl" -o "$work/history.html" || exit 2
   for file in history.jsonl history.md history.html; do
@@ -51,8 +56,9 @@ add_commit() {
   commit=$(git commit-tree "${parents[@]}" -m "Record the models of ${head:0:12}" "$tree") || exit 2
   git push --quiet "$remote" "$commit:refs/heads/$branch"
 }
-for attempt in 1 2 3; do
-  if add_commit; then exit 0; fi
-  echo "record.sh: the push was refused ($attempt of 3)" >&2
+for attempt in 1 2 3 4 5 6 7 8; do
+  if add_commit; then exit "$code"; fi
+  echo "record.sh: the push was refused ($attempt of 8)" >&2
+  sleep "$((RANDOM % (2 * attempt))).$((RANDOM % 10))"
 done
 fail "BRANCH: '$branch' of $remote takes no commit of this job"
