@@ -274,7 +274,7 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
   for (const auto& [name, of] : asked.names) {
     // A name that some model or base has is no mistake.
     const bool may_be_for_others =
-        of.in_budgets && (of.is_range || symbols.empty() || asked.symbols.contains(name));
+        asked.symbols.contains(name) || (of.in_budgets && (of.is_range || symbols.empty()));
     if (of.without.size() < of.models.size() || may_be_for_others) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]: ") : "",
@@ -336,9 +336,9 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
       RETURN_IF_ERROR(joined->status());
       return AchievedOf(run.devices, **joined, rule);
     };
-    // Where nobody asks for a size, what is relative is judged at the one that a model fixes.
+    // What is relative is judged at the size that a model fixes.
     std::optional<Diff> equal;
-    if (sizes == nullptr && at.bindings.empty() && !diff.unequal_sizes.empty()) {
+    if (!diff.unequal_sizes.empty()) {
       ASSIGN_OR_RETURN(equal, DiffOf(model, at, ComparedSizes::kEqual));
       if (!equal->unequal_sizes.empty()) equal.reset();
     }

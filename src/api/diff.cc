@@ -17,6 +17,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/graph/model.h"
 #include "src/infer/require_symbols.h"
 #include "src/load/input_file.h"
 #include "src/report/read_report.h"
@@ -124,6 +125,16 @@ void CountAtFixed(const DiffSide& source, const CountOptions& options, bool is_h
   if (again.ok()) count->report = std::move(again->report);
 }
 
+// All that a run may take: other branches of If and bodies without a trip as well.
+void AddOperators(const ModelData& model, Diff* diff) {
+  if (!diff->part.empty()) return;
+  for (const Node& node : model.nodes) {
+    const OptionalFunctionId inside = model.graph(node.graph).function;
+    if (inside || node.function) continue;  // of functions, the nodes that run are counted
+    diff->head_ops.emplace(node.domain, node.op_type);
+  }
+}
+
 bool IsAmong(const UnequalSize& size, const std::vector<UnequalSize>& others) {
   return std::any_of(others.begin(), others.end(), [&](const UnequalSize& other) {
     return other.input == size.input && other.axis == size.axis;
@@ -161,13 +172,16 @@ absl::StatusOr<Diff> DiffModels(const DiffSide& base, const DiffSide& head,
   for (UnequalSize& size : unequal) {
     if (!IsAmong(size, diff.unequal_sizes)) diff.made_equal.push_back(std::move(size));
   }
+  if (head.model() != nullptr) AddOperators(**head.model(), &diff);
   return diff;
 }
 
 absl::StatusOr<Diff> DiffModels(const DiffSide& head, const CountOptions& options) {
   if (head.model() != nullptr) {
     ASSIGN_OR_RETURN(Report report, Count(*head.model(), options));
-    return MakeDiff(std::nullopt, std::move(report));
+    ASSIGN_OR_RETURN(Diff diff, MakeDiff(std::nullopt, std::move(report)));
+    AddOperators(**head.model(), &diff);
+    return diff;
   }
   ASSIGN_OR_RETURN(KnownCount bound, BindKnown(*head.report(), options.bindings));
   RETURN_IF_ERROR(CheckBindings(options.bindings, {}, bound));

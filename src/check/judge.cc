@@ -145,11 +145,10 @@ class RuleJudge {
                                    absl::StrJoin(forbids ? rule.forbid : rule.allow, ", "));
     std::vector<std::string> wrong;
     absl::flat_hash_set<std::string> seen;
-    for (const OpDiff& op : diff_.ops) {
-      if (op.head_nodes == 0) continue;
-      const std::string domain = op.domain.empty() ? "ai.onnx" : op.domain;
-      const std::string name = domains ? domain : OpLabel(op.domain, op.op);
-      const std::string full = domains ? domain : absl::StrCat(domain, ".", op.op);
+    for (const auto& [op_domain, op] : diff_.head_ops) {
+      const std::string domain = op_domain.empty() ? "ai.onnx" : op_domain;
+      const std::string name = domains ? domain : OpLabel(op_domain, op);
+      const std::string full = domains ? domain : absl::StrCat(domain, ".", op);
       const auto matches = [&](const std::string& glob) {
         return MatchesGlob(glob, name) || MatchesGlob(glob, full);
       };
@@ -362,17 +361,21 @@ class RuleJudge {
     const Expr excess = Excess(rule, rule.limit, m);
     Bindings at;
     const Standing standing = StandingOf(excess, &at);
-    if (rule.limit.kind == BudgetLimit::Kind::kRelative && !diff_.unequal_sizes.empty()) {
+    const std::string of_other_work = diff::WhyOtherWork(diff_);
+    if (rule.limit.kind == BudgetLimit::Kind::kRelative && !of_other_work.empty()) {
       judgement->actual = ActualText(rule, m, at);
       judgement->verdict = Verdict::kNotProven;
-      judgement->detail =
-          absl::StrCat("the base is of another size: ", Describe(diff_.unequal_sizes[0]));
+      judgement->detail = absl::StrCat("the base is of another size: ", of_other_work);
       return;
     }
     DescribeActual(rule, m, at, judgement);
     const Known head = HeadKnown(m, *rule.quantity), limit = LimitKnown(rule, m);
     // More than a lower bound is only more than that of what is compared with.
-    const bool is_proven = budgets_.lower_bounds_pass || limit == Known::kExact;
+    const bool is_proven =
+        limit == Known::kExact || (budgets_.lower_bounds_pass && limit == Known::kAtLeast);
+    // What holds for a lower bound of the limit holds for the limit.
+    const bool holds_anyhow =
+        standing == Standing::kHolds && head == Known::kExact && limit == Known::kAtLeast;
     if (standing == Standing::kBroken && is_proven) {
       judgement->verdict = Verdict::kFailed;
     } else if (standing == Standing::kOpen) {
@@ -380,13 +383,14 @@ class RuleJudge {
       judgement->detail = absl::StrCat("depends on ", OpenSymbols(excess),
                                        ": give it a size with --dim, or a range in [at]");
     } else if (head == Known::kNothing || limit == Known::kNothing ||
-               ((head != Known::kExact || limit != Known::kExact) && !budgets_.lower_bounds_pass)) {
+               ((head != Known::kExact || limit != Known::kExact) && !holds_anyhow &&
+                !budgets_.lower_bounds_pass)) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = WhyOpen(rule, m);
     } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
       judgement->verdict = Verdict::kWarned;
       judgement->detail = absl::StrCat("above ", rule.warn->text);
-    } else if (head != Known::kExact || limit != Known::kExact) {
+    } else if (!holds_anyhow && (head != Known::kExact || limit != Known::kExact)) {
       judgement->detail = WhyOpen(rule, m);  // the file lets it pass
     }
   }

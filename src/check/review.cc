@@ -257,6 +257,7 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
                           : absl::StrCat("with ", integers.title, " ", Unbroken(together)));
   }
   if (IsOnlyAnotherFile(model)) changes.emplace_back("same cost, other file");
+  if (!diff.other_inputs.empty()) changes.emplace_back("at unequal inputs");
   const std::string sizes = FixedInWords(diff);
   if (!sizes.empty()) changes.push_back(sizes);
   return {std::move(sides), absl::StrJoin(changes, "; ")};

@@ -512,6 +512,23 @@ std::vector<UnequalSize> FindFixedAxes(const Report& base, const Report& head, b
   return fixed;
 }
 
+std::vector<OtherInput> FindOtherInputs(const Report& base, const Report& head) {
+  std::vector<OtherInput> others;
+  for (const auto& [from, to] : PairInputs(base, head)) {
+    const Shape &in_base = from->declared, &in_head = to->declared;
+    if (!in_base.ranked() || !in_head.ranked()) continue;
+    if (in_base.rank() != in_head.rank()) {
+      others.push_back({to->name, std::nullopt, in_base.rank(), in_head.rank()});
+      continue;
+    }
+    for (int axis = 0; axis < in_head.rank(); ++axis) {
+      const std::optional<int64_t> was = in_base[axis].AsInt64(), is = in_head[axis].AsInt64();
+      if (was && is && *was != *is) others.push_back({to->name, axis, *was, *is});
+    }
+  }
+  return others;
+}
+
 void CompareFiles(const Report& base, const Report& head, Diff* diff) {
   diff->base = base.model;
   diff->head = head.model;
@@ -527,6 +544,7 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
     diff->head_symbols = OnlyIn(head, base);
     diff->unequal_sizes = FindUnequalSizes(base, head);
     diff->fixed_axes = FindFixedAxes(base, head, /*also_equal=*/true);
+    diff->other_inputs = FindOtherInputs(base, head);
   }
   diff->sizes = report::ReferenceSizes(base);
   for (const auto& [name, size] : report::ReferenceSizes(head)) diff->sizes[name] = size;
@@ -546,6 +564,15 @@ std::string Describe(const UnequalSize& unequal) {
   return absl::StrCat("axis ", unequal.axis, " of ", Escaped(unequal.input), " is ",
                       unequal.open_in_head ? fixed : open, " in the base, ",
                       unequal.open_in_head ? open : fixed, " in the head");
+}
+
+std::string Describe(const OtherInput& other) {
+  if (!other.axis) {
+    return absl::StrCat(Escaped(other.input), " has ", Plural(other.base, "dimension"),
+                        " in the base, ", other.head, " in the head");
+  }
+  return absl::StrCat("axis ", *other.axis, " of ", Escaped(other.input), " is ", other.base,
+                      " in the base, ", other.head, " in the head");
 }
 
 absl::string_view NameOf(DiffStatus status) {
@@ -622,6 +649,9 @@ absl::StatusOr<Diff> MakeDiff(std::optional<Report> base_if_any, Report head) {
   diff.modules = tree.Make();
   if (!diff.has_base) diff.modules[0].status = DiffStatus::kNew;
   diff.ops = DiffOps(base, head, diff.quantities);
+  for (const OpDiff& op : diff.ops) {
+    if (op.head_nodes > 0) diff.head_ops.emplace(op.domain, op.op);
+  }
   diff.has_nodes = base.has_nodes && head.has_nodes;
   if (diff.has_nodes) diff.nodes = NodeMatcher(base, head, tree).Make(diff.quantities);
   return diff;

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -109,6 +110,15 @@ struct UnequalSize {
   int64_t fixed = 0;            // the other's
   std::optional<int64_t> size;  // what the symbol was bound to
 };
+// An input for which both models fix other sizes: the figures are of different work.
+struct OtherInput {
+  std::string input;
+  std::optional<int> axis;  // nullopt: the number of axes is another
+  int64_t base = 0, head = 0;
+};
+// "axis 0 of image is 8 in the base, 1 in the head".
+std::string Describe(const OtherInput& other);
+
 // Those where the figures of both are not of the same size. Inputs that have no partner of their
 // name are matched by their places.
 std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head);
@@ -126,7 +136,9 @@ struct Diff {
 
   std::vector<ModuleDiff> modules;  // each before its children; [0] is the model
   std::vector<OpDiff> ops;          // by domain and name
-  std::vector<NodeDiff> nodes;      // in the order of the head; those that are gone at the end
+  // Domain and name of all operators of the head, also of bodies that no run that is counted takes.
+  absl::btree_set<std::pair<std::string, std::string>> head_ops;
+  std::vector<NodeDiff> nodes;  // in the order of the head; those that are gone at the end
   bool has_nodes = false;
 
   std::vector<FactDiff> facts;                          // that differ: producer, IR version, opsets
@@ -138,6 +150,7 @@ struct Diff {
   Bindings sizes;                          // of symbols that are open, at which figures are shown
   std::vector<UnequalSize> unequal_sizes;  // then relative changes are of different work
   std::vector<UnequalSize> made_equal;     // of which DiffModels took the fixed size for both
+  std::vector<OtherInput> other_inputs;    // where changes are of different work as well
   // All axes that one of the models fixes, also where a size that was asked for makes both equal.
   std::vector<UnequalSize> fixed_axes;
 

@@ -120,6 +120,20 @@ void WriteSizes(const char* key, const std::vector<UnequalSize>& sizes, JsonWrit
   json->EndArray();
 }
 
+void WriteOtherInputs(const Diff& diff, JsonWriter* json) {
+  if (diff.other_inputs.empty()) return;
+  json->Key("other_inputs").BeginArray();
+  for (const OtherInput& other : diff.other_inputs) {
+    json->BeginObject(kOneLine);
+    json->Key("input").String(other.input);
+    if (other.axis) json->Key("axis").Int(*other.axis);
+    json->Key("base").Int(other.base);
+    json->Key("head").Int(other.head);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 void WriteSymbols(const Diff& diff, JsonWriter* json) {
   json->Key("symbols").BeginObject();
   const auto list = [&](const char* key, const std::vector<std::string>& names) {
@@ -168,6 +182,7 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteSymbols(diff, &json);
   WriteSizes("made_equal", diff.made_equal, &json);
   WriteSizes("unequal_sizes", diff.unequal_sizes, &json);
+  WriteOtherInputs(diff, &json);
   WriteOps(diff, &json);
   WriteModules(diff, &json);
   WriteNodes(diff, &json);

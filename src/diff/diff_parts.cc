@@ -341,15 +341,21 @@ std::string ChangeInWords(const Diff& diff) {
   return absl::StrJoin(parts, "; ");
 }
 
+std::string WhyOtherWork(const Diff& diff) {
+  if (!diff.unequal_sizes.empty()) return Describe(diff.unequal_sizes[0]);
+  return diff.other_inputs.empty() ? "" : Describe(diff.other_inputs[0]);
+}
+
 std::vector<std::string> ComparedTexts(const Diff& diff) {
   std::vector<std::string> texts;
-  const auto add = [&](const std::vector<UnequalSize>& sizes, const char* begin, const char* end) {
+  const auto add = [&](const auto& sizes, const char* begin, const char* end) {
     for (size_t i = 0; i < std::min(sizes.size(), kMaxRowTensors); ++i) {
       texts.push_back(absl::StrCat(begin, Describe(sizes[i]), end));
     }
   };
   add(diff.made_equal, "at the size that one of the models fixes: ", "");
   add(diff.unequal_sizes, "at unequal sizes: ", ": changes are of different work");
+  add(diff.other_inputs, "at unequal inputs: ", ": changes are of different work");
   return texts;
 }
 

@@ -28,6 +28,9 @@ std::vector<report::LabelledLine> HeadLines(const Diff& diff);
 std::string ChangeInWords(const Diff& diff);
 // At which sizes both models are compared, where that is not as a user expects.
 std::vector<std::string> ComparedTexts(const Diff& diff);
+// Why changes of figures are of different work: the first size that is not equal; "" if they are
+// not.
+std::string WhyOtherWork(const Diff& diff);
 // A quantity of the whole models: "8.2 G -> 8.4 G", or "8.2 G" where it is equal or there is no
 // base; and how it changed, "+2.5 %", "new", or "" where it did not. "" of what nobody knows.
 struct TotalTexts {

@@ -27,6 +27,7 @@
 #include "src/diff/comment.h"
 #include "src/symbolic/interval.h"
 #include "tests/model_maker.h"
+#include "tests/model_text.h"
 
 namespace onnxflops {
 namespace {
@@ -81,6 +82,11 @@ TEST(LimitTextTest, WhatIsNone) {
     const char* why;
   } cases[] = {
       {"", "flops", false, "it should begin with a number"},
+      {"+1,5%", "flops", false, "commas stand between groups of three digits"},
+      {"1,5 kFLOP", "flops", false, "commas stand between groups of three digits"},
+      {"5,0%", "other_flops", true, "commas stand between groups of three digits"},
+      {"1,,234", "flops", false, "commas stand between groups of three digits"},
+      {"1.234,5 k", "flops", false, "it should be an amount"},
       {"395 GMAC", "flops", false, "it should be an amount, as \"12.5 GFLOP\""},
       {"395 GiFLOP", "flops", false, "it should be an amount"},
       {"400 MFLOP", "param_bytes", false, "it should be an amount, as \"12.5 GB\""},
@@ -299,6 +305,16 @@ ModelMaker TwoLayers(const std::string& batch) {
   return make;
 }
 
+// The same with two rows, and so many numbers between the layers: 24 MACs each.
+ModelMaker OfWidth(int64_t width) {
+  ModelMaker make;
+  make.Input("x", {"2", "8"}).Weight("a.weight", {8, width}).Weight("b.weight", {width, 4});
+  make.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"h"});
+  make.Node("/a/Relu", "Relu", {"h"}, {"r"});
+  make.Node("/b/MatMul", "MatMul", {"r", "b.weight"}, {"y"}).Output("y");
+  return make;
+}
+
 using AchievedFigures = std::vector<AchievedFigure>;
 absl::StatusOr<AchievedFigures> NoMfu(const BudgetRule& /*rule*/) {
   return absl::FailedPreconditionError("no rate");
@@ -342,7 +358,7 @@ TEST(JudgeTest, AmountsOfTheModelAndItsModules) {
 }
 
 TEST(JudgeTest, GrowthFromTheBase) {
-  const Report base = TwoLayers("100").Count().value(), head = TwoLayers("102").Count().value();
+  const Report base = OfWidth(100).Count().value(), head = OfWidth(102).Count().value();
   const Diff diff = MakeDiff(&base, head).value();
   const std::pair<const char*, Verdict> cases[] = {
       {"+2%", Verdict::kPassed}, {"+1.9999%", Verdict::kFailed}, {"+0%", Verdict::kFailed},
@@ -405,7 +421,7 @@ TEST(JudgeTest, AModelThatNoRuleIsForIsARowOfItsOwn) {
 
 // What is left is what was to compare: 4% of 9216 MACs are 368.64.
 TEST(JudgeTest, AMarginIsANumber) {
-  const Report base = TwoLayers("48").Count().value(), head = TwoLayers("49").Count().value();
+  const Report base = OfWidth(384).Count().value(), head = OfWidth(392).Count().value();
   const Judgement j =
       CheckText("budget.macs = \"+4%\"", MakeDiff(&base, head).value()).judgements[0];
   EXPECT_EQ(j.base_value, 9216);
@@ -448,6 +464,58 @@ TEST(JudgeTest, ALowerBoundCanFailButNotPass) {
   EXPECT_EQ(CheckText("budget.params = 192", diff).judgements[0].verdict, Verdict::kPassed);
   EXPECT_EQ(CheckText("lower_bounds = \"pass\"\nbudget.macs = 1000", diff).judgements[0].verdict,
             Verdict::kPassed);
+}
+
+// What holds for a lower bound of the base holds for the base.
+TEST(JudgeTest, ALowerBoundOfTheBaseIsEnoughToPass) {
+  ModelMaker make = OfWidth(16);
+  make.Node("/c/Mystery", "Mystery", {"y"}, {"z"}).Output("z");
+  make.node->set_domain("com.example");
+  const Report base = make.Count().value();
+  const std::pair<int64_t, Verdict> cases[] = {{16, Verdict::kPassed}, {17, Verdict::kNotProven}};
+  for (const auto& [width, verdict] : cases) {
+    const Diff diff = MakeDiff(&base, OfWidth(width).Count().value()).value();
+    const Judgement j = CheckText("budget.macs = \"+2%\"", diff).judgements[0];
+    EXPECT_EQ(j.verdict, verdict) << width;
+  }
+  const Report unknown = [] {
+    ModelMaker all;
+    all.Input("x", {"2", "8"}).Node("/c/Mystery", "Mystery", {"x"}, {"z"}).Output("z");
+    all.node->set_domain("com.example");
+    return all.Count().value();
+  }();
+  const Diff diff = MakeDiff(&unknown, OfWidth(16).Count().value()).value();
+  EXPECT_EQ(CheckText("lower_bounds = \"pass\"\nbudget.macs = \"+2%\"", diff).judgements[0].verdict,
+            Verdict::kNotProven);
+}
+
+// Of one row with itself less than of two, which is no saving.
+TEST(JudgeTest, OtherInputsAreOtherWork) {
+  const Report two = TwoLayers("2").Count().value(), one = TwoLayers("1").Count().value();
+  const Judgement j = CheckText("budget.macs = \"+2%\"", MakeDiff(&two, one).value()).judgements[0];
+  EXPECT_EQ(j.verdict, Verdict::kNotProven);
+  EXPECT_EQ(j.detail, "the base is of another size: axis 0 of x is 2 in the base, 1 in the head");
+  ModelMaker deep;
+  deep.Input("x", {"3", "2", "8"}).Weight("a.weight", {8, 16});
+  deep.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"y"}).Output("y");
+  const Diff other = MakeDiff(&two, deep.Count().value()).value();
+  EXPECT_EQ(CheckText("budget.macs = \"+2%\"", other).judgements[0].detail,
+            "the base is of another size: x has 2 dimensions in the base, 3 in the head");
+  EXPECT_EQ(CheckText("budget.macs = 1000", other).judgements[0].verdict, Verdict::kPassed);
+}
+
+// The branch that costs less may run as well.
+TEST(JudgeTest, NamesAreThoseOfEveryBody) {
+  const Model model = ModelFromText(
+      "g (bool c, float[8,8] x) => (float[8,8] y) { y = If (c) <then_branch = a () => "
+      "(float[8,8] p) { p = MatMul(x, x) }, else_branch = b () => (float[8,8] q) { q = Erf(x) }> }",
+      17);
+  const Diff diff = DiffModels(model, CountOptions()).value();
+  for (const char* op : {"MatMul", "Erf", "If"}) {
+    const std::string rule = absl::StrCat("[operators]\nforbid = [\"", op, "\"]");
+    EXPECT_EQ(CheckText(rule, diff).judgements[0].verdict, Verdict::kFailed) << op;
+  }
+  EXPECT_TRUE(CheckText("[operators]\nforbid = [\"Tanh\"]", diff).passed());
 }
 
 TEST(JudgeTest, WhatNobodyKnowsIsNoLowerBound) {
@@ -616,8 +684,8 @@ TEST(EditBudgetsTest, EachOfSeveralModelsHasSectionsOfItsOwn) {
 }
 
 TEST(EditBudgetsTest, WhatIsNotRaisedIsNamed) {
-  const Report base = TwoLayers("2").Count().value();
-  const Diff diff = MakeDiff(&base, TwoLayers("3").Count().value()).value();
+  const Report base = OfWidth(16).Count().value();
+  const Diff diff = MakeDiff(&base, OfWidth(24).Count().value()).value();
   constexpr char kText[] =
       "[budget]\nmacs = 5\nflops = \"+1%\"\nparams = 192\n[operators]\nforbid = [\"Relu\"]\n";
   const Budgets budgets = LoadBudgets(kText, "onnxflops.toml").value();

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/check/budgets.h"
 #include "src/diff/comment.h"
@@ -20,17 +22,19 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// 128 MACs a row.
-Report OneLayer(const std::string& rows, const std::string& path) {
+// 128 MACs a column.
+Report OneLayer(const std::string& columns, const std::string& path) {
   ModelMaker make;
-  make.Input("x", {rows, "8"}).Weight("a.weight", {8, 16});
+  int64_t width = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(columns, &width));
+  make.Input("x", {"16", "8"}).Weight("a.weight", {8, width});
   make.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"y"}).Output("y");
   Report report = make.Count().value();
   report.model.path = path;
   return report;
 }
 
-// From `base` rows to `head`; "": there is no base.
+// From `base` columns to `head`; "": there is no base.
 ReviewedModel Reviewed(const std::string& path, const std::string& base, const std::string& head,
                        absl::string_view budgets = "") {
   ReviewedModel model;
@@ -104,10 +108,10 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
                  true,
                  {}});
   const char* const rows[] = {"| **`broken.onnx`** | **`it is no model`** |  |  |  |  |\n",
-                              "| **`failed.onnx`** | **1 of 2 failed** |  | **768** | **128** |",
-                              "| `more.onnx` | - | +100.0&nbsp;% | 512 → 1.024&nbsp;k | 128 |",
-                              "| `less.onnx` | - | -50.0&nbsp;% | 512 → 256 | 128 |",
-                              "| `new.onnx` | - | new | 2.304&nbsp;k | 128 |"};
+                              "| **`failed.onnx`** | **1 of 2 failed** |  | **768** | **24** |",
+                              "| `more.onnx` | - | +100.0&nbsp;% | 512 → 1.024&nbsp;k | 16 → 32 |",
+                              "| `less.onnx` | - | -50.0&nbsp;% | 512 → 256 | 16 → 8 |",
+                              "| `new.onnx` | - | new | 2.304&nbsp;k | 72 |"};
   size_t at = 0;
   for (const char* row : rows) {
     const size_t found = comment.find(row, at);

@@ -39,7 +39,7 @@ FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?:(?: |&nbsp;){UNIT})?(?:(?: |&nb
 SIDES = rf"{FIGURE}(?: \u2192 {FIGURE})?"
 # Of the table of a review: a verdict, a change, figures of both sides.
 VERDICT = rf"(?:{NUMBER} of {NUMBER} failed|passed, FLOPs not known)"
-CHANGE = rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|same cost, other file|{CODE}(?:, {CODE})* now (?:fixed|open))"
+CHANGE = rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|same cost, other file|at unequal inputs|{CODE}(?:, {CODE})* now (?:fixed|open))"
 REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; (?:integer ops )?{SIDES})?)"
 CELL = rf"(?:{CODE}|\*\*{REVIEW_CELL}\*\*|{REVIEW_CELL}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
 FIRST_CELL = rf"(?:&emsp;)*{CELL}"
