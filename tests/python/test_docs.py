@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 
 import onnxflops
@@ -46,6 +48,13 @@ def test_block(block, work):
         exec(code, {})
     for line in re.findall(r"print\(.*\) +# (.*)", block):
         assert line in printed.getvalue().splitlines()
+
+
+def test_names():
+    """The table of docs/python.md is what the package and its stub say."""
+    tables = [sys.executable, ROOT / "tools/devel/api_tables", "--check", pathlib.Path(onnxflops.__file__).parent]
+    done = subprocess.run(tables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_help(work):
