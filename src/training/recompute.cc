@@ -1,7 +1,9 @@
 #include "src/training/recompute.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -9,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/glob.h"
@@ -20,31 +23,41 @@
 namespace onnxflops::training {
 namespace {
 
-bool IsNumber(absl::string_view text) {
-  for (char c : text) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;
+// What stands before the number of a repeated module: "" of "0", "encoder_layer_" of torchvision's
+// "encoder_layer_0"; nullopt of other names. "layer1" is a stage, which has its own blocks.
+std::optional<absl::string_view> StemOf(absl::string_view name) {
+  size_t digits = 0;
+  while (digits < name.size() &&
+         absl::ascii_isdigit(static_cast<unsigned char>(name[name.size() - digits - 1]))) {
+    ++digits;
   }
-  return !text.empty();
+  const absl::string_view stem = name.substr(0, name.size() - digits);
+  const bool is_numbered = digits > 0 && (stem.empty() || absl::EndsWith(stem, "_"));
+  return is_numbered ? std::optional(stem) : std::nullopt;
 }
 
 // Repeated modules, "layers.0" and "layers.1" of one class: the outermost of each path.
 class Blocks {
  public:
   explicit Blocks(const modules::ModulePaths& paths) {
-    absl::btree_map<std::pair<absl::string_view, absl::string_view>, int> siblings;
+    absl::btree_map<std::tuple<absl::string_view, absl::string_view, absl::string_view>, int>
+        siblings;
     absl::flat_hash_set<absl::string_view> parents;
     for (size_t i = 0; i < paths.size(); ++i) {
       const absl::string_view path = paths.path(static_cast<ModuleId>(i));
       if (!path.empty()) parents.insert(modules::ParentPath(path));
     }
-    const auto is_candidate = [&](absl::string_view path) {
+    const auto stem_of = [&](absl::string_view path) {
       const absl::string_view parent = modules::ParentPath(path);
-      return parents.contains(path) &&
-             IsNumber(path.substr(parent.empty() ? 0 : parent.size() + 1));
+      return StemOf(path.substr(parent.empty() ? 0 : parent.size() + 1));
+    };
+    const auto is_candidate = [&](absl::string_view path) {
+      return parents.contains(path) && stem_of(path).has_value();
     };
     const auto key = [&](size_t i) {
-      const auto id = static_cast<ModuleId>(i);
-      return std::pair(modules::ParentPath(paths.path(id)), paths.type(id));
+      const absl::string_view path = paths.path(static_cast<ModuleId>(i));
+      return std::tuple(modules::ParentPath(path), stem_of(path).value_or(""),
+                        paths.type(static_cast<ModuleId>(i)));
     };
     for (size_t i = 0; i < paths.size(); ++i) {
       if (is_candidate(paths.path(static_cast<ModuleId>(i)))) ++siblings[key(i)];
