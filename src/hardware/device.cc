@@ -138,8 +138,10 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
   const std::string similar = DidYouMean(name, names);
   return absl::NotFoundError(absl::StrCat(
       "no device is called ", Quoted(name), similar,
-      similar.empty() ? "; `onnxflops devices` lists them, and --peak gives a peak of your own"
-                      : ""));
+      similar.empty()
+          ? "; `onnxflops devices` lists them, cpu:CORES:GHZ:SET is any processor, and --peak "
+            "gives a peak of your own"
+          : ""));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/byte_text.h"
 #include "src/base/quote.h"
@@ -25,6 +26,11 @@ absl::StatusOr<FitRequest> ParseFit(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("--fit ", Quoted(text), ": it should be bytes, as 80GiB, 24GB or 500000000, ",
                      "or bytes and a symbol, as 80GiB:seq"));
+  }
+  constexpr int kFewest = 1'000'000;
+  if (*bytes < kFewest && absl::ascii_isdigit(static_cast<unsigned char>(number.back()))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fit ", Quoted(text), ": that is bytes: add the unit, as ", number, "GiB"));
   }
   request.bytes = *bytes;
   return request;

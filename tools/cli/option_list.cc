@@ -155,6 +155,18 @@ absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view wo
   for (const Option& option : options_) {
     if (!option.positional) names.push_back(option.name);
   }
+  // What other programs call it.
+  constexpr struct {
+    absl::string_view name, option, instead;
+  } kElsewhere[] = {
+      {"--batch", "--dim", "--dim batch=N"}, {"--batch-size", "--dim", "--dim batch=N"},
+      {"--seq", "--dim", "--dim seq=N"},     {"--json", "--format", "--format json"},
+      {"--csv", "--format", "--format csv"}, {"--html", "-o", "-o FILE.html"}};
+  for (const auto& [other, option, instead] : kElsewhere) {
+    if (name != other || std::find(names.begin(), names.end(), option) == names.end()) continue;
+    return WrongCall(verb, absl::StrCat(name, " is not an option of ", VerbName(verb),
+                                        "; did you mean ", instead, "?"));
+  }
   return WrongCall(verb, absl::StrCat(Escaped(name), " is not an option of ", VerbName(verb),
                                       DidYouMean(name, names)));
 }
@@ -168,7 +180,11 @@ absl::Status OptionList::TakePositional(const VerbHelp& verb, Arguments words) c
                                         " takes options only"));
   }
   const auto given = static_cast<int64_t>(words.size());
-  if (given < it->min) return WrongCall(verb, absl::StrCat("no ", it->name, " is given"));
+  if (given < it->min) {
+    absl::string_view missing = it->name;
+    for (int64_t i = 0; i < given; ++i) missing.remove_prefix(missing.find(' ') + 1);
+    return WrongCall(verb, absl::StrCat("no ", missing, " is given"));
+  }
   if (given > it->max) {
     return WrongCall(verb, absl::StrCat(Quoted(words[static_cast<size_t>(it->max)]),
                                         " is one too many: ", VerbName(verb), " takes ", it->name));
