@@ -2,10 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/check/limit_text.h"
+#include "src/cost/amounts.h"
 #include "src/history/history_writers.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
@@ -182,8 +184,9 @@ void WriteChange(const HistoryReport& report, const FigureChange& c, JsonWriter*
   json->EndObject();
 }
 
+// `left_out`: lists that a page has no room for.
 void WriteHistory(const HistoryReport& report, JsonWriter::Layout layout, bool with_changes,
-                  JsonWriter* json) {
+                  int64_t left_out, JsonWriter* json) {
   json->BeginObject(layout);
   json->Key("schema").String("onnxflops.history/1");
   json->Key("file").String(report.file);
@@ -198,7 +201,15 @@ void WriteHistory(const HistoryReport& report, JsonWriter::Layout layout, bool w
     for (const FigureChange& c : report.changes) WriteChange(report, c, json);
     json->EndArray();
   }
+  if (left_out > 0) json->Key("left_out").Int(left_out);
   json->EndObject();
+}
+
+std::string PageJson(const HistoryReport& report, bool with_changes, int64_t left_out) {
+  report::JsonWriter json;
+  json.CutStrings(kMaxPageText);
+  WriteHistory(report, report::kOneLine, with_changes, left_out, &json);
+  return json.TakeText();
 }
 
 }  // namespace
@@ -206,20 +217,25 @@ void WriteHistory(const HistoryReport& report, JsonWriter::Layout layout, bool w
 
 std::string ToJson(const HistoryReport& report) {
   report::JsonWriter json;
-  history::WriteHistory(report, report::JsonWriter::Layout::kLines, /*with_changes=*/true, &json);
+  history::WriteHistory(report, report::JsonWriter::Layout::kLines, /*with_changes=*/true, 0,
+                        &json);
   return json.TakeText();
 }
 
-// Where there is no room for the table of changes, the charts still have them.
+// Where there is no room, the table of changes goes first, since the charts still have them; then
+// the charts of all quantities but the main ones.
 std::string ToHtml(const HistoryReport& report) {
-  constexpr size_t kMostWithChanges = kMaxPageBytes * 4 / 5;  // of the page; the rest is its script
-  std::string text;
-  for (const bool with_changes : {true, false}) {
-    report::JsonWriter json;
-    json.CutStrings(kMaxPageText);
-    history::WriteHistory(report, report::kOneLine, with_changes, &json);
-    text = json.TakeText();
-    if (text.size() <= kMostWithChanges) break;
+  constexpr size_t kMost = kMaxPageBytes * 4 / 5;  // of the page; the rest is its script
+  std::string text = history::PageJson(report, /*with_changes=*/true, 0);
+  if (text.size() > kMost) text = history::PageJson(report, /*with_changes=*/false, 0);
+  if (text.size() > kMost) {
+    HistoryReport part = report;
+    std::erase_if(part.quantities, [](const Quantity* q) {
+      return q->value != &Amounts::flops && q->value != &Amounts::params && q != &kPeakActivations;
+    });
+    const auto left_out =
+        report.models * static_cast<int64_t>(report.quantities.size() - part.quantities.size());
+    text = history::PageJson(part, /*with_changes=*/false, left_out);
   }
   return report::HtmlPage(report::FileNameOf(report.file), "history", text);
 }

@@ -433,5 +433,24 @@ TEST(HistoryTest, APageIsBounded) {
   EXPECT_THAT(html, Not(HasSubstr("too_large\": true")));
 }
 
+// Charts of FLOPs are of use without those of bytes; a page without any is of none.
+TEST(HistoryTest, TheMainQuantitiesStayWhereNotAllHaveRoom) {
+  std::string text;
+  for (int commit = 0; commit < 200; ++commit) {
+    std::string totals;
+    for (const Quantity* q : RecordedQuantities()) {
+      absl::StrAppend(&totals, totals.empty() ? "" : ", ", "\"", q->key, "\": ", commit);
+    }
+    for (int model = 0; model < 8; ++model) {
+      const std::string hash = absl::StrCat(absl::Hex(commit, absl::kZeroPad16), kHash);
+      absl::StrAppend(&text, Line(hash.substr(0, 40), totals, "", absl::StrCat(model, ".onnx")));
+    }
+  }
+  const std::string html = ToHtml(ReportOf(text));
+  EXPECT_LE(html.size(), kMaxPageBytes);
+  EXPECT_THAT(html, AllOf(HasSubstr("\"quantity\": \"flops\""), HasSubstr("\"left_out\": "),
+                          Not(HasSubstr("\"quantity\": \"bytes_read\""))));
+}
+
 }  // namespace
 }  // namespace onnxflops

@@ -156,9 +156,10 @@ function historyPage(data) {
   const columns = [["commit, model"], ["quantity"], ["before \u2192 after", true], ["change", true]];
   const titles = new Map(data.series.flatMap((series) => series.quantities.map((q) => [q.quantity, q.title])));
   const row = (c) => {
-    const change = changeText(c.before, c.after, !c.after_sizes), same = recordedText(c.before, c.unit) === recordedText(c.after, c.unit);
+    const change = changeText(c.before, c.after, !c.after_sizes && !c.after_device), same = recordedText(c.before, c.unit) === recordedText(c.after, c.unit);
     const text = (figure) => (same && figure.value !== null ? digits(big(figure.value)) : recordedText(figure, c.unit));
     const notes = [c.after_sizes ? [c.before_sizes, c.after_sizes].map((sizes) => sizeWords(sizes) || "sizes of the file").join(" \u2192 ") : "",
+                   c.after_device ? `on ${c.before_device || "an unnamed device"} \u2192 ${c.after_device}` : "",
                    c.versions ? `onnxflops ${c.versions.join(" \u2192 ")}${c.same_file ? ", same file" : ""}` : ""].filter(Boolean).join("; ");
     return [[h("span", { class: "whole", text: dayOf(c.date) }), " ", h("code", { title: c.commit, text: shortCommit(c.commit) }), " ", h("bdi", { text: c.model })],
             [h("span", { class: "whole", text: titles.get(c.quantity) }), notes ? h("span", { class: "type", text: notes }) : null],
