@@ -89,6 +89,9 @@ def test_loop_arguments(gpt2):
         Perf(gpt2, device="h1000", dtype="bf16")
     with pytest.raises(onnxflops.UnavailableError, match="seq"):
         Perf(gpt2, peak=1e12).step(batch=1)
+    for tool in ("thop", "deepspeed"):  # its figure is none of ours
+        with pytest.raises(onnxflops.UnavailableError, match="without convention="):
+            Perf(gpt2.count(convention=tool), peak=1e12)
 
 
 def test_sizes_that_the_model_does_not_have(gpt2):

@@ -26,7 +26,7 @@ class StepWork:
     def __init__(self, model: Union[Model, Report], tokens: str = "seq", per_sample: bool = False) -> None:
         report = model.count() if isinstance(model, Model) else model
         document = report.to_dict()
-        if report.training_flops is None:
+        if report.training_flops is None or document["convention"] != "onnxflops":
             raise UnavailableError("the report has no FLOPs of training: count() without convention= has")
         training = document.get("training") or {}
         if training.get("attention") == "flash":
