@@ -12,7 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/registry.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/exporter/node_metadata.h"
 #include "src/graph/evaluations.h"
 
@@ -209,12 +214,37 @@ class Inliner {
 
   void AddNodes(const Graph& graph, GraphId into, const Scope& scope) {
     for (NodeId id : graph.nodes) {
-      if (in_.node(id).function) {
-        AddCall(in_.node(id), into, scope);
+      const Node& node = in_.node(id);
+      if (!node.function) {
+        AddNode(node, into, scope);
+      } else if (IsBuiltIn(node, scope)) {
+        Node of_runtime = node;
+        of_runtime.function = kNone;
+        AddNode(of_runtime, into, scope);
       } else {
-        AddNode(in_.node(id), into, scope);
+        AddCall(node, into, scope);
       }
     }
+  }
+
+  // Whether a function has the name of an operator. ONNX leaves open which of both runs; ONNX
+  // Runtime runs the operator.
+  bool IsBuiltIn(const Node& node, const Scope& scope) {
+    const int32_t of_function = OpsetOf(node, scope);
+    const int64_t of_main = in_.OpsetOf(node.domain).value_or(node.domain.empty() ? 0 : 1);
+    if (!node.overload.empty()) return false;
+    const FoundOp found =
+        FindOp(node.domain, node.op_type, of_function > 0 ? of_function : of_main);
+    if (found.def == nullptr) return false;
+    const auto name = std::pair(node.domain, node.op_type);
+    if (!absl::c_linear_search(built_in_, name)) {
+      built_in_.push_back(name);
+      out_->warnings.push_back(absl::StrCat(
+          "the file has a function named ",
+          Quoted(absl::StrCat(node.domain, node.domain.empty() ? "" : ".", node.op_type)),
+          ", as an operator is: the operator is counted, which ONNX Runtime runs"));
+    }
+    return true;
   }
 
   // ---- nodes
@@ -391,6 +421,7 @@ class Inliner {
   std::vector<OptionalValueId> place_;  // by value of `in_`: what it is in `out_` now
   std::vector<Output> given_;           // of the calls that are being written, the innermost last
   std::vector<size_t> named_;  // by value of `in_`: one more than its place in given_, or 0
+  std::vector<std::pair<absl::string_view, absl::string_view>> built_in_;  // that were warned of
   bool give_up_ = false;
 };
 

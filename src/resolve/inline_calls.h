@@ -11,7 +11,8 @@ namespace onnxflops {
 // `model` without local functions: the nodes of each stand where it is called, with the caller's
 // values and attributes (Node::caller says for which call). The model itself where it has no call,
 // where it would have more than kMaxInlinedNodes nodes more than the file or be too deep, where a
-// call gives a left-out input as its output, and where a body is an attribute of a call.
+// call gives a left-out input as its output, and where a body is an attribute of a call. A call of
+// a function that has the name of an operator becomes that operator, with a warning.
 Model InlineCalls(const Model& model);
 // Whether the main graph calls local functions.
 bool HasCalls(const ModelData& model);

@@ -54,6 +54,26 @@ TEST(InlineCallsTest, NodesTakeTheValuesOfTheCall) {
   EXPECT_EQ(inlined->node(0).caller, OptionalInlinedCallId(0));
 }
 
+// ONNX Runtime runs its own MatMul, whatever the file calls so.
+TEST(InlineCallsTest, AFunctionWithTheNameOfAnOperatorIsTheOperator) {
+  ModelMaker make;
+  make.Import("com.microsoft");
+  ModelMaker::AddNode(make.AddFunction("", "MatMul", {"a", "b"}, "c"), "i", "Identity", {"a"},
+                      {"c"});
+  ModelMaker::AddNode(make.AddFunction("com.microsoft", "NoSuchOp", {"a"}, "c"), "r", "Relu", {"a"},
+                      {"c"});
+  make.Input("x", {"4", "4"}).Node("m", "MatMul", {"x", "x"}, {"p"});
+  make.Node("n", "NoSuchOp", {"p"}, {"q"});
+  make.node->set_domain("com.microsoft");
+  make.Node("m2", "MatMul", {"q", "q"}, {"y"}).Output("y");
+  const Model inlined = InlineCalls(*make.Load());
+  EXPECT_EQ(NodesOf(*inlined), "p = MatMul(x, x); q = Relu(p); y = MatMul(q, q)");
+  ASSERT_EQ(inlined->warnings.size(), 1u);
+  EXPECT_EQ(inlined->warnings[0],
+            "the file has a function named 'MatMul', as an operator is: the operator is counted, "
+            "which ONNX Runtime runs");
+}
+
 // What F hands through: an input is copied, one that the call leaves out keeps the call.
 TEST(InlineCallsTest, InputsThatAreHandedThrough) {
   for (const auto& [handed, nodes] : {std::pair("a", "m = Relu(x); y = Identity(x)"),
