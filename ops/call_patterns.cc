@@ -10,7 +10,8 @@ constexpr char kWrittenOut[] =
 constexpr char kThreshold[] = "PyTorch's threshold and hardshrink keep their input";
 constexpr char kSmoothLoss[] = "a module that writes a smooth loss out keeps what is between";
 constexpr char kOneOver[] = "PyTorch's 1 / x is a reciprocal and a product, each in new memory";
-constexpr char kCosine[] = "PyTorch's cosine_similarity keeps what it divides, and norms";
+constexpr char kDistance[] =
+    "PyTorch's pairwise_distance keeps its result, a module that writes it out the sum";
 
 constexpr CallPattern kCallPatterns[] = {
     // LayerNorm before opset 17.
@@ -39,6 +40,10 @@ constexpr CallPattern kCallPatterns[] = {
     {"smooth_l1_loss",
      "Where(Less(Abs(Sub(x, y)), k), Mul*(Pow(Abs(Sub(x, y)), k), k), Sub(Abs(Sub(x, y)), k))",
      Keeps::kInputs, true, 0, kSmoothLoss},
+    {"smooth_l1_loss",
+     "Where(Less(Abs(Sub(x, y)), k), Div(Mul*(Pow(Abs(Sub(x, y)), k), k), k), "
+     "Sub(Abs(Sub(x, y)), k))",
+     Keeps::kInputs, true, 0, kSmoothLoss},
     {"huber_loss",
      "Where(Less(Abs(Sub(x, y)), k), Mul*(Mul*(Abs(Sub(x, y)), k), Abs(Sub(x, y))), "
      "Sub(Abs(Sub(x, y)), k))",
@@ -46,7 +51,7 @@ constexpr CallPattern kCallPatterns[] = {
     {"binary_cross_entropy",
      "Sub(Mul*(Sub(y, k), Max*(Log(Add*(Neg(x), k)), k)), Mul*(y, Max*(Log(x), k)))",
      Keeps::kInputs, true},
-    {"logsigmoid", "Log(Sigmoid(x))", Keeps::kInputs, false, 0,
+    {"logsigmoid", "Log(Sigmoid(x))", Keeps::kBuffer, false, 0,
      "logsigmoid keeps a buffer on a CPU, and none on a GPU"},
     {"mse_loss", "Mul*(Sub(Expand(x), Expand(y)), Sub(Expand(x), Expand(y)))"},
     {"kl_div",
@@ -67,6 +72,10 @@ constexpr CallPattern kCallPatterns[] = {
     {"atan2",
      "Where(Less(y, k), Where(Greater(x, k), Add*(Atan(Div(x, y)), k), Sub(Atan(Div(x, y)), k)), "
      "Atan(Div(x, y)))"},
+    {"lerp with a number",
+     "Where(Less(k, k), Add*(x, Mul*(k, Sub(y, x))), Sub(y, Mul*(Sub(y, x), Sub(k, k))))",
+     Keeps::kNothing},
+    {"lerp", "Where(Less(z, k), Add*(x, Mul*(z, Sub(y, x))), Sub(y, Mul*(Sub(y, x), Sub(k, z))))"},
     {"std", "Sqrt(Div(Mul*(ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x)))), k), k))",
      Keeps::kBoth},
     {"std", "Sqrt(ReduceMean(Mul*(Sub(x, ReduceMean(x)), Sub(x, ReduceMean(x)))))", Keeps::kBoth},
@@ -75,7 +84,9 @@ constexpr CallPattern kCallPatterns[] = {
     {"cosine_similarity",
      "Div(ReduceSum(Mul*(x, y)), "
      "Max*(Sqrt(Mul*(ReduceSum(Mul*(x, x)), ReduceSum(Mul*(y, y)))), k))",
-     Keeps::kNothing, false, 0, kCosine},
+     Keeps::kCosine},
+    {"norm", "Pow(ReduceSum(Pow(Abs(x), k)), k)", Keeps::kBoth},
+    {"pairwise_distance", "Pow(ReduceSum(Pow(x, k)), k)", Keeps::kWritten, false, 0, kDistance},
     {"rsqrt", "Div(k, Sqrt(x))", Keeps::kResult},
     {"1 / x", "Reciprocal(x)", Keeps::kWritten, false, 0, kOneOver},
     // Attention: weights of rows that are masked as a whole.

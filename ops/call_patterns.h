@@ -18,6 +18,8 @@ struct CallPattern {
     kGuard,    // its output is its input
     kWritten,  // what its operators keep as they are written
     kBoth,     // what goes into it, and its output
+    kCosine,   // what goes into it, x and y, both divided by their norms, and each norm twice
+    kBuffer,   // what goes into it, and a buffer of the same size
   };
   const char* call;  // in PyTorch
   // The operators, the last one first: "Mul*(x, Sigmoid(x))". x, y, z: any value, the same at all

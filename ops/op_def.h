@@ -400,6 +400,10 @@ struct Keeps {
   // A maximum or minimum along axes: PyTorch has calls that keep what it says here, and such that
   // keep places alone.
   bool extreme = false;
+  bool log_probabilities = false;  // as many numbers as input 0 has
+  bool total_weight = false;       // a number
+  // TorchScript assigns to a slice by places, which PyTorch does not make.
+  bool assigns = false;
   bool other_modes = false;  // input 0 where `mode` is "reflect" or "edge"
   bool numbers = false;      // an operand of one number is a tensor in PyTorch, too
   bool in_place = false;     // run in place, output 0 in place of input 0

@@ -563,7 +563,7 @@ constexpr OpDef kGatherRows[] = {
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
                   .rule = ScatterGradient,
-                  .keeps = {.inputs = InputBits({1})}}},
+                  .keeps = {.inputs = InputBits({1}), .assigns = true}}},
     {.name = "TensorScatter",
      .versions = {24},
      .formula = "y = past_cache with update written from write_indices on",

@@ -75,7 +75,8 @@ constexpr OpDef kLossRows[] = {
                      "the function body makes a zero by subtracting the target from itself"}},
      .gradient = {.formula = "dinput[m, target[m]] = -dloss * weight[target[m]], over the sum of "
                              "weights for the mean",
-                  .rule = LikelihoodGradient}},
+                  .rule = LikelihoodGradient,
+                  .keeps = {.inputs = InputBits({0, 1, 2}), .total_weight = true}}},
     {.name = "SoftmaxCrossEntropyLoss",
      .versions = {12, 13},
      .formula = "loss = NegativeLogLikelihoodLoss(LogSoftmax(scores))",
@@ -95,9 +96,10 @@ constexpr OpDef kLossRows[] = {
            "{ L, P = SoftmaxCrossEntropyLoss<reduction = \"none\">(X, t, w) }",
            "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"}},
      .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
-     .gradient = {.formula =
-                      "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",
-                  .rule = CrossEntropyGradient}},
+     .gradient =
+         {.formula = "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",
+          .rule = CrossEntropyGradient,
+          .keeps = {.inputs = InputBits({1, 2}), .log_probabilities = true, .total_weight = true}}},
 };
 
 }  // namespace

@@ -359,7 +359,8 @@ constexpr OpDef kResizeRows[] = {
          {.formula =
               "dX = dY spread by the weights, dgrid = dY with their slopes: as forward for each; "
               "nearest has no dgrid",
-          .rule = GridSampleGradient}},
+          .rule = GridSampleGradient,
+          .keeps = {.inputs = InputBits({0, 1})}}},
     {.name = "AffineGrid",
      .versions = {20},
      .formula = "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1)",

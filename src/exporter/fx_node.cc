@@ -12,6 +12,7 @@ namespace onnxflops::exporter {
 namespace {
 
 constexpr size_t kMaxNumberDigits = 9;
+constexpr int64_t kMaxPadding = 1 << 30;
 
 // What is in brackets after `label`, with them; empty if there are none.
 absl::string_view BracketsAfter(absl::string_view text, absl::string_view label) {
@@ -104,10 +105,22 @@ bool KeepsItsInputs(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.bilinear.");
 }
 
-bool KeepsItsResult(absl::string_view fx_node) { return absl::StrContains(fx_node, "aten.expm1."); }
+bool Interpolates(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.lerp.Tensor]");
+}
+
+bool KeepsNothing(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.trunc.") || absl::StrContains(fx_node, "aten.frac.") ||
+         absl::StrContains(fx_node, "aten.heaviside.");
+}
+
+bool KeepsItsResult(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.expm1.") || absl::StrContains(fx_node, "aten.exp2.");
+}
 
 bool KeepsFirstArgument(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "prims.var.") || absl::StrContains(fx_node, "aten.var.");
+  return absl::StrContains(fx_node, "prims.var.") || absl::StrContains(fx_node, "aten.var.") ||
+         absl::StrContains(fx_node, "aten.nan_to_num.");
 }
 
 std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node) {
@@ -125,6 +138,21 @@ bool ReadsPadded(absl::string_view fx_node) {
   if (!absl::StrContains(fx_node, "aten.conv")) return false;
   const absl::string_view read = SplitFxName(FxValueName(ParseFxArgs(fx_node).Arg(0))).first;
   return read == "pad" || read == "constant_pad_nd";
+}
+
+std::vector<int64_t> PaddingOfConvolution(absl::string_view fx_node, int axes) {
+  constexpr size_t kPadding = 4;
+  std::vector<int64_t> padding;
+  const absl::string_view given = ParseFxArgs(fx_node).Arg(kPadding);
+  for (absl::string_view item : PyItems(given)) {
+    int64_t size = 0;
+    if (!absl::SimpleAtoi(item, &size) || size < 0 || size > kMaxPadding) return {};
+    padding.push_back(size);
+  }
+  if (axes < 1) return {};
+  if (given.empty()) padding = {0};
+  if (padding.size() == 1) padding.assign(static_cast<size_t>(axes), padding[0]);
+  return padding.size() == static_cast<size_t>(axes) ? padding : std::vector<int64_t>();
 }
 
 bool TakesPartsOfPool(absl::string_view fx_node) {
@@ -162,8 +190,11 @@ bool IsOfWrittenRmsNorm(absl::string_view value_name) {
 
 bool KeepsOfItsOwn(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.embedding_bag") ||
-         absl::StrContains(fx_node, "aten._embedding_bag") ||
-         absl::StrContains(fx_node, "aten.log_sigmoid");
+         absl::StrContains(fx_node, "aten._embedding_bag") || KeepsBufferOfItsOwn(fx_node);
+}
+
+bool KeepsBufferOfItsOwn(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.log_sigmoid");
 }
 
 std::vector<absl::string_view> FxNames(absl::string_view fx_node) {

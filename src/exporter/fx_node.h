@@ -56,6 +56,10 @@ bool IsViewName(absl::string_view value_name);
 bool IsFxAttention(absl::string_view fx_node);
 // Autograd keeps what goes into the call, whatever the exporter made it of.
 bool KeepsItsInputs(absl::string_view fx_node);
+// lerp(start, end, weight) with a tensor as weight.
+bool Interpolates(absl::string_view fx_node);
+// Nothing.
+bool KeepsNothing(absl::string_view fx_node);
 // Its result.
 bool KeepsItsResult(absl::string_view fx_node);
 // Its first argument, of which the exporter may use what another call made of it.
@@ -66,6 +70,8 @@ std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
 std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 // A convolution of what was padded before, which the exporter made one of.
 bool ReadsPadded(absl::string_view fx_node);
+// What a convolution pads by itself, by axis; empty if the text does not say.
+std::vector<int64_t> PaddingOfConvolution(absl::string_view fx_node, int axes);
 // Elements taken by places, masked and divided: parts of what an adaptive pool is written as.
 bool TakesPartsOfPool(absl::string_view fx_node);
 // The call names what a detach() gave, which no gradient goes through.
@@ -81,6 +87,8 @@ bool IsProductName(absl::string_view value_name);
 bool IsOfWrittenRmsNorm(absl::string_view value_name);
 // PyTorch's own kernel keeps for the call what no operator of the file has.
 bool KeepsOfItsOwn(absl::string_view fx_node);
+// Among them: a buffer as large as its input, on a CPU.
+bool KeepsBufferOfItsOwn(absl::string_view fx_node);
 // The call names a buffer.
 inline constexpr absl::string_view kFxBuffer = "%b_";
 inline constexpr absl::string_view kFxBufferName = "b_";
@@ -89,6 +97,7 @@ std::vector<absl::string_view> FxNames(absl::string_view fx_node);
 
 // What the text of a call holds that works on a parameter.
 inline constexpr absl::string_view kFxParameter = "%p_";
+inline constexpr absl::string_view kFxParameterName = "p_";
 // An argument that no module registered, as a layer in a list of Python holds them.
 inline constexpr absl::string_view kFxConstant = "%c_";
 

@@ -30,6 +30,10 @@ bool NodeMetadata::IsFusedBatchNorm() const {
   return rewriter_rule && absl::StrContains(*rewriter_rule, "FuseBatchNorm");
 }
 
+bool NodeMetadata::IsFusedPad() const {
+  return rewriter_rule && absl::StrContains(*rewriter_rule, "FuseConvPad");
+}
+
 absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_rank) {
   constexpr struct {
     absl::string_view op_type;

@@ -39,6 +39,8 @@ struct NodeMetadata {
   // The optimizer made the node of a convolution and its BatchNorm: then the metadata are those of
   // the BatchNorm, and only the weight tells the convolution.
   bool IsFusedBatchNorm() const;
+  // It made the node of a Pad and a convolution.
+  bool IsFusedPad() const;
 };
 
 // The class of the module whose weight, of so many dimensions, such a node of the operator has:

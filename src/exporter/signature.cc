@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 
@@ -122,6 +123,16 @@ std::optional<EnclosingModule> ModuleOfNode(const Node& node) {
   const NodeMetadata metadata(node.metadata);
   if (!metadata.name_scopes || !metadata.class_hierarchy) return std::nullopt;
   return ScopeList(*metadata.name_scopes, *metadata.class_hierarchy).last();
+}
+
+bool IsViewOfMade(const Signature& signature, absl::string_view call, const Tensor& tensor) {
+  if (!signature.is_stated() || signature.HasUnnamed() || !IsViewName(tensor.name)) return false;
+  if (tensor.dims.size() < 2 || tensor.elements < 2) return false;
+  const bool is_vector = std::all_of(tensor.dims.begin(), tensor.dims.end(), [&](int64_t size) {
+    return size == 1 || size == tensor.elements;
+  });
+  const std::vector<absl::string_view> names = FxNames(call);
+  return is_vector && std::find(names.begin(), names.end(), tensor.name) != names.end();
 }
 
 absl::string_view ModuleOfTarget(absl::string_view target) {

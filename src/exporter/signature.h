@@ -62,6 +62,9 @@ absl::Span<const absl::string_view> ComputedOf(const ModelData& model, const Sig
 std::optional<EnclosingModule> ModuleOfNode(const Node& node);
 // Parameters of that module that stand nowhere.
 absl::Span<const absl::string_view> UnnamedBeside(const Signature& signature, const Node& node);
+// The call reads the tensor, numbers along one axis, as a view of what was computed. Every
+// parameter stands somewhere in the file: it was computed of none.
+bool IsViewOfMade(const Signature& signature, absl::string_view call, const Tensor& tensor);
 // "conv" of "conv.parametrizations.weight.original0", "conv.weight_g" and "conv.weight".
 absl::string_view ModuleOfTarget(absl::string_view target);
 // The parameters, all of one module, of which weight_norm computes a weight.

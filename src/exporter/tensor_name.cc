@@ -25,6 +25,7 @@ constexpr absl::string_view kFoldedNames[] = {"add",
                                               "bitwise_or",
                                               "clamp",
                                               "clone",
+                                              "convert_element_type_default",
                                               "cos",
                                               "cumsum",
                                               "div",
@@ -180,6 +181,10 @@ bool MayBeBuffer(absl::string_view name) {
 bool IsFoldedView(absl::string_view name) {
   const absl::string_view op = SplitFxName(name).first;
   return op == "slice" || op == "select";
+}
+
+bool IsFoldedCast(absl::string_view name) {
+  return SplitFxName(name).first == "convert_element_type_default";
 }
 
 bool IsFoldedArithmetic(absl::string_view name) {

@@ -60,6 +60,8 @@ inline constexpr absl::string_view kPositionNames[] = {
 bool IsFoldedName(absl::string_view name);
 // Dynamo: a part of another tensor, in its memory: "slice_2".
 bool IsFoldedView(absl::string_view name);
+// Dynamo: cast by PyTorch itself, as a mask that is multiplied: "convert_element_type_default".
+bool IsFoldedCast(absl::string_view name);
 // Dynamo: made of other tensors by arithmetic, "neg".
 bool IsFoldedArithmetic(absl::string_view name);
 // Dynamo: rows of an embedding that the exporter looked up, "embedding_1".

@@ -118,6 +118,7 @@ const CallPattern* CallGroups::PatternOf(size_t place) const {
 }
 bool CallGroups::IsLast(size_t place) const { return found_.at(group_[place]).last == place; }
 ValueId CallGroups::InputOf(size_t place) const { return found_.at(group_[place]).input; }
+ValueId CallGroups::OtherOf(size_t place) const { return found_.at(group_[place]).other; }
 ValueId CallGroups::RowsOf(size_t place) const { return found_.at(group_[place]).rows; }
 
 // Makes a group of the nodes, of which `last` gives the result.
@@ -135,7 +136,13 @@ void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
     group_[place] = group;
   }
   size_.push_back(static_cast<int32_t>(match.places.size()));
-  found_[group] = {&pattern, last, match.bound.at("x"), match.rows.value_or(0), AreModule(match)};
+  const auto other = match.bound.find("y");
+  found_[group] = {&pattern,
+                   last,
+                   match.bound.at("x"),
+                   other == match.bound.end() ? 0 : other->second,
+                   match.rows.value_or(0),
+                   AreModule(match)};
 }
 
 // A pattern of any export is one that torch.export writes as several calls.

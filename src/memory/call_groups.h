@@ -43,6 +43,7 @@ class CallGroups {
   // Of a pattern: the node that makes its result, and what stands for x.
   bool IsLast(size_t place) const;
   ValueId InputOf(size_t place) const;
+  ValueId OtherOf(size_t place) const;  // y
   // Of Keeps::kRows: a value with an element for every row.
   ValueId RowsOf(size_t place) const;
 
@@ -50,7 +51,7 @@ class CallGroups {
   struct Found {
     const CallPattern* pattern = nullptr;
     size_t last = 0;
-    ValueId input = 0, rows = 0;
+    ValueId input = 0, other = 0, rows = 0;
     bool is_module = false;
   };
   struct Match;

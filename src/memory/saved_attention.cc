@@ -180,12 +180,21 @@ ValueId SavedWalk::BeforeRepeat(ValueId value) const {
 // which PyTorch copies it.
 void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
   constexpr absl::string_view kNames[] = {"query", "key", "value", "attn_mask"};
+  constexpr int kRankOfRepeated = 5;  // batch, heads, times that each is there, rows, width
   const std::vector<Expr>& strides = storages_.Of(value).strides;
   const Fact* fact = in_.FactOf(value);
   const bool is_spread = std::find(strides.begin(), strides.end(), Expr(0)) != strides.end();
   const absl::string_view name =
       exporter::FxValueName(exporter::ParseFxArgs(call).Get(i, kNames[i]));
-  if (!is_spread || fact == nullptr || name == model_.value(value).name) return Keep(value);
+  const absl::string_view own_name = model_.value(value).name;
+  const bool is_equal_call =
+      exporter::SplitFxName(name).first == exporter::SplitFxName(own_name).first;
+  if (!is_spread || fact == nullptr || is_equal_call) return Keep(value);
+  const Shape& shape = fact->shape;
+  if (shape.rank() == kRankOfRepeated) {  // of one head, it is a view
+    const Shape joined = {shape[0], shape[1] * shape[2], shape[3], shape[4]};
+    if (ViewStrides(shape, strides, joined)) return Keep(value);
+  }
   KeepCopy(value, SizeOf(*fact));
 }
 

@@ -32,7 +32,8 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
                         : WhyFoldedKeepsMore(in_, storages_, signature_, node, *call_);
   const bool is_lookup = why == kLookedUp && NoteLookup(node);
   // Where no buffer holds places, PyTorch made them.
-  const bool is_known = is_lookup && signature_.is_stated() && !signature_.HasPlaces();
+  const bool is_known = (is_lookup && signature_.is_stated() && !signature_.HasPlaces()) ||
+                        (why == kFoldedProduct && KeepFirstState(node));
   if (why != nullptr && !is_known) NoteUnknown(node_id_, why);
   if (!groups_->StateCalls()) return;
   if (exporter::IsProductName(LeftOutBefore(node))) NoteUnknown(node_id_, kLeftOut);
@@ -44,6 +45,17 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
     const bool keeps_more = name.empty() || trained_.contains(*model_.value(*value).producer);
     if (keeps_more) merged_.emplace(*value, node_id_);
   }
+}
+
+// torch.export writes a plain recurrent layer as its steps, and computes what the weights of the
+// state make of a first one of zeros: as many numbers as those.
+bool SavedWalk::KeepFirstState(const Node& node) {
+  if (!IsOfClass(node, "RNN") && !IsOfClass(node, "RNNCell")) return false;
+  for (OptionalValueId value : node.inputs) {
+    const OptionalTensorId id = InitializerOf(value);
+    if (id && exporter::IsFoldedProduct(model_.tensor(*id).name)) KeepWeight(*id, true, 0);
+  }
+  return true;
 }
 
 // Whether the file says that it is one, by a name: biases of heads may be made of numbers, too.
@@ -136,6 +148,15 @@ bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size
         Keep(*node.outputs[0]);
       }
       return true;
+    case CallPattern::Keeps::kCosine:
+      KeepCosine(node, place);
+      return true;
+    case CallPattern::Keeps::kBuffer:
+      if (groups_->IsLast(place)) {
+        Keep(groups_->InputOf(place));
+        More(Bytes(groups_->InputOf(place)));
+      }
+      return true;
     case CallPattern::Keeps::kNothing:
     case CallPattern::Keeps::kGuard:
       return true;
@@ -150,6 +171,29 @@ bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size
       return true;
   }
   return false;
+}
+
+// Of a parameter too.
+bool SavedWalk::NeedsGradient(ValueId value) const {
+  const Value& root = model_.value(storages_.Of(value).root);
+  if (root.initializer) return IsFloat(model_.tensor(*root.initializer).dtype);
+  const OptionalNodeId maker = model_.value(value).producer;
+  return maker && trained_.contains(*maker);
+}
+
+// cosine_similarity divides both sides by norms that it cloned, and multiplies them: for the
+// gradient of a side, it keeps the side, its norm twice, and what the other side was divided to. It
+// gives as many numbers as there are norms of a side.
+void SavedWalk::KeepCosine(const Node& node, size_t place) {
+  constexpr int kNorms = 2;
+  if (!groups_->IsLast(place)) return;
+  const ValueId x = groups_->InputOf(place), y = groups_->OtherOf(place);
+  for (const auto& [side, other] : {std::pair(x, y), std::pair(y, x)}) {
+    if (!NeedsGradient(side)) continue;
+    Keep(side);
+    More(Bytes(other) + Bytes(*node.outputs[0]) * kNorms);
+  }
+  if (Bytes(x) != Bytes(y)) NoteUnknown(node_id_, kSpreadCosine);
 }
 
 bool SavedWalk::IsOfClass(const Node& node, absl::string_view name) {
@@ -175,6 +219,7 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   if (!text) return false;
   if (KeepOfAdaptivePool(node, *text)) return true;
   const bool is_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
+  if (exporter::KeepsNothing(*text)) return true;
   if (exporter::KeepsItsResult(*text)) {
     if (is_result) Keep(*node.outputs[0]);
     return true;
@@ -200,6 +245,10 @@ bool SavedWalk::KeepOfCall(const Node& node) {
     }
     return true;
   }
+  if (exporter::Interpolates(*text)) {
+    if (is_result) KeepOfLerp(*text);
+    return true;
+  }
   if (!exporter::KeepsItsInputs(*text)) return false;
   for (OptionalValueId value : node.inputs) {
     if (!value || model_.value(storages_.Of(*value).root).initializer) continue;
@@ -209,6 +258,20 @@ bool SavedWalk::KeepOfCall(const Node& node) {
     if (other != text) Keep(*value);
   }
   return true;
+}
+
+// The weight, and both ends for the gradient of the weight.
+void SavedWalk::KeepOfLerp(absl::string_view call) {
+  constexpr size_t kWeight = 2;
+  const exporter::FxArgs args = exporter::ParseFxArgs(call);
+  const absl::string_view weight = exporter::FxValueName(args.Arg(kWeight));
+  const auto made = names_.find(weight);
+  const bool needs_gradient = absl::StartsWith(weight, exporter::kFxParameterName) ||
+                              (made != names_.end() && NeedsGradient(made->second));
+  for (size_t i = needs_gradient ? 0 : kWeight; i <= kWeight; ++i) {
+    const auto value = names_.find(exporter::FxValueName(args.Arg(i)));
+    if (value != names_.end()) Keep(value->second);
+  }
 }
 
 // Of those that the exporter computed, an arange is known by its rows.
@@ -239,25 +302,55 @@ void SavedWalk::KeepPlacesOfIndex(const std::vector<absl::string_view>& places) 
   if (is_open) NoteUnknown(node_id_, kPlaces);
 }
 
-// A convolution keeps what was padded before it, where the exporter made one of both.
-bool SavedWalk::KeepPadded(const Node& node, const std::string& needed) {
-  const auto text = exporter::NodeMetadata(node.metadata).fx_node;
-  if (!text || !exporter::ReadsPadded(*text) || needed.size() < 2 || needed[1] == 0) return false;
-  constexpr size_t kOwnPadding = 4;
+// A convolution keeps what was padded before it, where the exporter made one of both. Without the
+// call of the convolution, which its BatchNorm hides, what is padded on both sides alike may be its
+// own padding.
+bool SavedWalk::KeepPadded(const Node& node) {
+  if (!IsConvolution(node)) return false;
+  const exporter::NodeMetadata metadata(node.metadata);
+  const auto text = metadata.fx_node;
+  if (!text) return KeepPaddedToSame(node);
+  const bool is_hidden = metadata.IsFusedPad() && metadata.IsFusedBatchNorm();
+  if (!is_hidden && !exporter::ReadsPadded(*text)) return false;
   const Fact& x = in_.fact(call_->inputs[0]);
   const Attribute* pads = node.FindAttribute("pads");
-  const bool has_own = !exporter::ParseFxArgs(*text).Arg(kOwnPadding).empty();
   const int axes = x.is_tensor() && x.shape.ranked() ? x.shape.rank() - 2 : 0;
+  const std::vector<int64_t> own = exporter::PaddingOfConvolution(*text, axes);
   const bool fits = pads != nullptr && static_cast<int>(pads->ints.size()) == 2 * axes;
-  if (has_own || axes < 1 || !fits) {
+  if (axes < 1 || !fits || (!is_hidden && own.empty())) {
     NoteUnknown(node_id_, kPadded);
     return false;
   }
   Shape padded = {x.shape[0], x.shape[1]};
   for (int d = 0; d < axes; ++d) {
     const auto i = static_cast<size_t>(d);
-    padded.push_back(x.shape[d + 2] + pads->ints[i] + pads->ints[i + static_cast<size_t>(axes)]);
+    const int64_t before = pads->ints[i], behind = pads->ints[i + static_cast<size_t>(axes)];
+    padded.push_back(x.shape[d + 2] + before + behind - (is_hidden ? 0 : 2 * own[i]));
+    if (is_hidden && std::min(before, behind) > 0) NoteUnknown(node_id_, kPadded);
   }
+  KeepCopy(*node.inputs[0], SizeOf(Fact::Tensor(x.dtype, std::move(padded))));
+  return true;
+}
+
+// TorchScript writes padding="same", whose step is 1, as automatic padding. PyTorch pads one more
+// element on one side before a convolution that cannot be padded on both sides alike.
+bool SavedWalk::KeepPaddedToSame(const Node& node) {
+  const Attribute* automatic = node.FindAttribute("auto_pad");
+  if (automatic == nullptr || automatic->s != "SAME_UPPER") return false;
+  const Fact& x = in_.fact(call_->inputs[0]);
+  const Attribute* kernel = node.FindAttribute("kernel_shape");
+  const Attribute* dilations = node.FindAttribute("dilations");
+  const bool is_sized = x.is_tensor() && x.shape.ranked() &&
+                        x.shape.rank() == static_cast<int>(kernel->ints.size()) + 2;
+  if (!is_sized) return false;
+  Shape padded = x.shape;
+  for (size_t d = 0; d < kernel->ints.size(); ++d) {
+    const bool has_step = dilations != nullptr && d < dilations->ints.size();
+    const bool is_odd =
+        (kernel->ints[d] - 1) % 2 != 0 && (!has_step || dilations->ints[d] % 2 != 0);
+    if (is_odd) padded[static_cast<int>(d) + 2] += 1;
+  }
+  if (padded == x.shape) return false;
   KeepCopy(*node.inputs[0], SizeOf(Fact::Tensor(x.dtype, std::move(padded))));
   return true;
 }
@@ -297,6 +390,21 @@ void SavedWalk::KeepComputedWeight(const Node& node, const std::string& needed) 
     } else if (IsComputedKernel(signature_, node, tensor)) {
       KeepWeight(*id, is_kept, Expr(tensor.dims[0]) * 2);
     }
+  }
+}
+
+// A normalization keeps the scale and shift that it is called with. A parameter is there anyway;
+// what the module computed of one, as 1 + weight, is new memory.
+void SavedWalk::KeepComputedScale(const Node& node) {
+  for (size_t i : {size_t{1}, size_t{2}}) {
+    const OptionalTensorId id = InitializerOf(node.input(i));
+    if (!id) continue;
+    const absl::string_view name = model_.tensor(*id).name;
+    const bool is_there =
+        !signature_.is_stated() || signature_.IsParameter(name) || signature_.IsBuffer(name);
+    const bool is_computed = groups_->StateCalls() ? !is_there && NamesOfCall().contains(name)
+                                                   : exporter::IsRenamedFor(node.op_type, name);
+    if (is_computed) KeepWeight(*id, /*is_kept=*/true, 0);
   }
 }
 

@@ -100,7 +100,7 @@ void SavedWalk::KeepNode(InstanceId id, size_t i) {
   is_of_parameters_ =
       groups_->IsJoined(i) ||
       (metadata.fx_node && absl::StrContains(*metadata.fx_node, exporter::kFxBuffer));
-  if (!KeepPadded(node, needed->second)) KeepFactors(node, needed->second);
+  if (!KeepPadded(node)) KeepFactors(node, needed->second);
   KeepByRow(node, needed->second, i);
   is_of_parameters_ = false;
 }
@@ -114,6 +114,10 @@ void SavedWalk::NoteUnknown(NodeId node, const char* why) {
   unknown_why_ = why;
 }
 
+bool SavedWalk::IsConvolution(const Node& node) const {
+  return call_->def->gradient.products != 0 && node.FindAttribute("kernel_shape") != nullptr;
+}
+
 void SavedWalk::KeepFactors(const Node& node, const std::string& needed) {
   const uint32_t products = call_->def->gradient.products;
   std::vector<int> ranks(node.inputs.size(), kMaxRank);
@@ -122,8 +126,11 @@ void SavedWalk::KeepFactors(const Node& node, const std::string& needed) {
     const bool ranked = fact != nullptr && fact->is_tensor() && fact->shape.ranked();
     if ((products >> i & 1) != 0) ranks[i] = ranked ? fact->shape.rank() : 0;
   }
+  // convolution_backward gives all gradients, and has all factors kept.
+  const bool is_convolution = IsConvolution(node);
   for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
     if ((products >> i & 1) == 0 || needed[i] == 0) continue;
+    if (is_convolution) KeepFactor(node, i, ranks);
     for (size_t j = 0; j < node.inputs.size() && j < 32; ++j) {
       if (j != i && (products >> j & 1) != 0 && node.inputs[j]) KeepFactor(node, j, ranks);
     }
@@ -134,15 +141,11 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
   Keeps keeps = call_->def->gradient.keeps;
   const exporter::NodeMetadata metadata(node.metadata);
   if (metadata.fx_node && exporter::GivesPlaces(*metadata.fx_node)) keeps = {.places = true};
-  if (keeps.extreme && !metadata.fx_node) {
-    keeps = {};
-    NoteUnknown(node_id_, kMaxOrAmax);
-  } else if (keeps.extreme && exporter::MayBePool(*metadata.fx_node)) {
-    NoteUnknown(node_id_, kMayBePool);
-  }
+  if (keeps.extreme) keeps = KeepsOfExtreme(node, keeps);
   const bool gives_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
   if (gives_result && metadata.fx_node && exporter::KeepsOfItsOwn(*metadata.fx_node)) {
     NoteUnknown(node_id_, kOwnKernel);
+    if (exporter::KeepsBufferOfItsOwn(*metadata.fx_node)) More(SizeOf(in_.fact(call_->outputs[0])));
   }
   if (keeps.composed) {
     const Fact& made = in_.fact(call_->outputs[0]);
@@ -158,6 +161,7 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
     bool others_need = false;
     for (size_t j = 0; j < needed.size(); ++j) others_need |= j != i && needed[j] != 0;
     if ((keeps.inputs >> i & 1) != 0 || (keeps.crosswise && others_need)) {
+      if (keeps.assigns && AssignsToSlice(i)) continue;
       if (KeepSumOfPlaces(node, *node.inputs[i]) || KeepOfEinsum(node, i)) continue;
       KeepOf(place, BeforePromotion(*node.inputs[i]));
       if (metadata.fx_node && exporter::ReadsArange(*metadata.fx_node)) KeepPlaces(i);
@@ -179,6 +183,30 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
   KeepMore(node, keeps);
   KeepFoldedNorm(node);
   KeepComputedWeight(node, needed);
+  if (keeps.per_root > 0 && !keeps.composed) KeepComputedScale(node);
+}
+
+// TorchScript writes max(dim) and amax as one operator, but max(dim) takes one axis, and max()
+// takes none. Along one axis, max(dim) is called more often. torch.export writes a pool to one
+// place as amax along the last two axes in an order that hardly any caller of amax gives.
+Keeps SavedWalk::KeepsOfExtreme(const Node& node, const Keeps& keeps) {
+  const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
+  if (text) {
+    if (!exporter::MayBePool(*text)) return keeps;
+    if (!IsOfClass(node, "AdaptiveMaxPool2d")) NoteUnknown(node_id_, kMayBePool);
+    return {.inputs = keeps.inputs, .places = true};
+  }
+  constexpr size_t kAxes = 1;
+  const Attribute* attribute = node.FindAttribute("axes");
+  const Fact* given = node.input(kAxes) ? FactOfInput(node, kAxes) : nullptr;
+  if (attribute == nullptr && given == nullptr) return keeps;
+  const bool is_told = attribute != nullptr || given->has_content();
+  const size_t axes = attribute != nullptr ? attribute->ints.size()
+                      : is_told            ? given->content->size()
+                                           : 0;
+  if (is_told && axes != 1) return keeps;
+  NoteUnknown(node_id_, kMaxOrAmax);
+  return {.places = true};
 }
 
 // A factor of an einsum that is one product: copied where its axes cannot be joined as they lie.
@@ -209,6 +237,14 @@ bool SavedWalk::KeepOfEinsum(const Node& node, size_t i) {
   } else {
     KeepCopy(*node.inputs[i], SizeOf(i == 0 ? a : b));
   }
+  return true;
+}
+
+// Places that are known before the model runs are mostly of a slice.
+bool SavedWalk::AssignsToSlice(size_t i) {
+  const Fact& places = in_.fact(call_->inputs[i]);
+  if (groups_->StateCalls() || !(places.constant || places.from_shapes)) return false;
+  NoteUnknown(node_id_, kSliceOrPlaces);
   return true;
 }
 
@@ -286,6 +322,22 @@ void SavedWalk::KeepSteps(const Node& node) {
   if (is_activation) Keep(*given);
 }
 
+// The sum of the weights. Labels that are smoothed have the mean of the scores beside it, without
+// what is ignored: a mask of the labels, and for the mean how many there are.
+void SavedWalk::KeepOfLikelihood(const Node& node, int size) {
+  constexpr size_t kLabels = 1, kSmoothing = 5;
+  More(size);
+  const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+  if (!text) return;
+  const absl::string_view smoothing =
+      exporter::ParseFxArgs(*text).Get(kSmoothing, "label_smoothing");
+  if (smoothing.empty() || smoothing == "0.0") return;
+  const Fact& labels = in_.fact(call_->inputs[kLabels]);
+  const Attribute* reduction = node.FindAttribute("reduction");
+  if (labels.is_tensor() && labels.shape.ranked()) More(labels.shape.NumElements());
+  if (reduction == nullptr || reduction->s == "mean") More(kPlaceBytes);
+}
+
 void SavedWalk::KeepMore(const Node& node, const Keeps& keeps) {
   const Census& forward = counts_.cost(CallIdOf(node)).own().flops;
   const Fact& first = in_.fact(call_->outputs[0]);
@@ -300,6 +352,8 @@ void SavedWalk::KeepMore(const Node& node, const Keeps& keeps) {
       !exporter::IsFoldedName(model_.value(storages_.Of(*node.inputs[1]).root).name)) {
     More(forward[Kind::kSqrt] * size);
   }
+  if (keeps.log_probabilities) More(SizeOf(in_.fact(call_->inputs[0])));
+  if (keeps.total_weight) KeepOfLikelihood(node, size);
   if (keeps.noise && !forward[Kind::kMul].is_zero()) More(SizeOf(first));
   if (keeps.gates && !keeps.steps) {
     More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);

@@ -164,12 +164,17 @@ void SavedWalk::KeepConstant(ValueId value) {
   const TensorId id = *model_.value(value).initializer;
   const Tensor& tensor = model_.tensor(id);
   if (signature_.IsParameter(tensor.name) || signature_.IsBuffer(tensor.name)) return;
-  if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
+  if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) {
+    const auto call = exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node;
+    const bool is_made = exporter::IsViewOfMade(signature_, call.value_or(""), tensor);
+    if (is_made && IsFloat(tensor.dtype)) NoteUnknown(node_id_, kBufferOrMade);
+    return;
+  }
   if (!IsFloat(tensor.dtype) && tensor.dtype != DType::kBool) return;
   if (tensor.elements <= 1 || is_of_parameters_) return;
-  if (!groups_->StateCalls() || exporter::IsFoldedView(tensor.name)) {
-    return NoteUnknown(node_id_, kBufferOrMade);
-  }
+  const bool is_told = groups_->StateCalls() && !exporter::IsFoldedView(tensor.name) &&
+                       !exporter::IsFoldedCast(tensor.name);
+  if (!is_told) return NoteUnknown(node_id_, kBufferOrMade);
   const Expr bytes = CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8);
   if (constants_kept_.insert(id).second) constants_.Add(bytes);
   const absl::string_view equal = EqualConstant(tensor.name);
@@ -208,7 +213,9 @@ void SavedWalk::KeepCopy(ValueId value, const Expr& bytes) {
 void SavedWalk::KeepOf(size_t place, ValueId value) {
   const int32_t group = groups_->Of(place);
   const ValueId root = storages_.Of(value).root;
-  if (!groups_->IsInner(root)) {
+  // Of another call, it is in the memory of what that call gives.
+  const bool is_own = IsOwn(root) && groups_->Of(PlaceOf(*model_.value(root).producer)) == group;
+  if (!is_own || !groups_->IsInner(root)) {
     const bool is_activation = !model_.value(root).initializer && !IsNumber(in_.FactOf(root));
     if (group >= 0 && is_activation) dropped_[group].second = true;
     return Keep(value);
@@ -219,13 +226,13 @@ void SavedWalk::KeepOf(size_t place, ValueId value) {
 // Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
 // of a mask from those of the module, which there are more of.
 ValueId SavedWalk::BeforePromotion(ValueId value) {
-  if (!IsOwn(value)) return value;
+  if (!IsOwn(value) || IsNumber(in_.FactOf(value))) return value;
   const NodeId maker = *model_.value(value).producer;
   const Node& node = model_.node(maker);
   const Call& run = in_.call(calls_.at(maker));
   if (run.def == nullptr || !Has(run.def->traits, Traits::kCasts) || !node.input(0)) return value;
   const bool to_float = IsFloat(in_.fact(run.outputs[0]).dtype);
-  if (!to_float || in_.fact(run.inputs[0]).dtype != DType::kBool) return value;
+  if (!to_float || IsFloat(in_.fact(run.inputs[0]).dtype)) return value;
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   if (!text) NoteUnknown(node_id_, kMaskOrCast);
   return text && exporter::IsPromotion(*text) ? *node.inputs[0] : value;

@@ -119,29 +119,39 @@ class SavedWalk {
   }
   void KeepNode(InstanceId id, size_t i);
   void NoteUnknown(NodeId node, const char* why = nullptr);
+  bool IsConvolution(const Node& node) const;
   void KeepFactors(const Node& node, const std::string& needed);
   void KeepByRow(const Node& node, const std::string& needed, size_t place);
+  Keeps KeepsOfExtreme(const Node& node, const Keeps& keeps);
   bool KeepOfEinsum(const Node& node, size_t i);
+  bool AssignsToSlice(size_t i);
   bool KeepSumOfPlaces(const Node& node, ValueId value);
   bool IsSumOfPlaces(ValueId value) const;
   void KeepPlaces(size_t i);
   void KeepSteps(const Node& node);
+  void KeepOfLikelihood(const Node& node, int size);
   void KeepMore(const Node& node, const Keeps& keeps);
 
   // ---- nodes, by the calls of PyTorch that they are of
   void NoteWhatIsOpen(const Node& node, size_t place);
   bool NoteLookup(const Node& node);
+  bool KeepFirstState(const Node& node);
   void KeepLookups();
   void NoteMergedCalls();
   bool KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place);
+  bool NeedsGradient(ValueId value) const;
+  void KeepCosine(const Node& node, size_t place);
   static bool IsOfClass(const Node& node, absl::string_view name);
   bool KeepOfAdaptivePool(const Node& node, absl::string_view call);
   bool KeepOfCall(const Node& node);
+  void KeepOfLerp(absl::string_view call);
   void KeepPlacesOfIndex(const std::vector<absl::string_view>& places);
-  bool KeepPadded(const Node& node, const std::string& needed);
+  bool KeepPadded(const Node& node);
+  bool KeepPaddedToSame(const Node& node);
   void NoteDropoutThatIsOff(const Node& node);
   void KeepFoldedNorm(const Node& node);
   void KeepComputedWeight(const Node& node, const std::string& needed);
+  void KeepComputedScale(const Node& node);
   OptionalTensorId InitializerOf(OptionalValueId value) const;
   Expr NormsOf(const Node& node, const Tensor& weight) const;
   void KeepWeight(TensorId weight, bool is_kept, const Expr& numbers);

@@ -19,8 +19,6 @@
 namespace onnxflops::memory {
 namespace {
 
-constexpr char kFoldedProduct[] =
-    "the exporter computed a product, for which PyTorch keeps factors";
 constexpr char kFoldedParameters[] =
     "the exporter computed its constant of parameters or buffers; of parameters, PyTorch keeps "
     "more";

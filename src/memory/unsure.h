@@ -27,7 +27,8 @@ inline constexpr char kLookedUp[] =
     "the exporter looked up rows of an embedding; PyTorch keeps the places, unless a buffer holds "
     "them";
 inline constexpr char kMaskOrCast[] =
-    "the module casts its mask, which is kept as numbers, or PyTorch does, which keeps the mask";
+    "the module casts its mask or integers, which are kept as numbers, or PyTorch does, which "
+    "keeps them as they are";
 inline constexpr char kMaskOfFlash[] =
     "its constant mask is a caller's, which flash attention keeps, or its own";
 inline constexpr char kMaskOfExport[] =
@@ -46,6 +47,12 @@ inline constexpr char kLeftOut[] =
     "the exporter left out a product before it, of which PyTorch may keep factors";
 inline constexpr char kPlaces[] =
     "the exporter computed places that it takes elements by, which PyTorch keeps";
+inline constexpr char kFoldedProduct[] =
+    "the exporter computed a product, for which PyTorch keeps factors";
+inline constexpr char kSliceOrPlaces[] =
+    "the module assigns to a slice, or to places that it has as a tensor, which PyTorch keeps";
+inline constexpr char kSpreadCosine[] =
+    "PyTorch's cosine_similarity spreads both sides over each other before it divides them";
 inline constexpr char kPadded[] = "PyTorch keeps what is padded before the convolution";
 inline constexpr char kMerged[] =
     "the exporter merged equal calls, of which PyTorch keeps each one's result";

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/signature.h"
 #include "src/exporter/tensor_name.h"
 
 namespace onnxflops::training {
@@ -47,9 +48,11 @@ std::string NameOfBuffer(absl::string_view tensor) {
 
 // A tensor that the exporter named, and that stands for no argument, was made up; where the rest
 // are buffers, it is one.
-ByCalls OfReader(const CallNames& call, absl::string_view tensor) {
-  if (call.buffers.contains(NameOfBuffer(tensor))) return ByCalls::kBuffer;
-  if (!exporter::IsFoldedName(tensor) || !call.are_known) return ByCalls::kOther;
+ByCalls OfReader(const exporter::Signature& signature, absl::string_view text,
+                 const CallNames& call, const Tensor& tensor) {
+  if (exporter::IsViewOfMade(signature, text, tensor)) return ByCalls::kMadeUp;
+  if (call.buffers.contains(NameOfBuffer(tensor.name))) return ByCalls::kBuffer;
+  if (!exporter::IsFoldedName(tensor.name) || !call.are_known) return ByCalls::kOther;
   return call.buffers.empty() ? ByCalls::kMadeUp : ByCalls::kBuffer;
 }
 
@@ -86,7 +89,9 @@ std::vector<bool> FindNotTrained(const ModelData& model, const exporter::Signatu
       const ValueId stored = StoredAs(model, *input);
       if (!model.value(stored).initializer) continue;
       ByCalls& of = by_calls[static_cast<size_t>(stored)];
-      const ByCalls reader = text ? OfReader(call, model.value(stored).name) : ByCalls::kOther;
+      const ByCalls reader =
+          text ? OfReader(signature, *text, call, model.tensor(*model.value(stored).initializer))
+               : ByCalls::kOther;
       of = of == ByCalls::kUnread || of == reader ? reader : ByCalls::kOther;
     }
   }
