@@ -83,6 +83,7 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
   ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", memory.step.sums));
   inference.at_most = memory.unknown_sizes > 0;
   training.at_most = memory.step.lower_bound;
+  training.guessed = memory.step.guessed;
   fit.rows = {std::move(inference), std::move(training)};
   return fit;
 }
@@ -116,14 +117,17 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->unknown_saved_op = std::string(training.unknown_op);
   memory->master_bytes = training.master_bytes;
   memory->step = report::DescribeStep(analysis.inference, training.step);
+  memory->saved_guessed = memory->step.guessed = training.guessed;
   memory->step.lower_bound =
-      training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0;
+      !training.guessed &&
+      (training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0);
   if (training.unknown > 0 && training.unknown_node) {
     report->warnings.push_back(absl::StrCat(
         "what autograd keeps is not known of ", Plural(training.unknown, "node"), ", such as ",
         DescribeNode(*analysis.inference.model, *training.unknown_node),
         training.unknown_why == nullptr ? "" : absl::StrCat(" (", training.unknown_why, ")"),
-        ": kept bytes and the peak of a training step are lower bounds"));
+        ": kept bytes and the peak of a training step ",
+        training.guessed ? "may be more or less" : "are lower bounds"));
   }
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());

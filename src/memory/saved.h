@@ -30,6 +30,7 @@ struct TrainingMemory {
   Expr saved_input_bytes;  // inputs of the model that backward reads, not part of saved_bytes
   std::vector<std::string> warnings;  // of patterns
   int64_t unknown = 0;                // nodes of which is not known what they keep
+  bool guessed = false;               // of some it is a guess, else saved_bytes is a lower bound
   absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
   OptionalNodeId unknown_node;        // the node that has it
   const char* unknown_why = nullptr;  // why it is not known, if the file leaves it open

@@ -107,6 +107,7 @@ void SavedWalk::KeepNode(InstanceId id, size_t i) {
 
 void SavedWalk::NoteUnknown(NodeId node, const char* why) {
   if (noted_.insert(node).second) ++unknown_;
+  guesses_ |= !IsLowerBound(why);
   const OpDef* def = in_.call(calls_.at(node)).def;
   if (def == nullptr || def->user_rule != nullptr) return;
   unknown_op_ = def->name;

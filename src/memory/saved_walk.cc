@@ -85,6 +85,7 @@ absl::Status SavedWalk::Run(TrainingMemory* memory) {
   memory->saved_bytes = kept_[0].bytes + constants_.Total();
   facts_.fixed = constants_.Total();
   memory->unknown = kept_[0].unknown;
+  memory->guessed = guesses_ && memory->unknown > 0;
   memory->unknown_op = unknown_op_;
   memory->unknown_node = unknown_node_;
   memory->unknown_why = unknown_why_;

@@ -217,6 +217,7 @@ class SavedWalk {
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;
+  bool guesses_ = false;  // some of the nodes that are not known are counted by a guess
   absl::string_view unknown_op_;
   OptionalNodeId unknown_node_;
   const char* unknown_why_ = nullptr;

@@ -92,6 +92,10 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
 
 }  // namespace
 
+bool IsLowerBound(const char* why) {
+  return why == nullptr || why == kContraction || why == kBagAsLoop || why == kDropoutOff;
+}
+
 bool IsComputedKernel(const exporter::Signature& signature, const Node& node,
                       const Tensor& tensor) {
   return tensor.dims.size() > 2 && exporter::IsViewName(tensor.name) &&

@@ -9,6 +9,11 @@ Known LowerBound(const Expr& amount) {
   return amount == Expr(0) ? Known::kNothing : Known::kAtLeast;
 }
 
+Known GuessOrBound(const Expr& amount, bool guessed, bool lower_bound) {
+  if (guessed) return Known::kAssumed;
+  return lower_bound ? LowerBound(amount) : Known::kExact;
+}
+
 Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound) {
   return lower_bound && q.of == Quantity::Of::kWork ? LowerBound(amount) : Known::kExact;
 }

@@ -30,6 +30,8 @@ enum class Known : uint8_t {
 // Of a figure of which a part is not counted. If nothing else is counted, "at least 0" would say
 // nothing.
 Known LowerBound(const Expr& amount);
+// Of a figure that rests on a guess, and may be more or less; else as above.
+Known GuessOrBound(const Expr& amount, bool guessed, bool lower_bound);
 // The same of a quantity of a model, a module, an operator or a node. Weights are known in any
 // case.
 Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound);

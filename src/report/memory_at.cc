@@ -105,6 +105,7 @@ absl::StatusOr<Report> MemoryAt(const Report& open, const Bindings& sizes) {
   memory.optimizer_bytes = from.optimizer_bytes;
   memory.unknown_sizes = from.unknown_sizes;
   memory.unknown_saved = from.unknown_saved;
+  memory.saved_guessed = from.saved_guessed;
   memory.peak = from.peak;
   memory.step = from.step;
   memory.cache = from.cache;

@@ -131,6 +131,7 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   json->Key("training_saved_bytes").Quantity(memory.saved_bytes);
   json->Key("training_saved_input_bytes").Quantity(memory.saved_input_bytes);
   json->Key("unknown_saved").Int(memory.unknown_saved);
+  json->Key("training_guessed").Bool(memory.saved_guessed);
   if (memory.cache) WriteCache(*memory.cache, json);
   if (memory.fit) WriteFit(*memory.fit, json);
   json->EndObject();

@@ -23,13 +23,14 @@ class ByteTexts {
  public:
   ByteTexts(const Report& report, bool exact) : values_(report), exact_(exact) {}
 
-  std::string Of(const std::optional<absl::int128>& bytes, bool lower_bound = false) const {
+  std::string Of(const std::optional<absl::int128>& bytes, bool lower_bound = false,
+                 bool guessed = false) const {
     if (!bytes || *bytes < 0) return "?";
-    return KnownText(lower_bound ? LowerBound(*bytes) : Known::kExact,
+    return KnownText(GuessOrBound(*bytes, guessed, lower_bound),
                      WithByteUnit(exact_ ? GroupedDigits(*bytes) : SiNumber(*bytes)));
   }
-  std::string Of(const Expr& bytes, bool lower_bound = false) const {
-    return Of(values_.Of(bytes), lower_bound);
+  std::string Of(const Expr& bytes, bool lower_bound = false, bool guessed = false) const {
+    return Of(values_.Of(bytes), lower_bound, guessed);
   }
   // Whether it is a hundredth of the whole or more.
   bool IsPart(const Expr& bytes, const std::optional<absl::int128>& whole) const {
@@ -109,11 +110,12 @@ LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
   const Loss loss = memory.options.training.loss;
   const std::string entropy = std::string(LossName(Loss::kCrossEntropy));
   const std::string of = step.loss_output.empty() ? "" : absl::StrCat(" of ", step.loss_output);
-  LabelledLine line = {"",
-                       {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound),
-                                     " at the peak, ", PlaceOf(step)),
-                        absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "",
-                                     " ", texts.Of(step.loss_bytes))}};
+  LabelledLine line = {
+      "",
+      {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound, step.guessed),
+                    " at the peak, ", PlaceOf(step)),
+       absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "", " ",
+                    texts.Of(step.loss_bytes))}};
   // What most train with, where it is a part of the step that decides.
   const bool matters = texts.IsPart(step.cross_entropy_bytes, step.value);
   if (loss == Loss::kSum && !step.loss_output.empty() && matters) {
@@ -127,7 +129,8 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   const TrainingOptions& training = memory.options.training;
   LabelledLine line = {
       "",
-      {absl::StrCat("training: ", texts.Of(memory.saved_bytes, memory.unknown_saved > 0),
+      {absl::StrCat("training: ",
+                    texts.Of(memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed),
                     " of activations kept"),
        absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
        absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
@@ -139,7 +142,8 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   }
   if (memory.unknown_saved > 0) {
     line.texts.push_back(absl::StrCat(
-        "what is kept for ", Plural(memory.unknown_saved, "node"), " is not known",
+        "what is kept for ", Plural(memory.unknown_saved, "node"),
+        memory.saved_guessed ? KnownText(Known::kAssumed, " is a guess") : " is not known",
         memory.unknown_saved_op.empty() ? ""
                                         : absl::StrCat(", such as ", memory.unknown_saved_op)));
   }
@@ -150,7 +154,7 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
 // sizes from 2.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
   const auto add = [&](const char* name, const std::optional<Expr>& bytes, bool lower_bound,
-                       const char* holds = "") {
+                       bool guessed = false, const char* holds = "") {
     if (bytes && bytes->is_literal()) return;
     if (!bytes) {
       lines->push_back({"",
@@ -160,15 +164,17 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
     }
     std::string text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
-    lines->push_back({"",
-                      {absl::StrCat(name, " ",
-                                    lower_bound ? KnownText(Known::kAtLeast, text)
-                                                : absl::StrCat("= ", text))}});
+    const bool is_bound = lower_bound && !guessed;
+    lines->push_back(
+        {"",
+         {absl::StrCat(name, " ",
+                       is_bound ? KnownText(Known::kAtLeast, text) : absl::StrCat("= ", text),
+                       guessed ? ", a guess" : "")}});
   };
   const char* const from_two = "   for sizes >= 2";
   add("peak bytes", memory.peak.bytes, memory.unknown_sizes > 0);
-  add("kept bytes", memory.saved_bytes, memory.unknown_saved > 0, from_two);
-  add("step bytes", memory.step.bytes, memory.step.lower_bound, from_two);
+  add("kept bytes", memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed, from_two);
+  add("step bytes", memory.step.bytes, memory.step.lower_bound, memory.step.guessed, from_two);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {
@@ -196,7 +202,11 @@ LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    line.texts.push_back(absl::StrCat(row.name, ": ", row.at_most ? "at most " : "", fit.symbol,
+    line.texts.push_back(absl::StrCat(row.name, ": ",
+                                      row.at_most   ? "at most "
+                                      : row.guessed ? "about "
+                                                    : "",
+                                      fit.symbol,
                                       !row.largest ? " of any size"
                                       : *row.largest == 0
                                           ? " = 1 is too large"

@@ -50,6 +50,7 @@ struct StepRow {
   std::string loss_output;
   Expr cross_entropy_bytes;
   bool lower_bound = false;
+  bool guessed = false;  // as MemoryReport::saved_guessed
 };
 
 // The cache of a decoder's keys and values, from its past inputs.
@@ -66,6 +67,7 @@ struct FitRow {
   std::string name;                // "inference", "training"
   std::optional<int64_t> largest;  // 0: not even one fits; nullopt: every size does
   bool at_most = false;            // something is unknown: less may fit
+  bool guessed = false;            // something is a guess: less or more may fit
   bool of_model = false;           // more would fit, but the model takes no more
 };
 struct FitReport {
@@ -94,7 +96,8 @@ struct MemoryReport {
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
   Expr saved_bytes;               // activations that backward keeps
   Expr saved_input_bytes;         // inputs of the model that it keeps
-  int64_t unknown_saved = 0;      // nodes of which is not known what they keep: a lower bound
+  int64_t unknown_saved = 0;      // nodes of which is not known what they keep
+  bool saved_guessed = false;     // of some it is a guess; else saved_bytes is a lower bound
   std::string unknown_saved_op;   // an operator of theirs, if it is a known one
   absl::int128 master_bytes = 0;  // float32 copies of narrower parameters
   StepRow step;

@@ -20,7 +20,6 @@ namespace {
 using report::GroupedDigits;
 using report::Known;
 using report::KnownText;
-using report::LowerBound;
 using report::ReferenceValues;
 using report::SiNumber;
 using report::WithByteUnit;
@@ -30,8 +29,8 @@ class RowBytes {
   explicit RowBytes(const Report& report) : report_(report), values_(report) {}
 
   MemoryRow::Bytes Of(const std::optional<Expr>& bytes, bool at_least = false) const {
-    if (!bytes) return {"", std::nullopt, at_least, false};
-    return {bytes->ToString(), values_.Of(*bytes), at_least,
+    if (!bytes) return {"", std::nullopt, at_least, false, false};
+    return {bytes->ToString(), values_.Of(*bytes), at_least, false,
             report::RestsOnSizesInside(report_, *bytes)};
   }
 
@@ -51,15 +50,16 @@ class RowBytes {
 
 std::string FitText(const FitReport& fit, const FitRow& row) {
   if (!row.largest) return absl::StrCat("any ", fit.symbol);
-  return KnownText(row.at_most ? Known::kAtMost : Known::kExact,
+  return KnownText(row.at_most   ? Known::kAtMost
+                   : row.guessed ? Known::kAssumed
+                                 : Known::kExact,
                    absl::StrCat(fit.symbol, " = ", *row.largest));
 }
 
 std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
   if (!bytes.shown) return bytes.exact.empty() ? "" : "?";
-  return KnownText(bytes.at_least  ? LowerBound(*bytes.shown)
-                   : bytes.guessed ? Known::kAssumed
-                                   : Known::kExact,
+  const bool is_guess = bytes.is_guess || (bytes.guessed && !bytes.at_least);
+  return KnownText(report::GuessOrBound(*bytes.shown, is_guess, bytes.at_least),
                    WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
 }
 
@@ -107,6 +107,15 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
                        [](const MemoryRow::Bytes& bytes) { return bytes.guessed; });
   };
   if (std::any_of(rows.begin(), rows.end(), is_guessed)) table.notes.emplace_back(kGuessedNote);
+  const auto keeps_by_guess = [](const MemoryRow& row) {
+    return std::any_of(std::begin(row.bytes), std::end(row.bytes),
+                       [](const MemoryRow::Bytes& bytes) { return bytes.is_guess; });
+  };
+  if (std::any_of(rows.begin(), rows.end(), keeps_by_guess)) {
+    table.notes.emplace_back(
+        "* of kept and training: what autograd keeps of some nodes is a guess, as the file leaves "
+        "it open; it may be more or less");
+  }
   return table;
 }
 
@@ -130,10 +139,12 @@ MemoryRow MakeMemoryRow(const Report& report) {
   MemoryRow::Bytes* const of = row.bytes;  // in the order of kMemoryFigures
   of[0] = bytes.Of(Expr(memory.param_bytes));
   of[1] = bytes.OfPeak(memory.peak.bytes, memory.peak.value, peak_unknown);
-  of[2] = bytes.Of(memory.saved_bytes, kept_unknown);
+  of[2] = bytes.Of(memory.saved_bytes, kept_unknown && !memory.saved_guessed);
+  of[2].is_guess = memory.saved_guessed;
   of[3] = bytes.Of(Expr(memory.gradient_bytes));
   of[4] = bytes.Of(Expr(memory.optimizer_bytes));
   of[5] = bytes.OfPeak(memory.step.bytes, memory.step.value, memory.step.lower_bound);
+  of[5].is_guess = memory.step.guessed;
   of[6] = bytes.Of(cache);
   if (!memory.fit) return row;
   for (const FitRow& fit : memory.fit->rows) {
@@ -156,16 +167,17 @@ std::string ToCsv(absl::Span<const MemoryRow> rows) {
   TextTable table;
   table.columns = {{"model"}, {"sizes"}};
   for (const MemoryFigure& figure : kMemoryFigures) table.columns.push_back({figure.key});
-  for (const char* title : {"lower_bound", "at_node"}) table.columns.push_back({title});
+  for (const char* title : {"lower_bound", "guessed", "at_node"}) table.columns.push_back({title});
   for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path, row.given};
-    bool at_least = false;
+    bool at_least = false, is_guess = false;
     for (const MemoryRow::Bytes& bytes : row.bytes) {
       cells.push_back(bytes.exact);
       at_least = at_least || bytes.at_least;
+      is_guess = is_guess || bytes.is_guess;
     }
-    cells.emplace_back(at_least ? "true" : "false");
+    for (bool flag : {at_least, is_guess}) cells.emplace_back(flag ? "true" : "false");
     cells.push_back(row.at_node);
     for (const auto& [title, text] : row.fits) cells.push_back(text);
     table.rows.push_back({std::move(cells)});

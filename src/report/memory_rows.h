@@ -34,6 +34,7 @@ struct MemoryRow {
     std::string exact;                  // a formula where sizes are open; "" if there is none
     std::optional<absl::int128> shown;  // at `sizes`
     bool at_least = false;              // a part is unknown
+    bool is_guess = false;              // a part is a guess: it may be more or less
     bool guessed = false;               // `shown` rests on sizes inside of the model
     friend bool operator==(const Bytes&, const Bytes&) = default;
   };

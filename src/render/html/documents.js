@@ -198,14 +198,15 @@ function memoryTables(memory, view) {
   const box = h("section");
   const sizes = sizeWords(memory.at);
   const draw = () => {
-    const at = (quantity, lowerBound = false) => {
+    const at = (quantity, lowerBound = false, guessed = false) => {
       const value = quantity ? Formula(quantity.expr)(view.tree.sizes) : null;
-      return quantity ? knownText(knownOf(value, lowerBound), show(value, "B")) : null;
+      return quantity ? knownText(guessed ? "assumed" : knownOf(value, lowerBound), show(value, "B")) : null;
     };
     box.replaceChildren(h("h2", { text: "Memory" }), figures([
       ["Weights", show(big(memory.param_bytes), "B"), null],
       ["Peak of inference", at(memory.inference_peak_bytes, memory.unknown_sizes > 0), memory.at_node ? `at ${memory.at_node}` : null],
-      ["Kept for training", at(memory.training_saved_bytes, memory.unknown_saved > 0), "activations"],
+      ["Kept for training", at(memory.training_saved_bytes, memory.unknown_saved > 0, memory.training_guessed),
+        memory.training_guessed ? "activations; * a part is a guess, it may be more or less" : "activations"],
       ["Gradients", show(big(memory.gradient_bytes), "B"), null],
       ["Optimizer", show(big(memory.optimizer_bytes), "B"), memory.optimizer],
     ]), memory.alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, at ${sizes}` : ""}` }),
