@@ -8,4 +8,7 @@
 #define ONNXFLOPS_VERSION_MINOR 1
 #define ONNXFLOPS_VERSION_PATCH 0
 
+// Where the pages of docs/ are published, "https://example.org/onnxflops/docs/"; "": nowhere yet.
+#define ONNXFLOPS_DOCS_ADDRESS ""
+
 #endif  // ONNXFLOPS_SRC_API_VERSION_H_

@@ -295,6 +295,9 @@ std::string ToSarif(const CheckReport& report) {
     json.Key("help").BeginObject();
     json.Key("text").String(kHelp);
     json.EndObject();
+    if (!report.docs.empty()) {
+      json.Key("helpUri").String(absl::StrCat(report.docs, "ci.html#a-file-of-budgets"));
+    }
     json.EndObject();
   }
   json.EndArray();

@@ -62,6 +62,7 @@ struct CheckReport {
   std::vector<ModelInfo> models;
   std::string budgets;        // the file; "": none; of models with their own, all of them in a line
   std::string version;        // of the program that checked, for formats that name it; or ""
+  std::string docs;     // where the pages are, for formats that link them: ONNXFLOPS_DOCS_ADDRESS
   std::string host, made_at;  // where and when, "2027-01-31T12:00:00", as JUnit has it; or ""
   std::vector<Judgement> judgements;
 

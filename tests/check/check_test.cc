@@ -716,6 +716,13 @@ TEST(CheckWritersTest, WhatFailedComesFirst) {
   EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
 }
 
+TEST(CheckWritersTest, AlertsLinkThePagesOnceTheseArePublished) {
+  CheckReport report = CheckText("budget.macs = 1", NoBase(TwoLayers("2").Count().value()));
+  EXPECT_THAT(ToSarif(report), testing::Not(HasSubstr("helpUri")));
+  report.docs = "https://example.org/docs/";
+  EXPECT_THAT(ToSarif(report), HasSubstr("https://example.org/docs/ci.html#a-file-of-budgets"));
+}
+
 // GitHub closes an alert whose print no run has any more.
 TEST(CheckWritersTest, APrintIsTheSameWhateverElseIsChecked) {
   CheckReport one = CheckText("budget.macs = 1", NoBase(TwoLayers("2").Count().value()));

@@ -311,6 +311,7 @@ absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const BudgetFiles& b
   CheckReport report;
   report.budgets = budgets.Names();
   report.version = ONNXFLOPS_VERSION;
+  report.docs = ONNXFLOPS_DOCS_ADDRESS;
   report.host = HostName();
   report.made_at = TimeInUtc(kTimeFormat);
   for (const ReviewedModel& model : review.models) {
