@@ -31,7 +31,7 @@
 //   until = 2027-01-31
 //   [models."text-*.onnx".budget]       # the same for files that match
 //   unlisted = "fail"                   # at the top of the file: a model needs a rule
-//   new = "fail"                        # relative limits of a model without a base
+//   new = "fail"                        # relative limits of a model or module without a base
 //   fixed = "fail"                      # a model that fixes a size that is open in the base
 //   lower_bounds = "pass"
 //
@@ -124,7 +124,8 @@ struct Budgets {
   std::string device, dtype;
   // Whether a budget on a lower bound may pass: lower_bounds = "pass".
   bool lower_bounds_pass = false;
-  // Whether a limit that is relative to a base fails for a model that has none: new = "fail".
+  // Whether a limit that is relative to a base fails for a model or module that has none: new =
+  // "fail".
   bool new_fails = false;
   // The place of unlisted = "fail", by which a model without a rule fails.
   std::optional<BudgetPlace> unlisted_fails;

@@ -126,7 +126,7 @@ class RuleJudge {
     }
     if (relative &&
         (!diff_.has_base || m.status == DiffStatus::kNew || m.status == DiffStatus::kMovedHere)) {
-      const bool fails = !diff_.has_base && budgets_.new_fails;
+      const bool fails = budgets_.new_fails && m.status != DiffStatus::kMovedHere;
       judgement.verdict = fails ? Verdict::kFailed : Verdict::kSkipped;
       judgement.detail = diff_.has_base ? "the base does not have it" : "a new model has no base";
       judgement.actual = ActualText(rule, m, {});

@@ -401,6 +401,16 @@ TEST(JudgeTest, AnOpenSizeStaysOpenWhereBudgetsAskForIt) {
   }
 }
 
+TEST(JudgeTest, ANewModuleIsNewAsAModelIs) {
+  const Report base = TwoLayers("2").Count().value();
+  ModelMaker make = TwoLayers("2");
+  make.Weight("c.weight", {4, 4}).Node("/c/MatMul", "MatMul", {"y", "c.weight"}, {"z"}).Output("z");
+  const Diff diff = MakeDiff(&base, make.Count().value()).value();
+  const std::string rule = "[modules.c]\nmacs = \"+2%\"\n";
+  EXPECT_EQ(CheckText(rule, diff).judgements[0].verdict, Verdict::kSkipped);
+  EXPECT_EQ(CheckText("new = \"fail\"\n" + rule, diff).judgements[0].verdict, Verdict::kFailed);
+}
+
 TEST(JudgeTest, AModelThatNoRuleIsForIsARowOfItsOwn) {
   Budgets budgets = LoadBudgets("unlisted = \"fail\"\n", "onnxflops.toml").value();
   const Judgement failed = UnlistedModel(budgets);
