@@ -1,7 +1,9 @@
 #include "src/mfu/mfu_report.h"
 
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -189,12 +191,29 @@ TextTable FormulaTable(const MfuReport& report) {
   return table;
 }
 
+// Formulas of language models have no figure for an image model: many of them are one note.
+void FoldUnknown(TextTable* table) {
+  constexpr size_t kMostRows = 2;
+  std::vector<std::string> names;
+  std::string why;
+  for (const TextTable::Row& row : table->rows) {
+    if (!row.faint || row.strong) continue;
+    if (names.empty()) why = row.cells.back();
+    names.push_back(row.cells[0]);
+  }
+  if (names.size() <= kMostRows) return;
+  std::erase_if(table->rows, [](const TextTable::Row& row) { return row.faint && !row.strong; });
+  table->notes.push_back(absl::StrCat("no figure of ", absl::StrJoin(names, ", "), ": ", why));
+}
+
 }  // namespace
 
 std::string ToTable(const MfuReport& report, const TableStyle& style) {
   std::string text;
   for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.line_width());
-  return absl::StrCat(text, "\n", DrawText(FormulaTable(report), style));
+  TextTable table = FormulaTable(report);
+  FoldUnknown(&table);
+  return absl::StrCat(text, "\n", DrawText(std::move(table), style));
 }
 
 std::string ToMarkdown(const MfuReport& report) {
