@@ -97,11 +97,17 @@ std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
   return shown;
 }
 
+// Whether nobody knows by now what it costs.
+bool HasUnknownCost(const ReviewedModel& model) {
+  return model.diff && model.diff->modules[0].head_lower_bound;
+}
+
 // What the verdicts on all models come to.
 std::vector<std::string> VerdictParts(const Review& review, const std::string& models) {
   int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, free = 0, allowed = 0,
-          skipped = 0, near = 0;
+          skipped = 0, near = 0, lost = 0;
   for (const ReviewedModel& model : review.models) {
+    lost += model.loses_budgets ? 1 : 0;
     rules += RulesOf(model.check);
     failures += FailuresOf(model.check);
     failed_models += FailuresOf(model.check) > 0 ? 1 : 0;
@@ -115,17 +121,20 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
   std::vector<std::string> parts;
   if (rules == 0 && free > 0) return {"no budget applies to any model"};
   const int64_t held = rules - failures - allowed - skipped;
-  if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
+  if (unlisted > 0) parts.push_back(absl::StrCat("no budget for ", Plural(unlisted, "model")));
   if (failures > 0) {
     parts.push_back(absl::StrCat(failures, " of ", Plural(rules, "budget"), " failed in ",
                                  failed_models, " of ", models));
   } else if (held > 0) {
-    parts.push_back(held == rules && rules > 1
+    parts.push_back(held == rules && rules > 1 && !absl::c_any_of(review.models, HasError)
                         ? absl::StrCat("all ", rules, " budgets hold")
                         : absl::StrCat(Plural(held, "budget"), held == 1 ? " holds" : " hold"));
   }
   if (unlisted == 0 && free > 0) {
-    parts.push_back(absl::StrCat("no rule for ", Plural(free, "model")));
+    parts.push_back(absl::StrCat("no budget for ", Plural(free, "model")));
+  }
+  if (lost > 0) {
+    parts.push_back(absl::StrCat("budgets lost by renaming ", Plural(lost, "model")));
   }
   if (allowed > 0) parts.push_back(absl::StrCat(allowed, " allowed by exceptions"));
   if (skipped > 0) parts.push_back(absl::StrCat(skipped, " not judged"));
@@ -165,6 +174,10 @@ std::string Headline(const Review& review) {
   const std::string models = Plural(static_cast<int64_t>(review.models.size()) - gone, "model");
   std::vector<std::string> parts;
   if (errors > 0) parts.push_back(absl::StrCat("error in ", errors, " of ", models));
+  const int64_t unknown = absl::c_count_if(review.models, [](const ReviewedModel& model) {
+    return (IsNew(model) || HasChanged(model)) && HasUnknownCost(model);
+  });
+  if (unknown > 0) parts.push_back(absl::StrCat("FLOPs not known in ", Plural(unknown, "model")));
   for (std::string& part : VerdictParts(review, models)) parts.push_back(std::move(part));
   if (changed > 0) parts.push_back(absl::StrCat(Plural(changed, "model"), " changed"));
   if (both > 0) parts.push_back(absl::StrCat(Plural(both, "model"), " renamed and changed"));
@@ -177,11 +190,6 @@ std::string Headline(const Review& review) {
   return absl::StrCat("**onnxflops: ", absl::StrJoin(parts, "; "), "**\n");
 }
 
-// Whether nobody knows by now what it costs.
-bool HasUnknownCost(const ReviewedModel& model) {
-  return model.diff && model.diff->modules[0].head_lower_bound;
-}
-
 // Without the name that stands beside it.
 std::string ErrorOf(const ReviewedModel& model) {
   absl::string_view text = model.check.judgements[0].detail;
@@ -189,28 +197,50 @@ std::string ErrorOf(const ReviewedModel& model) {
   return report::MarkdownCell(text);
 }
 
+// "failed: FLOPs, params; not proven: peak activations"; "" if nothing did.
+std::string FailuresInWords(const CheckReport& check) {
+  constexpr size_t kMostNames = 4;
+  std::vector<std::string> parts;
+  for (const auto& [verdict, words] :
+       {std::pair(Verdict::kFailed, "failed: "), std::pair(Verdict::kNotProven, "not proven: ")}) {
+    std::vector<std::string> names;
+    for (const Judgement& j : check.judgements) {
+      if (!j.is_rule() || j.verdict != verdict) continue;
+      std::string name(j.quantity != nullptr ? j.quantity->title : absl::string_view(j.kind));
+      if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
+    }
+    if (names.empty()) continue;
+    const size_t more = names.size() - std::min(names.size(), kMostNames);
+    names.resize(names.size() - more);
+    parts.push_back(absl::StrCat(words, absl::StrJoin(names, ", "),
+                                 more > 0 ? absl::StrCat(" and ", more, " more") : ""));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
 std::string VerdictOf(const ReviewedModel& model) {
   if (model.is_gone) return "-";
   if (HasError(model)) return ErrorOf(model);
-  const int64_t failures = FailuresOf(model.check), rules = RulesOf(model.check);
-  if (failures > 0) return absl::StrCat(failures, " of ", rules, " failed");
-  if (rules == 0) return Fails(model.check) ? "failed" : "-";
+  const int64_t rules = RulesOf(model.check);
+  if (FailuresOf(model.check) > 0) return FailuresInWords(model.check);
+  if (rules == 0) return Fails(model.check) ? "failed" : "no budget";
   if (Count(model.check, Verdict::kAllowed) > 0) return "allowed";
   if (Count(model.check, Verdict::kWarned) > 0) return "warned";
   if (Count(model.check, Verdict::kSkipped) == rules) return "skipped";
   return HasUnknownCost(model) ? "passed, FLOPs not known" : "passed";
 }
 
-// "`batch`, `seq` now fixed; `image` now open": what an export no longer leaves as it was.
+// "`batch` fixed at 2; `image` now open": what an export no longer leaves as it was.
 std::string FixedInWords(const Diff& diff) {
   std::vector<std::string> fixed, open;
   for (const UnequalSize& size : diff.fixed_axes) {
     std::vector<std::string>& names = size.open_in_head ? open : fixed;
-    std::string name = report::MarkdownCell(absl::StrCat(size.symbol));
+    std::string name = report::MarkdownCode(size.symbol);
+    if (!size.open_in_head) absl::StrAppend(&name, " fixed at ", size.fixed);
     if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
   }
   std::vector<std::string> parts;
-  if (!fixed.empty()) parts.push_back(absl::StrCat(absl::StrJoin(fixed, ", "), " now fixed"));
+  if (!fixed.empty()) parts.push_back(absl::StrJoin(fixed, ", "));
   if (!open.empty()) parts.push_back(absl::StrCat(absl::StrJoin(open, ", "), " now open"));
   return absl::StrJoin(parts, "; ");
 }
@@ -239,6 +269,13 @@ std::string SidesOf(const diff::TotalTexts& texts) {
   return absl::StrJoin(sides, " → ");
 }
 
+// Nothing where they changed as the number of parameters did.
+diff::TotalTexts BytesOfParams(const Diff& diff) {
+  const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
+  const diff::TotalTexts bytes = diff::TextsOfTotal(diff, QuantityOf(&Amounts::param_bytes));
+  return diff.has_base && params.change != bytes.change ? bytes : diff::TotalTexts();
+}
+
 // FLOPs before and after, and their change, in Markdown. What moved into integers is no saving.
 std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
   const Diff& diff = *model.diff;
@@ -256,8 +293,14 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
                           ? absl::StrCat(integers.title, " ", Unbroken(ints.change))
                           : absl::StrCat("with ", integers.title, " ", Unbroken(together)));
   }
+  const diff::TotalTexts bytes = BytesOfParams(diff);
+  if (!bytes.change.empty()) {
+    changes.push_back(
+        absl::StrCat(QuantityOf(&Amounts::param_bytes).title, " ", Unbroken(bytes.change)));
+  }
   if (IsOnlyAnotherFile(model)) changes.emplace_back("same cost, other file");
-  if (!diff.other_inputs.empty()) changes.emplace_back("at unequal inputs");
+  if (diff.IsEmpty() && !model.renamed_from.empty()) changes.emplace_back("renamed");
+  if (!diff.other_inputs.empty()) changes.emplace_back("takes other inputs");
   const std::string sizes = FixedInWords(diff);
   if (!sizes.empty()) changes.push_back(sizes);
   return {std::move(sides), absl::StrJoin(changes, "; ")};
@@ -266,9 +309,9 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
 // Parameters, and their bytes where these changed otherwise, as by quantisation.
 std::string ParamsInWords(const Diff& diff) {
   const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
-  const diff::TotalTexts bytes = diff::TextsOfTotal(diff, QuantityOf(&Amounts::param_bytes));
-  if (params.change == bytes.change || !diff.has_base) return SidesOf(params);
-  return absl::StrCat(SidesOf(params), "; ", SidesOf(bytes));
+  const diff::TotalTexts bytes = BytesOfParams(diff);
+  if (bytes.change.empty()) return SidesOf(params);
+  return absl::StrCat(SidesOf(params), " (", SidesOf(bytes), ")");
 }
 
 // Verdict and change come first: these are seen on a narrow screen.
@@ -325,6 +368,10 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
     gap = "";
   };
   if (!model.renamed_from.empty()) add(absl::StrCat("renamed from ", model.renamed_from));
+  if (model.loses_budgets) {
+    add(absl::StrCat("its budgets are for ", model.renamed_from,
+                     ": unless they change too, none is for it after the merge"));
+  }
   for (const FactDiff& fact : model.diff->facts) {
     if (fact.name == "producer" || fact.name == "opset ai.onnx") {
       add(absl::StrCat(fact.name, ": ", fact.base.value_or("none"), " -> ",

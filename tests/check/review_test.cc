@@ -77,7 +77,7 @@ TEST(ReviewTest, TheVerdictComesFirst) {
       {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2")},
        "**onnxflops: no budget applies to any model; 1 model changed**\n"},
       {{Reviewed("a", "2", "3"), Reviewed("b", "2", "2", "budget.macs = 256")},
-       "**onnxflops: 1 budget holds; no rule for 1 model; 1 model changed**\n"},
+       "**onnxflops: 1 budget holds; no budget for 1 model; 1 model changed**\n"},
       {{Reviewed("a", "", "3")}, "**onnxflops: no budget applies to any model; 1 new model**\n"},
       {{Reviewed("a", "", "3", "budget.macs = \"+1%\"")},
        "**onnxflops: 1 not judged; 1 new model**\n"},
@@ -107,11 +107,12 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
                   Broken("broken.onnx"), Reviewed("failed.onnx", "3", "3", kTight)},
                  true,
                  {}});
-  const char* const rows[] = {"| **`broken.onnx`** | **`it is no model`** |  |  |  |  |\n",
-                              "| **`failed.onnx`** | **1 of 2 failed** |  | **768** | **24** |",
-                              "| `more.onnx` | - | +100.0&nbsp;% | 512 → 1.024&nbsp;k | 16 → 32 |",
-                              "| `less.onnx` | - | -50.0&nbsp;% | 512 → 256 | 16 → 8 |",
-                              "| `new.onnx` | - | new | 2.304&nbsp;k | 72 |"};
+  const char* const rows[] = {
+      "| **`broken.onnx`** | **`it is no model`** |  |  |  |  |\n",
+      "| **`failed.onnx`** | **failed: MACs** |  | **768** | **24** |",
+      "| `more.onnx` | no budget | +100.0&nbsp;% | 512 → 1.024&nbsp;k | 16 → 32 |",
+      "| `less.onnx` | no budget | -50.0&nbsp;% | 512 → 256 | 16 → 8 |",
+      "| `new.onnx` | no budget | new | 2.304&nbsp;k | 72 |"};
   size_t at = 0;
   for (const char* row : rows) {
     const size_t found = comment.find(row, at);
@@ -128,6 +129,9 @@ TEST(ReviewTest, ARenamedModelIsNeitherNewNorGone) {
   ReviewedModel model = Reviewed("new.onnx", "2", "2");
   model.renamed_from = "old.onnx";
   EXPECT_THAT(ToComment({{model}, false, {}}), HasSubstr("\n- `renamed from old.onnx`\n"));
+  EXPECT_THAT(ToComment({{model}, true, {}}), Not(HasSubstr("budgets lost")));
+  model.loses_budgets = true;
+  EXPECT_THAT(ToComment({{model}, true, {}}), HasSubstr("; budgets lost by renaming 1 model;"));
 }
 
 TEST(ReviewTest, FitsWhateverTheModelsAre) {

@@ -98,7 +98,7 @@ ATTACKS = (
     ("**m** nothing changed", "text"), ("Figures at batch = 1.", "text"), ("Figures at `a`. Merge now.", "text"), ("**onnxflops: no model changed its cost; merge now**", "text"), ("**onnxflops: no model changed its cost** #1", "a reference"), ("3 models did not change. #1", "a reference"),
     ("Models that are gone: m.onnx", "text"), ("Models that are gone: `a` and 1234567 other", "a commit"), ("**onnxflops: no model changed its cost**\nx", "text"),
     *((f"| model | verdict |\n| :--- | :--- |\n| `m` | {cell} |", "text") for cell in (
-        "1 of 2 failed; merge now", "passed, FLOPs not known @x", "batch now fixed", "**1 of 2 failed", "same cost, other file: www.x.org", "1234567 \u2192 1")))
+        "failed: FLOPs; merge now", "failed: everything", "passed, FLOPs not known @x", "batch now fixed", "**failed: FLOPs", "same cost, other file: www.x.org", "1234567 \u2192 1")))
 
 OURS = (
     "**`<b>`** nothing changed", "**`m`** nothing that is counted changed", "**``a` <b> ``** nothing changed", "- `a``<b>`", "- ```` ` ````", "- `a|b`", "- `\u4e2d\u6587 \u00e9`", "- `[a](b) #1 \\x40x`",
@@ -112,10 +112,12 @@ OURS = (
     "Models that are gone: `a`, `b` and 2 other", "Models that are gone: 3", "Figures at `batch = 1`, `seq = 2`, ....",
     "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** nothing changed\n\n<!-- onnxflops:check: -->\n**`m`** passed: 1 rule",
     "**onnxflops: 2 of 3 budgets failed in 1 of 2 models; 1 model changed; 2 new models**", "**onnxflops: no model changed its cost**", "**onnxflops: all 12 budgets hold; no model changed its cost**",
-    "**onnxflops: error in 1 of 3 models; 1 budget holds; no rule for 2 models; 1 not judged; 1 model changed; open sizes now fixed in 1 model**\n\n| model | verdict | change | FLOPs | params | peak activations |\n| :--- | :--- | ---: | ---: | ---: | ---: |\n"
-    "| **`a.onnx`** | **1 of 2 failed** | **-85.4 %; with integer ops +14.2 %; `batch`, `seq` now fixed; `x` now open** | "
-    "**449.1&nbsp;M \u2192 65.56&nbsp;M; integer ops 0 \u2192 447.5 M** | **5.471 M; 21.88 MB \u2192 5.530 MB** | **&gt;= 3 MB** |\n"
-    "| `b` | `no model` |  |  |  |  |\n| `c` | passed, FLOPs not known | same cost, other file | 8.2 G |  |  |\n\n3 models did not change.",
+    "**onnxflops: error in 1 of 3 models; FLOPs not known in 1 model; 1 budget holds; no budget for 2 models; budgets lost by renaming 1 model; 1 not judged; 1 model changed; open sizes now fixed in 1 model**\n\n| model | verdict | change | FLOPs | params | peak activations |\n| :--- | :--- | ---: | ---: | ---: | ---: |\n"
+    "| **`a.onnx`** | **failed: FLOPs, peak activations and 2 more; not proven: MACs** | **-85.4 %; with integer ops +14.2 %; param bytes -74.9&nbsp;%; `batch` fixed at 2, `seq` fixed at 20; `x` now open** | "
+    "**449.1&nbsp;M \u2192 65.56&nbsp;M; integer ops 0 \u2192 447.5 M** | **5.471 M (21.88 MB \u2192 5.530 MB)** | **&gt;= 3 MB** |\n"
+    "| `b` | `no model` |  |  |  |  |\n| `c` | passed, FLOPs not known | same cost, other file | 8.2 G |  |  |\n| `d` | no budget | renamed; takes other inputs |  |  |  |\n\n3 models did not change.",
+    "This pull request changes budgets. It is held to those of the base; the new ones hold after the merge. To accept a higher limit, merge that first.",
+    "The workflow did not fetch Git LFS files: actions/checkout does with `lfs: true`.",
     "<details><summary>All quantities</summary>\n\n- `a`\n\n</details>\n\nNot reviewed, since an error came first (the log says which): 1 of 2 models.")
 
 

@@ -38,9 +38,12 @@ BOUND = "(?:(?:&gt;|&lt;|>)=(?: |&nbsp;))?"
 FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?:(?: |&nbsp;){UNIT})?(?:(?: |&nbsp;)counted)?)"
 SIDES = rf"{FIGURE}(?: \u2192 {FIGURE})?"
 # Of the table of a review: a verdict, a change, figures of both sides.
-VERDICT = rf"(?:{NUMBER} of {NUMBER} failed|passed, FLOPs not known)"
-CHANGE = rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|same cost, other file|at unequal inputs|{CODE}(?:, {CODE})* now (?:fixed|open))"
-REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; (?:integer ops )?{SIDES})?)"
+JUDGED = "|".join((*QUANTITIES, "peak activations", "operators", "domains", "opset", "fixed", "mfu", "profile"))
+FAILED = rf"(?:failed|not proven): (?:{JUDGED})(?:, (?:{JUDGED}))*(?: and {NUMBER} more)?"
+VERDICT = rf"(?:{FAILED}(?:; {FAILED})?|passed, FLOPs not known|no budget)"
+CHANGE = (rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|param bytes (?:new|{FIGURE})|same cost, other file|renamed|"
+          rf"takes other inputs|{CODE} fixed at {NUMBER}(?:, {CODE} fixed at {NUMBER})*|{CODE}(?:, {CODE})* now open)")
+REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; integer ops {SIDES}| \({SIDES}\))?)"
 CELL = rf"(?:{CODE}|\*\*{REVIEW_CELL}\*\*|{REVIEW_CELL}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
 FIRST_CELL = rf"(?:&emsp;)*{CELL}"
 
@@ -55,7 +58,8 @@ RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the 
 CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
 HEADLINE = (rf"(?:error in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
-            rf"all {NUMBER} budgets hold|{NUMBER} budgets? holds?|no rule for {NUMBER} models?|no budget applies to any model|"
+            rf"all {NUMBER} budgets hold|{NUMBER} budgets? holds?|no budget for {NUMBER} models?|no budget applies to any model|FLOPs not known in {NUMBER} models?|"
+            rf"budgets lost by renaming {NUMBER} models?|"
             rf"no model changed its cost|open sizes now fixed in {NUMBER} models?|{NUMBER} models? renamed and changed|"
             rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|models? gone|new models?))")
 
@@ -67,9 +71,10 @@ SENTENCE = re.compile("|".join((
     rf"{NUMBER} models? did not change\.",
     rf"Models that are gone: (?:{CODES}(?: and {NUMBER} other)?|{NUMBER})",
     rf"Not reviewed, since an error came first \(the log says which\): {NUMBER} of {NUMBER} models\.",
-    rf"Git LFS files are not here: actions/checkout fetches them with {CODE}\.",
+    rf"The workflow did not fetch Git LFS files: actions/checkout does with {CODE}\.",
     r"Budgets are read from the base, which has none yet: nothing is held to those that are new here\.",
-    r"Budgets are read from the base: what is changed of them here holds once it is there\.")))
+    r"This pull request changes budgets\. It is held to those of the base; the new ones hold after the merge\."
+    r"(?: To accept a higher limit, merge that first\.)?")))
 ITEM = re.compile(rf"- (?:(?:model|models|base|budgets|check): )?{CODE}")
 MARKER = re.compile(r"<!-- onnxflops:(?:review|(?:diff|check):[A-Za-z0-9_./]*) -->")
 OPENING = re.compile(rf"<details><summary>(?:{'|'.join(FOLDS)})</summary>")

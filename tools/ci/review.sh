@@ -15,7 +15,7 @@ mkdir -p "$out" || exit 2
 printf '<!-- onnxflops:review -->\n' >"$out/comment.md"
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-code=0 notes=()
+code=0 notes=() changes_budgets=""
 worse() { [ "$1" -le "$code" ] || code=$1; }
 
 commit=$(git rev-parse --verify --quiet --end-of-options "$base^{commit}") ||
@@ -59,7 +59,7 @@ if [ "${against[0]}" = --no-budgets ] && git ls-files --error-unmatch -- "./$bud
   notes+=("Budgets are read from the base, which has none yet: nothing is held to those that are new here.")
 fi
 if [ "${against[0]}" != --no-budgets ] && ! git diff --quiet "$commit" -- "${held[@]}"; then
-  notes+=("Budgets are read from the base: what is changed of them here holds once it is there.")
+  changes_budgets="This pull request changes budgets. It is held to those of the base; the new ones hold after the merge."
 fi
 without_work() { sed "s|$work/||g" "$1"; }
 # Annotations stand in files as they are here. Where a file of budgets is another here, a rule is at its line if this has its key, at the
@@ -118,12 +118,18 @@ if [ ${#files[@]} -gt 0 ]; then
   if [ -s "$work/comment.md" ]; then without_work "$work/comment.md" >"$out/comment.md"; else left=${#models[@]}; fi
   if [ -e "$work/annotations" ]; then without_work "$work/annotations" | anchor; fi
   if grep -q 'a Git LFS pointer' "$work/messages"; then
-    notes+=('Git LFS files are not here: actions/checkout fetches them with `lfs: true`.')
+    notes+=('The workflow did not fetch Git LFS files: actions/checkout does with `lfs: true`.')
   fi
   if [ -e "$work/junit.xml" ]; then without_work "$work/junit.xml" >"$out/budgets.xml"; fi
 fi
 if [ ${#gone[@]} -gt 0 ] && [ ${#gone[@]} -le 200 ] && [ ! -s "$work/comment.md" ]; then name_gone; fi
 if [ $left -gt 0 ]; then notes+=("Not reviewed, since an error came first (the log says which): $left of ${#models[@]} models."); fi
+if [ -n "$changes_budgets" ]; then
+  if [ $code -eq 1 ]; then changes_budgets+=" To accept a higher limit, merge that first."; fi
+  # Below the verdict, where a reader who wonders at it looks.
+  { head -n 2 "$out/comment.md" && printf '\n%s\n' "$changes_budgets" && tail -n +3 "$out/comment.md"; } >"$work/with_note"
+  cp "$work/with_note" "$out/comment.md"
+fi
 for note in "${notes[@]}"; do printf '\n%s\n' "$note" >>"$out/comment.md"; done
 if [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then tail -n +2 "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
 exit "$code"

@@ -228,6 +228,11 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
     if (!base.revision.empty()) checked.base_path = base.path;
     const absl::Status judged = CheckModel(checked, budgets, call.run, asked, &model->check);
     if (!judged.ok()) return checked.has_base ? judged : WithBaseHint(judged);
+    const auto is_for = [&](const std::string& path) {
+      return absl::c_any_of(budgets.rules,
+                            [&](const BudgetRule& rule) { return IsForModel(rule.models, path); });
+    };
+    model->loses_budgets = !model->renamed_from.empty() && is_for(base.path) && !is_for(file.path);
   }
   if (!call.review) return absl::OkStatus();
   CountOptions options = call.run.count;
