@@ -130,6 +130,8 @@ TEST(ReviewTest, ARenamedModelIsNeitherNewNorGone) {
   model.renamed_from = "old.onnx";
   EXPECT_THAT(ToComment({{model}, false, {}}), HasSubstr("\n- `renamed from old.onnx`\n"));
   EXPECT_THAT(ToComment({{model}, true, {}}), Not(HasSubstr("budgets lost")));
+  model = Reviewed("new.onnx", "2", "2", "budget.macs = 256");
+  model.renamed_from = "old.onnx";
   model.loses_budgets = true;
   EXPECT_THAT(ToComment({{model}, true, {}}), HasSubstr("; budgets lost by renaming 1 model;"));
 }
