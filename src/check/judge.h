@@ -60,8 +60,8 @@ struct CheckReport {
   bool has_base = false;
   // Where several models were checked: all of them. `head` has only a path then, "3 models".
   std::vector<ModelInfo> models;
-  std::string budgets;        // the file; "": none; of models with their own, all of them in a line
-  std::string version;        // of the program that checked, for formats that name it; or ""
+  std::string budgets;  // the file; "": none; of models with their own, all of them in a line
+  std::string version;  // of the program that checked, for formats that name it; or ""
   std::string docs;     // where the pages are, for formats that link them: ONNXFLOPS_DOCS_ADDRESS
   std::string host, made_at;  // where and when, "2027-01-31T12:00:00", as JUnit has it; or ""
   std::vector<Judgement> judgements;

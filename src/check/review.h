@@ -20,12 +20,12 @@ namespace onnxflops {
 struct ReviewedModel {
   std::string path;
   std::string renamed_from;  // its path at the base, where that is another; else ""
-  // Whether it is held to rules by its old path alone: after the merge none is for it.
-  bool loses_budgets = false;
   bool is_gone = false;      // only the base has it: `diff` is from nothing to what it was there
   std::optional<Diff> diff;  // nullopt: it could not be read or counted
   CheckReport check;         // verdicts on it, or its error; none where there are no budgets
   std::string device;        // whose time bound `diff` has, "b200, bf16"; "": none
+  // Whether it is held to rules by its old path alone: after the merge none is for it.
+  bool loses_budgets = false;
 };
 
 struct Review {
