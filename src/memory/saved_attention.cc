@@ -62,6 +62,9 @@ void SavedWalk::KeepMask(const Node& node) {
   const Fact* mask = node.input(kMask) ? FactOfInput(node, kMask) : nullptr;
   if (mask == nullptr || !mask->is_tensor() || !mask->shape.ranked()) return;
   if (mask->shape.rank() >= 2) More(mask->shape.NumElements() * kStatisticBytes);
+  const std::optional<absl::string_view> call = exporter::NodeMetadata(node.metadata).fx_node;
+  const bool is_for_export = InitializerOf(node.input(kMask)) && HasMaskOfExport(call.value_or(""));
+  if (is_for_export) NoteUnknown(node_id_, kMaskOfExport);
 }
 
 // As PyTorch composes it: queries and keys times the square root of the scale, which is new

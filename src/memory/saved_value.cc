@@ -106,7 +106,9 @@ void SavedWalk::KeepStoredPlaces(ValueId root) {
     const Scalar& place = (*fact->content)[i];
     is_range = place.is_int() && place.i == Expr(absl::int128(i) % row.literal());
   }
-  if (!is_range && numbers_.insert(root).second) More(SizeOf(*fact));
+  if (is_range) return;
+  guesses_ = true;
+  if (numbers_.insert(root).second) More(SizeOf(*fact));
 }
 
 // Of masked_fill: mostly made, as by `mask == 0`, each time anew. The condition of torch.where is a
@@ -117,7 +119,9 @@ void SavedWalk::KeepStoredMask(ValueId root) {
   const bool fills = node.inputs.size() == 3 && call_->inputs.size() == 3 && node.inputs[0] &&
                      storages_.Of(*node.inputs[0]).root == root &&
                      IsNumber(&in_.fact(call_->inputs[1]));
-  if (fills && fact != nullptr && fact->dtype == DType::kBool) KeepCopy(root, SizeOf(*fact));
+  if (!fills || fact == nullptr || fact->dtype != DType::kBool) return;
+  guesses_ = true;
+  KeepCopy(root, SizeOf(*fact));
 }
 
 // A constant, where the exporter writes those as nodes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -65,6 +66,11 @@ bool IsValueOfCall(absl::string_view call, absl::string_view tensor) {
   return std::find(names.begin(), names.end(), tensor) != names.end();
 }
 
+// Numbers for each pair of places, of which an embedding has one each: squeeze() gives its rows.
+bool IsSqueezedTable(const Tensor& tensor) {
+  return exporter::SplitFxName(tensor.name).first == "squeeze" && IsTable(tensor);
+}
+
 const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient& gradient,
                        const std::optional<absl::string_view>& call, const Node& node) {
   if (!IsFloat(tensor.dtype) || tensor.elements <= 1) return nullptr;
@@ -77,7 +83,7 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
   if (exporter::IsFoldedProduct(tensor.name)) return kFoldedProduct;
   const bool by_head =
       gradient.passes != 0 && exporter::IsFoldedName(tensor.name) && BiasesHeads(tensor);
-  if (by_head) return kLookedUp;
+  if (by_head || (gradient.passes != 0 && IsSqueezedTable(tensor))) return kLookedUp;
   const bool reads = IsFactor(gradient, i) || (gradient.keeps.inputs >> i & 1) != 0;
   if (reads && IsValueOfCall(*call, tensor.name)) return kFoldedParameters;
   if (IsFactor(gradient, i)) {
@@ -93,7 +99,10 @@ const char* WhyOfInput(const Tensor& tensor, size_t i, const onnxflops::Gradient
 }  // namespace
 
 bool IsLowerBound(const char* why) {
-  return why == nullptr || why == kContraction || why == kBagAsLoop || why == kDropoutOff;
+  constexpr const char* kMore[] = {nullptr,        kContraction,  kBagAsLoop,   kDropoutOff,
+                                   kBufferOrMade,  kMerged,       kMaskOfFlash, kPlaces,
+                                   kFoldedProduct, kSliceOrPlaces};
+  return std::find(std::begin(kMore), std::end(kMore), why) != std::end(kMore);
 }
 
 bool IsComputedKernel(const exporter::Signature& signature, const Node& node,
@@ -108,6 +117,8 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
   const ModelData& model = *inference.model;
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   const onnxflops::Gradient& gradient = call.def->gradient;
+  // TorchScript joins the weights of gates.
+  if (gradient.keeps.gates || gradient.keeps.steps) return nullptr;
   size_t factors = 0, folded_factors = 0;
   for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
     if (!node.inputs[i]) continue;
@@ -126,6 +137,7 @@ const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& stora
 
 int64_t PlacesOfLookup(const Tensor& tensor) {
   const size_t rank = tensor.dims.size();
+  if (IsSqueezedTable(tensor)) return tensor.elements;
   if (!exporter::IsFoldedLookup(tensor.name) && BiasesHeads(tensor)) {
     return tensor.dims[rank - 2] * tensor.dims[rank - 1];
   }

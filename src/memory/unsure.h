@@ -60,7 +60,7 @@ inline constexpr char kBagAsLoop[] =
     "the loop looks up rows, as an EmbeddingBag does, which keeps places of its own";
 inline constexpr char kOwnKernel[] = "PyTorch's own kernel keeps what no operator of the file has";
 
-// PyTorch keeps what is counted, and more; of other reasons, what is counted is a guess.
+// PyTorch keeps what is counted, or more; of other reasons, what is counted is a guess.
 bool IsLowerBound(const char* why);
 // Why PyTorch may keep more for the node than the file says, as the exporter computed one of its
 // inputs; nullptr: it did not.

@@ -24,8 +24,8 @@ using testing::HasSubstr;
 
 // Of 100 figures without a warning, so many at least are torch's; of all, so many at most have one.
 // The figures of fresh modules are harder than those that users meet: they were made to break ours.
-constexpr size_t kPercentAsTorch = 97;
-constexpr size_t kPercentWithWarning = 17;
+constexpr size_t kPercentAsTorch = 99;
+constexpr size_t kPercentWithWarning = 18;
 
 const Json& Cases() {
   static const Json truth =
@@ -68,7 +68,7 @@ Found Compare(const Json& row, const std::string& attention) {
 }
 
 TEST(KeptTest, ModulesKeepWhatTorchSaves) {
-  ASSERT_GT(Cases().size(), 550);
+  ASSERT_GT(Cases().size(), 650);
   size_t figures = 0, silent = 0, silent_as_torch = 0;
   for (const Json& row : Cases()) {
     SCOPED_TRACE(row["file"].get<std::string>());
