@@ -449,11 +449,14 @@ TEST(MemoryTest, WhatFitsIsNoMoreThanTheModelTakes) {
 }
 
 TEST(MemoryTest, BytesAreReadAsWritten) {
-  const std::map<std::string, int64_t> sizes = {
-      {"80GiB", int64_t{80} << 30}, {"24GB", 24'000'000'000}, {"17", 17}, {"3 KiB", 3072}};
+  const std::map<std::string, int64_t> sizes = {{"80GiB", int64_t{80} << 30},
+                                                {"24GB", 24'000'000'000},
+                                                {"17B", 17},
+                                                {"3 KiB", 3072},
+                                                {"1000000", 1'000'000}};
   for (const auto& [text, bytes] : sizes) EXPECT_EQ(ParseFit(text)->bytes, bytes) << text;
   EXPECT_EQ(ParseFit("1MB:seq")->symbol, "seq");
-  for (const char* text : {"", "GiB", "-1", "1.5GiB", "80GiB:", "many"}) {
+  for (const char* text : {"", "GiB", "-1", "1.5GiB", "80GiB:", "many", "24", "24:seq"}) {
     EXPECT_THAT(ParseFit(text).status().message(), HasSubstr("--fit")) << text;
   }
 }
