@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -273,7 +274,7 @@ class BudgetsReader : private TomlFile {
     for (const OpFamily& family : AllFamilies()) {
       for (const OpDef& row : family.rows) {
         if (row.name == name) return "";
-        if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
+        if (!absl::c_linear_search(names, row.name)) names.emplace_back(row.name);
       }
     }
     return DidYouMean(name, names);

@@ -1,5 +1,5 @@
 // What a file does not tell of what autograd keeps: exporters fold and merge what PyTorch computes,
-// and write several of its calls as the same operator. Each reason is part of a warning, behind the
+// and write several of its calls as the same operator. Each reason is part of a warning, after the
 // name of the node: "node '/ReduceMax' (ReduceMax): PyTorch's max(dim) keeps places, ...".
 #ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 #define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
@@ -33,8 +33,7 @@ inline constexpr char kMaskOfFlash[] =
     "its constant mask is a caller's, which flash attention keeps, or its own";
 inline constexpr char kMaskOfExport[] =
     "its constant mask, spread over the batch, may be made for the export alone, as by "
-    "transformers, "
-    "which otherwise has the operator mask";
+    "transformers, which otherwise has the operator mask";
 inline constexpr char kDropoutOff[] =
     "the file has the Dropout switched off; while training it keeps what it multiplies with";
 inline constexpr char kOrderOfNorm[] =

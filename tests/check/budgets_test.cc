@@ -213,7 +213,7 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
        "onnxflops.toml:2:10: forbid should be a list of strings"},
       {"[operators]\nforbid = [\"Loop\", \"Dequantizelinear\"]\n",
        "onnxflops.toml:2:10: no operator is named 'Dequantizelinear'; did you mean "
-       "DequantizeLinear"},
+       "DequantizeLinear or QuantizeLinear?"},
       {"[opset]\nmin = 0\n", "onnxflops.toml:2:7: an opset is a whole number, 1 or more"},
       {"[at]\nbatch = \"8..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
       {"[at]\nbatch = \"0..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
