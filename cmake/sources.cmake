@@ -184,6 +184,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/hardware/devices_toml.cc
   src/hardware/mfu.cc
   src/hardware/roofline.cc
+  src/render/document.cc
   src/render/format.cc
   src/render/html_page.cc
   src/render/json_writer.cc
@@ -197,7 +198,6 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/html_tree.cc
   src/report/json.cc
   src/report/json_parts.cc
-  src/report/markdown.cc
   src/report/memory_at.cc
   src/report/memory_json.cc
   src/report/memory_report.cc
@@ -213,7 +213,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/report.cc
   src/report/roofline_json.cc
   src/report/summary.cc
-  src/report/table.cc
+  src/report/report_document.cc
   src/report/training_json.cc
   src/report/training_report.cc
   src/report/view.cc

@@ -123,34 +123,21 @@ std::string CheckInWords(const CheckReport& report) {
   return absl::StrCat(report.passed() ? "passed: " : "failed: ", absl::StrJoin(parts, ", "));
 }
 
+Document ToDocument(const CheckReport& report) {
+  Document document;
+  document.Add(Document::Lines{CheckHead(report)});
+  document.Add(Document::Table{VerdictTable(report)});
+  Document::List details = {"", Details(report)};
+  details.foreign = true;
+  document.Add(std::move(details));
+  return document;
+}
+
 std::string ToTable(const CheckReport& report, const TableStyle& style) {
-  std::string out;
-  for (const LabelledLine& line : CheckHead(report)) out += DrawLabelled(line, style.line_width());
-  absl::StrAppend(&out, "\n", DrawText(VerdictTable(report), style));
-  const std::vector<std::string> details = Details(report);
-  if (!details.empty()) out += "\n";
-  for (const std::string& text : details) {
-    out += DrawSentence(kLineMark, text, style.line_width());
-  }
-  return out;
+  return DrawText(ToDocument(report), style);
 }
 
-std::string check::RulesInMarkdown(const CheckReport& report) {
-  return DrawMarkdown(VerdictTable(report));
-}
-
-std::string ToMarkdown(const CheckReport& report) {
-  std::string out;
-  for (const LabelledLine& line : CheckHead(report)) {
-    absl::StrAppend(&out, "- ", line.label, ": ", MarkdownCode(absl::StrJoin(line.texts, " ")),
-                    "\n");
-  }
-  absl::StrAppend(&out, "\n", check::RulesInMarkdown(report));
-  const std::vector<std::string> details = Details(report);
-  if (!details.empty()) out += "\n";
-  for (const std::string& text : details) absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
-  return out;
-}
+std::string ToMarkdown(const CheckReport& report) { return DrawMarkdown(ToDocument(report)); }
 
 std::string ToCsv(const CheckReport& report) {
   TextTable table;

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "src/check/judge.h"
+#include "src/render/document.h"
 #include "src/render/table_style.h"
 
 namespace onnxflops {
 
 // What failed first; then every rule with its limit, the figure and what is left.
+Document ToDocument(const CheckReport& report);
 std::string ToTable(const CheckReport& report, const TableStyle& style = {});
 std::string ToMarkdown(const CheckReport& report);
 std::string ToCsv(const CheckReport& report);

@@ -18,8 +18,6 @@ std::string SubjectOf(const Judgement& j);
 std::string MessageOf(const Judgement& j);
 // What a reader has to look at comes first; otherwise the order of the file.
 std::vector<const Judgement*> WorstFirst(const CheckReport& report);
-// All rules as a table in Markdown, what failed first.
-std::string RulesInMarkdown(const CheckReport& report);
 
 }  // namespace onnxflops::check
 

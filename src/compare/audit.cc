@@ -210,13 +210,10 @@ AuditRow Audit(const std::string& name, const PublishedFigure& published,
   return row;
 }
 
-std::string ToTable(absl::Span<const AuditRow> rows, const TableStyle& style) {
-  return DrawText(AuditTable(rows), style);
-}
-
-std::string ToMarkdown(absl::Span<const AuditRow> rows) {
-  const TextTable table = AuditTable(rows);
-  return absl::StrCat(DrawMarkdown(table), "\n", absl::StrJoin(table.notes, "; "), ".\n");
+Document ToDocument(absl::Span<const AuditRow> rows) {
+  Document document;
+  document.Add(Document::Table{AuditTable(rows)});
+  return document;
 }
 
 std::string ToCsv(absl::Span<const AuditRow> rows) {

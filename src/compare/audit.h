@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/compare/compare_report.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -45,8 +46,7 @@ struct AuditRow {
 AuditRow Audit(const std::string& name, const PublishedFigure& published,
                const CompareReport& comparison);
 
-std::string ToTable(absl::Span<const AuditRow> rows, const TableStyle& style = {});
-std::string ToMarkdown(absl::Span<const AuditRow> rows);
+Document ToDocument(absl::Span<const AuditRow> rows);
 std::string ToCsv(absl::Span<const AuditRow> rows);
 // JSON: "onnxflops.audit/1" (tools/schema/audit.v1.schema.json).
 std::string ToJson(absl::Span<const AuditRow> rows);

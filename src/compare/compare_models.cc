@@ -69,17 +69,10 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
 
 }  // namespace
 
-std::string ToTable(absl::Span<const CompareReport> reports, const TableStyle& style) {
-  return DrawText(ModelsTable(reports), style);
-}
-
-std::string ToMarkdown(absl::Span<const CompareReport> reports) {
-  const TextTable table = ModelsTable(reports);
-  std::string out = DrawMarkdown(table);
-  for (const std::string& note : table.notes) {
-    absl::StrAppend(&out, "\n", MarkdownCode(note), "\n");
-  }
-  return out;
+Document ToDocument(absl::Span<const CompareReport> reports) {
+  Document document;
+  document.Add(Document::Table{ModelsTable(reports)});
+  return document;
 }
 
 }  // namespace onnxflops

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/convention/convention_info.h"
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
@@ -63,6 +64,7 @@ absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs"
 absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"
 
 // For terminals: a row for every tool; with `waterfalls`, the terms of each instead.
+Document ToDocument(const CompareReport& report, bool waterfalls);
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style = {});
 // JSON: "onnxflops.compare/1" (tools/schema/compare.v1.schema.json). It always holds all of the
 // report.
@@ -76,8 +78,7 @@ std::string ToCompareCsv(const CompareReport& report, bool waterfalls);
 std::string ToHtml(const CompareReport& report);
 
 // Several models: a row for each, with a column per tool.
-std::string ToTable(absl::Span<const CompareReport> reports, const TableStyle& style = {});
-std::string ToMarkdown(absl::Span<const CompareReport> reports);
+Document ToDocument(absl::Span<const CompareReport> reports);
 // JSON: "onnxflops.comparisons/1".
 std::string ToJson(absl::Span<const CompareReport> reports);
 std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfalls);

@@ -30,22 +30,18 @@ using compare::KnownOfOurs;
 using compare::KnownOfTool;
 using convention::Convention;
 using convention::Conventions;
-using report::DisplayWidth;
-using report::DrawHead;
-using report::DrawSentence;
 using report::DrawWrapped;
 using report::GroupedDigits;
-using report::kLineMark;
 using report::Known;
 using report::KnownText;
-using report::MarkdownCode;
 using report::OperationsOf;
 using report::Percent;
 using report::ReferenceValues;
 using report::ShowExpr;
 using report::SiNumber;
 using report::WithoutEnd;
-using report::WrapLines;
+
+using Step = Document::Waterfall::Step;
 
 constexpr size_t kMaxFormulaColumns = 160;  // columns of a formula below the figures
 constexpr int kMaxReason = 100;             // columns of why a tool has no figure
@@ -248,14 +244,6 @@ std::vector<ModuleGroup> GroupModules(const std::vector<const TermRow*>& rows) {
   return groups;
 }
 
-// One line of a waterfall.
-struct Step {
-  std::string text;
-  std::string figure;
-  int indent = 0;
-  bool strong = false;
-};
-
 // A row of the report, or, by module, the rows of one term.
 std::vector<std::vector<const TermRow*>> GroupTerms(const ToolRow& tool) {
   std::vector<std::vector<const TermRow*>> groups;
@@ -328,32 +316,6 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
   return steps;
 }
 
-std::string Spaces(int count) { return std::string(static_cast<size_t>(std::max(0, count)), ' '); }
-
-// The text broken at its words, the figure at the right of its last line. What is indented begins
-// with the mark.
-std::string DrawStep(const Step& step, int text_width, int figure_width, bool color) {
-  constexpr char kBold[] = "\x1b[1m";
-  constexpr char kPlain[] = "\x1b[0m";
-  const int indent = 2 * step.indent;
-  std::vector<std::string> words = absl::StrSplit(step.text, ' ');
-  std::vector<std::string> lines = WrapLines(words, " ", text_width - indent, 4);
-  if (lines.empty()) lines.emplace_back();
-  const size_t mark = absl::string_view(kLineMark).size();
-  std::string out;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    std::string line = Spaces(indent) + lines[i];
-    if (indent > 0 || i > 0) line.replace(0, mark, kLineMark);
-    if (i + 1 == lines.size() && !step.figure.empty()) {
-      line += Spaces(text_width - DisplayWidth(line)) + "  " +
-              Spaces(figure_width - DisplayWidth(step.figure)) + Printable(step.figure);
-    }
-    absl::StrAppend(&out, color && step.strong ? kBold : "", line,
-                    color && step.strong ? kPlain : "", "\n");
-  }
-  return out;
-}
-
 // Why a tool has none. The reason may name the tool itself.
 std::string NoFigure(const ToolRow& tool) {
   const absl::string_view name = tool.convention->name;
@@ -378,70 +340,31 @@ std::vector<std::string> FormulaTexts(const ToolRow& tool, const Report& ours) {
   return texts;
 }
 
-void AppendRemarks(const ToolRow& tool, const Report& ours, const Figures& figures, int width,
-                   std::string* out) {
+std::vector<std::string> Remarks(const ToolRow& tool, const Report& ours, const Figures& figures) {
   const bool none = tool.standing == Standing::kNotApplicable;
-  for (const std::string& text : tool.assumptions) {
-    const std::vector<std::string> words =
-        absl::StrSplit(none ? NoFigure(tool) : absl::StrCat("assumed: ", text), ' ');
-    *out += DrawWrapped(words, " ", width, 4);
+  std::vector<std::string> remarks;
+  if (none) {
+    remarks.push_back(NoFigure(tool));
+  } else {
+    for (const std::string& text : tool.assumptions) {
+      remarks.push_back(absl::StrCat("assumed: ", text));
+    }
   }
   if (!none && tool.from == nullptr && tool.convention->passes > 1) {
     const Expr step = tool.start * tool.convention->passes;
-    absl::StrAppend(out, "its share: ", figures.Share(*tool.headline, step), " % of ",
-                    tool.convention->passes, " x ours\n");
+    remarks.push_back(absl::StrCat("its share: ", figures.Share(*tool.headline, step), " % of ",
+                                   tool.convention->passes, " x ours"));
   }
-  if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
-  for (const std::string& text : FormulaTexts(tool, ours)) {
-    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(text, ' ')), " ", width, 4);
-  }
-  if (const std::string note = figures.Note(); !note.empty()) {
-    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(note, ' ')), " ", width, 2);
-  }
+  if (tool.params) remarks.push_back(absl::StrCat("its parameters: ", GroupedDigits(*tool.params)));
+  for (std::string& text : FormulaTexts(tool, ours)) remarks.push_back(std::move(text));
+  if (std::string note = figures.Note(); !note.empty()) remarks.push_back(std::move(note));
+  return remarks;
 }
 
-std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
-                          const TableStyle& style) {
+Document::Waterfall WaterfallOf(const ToolRow& tool, const CompareReport& report) {
   const Figures figures = FiguresOf(tool, report);
-  const int width = style.line_width();
-  const std::vector<Step> steps = Steps(tool, report, figures);
-  const std::string unit(UnitName(tool.convention->unit));
-  int figure_width = DisplayWidth(unit);
-  int text_width = 0;
-  for (const Step& step : steps) {
-    figure_width = std::max(figure_width, DisplayWidth(step.figure));
-    text_width = std::max(text_width, 2 * step.indent + DisplayWidth(step.text));
-  }
-  constexpr int kLeastText = 24;
-  text_width = std::min(text_width, std::max(kLeastText, width - 2 - figure_width));
-  std::string out =
-      Spaces(text_width) + "  " + Spaces(figure_width - DisplayWidth(unit)) + unit + "\n";
-  for (const Step& step : steps) out += DrawStep(step, text_width, figure_width, style.color);
-  AppendRemarks(tool, report.ours, figures, width, &out);
-  return out;
-}
-
-std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) {
-  const Figures figures = FiguresOf(tool, report);
-  TextTable table;
-  table.columns = {{"", false}, {std::string(UnitName(tool.convention->unit)), true}};
-  for (Step& step : Steps(tool, report, figures)) {
-    table.rows.push_back(
-        {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
-  }
-  std::string out = absl::StrCat("\n", DrawMarkdown(table), "\n");
-  const bool none = tool.standing == Standing::kNotApplicable;
-  for (const std::string& text : tool.assumptions) {
-    absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
-                    "\n");
-  }
-  for (const std::string& text : FormulaTexts(tool, report.ours)) {
-    absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
-  }
-  if (const std::string note = figures.Note(); !note.empty()) {
-    absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
-  }
-  return out;
+  return {std::string(UnitName(tool.convention->unit)), Steps(tool, report, figures),
+          Remarks(tool, report.ours, figures)};
 }
 
 // "deepspeed@0.19.7, the default, since 2026-09: ...", word by word.
@@ -455,43 +378,29 @@ std::vector<std::string> VersionWords(const Convention& tool, const Convention& 
 
 }  // namespace
 
+Document ToDocument(const CompareReport& report, bool waterfalls) {
+  Document document;
+  document.title = report.ours.model.path;
+  document.Add(Document::Lines{report::HeadOf(report.ours)});
+  if (waterfalls) {
+    for (const ToolRow& tool : report.tools) document.Add(WaterfallOf(tool, report));
+    return document;
+  }
+  std::string about_figures;
+  for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+    TextTable table = UnitTable(report, unit, &about_figures);
+    if (!table.columns.empty()) document.Add(Document::Table{std::move(table)});
+  }
+  document.Add(Document::List{"", TableNotes(report, about_figures)});
+  return document;
+}
+
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
-  const int width = style.line_width();
-  std::string out = DrawHead(report.ours, width);
-  if (!waterfalls) {
-    std::string about_figures;
-    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
-      TextTable table = UnitTable(report, unit, &about_figures);
-      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
-    }
-    absl::StrAppend(&out, "\n");
-    for (const std::string& note : TableNotes(report, about_figures)) {
-      absl::StrAppend(&out, DrawSentence("", note, width));
-    }
-    return out;
-  }
-  for (const ToolRow& tool : report.tools) {
-    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, style));
-  }
-  return out;
+  return DrawText(ToDocument(report, waterfalls), style);
 }
 
 std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
-  std::string out = absl::StrCat("### ", MarkdownCode(report.ours.model.path), "\n");
-  if (!waterfalls) {
-    std::string about_figures;
-    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
-      const TextTable table = UnitTable(report, unit, &about_figures);
-      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawMarkdown(table));
-    }
-    absl::StrAppend(&out, "\n");
-    for (const std::string& note : TableNotes(report, about_figures)) {
-      absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
-    }
-    return out;
-  }
-  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report);
-  return out;
+  return DrawMarkdown(ToDocument(report, waterfalls));
 }
 
 std::string ListConventions(const TableStyle& style) {

@@ -1,60 +1,38 @@
-// Diffs for people: terminals and GitHub.
+// Diffs for people: terminals, GitHub and papers.
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
-#include "src/render/text_table.h"
+#include "src/render/document.h"
 
 namespace onnxflops {
-namespace {
 
-using diff::ChangeFormulas;
-using diff::HeadLines;
 using diff::Section;
-using diff::Sections;
-using diff::TotalsTable;
-using report::DrawLabelled;
-using report::LabelledLine;
-using report::MarkdownCode;
 
-}  // namespace
+Document ToDocument(const Diff& diff, const DiffViewOptions& options) {
+  Document document;
+  document.Add(Document::Lines{diff::HeadLines(diff)});
+  if (diff.IsEmpty()) return document;
+  document.Add(Document::Table{diff::TotalsTable(diff, options)});
+  Document::Lines formulas;
+  for (std::string& formula : diff::ChangeFormulas(diff, options)) {
+    formulas.lines.push_back({"", {std::move(formula)}});
+  }
+  document.Add(std::move(formulas));
+  for (Section& section : diff::Sections(diff, options)) {
+    document.Add(Document::Table{std::move(section.table), std::move(section.title)});
+  }
+  return document;
+}
 
 std::string ToTable(const Diff& diff, const DiffViewOptions& options, const TableStyle& style) {
-  std::string out;
-  for (const LabelledLine& line : HeadLines(diff)) out += DrawLabelled(line, style.line_width());
-  if (diff.IsEmpty()) return out;
-  absl::StrAppend(&out, "\n", DrawText(TotalsTable(diff, options), style));
-  for (const std::string& formula : ChangeFormulas(diff, options)) {
-    out += DrawLabelled({"", {formula}}, style.line_width());
-  }
-  for (Section& section : Sections(diff, options)) {
-    absl::StrAppend(&out, "\n", DrawText(std::move(section.table), style));
-  }
-  return out;
+  return DrawText(ToDocument(diff, options), style);
 }
 
 std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options) {
-  std::string out;
-  for (const LabelledLine& line : HeadLines(diff)) {
-    absl::StrAppend(&out, "- ", line.label, ":");
-    for (const std::string& text : line.texts) absl::StrAppend(&out, " ", MarkdownCode(text));
-    out += "\n";
-  }
-  if (diff.IsEmpty()) return out;
-  absl::StrAppend(&out, "\n", DrawMarkdown(TotalsTable(diff, options)), "\n");
-  for (const std::string& formula : ChangeFormulas(diff, options)) {
-    absl::StrAppend(&out, "- ", MarkdownCode(formula), "\n");
-  }
-  for (const Section& section : Sections(diff, options)) {
-    absl::StrAppend(&out, "\n### ", section.title, "\n\n", DrawMarkdown(section.table));
-    for (const std::string& note : section.table.notes) {
-      absl::StrAppend(&out, "\n- ", MarkdownCode(note), "\n");
-    }
-  }
-  return out;
+  return DrawMarkdown(ToDocument(diff, options));
 }
 
 }  // namespace onnxflops

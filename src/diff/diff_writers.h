@@ -8,6 +8,7 @@
 
 #include "src/cost/amounts.h"
 #include "src/diff/diff.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -24,6 +25,7 @@ struct DiffViewOptions {
 // Totals, then what changed, the largest first: modules as a tree with operators below, or only
 // operators, or nodes. What did not change is one row, so that what is shown adds up. Then what the
 // files declare in other ways.
+Document ToDocument(const Diff& diff, const DiffViewOptions& options);
 std::string ToTable(const Diff& diff, const DiffViewOptions& options, const TableStyle& style = {});
 std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options);
 

@@ -218,17 +218,10 @@ void WriteEstimatedModel(const EstimateReport& report, const CompareReport& mode
 }  // namespace
 }  // namespace report
 
-std::string ToTable(const EstimateReport& report, const TableStyle& style) {
-  return DrawText(report::TableOf(report), style);
-}
-
-std::string ToMarkdown(const EstimateReport& report) {
-  const TextTable table = report::TableOf(report);
-  std::string out = DrawMarkdown(table);
-  for (const std::string& note : table.notes) {
-    absl::StrAppend(&out, "\n", report::MarkdownCode(note), "\n");
-  }
-  return out;
+Document ToDocument(const EstimateReport& report) {
+  Document document;
+  document.Add(Document::Table{report::TableOf(report)});
+  return document;
 }
 
 std::string ToCsv(const EstimateReport& report) {

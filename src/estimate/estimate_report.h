@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/compare/compare_report.h"
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 #include "src/symbolic/expr.h"
@@ -51,8 +52,7 @@ struct EstimateReport {
   std::optional<Calibration> calibration;
 };
 
-std::string ToTable(const EstimateReport& report, const TableStyle& style = {});
-std::string ToMarkdown(const EstimateReport& report);
+Document ToDocument(const EstimateReport& report);
 std::string ToCsv(const EstimateReport& report);
 // JSON: "onnxflops.estimate/1" (tools/schema/estimate.v1.schema.json).
 std::string ToJson(const EstimateReport& report);

@@ -140,16 +140,11 @@ std::string SummaryOf(const HistoryReport& report) {
 }  // namespace
 }  // namespace history
 
-std::string ToTable(const HistoryReport& report, const TableStyle& style) {
-  TextTable table = history::ChangesTable(report);
-  table.notes.push_back(history::SummaryOf(report));
-  return DrawText(std::move(table), style);
-}
-
-std::string ToMarkdown(const HistoryReport& report) {
-  std::string summary = absl::StrCat(history::SummaryOf(report), ".\n");
-  if (report.changes.empty()) return summary;
-  return absl::StrCat(DrawMarkdown(history::ChangesTable(report)), "\n", summary);
+Document ToDocument(const HistoryReport& report) {
+  Document document;
+  document.Add(Document::Table{history::ChangesTable(report)});
+  document.Add(Document::List{"", {absl::StrCat(history::SummaryOf(report), ".")}});
+  return document;
 }
 
 std::string ToCsv(const HistoryReport& report) {

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "src/history/history.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
 
 // A row for each figure that is another than in the line before of the same model at the same
 // sizes, in the order of the lines; then how many commits and models there are.
-std::string ToTable(const HistoryReport& report, const TableStyle& style = {});
-std::string ToMarkdown(const HistoryReport& report);
+Document ToDocument(const HistoryReport& report);
 // The same rows with exact digits.
 std::string ToCsv(const HistoryReport& report);
 // JSON: "onnxflops.history/1" (tools/schema/history.v1.schema.json).

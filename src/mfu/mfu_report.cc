@@ -208,23 +208,13 @@ void FoldUnknown(TextTable* table) {
 
 }  // namespace
 
-std::string ToTable(const MfuReport& report, const TableStyle& style) {
-  std::string text;
-  for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.line_width());
+Document ToDocument(const MfuReport& report) {
+  Document document;
+  document.Add(Document::Lines{StepLines(report)});
   TextTable table = FormulaTable(report);
   FoldUnknown(&table);
-  return absl::StrCat(text, "\n", DrawText(std::move(table), style));
-}
-
-std::string ToMarkdown(const MfuReport& report) {
-  std::string text;
-  for (const LabelledLine& line : StepLines(report)) {
-    std::vector<std::string> cells;
-    for (const std::string& cell : line.texts) cells.push_back(report::MarkdownCode(cell));
-    absl::StrAppend(&text, "- ", line.label, line.label.empty() ? "" : ": ",
-                    absl::StrJoin(cells, " "), "\n");
-  }
-  return absl::StrCat(text, "\n", DrawMarkdown(FormulaTable(report)));
+  document.Add(Document::Table{std::move(table)});
+  return document;
 }
 
 std::string ToCsv(const MfuReport& report) {

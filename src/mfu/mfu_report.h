@@ -10,6 +10,7 @@
 
 #include "absl/numeric/int128.h"
 #include "src/hardware/mfu.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -54,8 +55,7 @@ struct MfuReport {
   std::vector<std::string> notes;  // likely reasons for what is odd
 };
 
-std::string ToTable(const MfuReport& report, const TableStyle& style);
-std::string ToMarkdown(const MfuReport& report);
+Document ToDocument(const MfuReport& report);
 std::string ToCsv(const MfuReport& report);
 // A page that needs nothing else.
 std::string ToHtml(const MfuReport& report);

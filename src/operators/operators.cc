@@ -85,12 +85,10 @@ TextTable OperatorTable(absl::Span<const Operator> operators) {
 
 }  // namespace
 
-std::string ToTable(absl::Span<const Operator> operators, const TableStyle& style) {
-  return DrawText(OperatorTable(operators), style);
-}
-
-std::string ToMarkdown(absl::Span<const Operator> operators) {
-  return DrawMarkdown(OperatorTable(operators));
+Document ToDocument(absl::Span<const Operator> operators) {
+  Document document;
+  document.Add(Document::Table{OperatorTable(operators)});
+  return document;
 }
 
 std::string ToCsv(absl::Span<const Operator> operators) {

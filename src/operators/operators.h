@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -48,8 +49,7 @@ struct Operator {
 };
 
 // For terminals: a row for each.
-std::string ToTable(absl::Span<const Operator> operators, const TableStyle& style);
-std::string ToMarkdown(absl::Span<const Operator> operators);
+Document ToDocument(absl::Span<const Operator> operators);
 std::string ToCsv(absl::Span<const Operator> operators);
 // JSON: "onnxflops.ops/1" (tools/schema/ops.v1.schema.json).
 std::string ToJson(absl::Span<const Operator> operators);

@@ -10,6 +10,7 @@
 
 #include "absl/numeric/int128.h"
 #include "src/profile/profile.h"
+#include "src/render/document.h"
 #include "src/report/view_options.h"
 #include "src/symbolic/expr.h"
 
@@ -139,8 +140,7 @@ struct ProfileView {
   ProfileSort sort = ProfileSort::kTime;
 };
 
-std::string ToTable(const ProfileReport& report, const ProfileView& view, const TableStyle& style);
-std::string ToMarkdown(const ProfileReport& report, const ProfileView& view);
+Document ToDocument(const ProfileReport& report, const ProfileView& view);
 std::string ToCsv(const ProfileReport& report, const ProfileView& view);
 // A page that needs nothing else: modules and kernels, as large as their time.
 std::string ToHtml(const ProfileReport& report);

@@ -281,21 +281,11 @@ std::vector<LabelledLine> LinesOf(const ProfileReport& r) {
 
 }  // namespace
 
-std::string ToTable(const ProfileReport& report, const ProfileView& view, const TableStyle& style) {
-  std::string text;
-  for (const LabelledLine& line : LinesOf(report)) text += DrawLabelled(line, style.line_width());
-  return absl::StrCat(text, "\n", DrawText(TableOf(report, view), style));
-}
-
-std::string ToMarkdown(const ProfileReport& report, const ProfileView& view) {
-  std::string text;
-  for (const LabelledLine& line : LinesOf(report)) {
-    std::vector<std::string> cells;
-    for (const std::string& cell : line.texts) cells.push_back(report::MarkdownCode(cell));
-    absl::StrAppend(&text, "- ", line.label, line.label.empty() ? "" : ": ",
-                    absl::StrJoin(cells, " "), "\n");
-  }
-  return absl::StrCat(text, "\n", DrawMarkdown(TableOf(report, view)));
+Document ToDocument(const ProfileReport& report, const ProfileView& view) {
+  Document document;
+  document.Add(Document::Lines{LinesOf(report)});
+  document.Add(Document::Table{TableOf(report, view)});
+  return document;
 }
 
 std::string ToCsv(const ProfileReport& report, const ProfileView& view) {

@@ -26,7 +26,7 @@ std::string Screen(const CompareReport& report) {
 std::string Screen(const Explanation& explanation) { return ToText(explanation, {}); }
 std::string Screen(const Diff& diff) { return ToTable(diff, DiffViewOptions{}, {}); }
 std::string Screen(const CheckReport& report) { return ToTable(report, {}); }
-std::string Screen(const MfuReport& report) { return ToTable(report, {}); }
+std::string Screen(const MfuReport& report) { return DrawText(ToDocument(report)); }
 
 std::string Page(const CompareReport& report) { return ToHtml(report); }
 std::string Page(const Diff& diff) { return ToHtml(diff, DiffViewOptions{}); }

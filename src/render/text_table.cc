@@ -29,8 +29,9 @@ using report::WithoutBeginning;
 using report::WithoutEnd;
 using report::WithoutMiddle;
 
-constexpr int kMinWidth = 12;    // of a column that was made narrower
-constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
+constexpr int kMinWidth = 12;     // of a column that was made narrower
+constexpr int kMinCutFirst = 20;  // of one that is cut first: "batch = 1, seq = 128"
+constexpr int kMaxPadded = 250;   // one name of a megabyte does not make every row as wide
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kFaint[] = "\x1b[2m";
 constexpr char kPlain[] = "\x1b[0m";
@@ -78,6 +79,13 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
     width = 0;
   }
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
+    if (table.columns[c].narrow != Column::Narrow::kCutFirst) continue;
+    int& width = (*widths)[c];
+    const int cut = std::min(total - limit, std::max(0, width - kMinCutFirst));
+    width -= cut;
+    total -= cut;
+  }
+  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
     const Column::Narrow narrow = table.columns[c].narrow;
     if (narrow == Column::Narrow::kKeep || narrow == Column::Narrow::kDropLast) continue;
     int& width = (*widths)[c];
@@ -123,7 +131,9 @@ int BestCut(const std::vector<std::string*>& cells, int width) {
 void CutColumn(size_t column, int width, TextTable* table) {
   using Narrow = TextTable::Column::Narrow;
   const Narrow narrow = table->columns[column].narrow;
-  const int usual = narrow == Narrow::kCutEnd || narrow == Narrow::kDropEnd ? width : 0;
+  const bool at_end =
+      narrow == Narrow::kCutEnd || narrow == Narrow::kCutFirst || narrow == Narrow::kDropEnd;
+  const int usual = at_end ? width : 0;
   const bool names = column == 0 || usual == 0;
   std::string& title = table->columns[column].title;
   title = CutCell(title, width, usual);
@@ -308,6 +318,7 @@ std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
+    if (column.picture) continue;
     // "FLOP/byte" could be a repository.
     const bool ours = !column.foreign && !absl::StrContains(column.title, "/");
     absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
@@ -317,6 +328,7 @@ std::string DrawMarkdown(const TextTable& table) {
   for (const TextTable::Row& row : table.rows) {
     out += "|";
     for (size_t c = 0; c < row.cells.size(); ++c) {
+      if (table.columns[c].picture) continue;
       out += " ";
       for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
       std::string cell = table.is_markdown ? row.cells[c] : report::MarkdownCell(row.cells[c]);

@@ -18,6 +18,7 @@ struct TextTable {
     // Where the terminal is too narrow: columns to drop go first, then others are cut.
     enum class Narrow {
       kKeep,
+      kCutFirst,  // the end is cut before any name is
       kCutBeginning,
       kCutEnd,     // also dropped, from the right, where nothing else is enough
       kDrop,       // made narrower, or dropped; the beginning is cut
@@ -26,6 +27,7 @@ struct TextTable {
       kDropLast,   // dropped from the right where cutting the others is not enough
     } narrow = Narrow::kKeep;
     bool foreign = false;  // the title holds text of a file
+    bool picture = false;  // drawn with letters: on a screen only
   };
   struct Row {
     std::vector<std::string> cells;

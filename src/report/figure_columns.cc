@@ -175,7 +175,7 @@ FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
       ranges_(report),
       figures_(ShownFigures(report, options)) {}
 
-void FigureColumns::AddColumns(bool bars, TextTable* table) const {
+void FigureColumns::AddColumns(TextTable* table) const {
   // Columns that nobody asked for may go where the terminal is very narrow, but not the first and
   // the share.
   constexpr size_t kKept = 2;
@@ -184,8 +184,8 @@ void FigureColumns::AddColumns(bool bars, TextTable* table) const {
     const auto place = static_cast<size_t>(&figure - figures_.data());
     const bool kept = !options_.columns.empty() || place < kKept;
     table->columns.push_back({Title(figure), true, kept ? Narrow::kKeep : Narrow::kDropLast});
-    if (bars && figure.kind == Figure::Kind::kShare) {
-      table->columns.push_back({"", false, TextTable::Column::Narrow::kDropWhole});
+    if (!options_.stable && figure.kind == Figure::Kind::kShare) {
+      table->columns.push_back({"", false, Narrow::kDropWhole, false, /*picture=*/true});
     }
   }
 }
@@ -281,11 +281,11 @@ Known FigureColumns::KnownOfCell(const Quantity& q, const Expr& amount, Known ro
   return row == Known::kNothing ? row : KnownOf(q, amount, row == Known::kAtLeast);
 }
 
-void FigureColumns::AddCells(const Amounts& amounts, Known known, bool bars,
+void FigureColumns::AddCells(const Amounts& amounts, Known known,
                              std::vector<std::string>* cells) const {
   for (const Figure& figure : figures_) {
     cells->push_back(Cell(figure, amounts, known));
-    if (bars && figure.kind == Figure::Kind::kShare) {
+    if (!options_.stable && figure.kind == Figure::Kind::kShare) {
       cells->push_back(Bar(Cost(amounts), Cost(RootAmounts(report_))));
     }
   }

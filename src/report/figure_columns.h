@@ -46,10 +46,9 @@ class FigureColumns {
   // `report` and `options` must outlive it.
   FigureColumns(const Report& report, const ViewOptions& options);
 
-  void AddColumns(bool bars, TextTable* table) const;
+  void AddColumns(TextTable* table) const;
   // `known`: how far the work of a row is.
-  void AddCells(const Amounts& amounts, Known known, bool bars,
-                std::vector<std::string>* cells) const;
+  void AddCells(const Amounts& amounts, Known known, std::vector<std::string>* cells) const;
   // What the share is of; 0 where it has no value.
   absl::int128 Cost(const Amounts& amounts) const { return ValueOf(report_.In(cost_, amounts)); }
   // How far a quantity of a row is known, if its work is known so far.

@@ -90,7 +90,7 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
         {kMemoryFigures[i].title, true, follows ? Narrow::kDrop : Narrow::kKeep});
   }
   for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
-  table.columns.push_back({"sizes", false, Narrow::kCutEnd});
+  table.columns.push_back({"sizes", false, Narrow::kCutFirst});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : shown) cells.push_back(ShownBytes(row.bytes[i], exact));
@@ -153,14 +153,10 @@ MemoryRow MakeMemoryRow(const Report& report) {
   return row;
 }
 
-std::string ToTable(absl::Span<const MemoryRow> rows, const ViewOptions& options,
-                    const TableStyle& style) {
-  TextTable table = MemoryTable(rows, options.exact);
-  return options.stable ? DrawStableText(table) : DrawWithSizes(std::move(table), style);
-}
-
-std::string ToMarkdown(absl::Span<const MemoryRow> rows, const ViewOptions& options) {
-  return DrawMarkdown(MemoryTable(rows, options.exact));
+Document ToDocument(absl::Span<const MemoryRow> rows, const ViewOptions& options) {
+  Document document;
+  document.Add(Document::Table{MemoryTable(rows, options.exact), "", options.stable});
+  return document;
 }
 
 std::string ToCsv(absl::Span<const MemoryRow> rows) {

@@ -11,6 +11,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
+#include "src/render/document.h"
 #include "src/render/text_table.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
@@ -51,9 +52,7 @@ struct MemoryRow {
 // REQUIRES: report.memory.
 MemoryRow MakeMemoryRow(const Report& report);
 
-std::string ToTable(absl::Span<const MemoryRow> rows, const ViewOptions& options,
-                    const TableStyle& style);
-std::string ToMarkdown(absl::Span<const MemoryRow> rows, const ViewOptions& options);
+Document ToDocument(absl::Span<const MemoryRow> rows, const ViewOptions& options);
 // Exact figures: formulas where sizes are open.
 std::string ToCsv(absl::Span<const MemoryRow> rows);
 

@@ -88,23 +88,6 @@ std::string CoverageText(const ModelRow& row) {
   return row.lower_bound ? "in part" : "all";
 }
 
-// Cuts the last column, the sizes, before DrawText cuts the names of models.
-void CutSizes(int width, TextTable* table) {
-  int needed = static_cast<int>(absl::string_view(kLineMark).size()) - kColumnGap;
-  int sizes = 0;
-  for (size_t c = 0; c < table->columns.size(); ++c) {
-    sizes = DisplayWidth(table->columns[c].title);
-    for (const TextTable::Row& row : table->rows) {
-      sizes = std::max(sizes, DisplayWidth(Printable(row.cells[c])));
-    }
-    const bool dropped = table->columns[c].narrow == TextTable::Column::Narrow::kDrop;
-    if (!dropped) needed += sizes + kColumnGap;
-  }
-  if (needed <= width) return;
-  const int room = std::max(kMinSizes, sizes - (needed - width));
-  for (TextTable::Row& row : table->rows) row.cells.back() = WithoutEnd(row.cells.back(), room);
-}
-
 bool HasSizes(const ModelRow& row) { return !row.sizes.empty(); }
 
 }  // namespace
@@ -145,7 +128,7 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     table.columns.push_back({std::string(q.title), true, narrow});
   }
   table.columns.push_back({"counted"});
-  if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutEnd});
+  if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutFirst});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : shown) cells.push_back(ShownText(kQuantities[i], row, i, options.exact));
@@ -164,31 +147,10 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
   return table;
 }
 
-std::string DrawWithSizes(TextTable table, const TableStyle& style) {
-  const std::vector<std::string> notes = std::exchange(table.notes, {});
-  if (style.width > 0 && table.columns.back().narrow == TextTable::Column::Narrow::kCutEnd) {
-    CutSizes(style.width, &table);
-  }
-  std::string out = DrawText(std::move(table), style);
-  for (const std::string& note : notes) {
-    std::vector<std::string> words = absl::StrSplit(absl::StrCat("(", note, ")"), ' ');
-    absl::StrAppend(&out, report::DrawWrapped(words, " ", style.line_width()));
-  }
-  return out;
-}
-
-std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
-                    const TableStyle& style) {
-  return DrawWithSizes(ModelTable(rows, options), style);
-}
-
-std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& options) {
-  const TextTable table = ModelTable(rows, options);
-  std::string out = DrawMarkdown(table);
-  for (const std::string& note : table.notes) {
-    absl::StrAppend(&out, "\n", MarkdownCode(note), "\n");
-  }
-  return out;
+Document ToDocument(absl::Span<const ModelRow> rows, const ViewOptions& options) {
+  Document document;
+  document.Add(Document::Table{ModelTable(rows, options)});
+  return document;
 }
 
 std::string ToCsv(absl::Span<const ModelRow> rows) {

@@ -10,6 +10,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
 #include "src/cost/amounts.h"
+#include "src/render/document.h"
 #include "src/render/text_table.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
@@ -35,14 +36,10 @@ ModelRow MakeModelRow(const Report& report);
 inline constexpr char kGuessedNote[] =
     "* sizes inside of the model, which depend on data, are taken as 1: by itself a model has a "
     "range";
-// A table whose last column may be of sizes, which is cut before names of models are; notes below.
-std::string DrawWithSizes(TextTable table, const TableStyle& style);
 
 // For people: the main quantities.
 TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options);
-std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
-                    const TableStyle& style = {});
-std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& options);
+Document ToDocument(absl::Span<const ModelRow> rows, const ViewOptions& options);
 // For programs: every quantity, exact.
 std::string ToCsv(absl::Span<const ModelRow> rows);
 

@@ -696,11 +696,11 @@ std::vector<std::string> Caveats(const Report& report) {
   return texts;
 }
 
-std::string DrawHead(const Report& report, int width) {
+std::vector<LabelledLine> HeadOf(const Report& report) {
   LabelledLine model = ModelLine(report, report.model.path);
   if (!report.model.producer.empty()) model.texts.push_back(report.model.producer);
   model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
-  return absl::StrCat(DrawLabelled(model, width), DrawLabelled(InputLine(report), width));
+  return {std::move(model), InputLine(report)};
 }
 
 }  // namespace onnxflops::report

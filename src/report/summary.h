@@ -43,7 +43,7 @@ bool RestsOnSizesInside(const Report& report, const Expr& figure);
 std::string SizesInsideText(const Report& report);
 
 // The lines above a comparison: the file, its sizes, and what goes in.
-std::string DrawHead(const Report& report, int width);
+std::vector<LabelledLine> HeadOf(const Report& report);
 
 }  // namespace onnxflops::report
 

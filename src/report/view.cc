@@ -38,7 +38,7 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
       absl::StrCat(absl::StrJoin(parts, ", "), ": --depth N opens them; costliest: --top 10"));
 }
 
-TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bars) {
+TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   const ModuleView view = ModuleRows(report, options);
   const FigureColumns figures(report, options);
   bool types = false;
@@ -48,7 +48,7 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bar
   TextTable table;
   table.columns = {{"module", false, kCut}};
   if (types) table.columns.push_back({"type", false, kDrop});
-  figures.AddColumns(bars, &table);
+  figures.AddColumns(&table);
   for (const ModuleRow& row : view.rows) {
     TextTable::Row out;
     out.indent = row.indent;
@@ -56,7 +56,7 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bar
     out.faint = row.module < 0;
     out.cells.push_back(ModuleLabel(row));
     if (types) out.cells.push_back(row.label.empty() ? "" : row.type);
-    figures.AddCells(row, row.lower_bound ? Known::kAtLeast : Known::kExact, bars, &out.cells);
+    figures.AddCells(row, row.lower_bound ? Known::kAtLeast : Known::kExact, &out.cells);
     table.rows.push_back(std::move(out));
   }
   NoteOnRows(view, options, &table);
@@ -114,13 +114,13 @@ void DropColumn(size_t column, TextTable* table) {
   }
 }
 
-void AddLines(const FigureColumns& figures, std::vector<Line> lines, bool bars, TextTable* table) {
-  figures.AddColumns(bars, table);
+void AddLines(const FigureColumns& figures, std::vector<Line> lines, TextTable* table) {
+  figures.AddColumns(table);
   for (Line& line : lines) {
     TextTable::Row row;
     row.cells = std::move(line.cells);
     row.faint = line.joined;
-    figures.AddCells(line.amounts, line.known, bars, &row.cells);
+    figures.AddCells(line.amounts, line.known, &row.cells);
     table->rows.push_back(std::move(row));
   }
 }
@@ -133,7 +133,7 @@ bool IsFree(const Report& report, const std::vector<Figure>& shown, const Amount
   });
 }
 
-TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
+TextTable OpTable(const Report& report, const ViewOptions& options) {
   const std::vector<Figure> shown = ShownFigures(report, options);
   const FigureColumns figures(report, options);
   std::vector<Line> lines;
@@ -152,7 +152,7 @@ TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
   KeepTop(figures, options.top, report.totals, &lines);
   TextTable table;
   table.columns = {{"operator", false, kCut}, {"nodes", true}, {"runs", true, kCutEnd}};
-  AddLines(figures, std::move(lines), bars, &table);
+  AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "operator", &table);
   // A column that only repeats another says nothing.
   const bool same = std::all_of(report.by_op.begin(), report.by_op.end(),
@@ -206,7 +206,7 @@ std::vector<EqualNodes> FindEqual(const Report& report, const ViewOptions& optio
 }
 
 // The costliest nodes; equal ones share a row.
-TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) {
+TextTable TopNodes(const Report& report, const ViewOptions& options) {
   const std::vector<Figure> shown = ShownFigures(report, options);
   const FigureColumns figures(report, options);
   std::vector<Line> lines;
@@ -234,12 +234,12 @@ TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) 
                    {"operator", false, kCut},
                    {"module", false, kDrop},
                    {"shapes", false, kCutEnd}};
-  AddLines(figures, std::move(lines), bars, &table);
+  AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "node", &table);
   return table;
 }
 
-TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars) {
+TextTable NodeTable(const Report& report, const ViewOptions& options) {
   const std::vector<Figure> shown = ShownFigures(report, options);
   const FigureColumns figures(report, options);
   std::vector<Line> lines;
@@ -263,7 +263,7 @@ TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars)
                    {"operator", false, kCut},
                    {"output", false, kDrop},
                    {"runs", true, kCutEnd}};
-  AddLines(figures, std::move(lines), bars, &table);
+  AddLines(figures, std::move(lines), &table);
   if (once) DropColumn(3, &table);
   AddHidden(hidden, "node", &table);
   return table;
@@ -271,18 +271,18 @@ TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars)
 
 }  // namespace
 
-TextTable MakeTable(const Report& report, const ViewOptions& options, bool bars) {
+TextTable MakeTable(const Report& report, const ViewOptions& options) {
   TextTable table;
   const bool whole = report.tool && !report.tool->has_rows;  // nothing below the model has a figure
   switch (whole ? GroupBy::kModule : options.by) {
     case GroupBy::kModule:
-      table = ModuleTable(report, options, bars);
+      table = ModuleTable(report, options);
       break;
     case GroupBy::kOp:
-      table = OpTable(report, options, bars);
+      table = OpTable(report, options);
       break;
     case GroupBy::kNode:
-      table = options.top > 0 ? TopNodes(report, options, bars) : NodeTable(report, options, bars);
+      table = options.top > 0 ? TopNodes(report, options) : NodeTable(report, options);
       break;
   }
   if (whole) {

@@ -30,8 +30,8 @@ struct ModuleView {
 // The rows below a row add up to it, in everything that is shown.
 ModuleView ModuleRows(const Report& report, const ViewOptions& options);
 
-// The table of a report. `bars`: with a column that draws the share.
-TextTable MakeTable(const Report& report, const ViewOptions& options, bool bars = false);
+// The table of a report, with a column that draws the share.
+TextTable MakeTable(const Report& report, const ViewOptions& options);
 
 }  // namespace onnxflops::report
 

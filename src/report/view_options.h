@@ -53,6 +53,7 @@ struct ViewOptions {
   bool stable = false;
   // Modules are opened as far as so many rows allow, without --depth.
   int page_rows = 32;
+  TableStyle screen;  // where it is shown: totals and modules on one screen, if it has a height
   // What stands for the file.
   enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
 };

@@ -9,11 +9,13 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
 
+Document ToDocument(const Report& report, const ViewOptions& options);
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style = {});
 
 // JSON in valid UTF-8: "onnxflops.report/1" (tools/schema/report.v1.schema.json). It always holds

@@ -216,28 +216,15 @@ std::string ToCsv(const ServingReport& report) {
   return DrawCsv(table);
 }
 
-std::string ToTable(const ServingReport& report, const ViewOptions& options,
-                    const TableStyle& style) {
+Document ToDocument(const ServingReport& report, const ViewOptions& options) {
+  Document document;
+  document.title = report.model.path;
   report::LabelledLine model = {"model", {report.model.path}};
   for (std::string& text : SizesOfServing(report)) model.texts.push_back(std::move(text));
-  std::string out = report::DrawLabelled(model, style.line_width());
-  absl::StrAppend(&out, "\n", DrawText(ServingTable(report, options.exact), style), "\n");
-  for (const std::string& sentence : StepSentences(report)) {
-    out += report::DrawSentence("", sentence, style.line_width());
-  }
-  return out;
-}
-
-std::string ToMarkdown(const ServingReport& report, const ViewOptions& options) {
-  std::string out = absl::StrCat("### ", report::MarkdownCode(report.model.path), "\n\n");
-  for (const std::string& text : SizesOfServing(report)) {
-    absl::StrAppend(&out, "- ", report::MarkdownCode(text), "\n");
-  }
-  absl::StrAppend(&out, "\n", DrawMarkdown(ServingTable(report, options.exact)), "\n");
-  for (const std::string& sentence : StepSentences(report)) {
-    absl::StrAppend(&out, "- ", report::MarkdownCode(sentence), "\n");
-  }
-  return out;
+  document.Add(Document::Lines{{std::move(model)}});
+  document.Add(Document::Table{ServingTable(report, options.exact)});
+  document.Add(Document::List{"", StepSentences(report)});
+  return document;
 }
 
 }  // namespace onnxflops

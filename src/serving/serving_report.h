@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
@@ -33,9 +34,7 @@ struct ServingReport {
 
 std::string ToJson(const ServingReport& report);  // "onnxflops.serving/1"
 std::string ToCsv(const ServingReport& report);
-std::string ToTable(const ServingReport& report, const ViewOptions& options,
-                    const TableStyle& style = {});
-std::string ToMarkdown(const ServingReport& report, const ViewOptions& options);
+Document ToDocument(const ServingReport& report, const ViewOptions& options);
 
 }  // namespace onnxflops
 

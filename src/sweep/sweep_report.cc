@@ -131,25 +131,24 @@ std::string IntensityTitle(const Report& report) {
   return report.int_census[Kind::kMac] != Expr(0) ? "operations/byte" : "FLOP/byte";
 }
 
-// The columns of points [begin, end), with nothing in them.
-TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
+// The columns of all points, with nothing in them.
+TextTable EmptyTable(const SweepReport& sweep) {
   TextTable table;
   table.columns.push_back({absl::StrJoin(sweep.symbols, ", "), false,
                            TextTable::Column::Narrow::kCutBeginning, /*foreign=*/true});
-  for (size_t i = begin; i < end; ++i) {
-    table.columns.push_back({PointTitle(sweep, sweep.points[i]), true,
-                             TextTable::Column::Narrow::kKeep, sweep.symbols.size() > 1});
+  for (const SweepPoint& point : sweep.points) {
+    table.columns.push_back({PointTitle(sweep, point), true, TextTable::Column::Narrow::kKeep,
+                             sweep.symbols.size() > 1});
   }
   return table;
 }
 
-void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
-                   TextTable* table) {
+void AddQuantities(const SweepReport& sweep, const CellStyle& style, TextTable* table) {
   for (const Quantity& q : kQuantities) {
     if (!IsShown(sweep, q)) continue;
     TextTable::Row row = {{std::string(q.title)}};
-    for (size_t i = begin; i < end; ++i) {
-      const Totals& totals = sweep.points[i].totals;
+    for (const SweepPoint& point : sweep.points) {
+      const Totals& totals = point.totals;
       row.cells.push_back(
           style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
@@ -157,14 +156,13 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begi
   }
   if (sweep.report.tool) return;
   TextTable::Row row = {{IntensityTitle(sweep.report)}};
-  for (size_t i = begin; i < end; ++i) {
-    row.cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  for (const SweepPoint& point : sweep.points) {
+    row.cells.push_back(IntensityAt(sweep.report, point.totals));
   }
   table->rows.push_back(std::move(row));
 }
 
-void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
-             TextTable* table) {
+void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table) {
   const bool has_flops = sweep.report.has_flops();
   for (size_t r = 0; r < sweep.rows.size(); ++r) {
     const SweepRow& from = sweep.rows[r];
@@ -172,8 +170,7 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
     TextTable::Row row;
     row.cells = {absl::StrCat(from.label, times)};
     row.indent = from.indent;
-    for (size_t i = begin; i < end; ++i) {
-      const SweepPoint& point = sweep.points[i];
+    for (const SweepPoint& point : sweep.points) {
       const Expr& amount = (has_flops ? point.flops : point.macs)[r];
       const Known known = from.lower_bound ? LowerBound(amount) : Known::kExact;
       row.cells.push_back(style.Text(amount, Quantity::Unit::kFlops, known));
@@ -182,14 +179,26 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
   }
 }
 
-TextTable MakeSweepTable(const SweepReport& sweep, const CellStyle& style, size_t begin,
-                         size_t end) {
-  TextTable table = EmptyTable(sweep, begin, end);
-  if (sweep.rows.empty()) {
-    AddQuantities(sweep, style, begin, end, &table);
-  } else {
-    AddRows(sweep, style, begin, end, &table);
+// Where a formula has no room: where it is, and what makes it a number.
+void NoteLong(TextTable* table) {
+  const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
+  const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), is_long);
+  });
+  if (any) {
+    table->notes.emplace_back(
+        "long: a formula of sizes that are open; --format csv has it, --dim sets sizes");
   }
+}
+
+TextTable MakeSweepTable(const SweepReport& sweep, const CellStyle& style) {
+  TextTable table = EmptyTable(sweep);
+  if (sweep.rows.empty()) {
+    AddQuantities(sweep, style, &table);
+  } else {
+    AddRows(sweep, style, &table);
+  }
+  NoteLong(&table);
   return table;
 }
 
@@ -214,6 +223,7 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
           style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
   }
+  NoteLong(&table);
   if (sweep.report.tool) return table;
   table.columns.push_back(
       {IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kDropLast});
@@ -274,49 +284,19 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
 }
 
 // Above the table: the model, what is fixed, and what the figures are.
-std::vector<std::string> HeadOf(const SweepReport& sweep) {
-  std::vector<std::string> head = {absl::StrCat("model: ", Printable(sweep.report.model.path))};
+std::vector<LabelledLine> HeadOf(const SweepReport& sweep) {
+  std::vector<std::string> head = {sweep.report.model.path};
   for (const auto& [name, size] : sweep.report.bindings) {
     if (std::find(sweep.symbols.begin(), sweep.symbols.end(), name) != sweep.symbols.end())
       continue;
-    head.push_back(absl::StrCat(name, " = ", size));
+    head.push_back(absl::StrCat(Escaped(name), " = ", size));
   }
   if (!sweep.report.raised.empty()) {
     head.emplace_back("sizes that depend on data at the upper bound");
   }
   if (sweep.report.tool) head.push_back(absl::StrCat("convention: ", sweep.report.convention));
   if (!sweep.rows.empty()) head.emplace_back(sweep.report.has_flops() ? "FLOPs" : "MACs");
-  return head;
-}
-
-// Where a formula has no room: where it is, and what makes it a number.
-void NoteLong(TextTable* table) {
-  const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
-  const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {
-    return std::any_of(row.cells.begin(), row.cells.end(), is_long);
-  });
-  if (any) {
-    table->notes.emplace_back(
-        "long: a formula of sizes that are open; --format csv has it, --dim sets sizes");
-  }
-}
-
-// How many columns a table takes from point `begin` on until the width is used up.
-size_t BlockEnd(const TextTable& table, size_t begin, int width) {
-  const auto column_width = [&](size_t c) {
-    int most = DisplayWidth(Printable(table.columns[c].title));
-    for (const TextTable::Row& row : table.rows) {
-      most = std::max(most, (c == 0 ? 2 * row.indent : 0) + DisplayWidth(Printable(row.cells[c])));
-    }
-    return most;
-  };
-  int used = static_cast<int>(absl::string_view(kLineMark).size()) + column_width(0);
-  size_t end = begin;
-  for (; end + 1 < table.columns.size(); ++end) {
-    used += kColumnGap + column_width(end + 1);
-    if (used > width && end > begin) break;
-  }
-  return end;
+  return {{"model", std::move(head)}};
 }
 
 }  // namespace
@@ -340,32 +320,19 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
   return sweep;
 }
 
-std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
-  std::string out = DrawWrapped(HeadOf(sweep), "   ", style.line_width());
+Document ToDocument(const SweepReport& sweep, const ViewOptions& options) {
   const CellStyle cells = {options.exact};
-  const TextTable whole = MakeSweepTable(sweep, cells, 0, sweep.points.size());
-  const bool is_wide = BlockEnd(whole, 0, style.line_width()) < sweep.points.size();
-  if (is_wide && sweep.rows.empty()) {
-    TextTable table = PointTable(sweep, cells);
-    NoteLong(&table);
-    return absl::StrCat(out, "\n", DrawText(std::move(table), style));
-  }
-  for (size_t begin = 0; begin < sweep.points.size();) {
-    const size_t end = BlockEnd(whole, begin, style.line_width());
-    TextTable table = MakeSweepTable(sweep, cells, begin, end);
-    if (end == sweep.points.size()) NoteLong(&table);
-    absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
-    begin = end;
-  }
-  return out;
+  Document document;
+  document.Add(Document::Lines{HeadOf(sweep)});
+  Document::Table part = {MakeSweepTable(sweep, cells)};
+  part.divides = true;
+  if (sweep.rows.empty()) part.if_wide.push_back(PointTable(sweep, cells));
+  document.Add(std::move(part));
+  return document;
 }
 
-std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options) {
-  std::string out;
-  for (const std::string& text : HeadOf(sweep))
-    absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
-  return absl::StrCat(out, "\n",
-                      DrawMarkdown(MakeSweepTable(sweep, {options.exact}, 0, sweep.points.size())));
+std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
+  return DrawText(ToDocument(sweep, options), style);
 }
 
 std::string ToCsv(const SweepReport& sweep) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "src/cost/amounts.h"
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
@@ -48,9 +49,9 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
 
 // A column per point. If these are wider than the terminal, a row per point; with rows of modules
 // or operators, several tables.
+Document ToDocument(const SweepReport& sweep, const ViewOptions& options);
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options,
                     const TableStyle& style = {});
-std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options);
 // A page that needs nothing else: the cost against the sizes.
 std::string ToHtml(const SweepReport& sweep);
 // A line per point, or per point and row, with exact digits.

@@ -11,6 +11,7 @@
 #include "src/explain/explain.h"
 #include "src/onnxflops.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/require_text.h"
 
 namespace onnxflops {
 namespace {
@@ -49,8 +50,7 @@ void Compare(const Model& model, const CountOptions& options, const CompareReque
   const absl::StatusOr<CompareReport> report = CompareTools(model, options, request);
   if (!report.ok()) return RequireOneLine(report.status(), "");
   RequireSums(*report);
-  RequirePrintable(ToTable(*report, waterfalls, {.width = 80}));
-  RequirePrintable(ToMarkdown(*report, waterfalls));
+  RequireDocument(ToDocument(*report, waterfalls), {.width = 80});
   RequireJson(ToJson(*report));
   RequirePage(ToHtml(*report));
 }

@@ -16,6 +16,7 @@
 #include "src/onnxflops.h"
 #include "src/report/viewer_formats.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/require_text.h"
 
 namespace onnxflops {
 namespace {
@@ -37,8 +38,7 @@ void RequireSums(const Report& report) {
 }
 
 void RequireSafeText(const Report& report, const ViewOptions& view) {
-  RequirePrintable(ToTable(report, view, {.width = 80}));
-  RequirePrintable(ToMarkdown(report, view));
+  RequireDocument(ToDocument(report, view), {.width = 80});
   RequirePrintable(ToCsv(absl::MakeConstSpan(&report, 1), view));
   RequireJson(ToJson(report));
   RequireJson(ToModelExplorer(report, view));

@@ -266,8 +266,7 @@ absl::Status ParseHistory(absl::string_view text) {
   ASSIGN_OR_RETURN(History history, ReadHistory(text, "h.jsonl"));
   const HistoryReport report = MakeHistory(std::move(history), {});
   RequireJson(ToJson(report));
-  RequirePrintable(ToTable(report));
-  RequirePrintable(ToMarkdown(report));
+  RequireDocument(ToDocument(report), {});
   RequireCsv(ToCsv(report));
   Require(ToHtml(report).size() <= kMaxPageBytes, "a page is too large");
   return absl::OkStatus();

@@ -32,8 +32,7 @@ void Write(const ProfileReport& report, uint8_t choice) {
   view.by = choice % 3 == 0 ? GroupBy::kModule : choice % 3 == 1 ? GroupBy::kOp : GroupBy::kNode;
   view.depth = choice / 3 % 4 - 1;
   view.top = choice / 16;
-  RequireScreen(ToTable(report, view, {.width = choice}));
-  RequireMarkdown(ToMarkdown(report, view));
+  RequireDocument(ToDocument(report, view), {.width = choice});
   RequireCsv(ToCsv(report, view));
   RequireJson(ToJson(report));
   RequirePage(ToHtml(report));

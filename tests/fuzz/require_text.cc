@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/convention/conventions.h"
@@ -180,9 +181,13 @@ size_t RequireCsvLine(absl::string_view* text, char separator) {
 
 }  // namespace
 
-void RequireScreen(absl::string_view text) {
-  RequirePrintable(text);
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+void RequireScreen(absl::string_view text, bool color) {
+  std::string plain(text);
+  for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"}) {
+    if (color) plain = absl::StrReplaceAll(plain, {{sequence, ""}});
+  }
+  RequirePrintable(plain);
+  for (absl::string_view line : absl::StrSplit(plain, '\n')) {
     Require(BeginsWithOurs(line), "a line that begins with text of a file", line);
   }
 }
@@ -201,6 +206,49 @@ void RequireMarkdown(absl::string_view text) {
     if (now > 0 && bars > 0) Require(now == bars, "a row with a cell too many");
     bars = now;
   }
+}
+
+namespace {
+
+// A row of a table: cells without a command that is not of LatexText, as many as columns.
+void RequireLatexRow(absl::string_view row, size_t columns) {
+  Require(absl::ConsumeSuffix(&row, " \\\\"), "a row of LaTeX without an end");
+  size_t cells = 1;
+  int depth = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == '\\') {
+      const absl::string_view rest = row.substr(i + 1);
+      const bool sign = !rest.empty() && absl::StrContains("&%$#_{}", rest.substr(0, 1));
+      const bool known = absl::StartsWith(rest, "text") || absl::StartsWith(rest, "hspace{");
+      Require(sign || known, "a command of LaTeX that is not ours");
+      i += sign ? 1 : 0;
+      continue;
+    }
+    Require(!absl::StrContains("%$#_~^\"<>|`", row.substr(i, 1)), "a sign of LaTeX", row);
+    depth += row[i] == '{' ? 1 : row[i] == '}' ? -1 : 0;
+    Require(depth >= 0, "a brace of LaTeX too many", row);
+    cells += row[i] == '&' ? 1 : 0;
+  }
+  Require(depth == 0 && cells == columns, "a row of LaTeX with a cell too many", row);
+}
+
+}  // namespace
+
+void RequireLatex(absl::string_view text) {
+  RequirePrintable(text);
+  size_t columns = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, "\\begin{tabular}{")) columns = line.size() - 1;
+    if (absl::StartsWith(line, "  ")) RequireLatexRow(line, columns);
+    if (columns == 0) Require(line.empty() || absl::StartsWith(line, "% "), "no comment", line);
+    if (line == "\\end{tabular}") columns = 0;
+  }
+}
+
+void RequireDocument(const Document& document, const TableStyle& style) {
+  RequireScreen(DrawText(document, style), style.color);
+  RequireMarkdown(DrawMarkdown(document));
+  RequireLatex(DrawLatex(document));
 }
 
 void RequireCsv(absl::string_view text) {

@@ -55,8 +55,7 @@ void CompareWith(const Report& base, uint8_t choice) {
   for (const bool swapped : {false, true}) {
     const absl::StatusOr<Diff> diff = swapped ? MakeDiff(&Head(), base) : MakeDiff(&base, Head());
     if (!diff.ok()) return RequireOneLine(diff.status(), "");
-    RequireScreen(ToTable(*diff, view, {.width = choice}));
-    RequireMarkdown(ToMarkdown(*diff, view));
+    RequireDocument(ToDocument(*diff, view), {.width = choice});
     RequireCsv(ToCsv(*diff, view));
     RequireJson(ToJson(*diff));
     RequirePage(ToHtml(*diff, view));
@@ -75,8 +74,7 @@ void CalibrateBy(absl::string_view text) {
   EstimateReport report;
   report.models.emplace_back().ours = Head();
   report.calibration = *std::move(calibration);
-  RequirePrintable(ToTable(report, {.width = 80}));
-  RequireMarkdown(ToMarkdown(report));
+  RequireDocument(ToDocument(report), {.width = 80});
   RequireCsv(ToCsv(report));
   const std::string json = ToJson(report);
   RequireJson(json);
@@ -95,8 +93,7 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
       },
       &report);
   if (!judged.ok()) return RequireOneLine(judged, "fuzz.toml:");
-  RequireScreen(ToTable(report, {.width = 80}));
-  RequireMarkdown(ToMarkdown(report));
+  RequireDocument(ToDocument(report), {.width = 80});
   RequireCsv(ToCsv(report));
   RequireJson(ToJson(report));
   RequirePage(ToHtml(report));

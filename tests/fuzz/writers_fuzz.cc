@@ -175,16 +175,6 @@ Report MakeReport(Choices* choose) {
 TableStyle MakeStyle(Choices* choose) {
   return {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
 }
-
-void RequireTable(std::string text, const TableStyle& style) {
-  if (style.color) {
-    for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"}) {
-      text = absl::StrReplaceAll(text, {{sequence, ""}});
-    }
-  }
-  RequireScreen(text);
-}
-
 // `name` is what JSON says of `original`: the same, but for bytes that are no UTF-8.
 void RequireSame(const nlohmann::json& name, absl::string_view original) {
   std::string expected;
@@ -244,8 +234,7 @@ void RequireReport(const Report& report, Choices* choose) {
   const TableStyle style = MakeStyle(choose);
   for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
     view.by = by;
-    RequireTable(ToTable(report, view, style), style);
-    RequireMarkdown(ToMarkdown(report, view));
+    RequireDocument(ToDocument(report, view), style);
     RequireCsv(ToCsv(absl::MakeConstSpan(&report, 1), view));
   }
   const std::string text = ToJson(report);
@@ -287,8 +276,7 @@ void RequireComparison(const Report& ours, Choices* choose) {
   }
   const TableStyle style = MakeStyle(choose);
   for (bool waterfalls : {false, true}) {
-    RequireTable(ToTable(report, waterfalls, style), style);
-    RequireMarkdown(ToMarkdown(report, waterfalls));
+    RequireDocument(ToDocument(report, waterfalls), style);
   }
   RequireJson(ToJson(report));
 }
@@ -309,7 +297,7 @@ void RequireExplanation(const NodeRow& node, Choices* choose) {
   e.where = choose->Names();
   e.raised = {{choose->Name(), SymbolOrigin::Kind::kData, choose->Name(), 0, choose->Amount()}};
   const TableStyle style = MakeStyle(choose);
-  RequireTable(ToText(e, style), style);
+  RequireScreen(ToText(e, style), style.color);
 }
 
 // What models hold, a row each.
@@ -330,8 +318,7 @@ void RequireMemoryRows(Choices* choose) {
   }
   const TableStyle style = MakeStyle(choose);
   const ViewOptions view = {.exact = choose->Coin()};
-  RequireTable(ToTable(rows, view, style), style);
-  RequireMarkdown(ToMarkdown(rows, view));
+  RequireDocument(ToDocument(absl::MakeConstSpan(rows), view), style);
   RequireCsv(ToCsv(rows));
 }
 
@@ -347,15 +334,14 @@ void RequireOperators(Choices* choose) {
     if (i % 2 == 0) op.formulas = {choose->Name(), choose->Name(), {}, {{"let", choose->Name()}}};
   }
   const TableStyle style = MakeStyle(choose);
-  RequireTable(ToTable(operators, style), style);
-  RequireMarkdown(ToMarkdown(operators));
+  RequireDocument(ToDocument(absl::MakeConstSpan(operators)), style);
   RequireCsv(ToCsv(operators));
   const std::string text = ToJson(operators);
   RequireJson(text);
   const nlohmann::json json = nlohmann::json::parse(text);
   for (size_t i = 0; i < operators.size(); ++i) {
     RequireSame(json["operators"][i]["domain"], operators[i].domain);
-    RequireTable(ToText(operators[i], style.width), {});
+    RequireScreen(ToText(operators[i], style.width));
   }
 }
 

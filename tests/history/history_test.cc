@@ -288,7 +288,7 @@ TEST(HistoryTest, WhatIsMissingIsAGap) {
   const std::vector<std::pair<int, std::string>> expected = {
       {0, "exact 5"}, {1, "missing null"}, {2, "exact 5"}, {3, "missing null"}, {4, "exact 6"}};
   EXPECT_EQ(points, expected);
-  EXPECT_THAT(ToTable(report), Not(HasSubstr("MACs")));
+  EXPECT_THAT(DrawText(ToDocument(report)), Not(HasSubstr("MACs")));
 }
 
 TEST(HistoryTest, TextsOfChanges) {
@@ -309,7 +309,7 @@ TEST(HistoryTest, TextsOfChanges) {
   };
   for (const auto& c : cases) {
     const std::string text =
-        ToTable(ReportOf(Line(Commit('a'), c.before) + Line(Commit('b'), c.after)));
+        DrawText(ToDocument(ReportOf(Line(Commit('a'), c.before) + Line(Commit('b'), c.after))));
     // Columns are as wide as their titles.
     std::string squeezed;
     for (const char ch : text) {
@@ -320,7 +320,8 @@ TEST(HistoryTest, TextsOfChanges) {
     EXPECT_THAT(text, HasSubstr("no other figure changed")) << text;
     EXPECT_THAT(text, HasSubstr("2026-11-26  bbbbbbb  m.onnx")) << text;
   }
-  EXPECT_THAT(ToTable(ReportOf(Line("", "\"flops\": 1"))), HasSubstr("no figure changed"));
+  EXPECT_THAT(DrawText(ToDocument(ReportOf(Line("", "\"flops\": 1")))),
+              HasSubstr("no figure changed"));
 }
 
 // A percentage would be of other work.
@@ -332,7 +333,7 @@ TEST(HistoryTest, OtherSizesAndVersionsAreNoted) {
   const std::string later =
       absl::StrReplaceAll(Line(Commit('c'), "\"flops\": 90"), {{"0.1.0", "0.2.0"}});
   const HistoryReport report = ReportOf(small + large + later);
-  const std::string text = ToTable(report);
+  const std::string text = DrawText(ToDocument(report));
   EXPECT_THAT(text, HasSubstr("at batch = 1 -> at batch = 8\n"));
   EXPECT_THAT(text, HasSubstr("at batch = 8 -> at the sizes of the file; onnxflops 0.1.0 -> 0.2.0, "
                               "same file"));
@@ -348,14 +349,14 @@ TEST(HistoryTest, OtherSizesAndVersionsAreNoted) {
 TEST(HistoryTest, WhatCannotBeComparedIsNoted) {
   const std::string at_8 = absl::StrReplaceAll(Line(Commit('b'), "\"flops\": 10"),
                                                {{"\"sizes\": {}", "\"sizes\": {\"batch\": 8}"}});
-  EXPECT_THAT(ToTable(ReportOf(Line(Commit('a'), "\"flops\": 10") + at_8)),
+  EXPECT_THAT(DrawText(ToDocument(ReportOf(Line(Commit('a'), "\"flops\": 10") + at_8))),
               HasSubstr("10 -> 10          at the sizes of the file -> at batch = 8\n"));
   const char* const time = "\"flops\": 10, \"time_bound_zs\": ";
   const HistoryReport report =
       ReportOf(Line(Commit('a'), absl::StrCat(time, "1000"), ", \"device\": \"h100-sxm, bf16\"") +
                Line(Commit('b'), absl::StrCat(time, "3000"), ", \"device\": \"a100-sxm, bf16\""));
   ASSERT_EQ(report.changes.size(), 1U);  // FLOPs are of any device
-  EXPECT_THAT(ToTable(report),
+  EXPECT_THAT(DrawText(ToDocument(report)),
               AllOf(HasSubstr("on h100-sxm, bf16 -> a100-sxm, bf16\n"), Not(HasSubstr("%"))));
 }
 
@@ -373,7 +374,7 @@ TEST(HistoryTest, ModelsAndQuantitiesThatAreAskedFor) {
   ASSERT_EQ(training.changes.size(), 3U);
   EXPECT_EQ(training.changes[0].quantity->key, "training_flops");
   EXPECT_EQ(training.quantities.size(), 1U);
-  EXPECT_THAT(ToTable(training), HasSubstr("; no other change of these quantities"));
+  EXPECT_THAT(DrawText(ToDocument(training)), HasSubstr("; no other change of these quantities"));
 }
 
 TEST(HistoryTest, BudgetsAreKeptWithTheirLines) {
@@ -404,8 +405,10 @@ TEST(HistoryTest, NamesBecomeNoMarkupAndNoCommand) {
   text += ToJsonLine(record);
   const HistoryReport report = ReportOf(text);
   ASSERT_EQ(report.changes.size(), 1U);
-  const std::string table = ToTable(report), csv = ToCsv(report), html = ToHtml(report);
-  for (const std::string& out : {table, csv, ToMarkdown(report), ToJson(report), html}) {
+  const std::string table = DrawText(ToDocument(report)), csv = ToCsv(report),
+                    html = ToHtml(report);
+  for (const std::string& out :
+       {table, csv, DrawMarkdown(ToDocument(report)), ToJson(report), html}) {
     EXPECT_THAT(out, Not(HasSubstr("\x1b"))) << out;
     EXPECT_THAT(out, Not(HasSubstr("\u202e"))) << out;
   }
@@ -414,7 +417,7 @@ TEST(HistoryTest, NamesBecomeNoMarkupAndNoCommand) {
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, HasSubstr("Content-Security-Policy"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
-  EXPECT_THAT(ToMarkdown(report), Not(HasSubstr("@admin")));
+  EXPECT_THAT(DrawMarkdown(ToDocument(report)), Not(HasSubstr("@admin")));
 }
 
 // A page has its charts where it has no room for the table.

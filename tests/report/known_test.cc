@@ -116,7 +116,8 @@ const Writer kWriters[] = {
        return ToCsv({&r, 1}, {.by = GroupBy::kOp});
      },
      ",false", ",,,,", ",true"},
-    {"models", [](const Report& r) { return ToTable({{MakeModelRow(r)}}, ViewOptions()); },
+    {"models",
+     [](const Report& r) { return DrawText(ToDocument({{MakeModelRow(r)}}, ViewOptions())); },
      " 12.00 k", ">= 12.00 k", "unknown"},
     {"models csv", [](const Report& r) { return ToCsv({{MakeModelRow(r)}}); }, ",12000,6000,",
      ",true", ",,,,,"},
@@ -209,8 +210,12 @@ TEST(KnownTest, WritersOfVerdicts) {
                {kUnknown, "unknown", "not proven"}};
   for (const auto& c : cases) {
     const CheckReport report = CheckOf(c.graph, "flops=1 MFLOP");
-    std::vector<std::string> texts = {ToTable(report), ToMarkdown(report), ToCsv(report),
-                                      ToJson(report),  ToComment(report),  ToJunit(report)};
+    std::vector<std::string> texts = {DrawText(ToDocument(report)),
+                                      DrawMarkdown(ToDocument(report)),
+                                      ToCsv(report),
+                                      ToJson(report),
+                                      ToComment(report),
+                                      ToJunit(report)};
     if (!report.passed()) {
       texts.push_back(ToSarif(report));
       texts.push_back(ToGithubAnnotations(report));
@@ -250,7 +255,8 @@ TEST(KnownTest, WritersOfComparisons) {
                 HasSubstr(std::string(absl::StripAsciiWhitespace(c.figure))));
     EXPECT_THAT(ToJson(*report), HasSubstr(c.status));
     EXPECT_THAT(ToCompareCsv(*report, /*waterfalls=*/false), HasSubstr(c.status));
-    EXPECT_EQ(absl::StrContains(ToTable({&*report, 1}), "12.00 k*"), c.graph == kInPart);
+    EXPECT_EQ(absl::StrContains(DrawText(ToDocument({&*report, 1})), "12.00 k*"),
+              c.graph == kInPart);
   }
 }
 
@@ -266,7 +272,7 @@ TEST(KnownTest, SweepsAndUtilisation) {
     MfuReport mfu;
     mfu.lower_bound = sweep.report.totals.lower_bound;
     mfu.training_flops = sweep.report.totals.flops.literal();
-    EXPECT_THAT(ToTable(mfu, {}), HasSubstr(KnownText(known, "12.00 k")));
+    EXPECT_THAT(DrawText(ToDocument(mfu)), HasSubstr(KnownText(known, "12.00 k")));
   }
 }
 

@@ -67,8 +67,9 @@ struct CountArguments {
     output.AddTo(list, FormatNames());
   }
 
+  // Beside formats of documents.
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown", "html"};
+    std::vector<std::string> names = {"text", "json", "jsonl", "csv", "html"};
     for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
     return names;
   }

@@ -94,15 +94,33 @@ absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view option,
   return Bad(option, text, absl::StrCat("it should be a whole number of 1 to ", kMost));
 }
 
+std::string DrawTextAs(Document document, const TableStyle& style) {
+  return DrawText(std::move(document), style);
+}
+std::string DrawMarkdownAs(Document document, const TableStyle& /*style*/) {
+  return DrawMarkdown(document);
+}
+std::string DrawLatexAs(Document document, const TableStyle& /*style*/) {
+  return DrawLatex(document);
+}
+
+constexpr FormatRow kFormats[] = {
+    {"table", Format::kTable, "", &DrawTextAs},
+    {"text", Format::kText, "", &DrawTextAs},  // of count: see ViewOptions::stable
+    {"json", Format::kJson, ".json", nullptr},
+    {"jsonl", Format::kJsonLines, ".jsonl", nullptr},
+    {"csv", Format::kCsv, ".csv", nullptr},
+    {"html", Format::kHtml, ".html", nullptr},
+    {"markdown", Format::kMarkdown, ".md", &DrawMarkdownAs},
+    {"latex", Format::kLatex, ".tex", &DrawLatexAs},
+};
+
 // The format that the name of a file says, or "".
 std::string FormatOfFile(absl::string_view file) {
-  constexpr std::pair<absl::string_view, absl::string_view> kExtensions[] = {
-      {".csv", "csv"},     {".json", "json"}, {".jsonl", "jsonl"},
-      {".md", "markdown"}, {".txt", "table"}, {".html", "html"},
-  };
-  for (const auto& [extension, format] : kExtensions) {
-    if (absl::EndsWith(file, extension)) return std::string(format);
+  for (const FormatRow& row : kFormats) {
+    if (!row.extension.empty() && absl::EndsWith(file, row.extension)) return std::string(row.name);
   }
+  if (absl::EndsWith(file, ".txt")) return "table";
   // What such a program would open is not a table.
   constexpr absl::string_view kOthers[] = {".xlsx", ".xls",     ".ods",  ".pdf", ".docx",
                                            ".doc",  ".odt",     ".pptx", ".png", ".svg",
@@ -113,13 +131,19 @@ std::string FormatOfFile(absl::string_view file) {
   return "";
 }
 
-// "table, json or csv".
+}  // namespace
+
 std::string OneOf(absl::Span<const std::string> names) {
   if (names.size() == 1) return names[0];
   return absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back());
 }
 
-}  // namespace
+absl::Span<const FormatRow> Formats() { return kFormats; }
+
+const FormatRow& RowOf(Format format) {
+  return *std::find_if(std::begin(kFormats), std::end(kFormats),
+                       [&](const FormatRow& row) { return row.format == format; });
+}
 
 absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
   return ReadTextFile(file, kMaxRulesBytes);
@@ -221,7 +245,16 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
                    " sizes: only onnxflops count takes more than one"));
 }
 
-void OutputArguments::AddTo(OptionList* list, std::vector<std::string> names) {
+void OutputArguments::AddTo(OptionList* list, std::vector<std::string> more) {
+  std::vector<std::string> names;
+  for (const FormatRow& row : kFormats) {
+    if (row.draw != nullptr && row.format != Format::kText) names.emplace_back(row.name);
+  }
+  std::move(more.begin(), more.end(), std::back_inserter(names));
+  AddOnly(list, std::move(names));
+}
+
+void OutputArguments::AddOnly(OptionList* list, std::vector<std::string> names) {
   formats = std::move(names);
   list->AddValue("--format", "FORMAT", &format,
                  absl::StrCat(OneOf(formats), ". Default: as the name of -o says, else table."),
@@ -241,20 +274,30 @@ absl::StatusOr<TableStyle> OutputArguments::Style() const {
   return Bad("--color", color, "it should be auto, always or never");
 }
 
+absl::Status RequireFormat(const OutputArguments& args, Format format, absl::string_view what,
+                           absl::Span<const Format> but) {
+  if (std::find(but.begin(), but.end(), format) == but.end()) return absl::OkStatus();
+  std::vector<std::string> written, not_written;
+  for (const FormatRow& row : kFormats) {
+    if (std::find(args.formats.begin(), args.formats.end(), row.name) == args.formats.end()) {
+      continue;
+    }
+    const bool has = std::find(but.begin(), but.end(), row.format) == but.end();
+    (has ? written : not_written).emplace_back(row.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " written as ", OneOf(written), ", not as ", OneOf(not_written)));
+}
+
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
-  constexpr std::pair<absl::string_view, Format> kFormats[] = {
-      {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonLines},
-      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown}, {"text", Format::kText},
-      {"html", Format::kHtml},
-  };
   std::string name = format.empty() ? FormatOfFile(file) : format;
   const auto is_known = [&] {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
   if (name.empty() || (name == "text" && !is_known())) name = "table";
   if (name == "md") name = "markdown";
-  for (const auto& [text, value] : kFormats) {
-    if (is_known() && name == text) return value;
+  for (const FormatRow& row : kFormats) {
+    if (is_known() && name == row.name) return row.format;
   }
   if (format.empty()) {
     return Bad("-o", file,

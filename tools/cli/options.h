@@ -11,8 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
+#include "src/render/document.h"
+#include "src/render/table_style.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 #include "tools/cli/option_list.h"
@@ -63,7 +66,19 @@ struct SizeArguments {
   absl::StatusOr<CountOptions> Parse(std::vector<DimSizes>* sweep) const;
 };
 
-enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown, kHtml };
+enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown, kLatex, kHtml };
+
+// A format of --format. One that draws documents is written wherever tables are.
+struct FormatRow {
+  absl::string_view name;
+  Format format;
+  absl::string_view extension;                             // of files that are written in it, or ""
+  std::string (*draw)(Document, const TableStyle& style);  // nullptr: reports have writers for it
+};
+absl::Span<const FormatRow> Formats();
+const FormatRow& RowOf(Format format);
+// "table, json or csv".
+std::string OneOf(absl::Span<const std::string> names);
 
 // --format, -o and --color.
 struct OutputArguments {
@@ -71,8 +86,10 @@ struct OutputArguments {
   std::string file = "-";  // standard output
   std::string color = "auto";
   std::vector<std::string> formats;  // that the verb writes
-  void AddTo(OptionList* list,
-             std::vector<std::string> names = {"table", "json", "csv", "markdown"});
+  // `more`: what the verb writes beside formats of documents.
+  void AddTo(OptionList* list, std::vector<std::string> more = {"json", "csv"});
+  // Only what is named.
+  void AddOnly(OptionList* list, std::vector<std::string> names);
   absl::StatusOr<Format> ParseFormat() const;
   // How wide and in what color tables are.
   absl::StatusOr<TableStyle> Style() const;

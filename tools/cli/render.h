@@ -1,35 +1,46 @@
-// A report that has a writer for each format, as text.
+// A report as text, in the format that the user asked for.
 #ifndef ONNXFLOPS_TOOLS_CLI_RENDER_H_
 #define ONNXFLOPS_TOOLS_CLI_RENDER_H_
 
 #include <string>
 
-#include "src/report/view_options.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/render/document.h"
 #include "tools/cli/options.h"
 
 namespace onnxflops::tools {
 
-// One document has no lines of its own: of it, kJsonLines is kJson. A verb whose document has no
-// page does not list html among its formats.
-template <typename Document>
-std::string Render(const Document& document, Format format, const TableStyle& style) {
+// `view`: how the report is viewed, where there are ways. Of one report, kJsonLines is kJson. A
+// format that a report has no writer for is refused before, by the list of --format or by
+// RequireFormat.
+template <typename R, typename... View>
+std::string Render(const R& report, Format format, const TableStyle& style, const View&... view) {
   switch (format) {
     case Format::kJson:
     case Format::kJsonLines:
-      return ToJson(document);
+      return ToJson(report);
     case Format::kCsv:
-      return ToCsv(document);
-    case Format::kMarkdown:
-      return ToMarkdown(document);
-    case Format::kHtml:
-      if constexpr (requires { ToHtml(document); }) return ToHtml(document);
+      if constexpr (requires { ToCsv(report, view...); }) return ToCsv(report, view...);
+      if constexpr (requires { ToCsv(report); }) return ToCsv(report);
       break;
-    case Format::kTable:
-    case Format::kText:
+    case Format::kHtml:
+      if constexpr (requires { ToHtml(report, view...); }) return ToHtml(report, view...);
+      if constexpr (requires { ToHtml(report); }) return ToHtml(report);
+      break;
+    default:
       break;
   }
-  return ToTable(document, style);
+  const FormatRow& row = RowOf(format);
+  return (row.draw != nullptr ? row.draw : RowOf(Format::kTable).draw)(ToDocument(report, view...),
+                                                                       style);
 }
+
+// `what`: "a sweep is". InvalidArgument names the formats of `args` that are left without `but`.
+absl::Status RequireFormat(const OutputArguments& args, Format format, absl::string_view what,
+                           absl::Span<const Format> but);
 
 }  // namespace onnxflops::tools
 

@@ -52,6 +52,7 @@
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/verbs/base_model.h"
 #include "tools/verbs/budget_files.h"
 #include "tools/verbs/each_model.h"
@@ -156,11 +157,16 @@ struct CheckArguments {
     list->AddFlag("--summary", &summary,
                   "Add Markdown to the file that GITHUB_STEP_SUMMARY names, if it is set.");
     jobs.AddTo(list);
-    output.AddTo(list, FormatNames());
+    output.AddOnly(list, FormatNames());
   }
 
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "json", "csv", "markdown", "html"};
+    std::vector<std::string> names;
+    for (const FormatRow& row : Formats()) {
+      if (row.format != Format::kText && row.format != Format::kJsonLines) {
+        names.emplace_back(row.name);
+      }
+    }
     for (const CiFormat& format : kCiFormats) names.emplace_back(format.name);
     return names;
   }
@@ -359,11 +365,10 @@ std::string RenderCheck(const CheckReport& report, absl::string_view format,
   for (const CiFormat& ci : kCiFormats) {
     if (ci.name == format) return ci.write(report);
   }
-  if (format == "json") return ToJson(report);
-  if (format == "csv") return ToCsv(report);
-  if (format == "markdown") return ToMarkdown(report);
-  if (format == "html") return ToHtml(report);
-  return ToTable(report, style);
+  for (const FormatRow& row : Formats()) {
+    if (row.name == format) return Render(report, row.format, style);
+  }
+  return Render(report, Format::kTable, style);
 }
 
 // What --format or the name of -o says.
@@ -372,21 +377,7 @@ absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
     if (ci.name == output.format) return output.format;
   }
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
-  switch (format) {
-    case Format::kJson:
-      return std::string("json");
-    case Format::kCsv:
-      return std::string("csv");
-    case Format::kMarkdown:
-      return std::string("markdown");
-    case Format::kHtml:
-      return std::string("html");
-    case Format::kTable:
-    case Format::kText:
-    case Format::kJsonLines:
-      break;
-  }
-  return std::string("table");
+  return std::string(RowOf(format).name);
 }
 
 // --output FORMAT=FILE.

@@ -18,6 +18,7 @@
 #include "src/load/load.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/verbs/each_model.h"
 #include "tools/verbs/model_files.h"
 #include "tools/verbs/verbs.h"
@@ -90,7 +91,7 @@ struct CompareArguments {
     list->AddFlag("--list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
     jobs.AddTo(list);
-    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
+    output.AddTo(list, {"json", "csv", "html"});
   }
 
   absl::StatusOr<CompareRequest> Request() const {
@@ -129,25 +130,15 @@ struct CompareArguments {
   }
 };
 
-std::string Render(const CompareReport& report, Format format, const TableStyle& style) {
-  const CompareRequest& request = report.request;
-  const bool waterfalls = !request.with.empty() || request.by_module || request.node_names;
-  switch (format) {
-    case Format::kJson:
-      return ToJson(report);
-    case Format::kMarkdown:
-      return ToMarkdown(report, waterfalls);
-    case Format::kTable:
-    case Format::kText:
-      return ToTable(report, waterfalls, style);
-    case Format::kCsv:
-      return ToCompareCsv(report, waterfalls);
-    case Format::kHtml:
-      return ToHtml(report);
-    case Format::kJsonLines:
-      break;
-  }
-  return "";
+// Whether every term is shown, and not only figures.
+bool HasWaterfalls(const CompareRequest& request) {
+  return !request.with.empty() || request.by_module || request.node_names;
+}
+
+std::string RenderOne(const CompareReport& report, Format format, const TableStyle& style) {
+  const bool waterfalls = HasWaterfalls(report.request);
+  if (format == Format::kCsv) return ToCompareCsv(report, waterfalls);
+  return Render(report, format, style, waterfalls);
 }
 
 absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports, Format format,
@@ -156,8 +147,8 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
   if (format == Format::kJson) return ToJson(reports);
   if (format == Format::kHtml) {
     return absl::InvalidArgumentError(
-        "a page shows one model, named as a file; several models are written as table, json, csv "
-        "or markdown");
+        "a page shows one model, named as a file; several models are written as a table, in its "
+        "formats, or as json or csv");
   }
   if (format == Format::kCsv) {
     return ToCompareCsv(reports, request.by_module || request.node_names);
@@ -166,7 +157,7 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
     return absl::InvalidArgumentError(
         "--by module and --terms-nodes of several models are written as json or csv");
   }
-  return format == Format::kMarkdown ? ToMarkdown(reports) : ToTable(reports, style);
+  return Render(reports, format, style);
 }
 
 absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
@@ -262,7 +253,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
     return CompareModels(models, options, request, format, args, style);
   }
   ASSIGN_OR_RETURN(const CompareReport report, CompareFile(models.files[0], options, request));
-  const std::string text = Render(report, format, style);
+  const std::string text = RenderOne(report, format, style);
   RETURN_IF_ERROR(
       WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));
   return kFine;

@@ -29,6 +29,7 @@
 #include "src/symbolic/symbol_name.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/cli/write_file.h"
 #include "tools/verbs/count_sweep.h"
 #include "tools/verbs/each_model.h"
@@ -237,15 +238,11 @@ std::string Counter::Render(const Report& report) const {
       return ToJsonLine(report);
     case Format::kCsv:
       return has_rows() ? ToCsv({&report, 1}, view_) : "";
-    case Format::kTable:
-    case Format::kText:
-      return has_rows() ? ToTable(report, view_, style_) : "";
-    case Format::kMarkdown:
-      return has_rows() ? ToMarkdown(report, view_) : "";
     case Format::kHtml:
       return ToHtml(report, view_);
+    default:
+      return has_rows() ? onnxflops::tools::Render(report, format_, style_, view_) : "";
   }
-  return "";
 }
 
 absl::StatusOr<Report> Counter::CountModel(const Model& model, const CountOptions& options) const {
@@ -320,7 +317,7 @@ std::string Counter::Join(std::vector<Outcome> outcomes) const {
   if (format_ == Format::kJson) return JoinJson(texts);
   if (has_rows()) return absl::StrJoin(texts, format_ == Format::kCsv ? "" : "\n");
   if (format_ == Format::kCsv) return ToCsv(rows);
-  return format_ == Format::kTable ? ToTable(rows, view_, style_) : ToMarkdown(rows, view_);
+  return RowOf(format_).draw(ToDocument(absl::MakeConstSpan(rows), view_), style_);
 }
 
 std::string Counter::RenderMemory(const std::vector<MemoryRow>& rows) const {
@@ -381,8 +378,8 @@ absl::Status CheckPage(const CountArguments& args, Format format, bool one_file)
   if (format != Format::kHtml) return absl::OkStatus();
   if (!one_file) {
     return absl::InvalidArgumentError(
-        "a page (--format html) shows one model, named as a file; several models are written as "
-        "table, text, json, jsonl, csv or markdown");
+        "a page (--format html) shows one model, named as a file; several models are written in "
+        "the other formats");
   }
   const bool part = !args.view.by.empty() || !args.view.depth.empty() || !args.view.top.empty() ||
                     !args.view.columns.empty();
@@ -476,6 +473,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
+  if (format == Format::kTable) view.screen = style;
   if (args.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }

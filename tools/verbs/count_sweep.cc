@@ -38,23 +38,7 @@ namespace {
 absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
                                         const ViewOptions& view, const TableStyle& style,
                                         bool plot) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(sweep);
-    case Format::kCsv:
-      return ToCsv(sweep);
-    case Format::kMarkdown:
-      return ToMarkdown(sweep, view);
-    case Format::kHtml:
-      return ToHtml(sweep);
-    case Format::kTable:
-      break;
-    case Format::kText:
-    case Format::kJsonLines:
-      return absl::InvalidArgumentError(
-          "a sweep is written as table, json, csv, markdown or html, not as text or jsonl");
-  }
-  std::string text = ToTable(sweep, view, style);
+  std::string text = Render(sweep, format, style, view);
   if (!plot) return text;
   ASSIGN_OR_RETURN(const std::string bars, DrawPlot(sweep, style));
   return text + bars;
@@ -71,11 +55,8 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
         "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
         "and --convention");
   }
-  if (format == Format::kHtml) {
-    return absl::InvalidArgumentError(
-        "--memory over several sizes is written as table, json, jsonl, csv or markdown, not as "
-        "html");
-  }
+  RETURN_IF_ERROR(
+      RequireFormat(args.output, format, "--memory over several sizes is", {Format::kHtml}));
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   std::string objection;
   ASSIGN_OR_RETURN(const std::string text,
@@ -86,27 +67,6 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
   return kFailed;
-}
-
-absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
-                                          const ViewOptions& view, const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(report);
-    case Format::kCsv:
-      return ToCsv(report);
-    case Format::kMarkdown:
-      return ToMarkdown(report, view);
-    case Format::kTable:
-      return ToTable(report, view, style);
-    case Format::kText:
-    case Format::kJsonLines:
-    case Format::kHtml:
-      break;
-  }
-  return absl::InvalidArgumentError(
-      "--prefill and --decode are written as table, json, csv or markdown, not as text, jsonl or "
-      "html");
 }
 
 }  // namespace
@@ -123,6 +83,8 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
   const std::string& path = models.files[0].path;
   if (options.memory) return RunMemorySweep(args, options, view, format, style, swept, path);
+  RETURN_IF_ERROR(
+      RequireFormat(args.output, format, "a sweep is", {Format::kText, Format::kJsonLines}));
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -166,10 +128,12 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
         "--prefill and --decode show whole steps: leave out --by, --depth, --top, --sort and "
         "--columns");
   }
+  RETURN_IF_ERROR(RequireFormat(args.output, format, "--prefill and --decode are",
+                                {Format::kText, Format::kJsonLines, Format::kHtml}));
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
-  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
+  const std::string text = Render(report, format, style, view);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
   return kFine;
 }

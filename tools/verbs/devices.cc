@@ -84,22 +84,14 @@ absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments) {
   const TextTable table =
       args.names.empty() ? DeviceTable(devices, args.achievable) : PeakTable(devices);
   std::string text;
-  switch (format) {
-    case Format::kTable:
-    case Format::kText:
-    case Format::kJsonLines:
-    case Format::kHtml:
-      text = DrawText(table, style);
-      break;
-    case Format::kJson:
-      text = DevicesToJson(devices);
-      break;
-    case Format::kCsv:
-      text = DrawCsv(table);
-      break;
-    case Format::kMarkdown:
-      text = DrawMarkdown(table);
-      break;
+  if (format == Format::kJson) {
+    text = DevicesToJson(devices);
+  } else if (format == Format::kCsv) {
+    text = DrawCsv(table);
+  } else {
+    Document document;
+    document.Add(Document::Table{table});
+    text = RowOf(format).draw(std::move(document), style);
   }
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.devices_file.file}));
   return kFine;

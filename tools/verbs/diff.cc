@@ -21,6 +21,7 @@
 #include "src/report/view_options.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/cli/view_arguments.h"
 #include "tools/verbs/base_model.h"
 #include "tools/verbs/verbs.h"
@@ -86,7 +87,7 @@ struct DiffArguments {
     list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
     list->AddValue("--module", "GLOB", &module,
                    "Compare only this module, as if it were the model.");
-    output.AddTo(list, {"table", "json", "csv", "markdown", "html", "comment"});
+    output.AddTo(list, {"json", "csv", "html", "comment"});
   }
 
   absl::Status CheckModels() const {
@@ -127,25 +128,6 @@ struct DiffArguments {
   }
 };
 
-std::string RenderDiff(const Diff& diff, Format format, const DiffViewOptions& view,
-                       const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(diff);
-    case Format::kCsv:
-      return ToCsv(diff, view);
-    case Format::kMarkdown:
-      return ToMarkdown(diff, view);
-    case Format::kHtml:
-      return ToHtml(diff, view);
-    case Format::kTable:
-    case Format::kText:
-    case Format::kJsonLines:
-      break;
-  }
-  return ToTable(diff, view, style);
-}
-
 }  // namespace
 
 void DescribeDiff(const UseVerb& use) {
@@ -185,7 +167,7 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
         absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),
                      ": the report has no nodes; write it with --by node for --by node here"));
   }
-  const std::string text = comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);
+  const std::string text = comment ? ToComment(diff, view) : Render(diff, format, style, view);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {base, head, args.sizes.rules.file}));
   return kFine;
 }

@@ -53,7 +53,7 @@ struct ExplainArguments {
     sizes.AddTo(list);
     upper.AddTo(list);
     causal.AddTo(list);
-    output.AddTo(list, {"table", "json"});
+    output.AddOnly(list, {"table", "json"});
   }
 };
 
@@ -101,7 +101,7 @@ std::string DescribeModule(const Report& report, Format format, const TableStyle
   nodes.by = GroupBy::kNode;
   nodes.top = kCostliestNodes;
   return absl::StrCat(ToTable(report, {}, style), "\n",
-                      DrawText(report::MakeTable(report, nodes, /*bars=*/true), style));
+                      DrawText(report::MakeTable(report, nodes), style));
 }
 
 // A node by its name or, if there is none, a module by its path.

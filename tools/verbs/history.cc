@@ -60,7 +60,7 @@ struct HistoryArguments {
     list->AddValues("--quantity", "NAME", &quantities,
                     "Only this quantity, as totals of JSON name it: flops, params, ... May be "
                     "given again.");
-    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
+    output.AddTo(list, {"json", "csv", "html"});
   }
 };
 

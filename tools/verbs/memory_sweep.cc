@@ -13,7 +13,7 @@ namespace onnxflops::tools {
 std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
                              const ViewOptions& view, const TableStyle& style) {
   if (format == Format::kCsv) return ToCsv(rows);
-  return format == Format::kMarkdown ? ToMarkdown(rows, view) : ToTable(rows, view, style);
+  return RowOf(format).draw(ToDocument(absl::MakeConstSpan(rows), view), style);
 }
 
 absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,

@@ -55,7 +55,7 @@ struct MfuCall {
     list->AddPositional("MODEL", &models, 1, 1);
     mfu.AddTo(list);
     list->AddFlag("--strict", &strict, "Exit with 1 also if a node is not counted.");
-    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
+    output.AddTo(list, {"json", "csv", "html"});
   }
 };
 

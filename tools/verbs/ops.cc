@@ -6,6 +6,7 @@
 #include "src/base/status_macros.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/verbs/verbs.h"
 
 namespace onnxflops::tools {
@@ -58,25 +59,7 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const TableStyle style, output.Style());
   ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
   const std::vector<Operator> operators = Operators(rules);
-  std::string text;
-  switch (format) {
-    case Format::kTable:
-    case Format::kText:
-      text = ToTable(operators, style);
-      break;
-    case Format::kJson:
-      text = ToJson(operators);
-      break;
-    case Format::kCsv:
-      text = ToCsv(operators);
-      break;
-    case Format::kJsonLines:
-    case Format::kHtml:
-      break;
-    case Format::kMarkdown:
-      text = ToMarkdown(operators);
-      break;
-  }
+  const std::string text = Render(absl::MakeConstSpan(operators), format, style);
   RETURN_IF_ERROR(WriteOutput(text, output.file, {rules_file.file}));
   return kFine;
 }

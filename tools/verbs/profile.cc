@@ -23,6 +23,7 @@
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/render.h"
 #include "tools/verbs/verbs.h"
 
 namespace onnxflops::tools {
@@ -108,8 +109,9 @@ struct ProfileArguments {
     output.AddTo(list, FormatNames());
   }
 
+  // Beside formats of documents.
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "json", "csv", "markdown", "html"};
+    std::vector<std::string> names = {"json", "csv", "html"};
     for (const TraceFormat& format : kTraceFormats) names.emplace_back(format.name);
     return names;
   }
@@ -211,22 +213,6 @@ std::string ProfileObjection(const ProfileReport& report) {
   return "";
 }
 
-std::string RenderProfile(const ProfileReport& report, const ProfileView& view, Format format,
-                          const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(report);
-    case Format::kCsv:
-      return ToCsv(report, view);
-    case Format::kMarkdown:
-      return ToMarkdown(report, view);
-    case Format::kHtml:
-      return ToHtml(report);
-    default:
-      return ToTable(report, view, style);
-  }
-}
-
 }  // namespace
 
 void DescribeProfile(const UseVerb& use) {
@@ -261,11 +247,11 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
   ASSIGN_OR_RETURN(Profile profile, ReadProfileFile(args.files[1], {.events = trace != nullptr}));
   RETURN_IF_ERROR(ReadLayers(args.layers, &profile));
   ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(model, profile, options));
-  RETURN_IF_ERROR(WriteOutput(
-      trace != nullptr ? trace->write(report) : RenderProfile(report, view, format, style),
-      args.output.file,
-      {args.files[0], args.files[1], args.optimized, args.sizes.rules.file,
-       args.roofline.devices_file.file, args.counters, args.calibration, args.layers}));
+  RETURN_IF_ERROR(
+      WriteOutput(trace != nullptr ? trace->write(report) : Render(report, format, style, view),
+                  args.output.file,
+                  {args.files[0], args.files[1], args.optimized, args.sizes.rules.file,
+                   args.roofline.devices_file.file, args.counters, args.calibration, args.layers}));
   const std::string objection = args.strict ? ProfileObjection(report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", Escaped(args.files[1]), ": ", objection));

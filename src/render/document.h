@@ -1,0 +1,76 @@
+// What a command says, part by part, before a format draws it.
+//
+// Each report makes one document (ToDocument, beside the report), and each text format draws any
+// document: a new format is a function here and a row in tools/cli/render.h, whatever there is to
+// show. JSON, CSV and pages have more to say than a screen, and are written from the report itself.
+//
+//   std::cout << DrawText(ToDocument(report, {}), {.width = 80});
+#ifndef ONNXFLOPS_SRC_RENDER_DOCUMENT_H_
+#define ONNXFLOPS_SRC_RENDER_DOCUMENT_H_
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "src/render/table_style.h"
+#include "src/render/text_table.h"
+
+namespace onnxflops {
+
+// Texts may hold names from files as they are: whoever draws a document escapes them. Titles and
+// labels are ours.
+struct Document {
+  // Texts under labels.
+  struct Lines {
+    std::vector<report::LabelledLine> lines;
+  };
+  struct Table {
+    TextTable table;
+    std::string title;    // for formats with headings
+    bool stable = false;  // columns of one width: see DrawStableText
+    // What is drawn where the table is wider than the screen; without it, columns that have no room
+    // are in further tables, if `divides` says so.
+    std::vector<TextTable> if_wide;
+    bool divides = false;
+  };
+  // Sentences, an item each.
+  struct List {
+    std::string title;  // a line above them; without one, each begins with a word of ours
+    std::vector<std::string> texts;
+    bool alarming = false;  // a reader must not overlook it
+    bool foreign = false;   // without a title, but it begins with text of a file
+  };
+  // Steps from one figure to another, the terms between them indented.
+  struct Waterfall {
+    struct Step {
+      std::string text, figure;
+      int indent = 0;
+      bool strong = false;
+    };
+    std::string unit;
+    std::vector<Step> steps;
+    std::vector<std::string> remarks;  // sentences below, which begin with a word of ours
+  };
+  using Part = std::variant<Lines, Table, List, Waterfall>;
+
+  std::string title;  // the file, for formats with headings: on a screen, lines name it
+  std::vector<Part> parts;
+
+  void Add(Part part) { parts.push_back(std::move(part)); }
+};
+
+// For terminals and logs, at the width of `style`.
+std::string DrawText(Document document, const TableStyle& style = {});
+// As GitHub reads it. Nothing of a file becomes markup.
+std::string DrawMarkdown(const Document& document);
+// For papers: tables of the package booktabs, everything else as comments. Nothing of a file
+// becomes a command.
+std::string DrawLatex(const Document& document);
+
+// How many lines these take.
+int CountLines(const std::vector<report::LabelledLine>& lines, const TableStyle& style);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_RENDER_DOCUMENT_H_

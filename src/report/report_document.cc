@@ -1,0 +1,55 @@
+// The report for people: terminals, GitHub and papers.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/render/document.h"
+#include "src/render/format.h"
+#include "src/report/summary.h"
+#include "src/report/view.h"
+#include "src/report/writers.h"
+
+namespace onnxflops {
+
+Document ToDocument(const Report& report, const ViewOptions& options) {
+  report::Summary summary = report::Summarize(report, options);
+  std::vector<report::LabelledLine> head = std::move(summary.head);
+  std::move(summary.totals.begin(), summary.totals.end(), std::back_inserter(head));
+  // The totals and the modules on one screen of the terminal, with the line of the next command.
+  constexpr int kOtherLines = 4;  // blank, titles, a note, the next command
+  constexpr int kLeastRows = 10;
+  ViewOptions page = options;
+  if (options.screen.height > 0) {
+    const int above = CountLines(head, options.screen);
+    page.page_rows =
+        std::clamp(options.screen.height - above - kOtherLines, kLeastRows, options.page_rows);
+  }
+  Document document;
+  document.title = std::move(summary.title);
+  document.Add(Document::Lines{std::move(head)});
+  document.Add(Document::Table{report::MakeTable(report, page), "", options.stable});
+  document.Add(
+      Document::List{"symbols (bind them with --dim NAME=N):", std::move(summary.symbols)});
+  if (report.totals.lower_bound) {
+    document.Add(
+        Document::List{absl::StrCat("not counted: ", Plural(report.coverage.unknown, "node"),
+                                    "; totals are lower bounds"),
+                       std::move(summary.unknown), /*alarming=*/true});
+  }
+  document.Add(Document::List{"warnings:", std::move(summary.warnings), /*alarming=*/true});
+  return document;
+}
+
+std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style) {
+  ViewOptions on_screen = options;
+  on_screen.screen = style;
+  return DrawText(ToDocument(report, on_screen), style);
+}
+
+std::string ToMarkdown(const Report& report, const ViewOptions& options) {
+  return DrawMarkdown(ToDocument(report, options));
+}
+
+}  // namespace onnxflops
