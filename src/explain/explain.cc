@@ -279,7 +279,7 @@ std::string InBold(absl::string_view text, const TableStyle& style) {
   if (!style.color) return std::string(text);
   std::string out;
   for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
-    absl::StrAppend(&out, "\x1b[1m", line, "\x1b[0m\n");
+    absl::StrAppend(&out, report::kBold, line, report::kPlain, "\n");
   }
   return out;
 }

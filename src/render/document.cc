@@ -22,16 +22,15 @@ namespace {
 using report::DisplayWidth;
 using report::DrawLabelled;
 using report::DrawSentence;
+using report::kBold;
 using report::kColumnGap;
 using report::kLineMark;
+using report::kPlain;
+using report::kYellow;
 using report::LabelledLine;
 using report::MarkdownCode;
 using report::WrapLines;
 using Waterfall = Document::Waterfall;
-
-constexpr char kBold[] = "\x1b[1m";
-constexpr char kYellow[] = "\x1b[33m";
-constexpr char kPlain[] = "\x1b[0m";
 
 std::string Spaces(int count) { return std::string(static_cast<size_t>(std::max(0, count)), ' '); }
 

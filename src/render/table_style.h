@@ -15,4 +15,14 @@ struct TableStyle {
 
 }  // namespace onnxflops
 
+namespace onnxflops::report {
+
+// Escapes of terminals.
+inline constexpr char kBold[] = "\x1b[1m";
+inline constexpr char kFaint[] = "\x1b[2m";
+inline constexpr char kYellow[] = "\x1b[33m";
+inline constexpr char kPlain[] = "\x1b[0m";  // ends the others
+
+}  // namespace onnxflops::report
+
 #endif  // ONNXFLOPS_SRC_RENDER_TABLE_STYLE_H_

@@ -23,8 +23,11 @@ namespace {
 
 using report::DisplayWidth;
 using report::DrawSentence;
+using report::kBold;
 using report::kColumnGap;
+using report::kFaint;
 using report::kLineMark;
+using report::kPlain;
 using report::WithoutBeginning;
 using report::WithoutEnd;
 using report::WithoutMiddle;
@@ -32,9 +35,6 @@ using report::WithoutMiddle;
 constexpr int kMinWidth = 12;     // of a column that was made narrower
 constexpr int kMinCutFirst = 20;  // of one that is cut first: "batch = 1, seq = 128"
 constexpr int kMaxPadded = 250;   // one name of a megabyte does not make every row as wide
-constexpr char kBold[] = "\x1b[1m";
-constexpr char kFaint[] = "\x1b[2m";
-constexpr char kPlain[] = "\x1b[0m";
 
 // Every cell fit for a terminal, the first with its indent.
 void Clean(TextTable* table) {

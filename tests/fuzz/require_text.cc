@@ -183,7 +183,7 @@ size_t RequireCsvLine(absl::string_view* text, char separator) {
 
 void RequireScreen(absl::string_view text, bool color) {
   std::string plain(text);
-  for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"}) {
+  for (const char* sequence : {report::kPlain, report::kBold, report::kFaint, report::kYellow}) {
     if (color) plain = absl::StrReplaceAll(plain, {{sequence, ""}});
   }
   RequirePrintable(plain);
