@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/api/analysis.h"
 #include "src/api/sequence.h"
 #include "src/base/quote.h"
@@ -340,7 +340,7 @@ class MfuMaker {
       if (std::find(reads.begin(), reads.end(), "n") == reads.end()) continue;
       const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
       if (!flops.ok()) continue;
-      figures.push_back(absl::StrFormat("%.2f %% by %s", kPercent * Share(*flops), info.name));
+      figures.push_back(fmt::format("{:.2f} % by {}", kPercent * Share(*flops), info.name));
     }
     return figures.empty() ? ""
                            : absl::StrCat("; without them MFU is ", absl::StrJoin(figures, ", "));

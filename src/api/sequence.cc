@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "fmt/format.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -69,8 +69,8 @@ absl::StatusOr<int64_t> MeanTokens(int64_t sum, const DeclaredDim& batch_dim,
   const int64_t mean = sum / batch + (sum % batch == 0 ? 0 : 1);
   if (sum % batch == 0) return mean;
   warnings->push_back(
-      absl::StrFormat("--mask-sum %d: the mean of %d sequences is %.6g tokens, rounded up to %d",
-                      sum, batch, static_cast<double>(sum) / static_cast<double>(batch), mean));
+      fmt::format("--mask-sum {}: the mean of {} sequences is {:.6g} tokens, rounded up to {}", sum,
+                  batch, static_cast<double>(sum) / static_cast<double>(batch), mean));
   return mean;
 }
 

@@ -10,10 +10,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "fmt/format.h"
 #include "ops/registry.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
@@ -482,7 +482,7 @@ class BudgetsReader : private TomlFile {
       const toml::node& until = *Get(table, "until");
       if (!until.is_date()) return Fault(until, "until should be a date, as 2027-01-31");
       const toml::date day = until.as_date()->get();
-      exception.until = absl::StrFormat("%04d-%02d-%02d", day.year, day.month, day.day);
+      exception.until = fmt::format("{:04}-{:02}-{:02}", day.year, day.month, day.day);
       const bool known = std::any_of(
           budgets_.rules.begin(), budgets_.rules.end(),
           [&](const BudgetRule& rule) { return MatchesGlob(exception.rule, rule.name); });

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
@@ -152,7 +152,7 @@ std::string ToCsv(const CheckReport& report) {
       return value ? Int128ToString(*value) : "";
     };
     const auto percent = [](const std::optional<absl::int128>& hundredths) {
-      return hundredths ? absl::StrFormat("%.2f", static_cast<double>(*hundredths) / 100) : "";
+      return hundredths ? fmt::format("{:.2f}", static_cast<double>(*hundredths) / 100) : "";
     };
     TextTable::Row row;
     if (!report.models.empty()) row.cells.push_back(j.model);

@@ -9,10 +9,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
@@ -217,13 +217,13 @@ std::string ToJunit(const CheckReport& report) {
   std::string out = absl::StrCat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", "name=\"onnxflops\" ", counts,
       ">\n  <testsuite name=\"", XmlText(report.head.path), "\" ", counts, " skipped=\"", skipped,
-      "\" time=\"", absl::StrFormat("%.3f", seconds), "\"",
+      "\" time=\"", fmt::format("{:.3f}", seconds), "\"",
       report.host.empty() ? "" : absl::StrCat(" hostname=\"", XmlText(report.host), "\""),
       report.made_at.empty() ? "" : absl::StrCat(" timestamp=\"", report.made_at, "\""), ">\n");
   for (const Judgement* judgement : check::WorstFirst(report)) {
     const Judgement& j = *judgement;
     absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
-                    XmlText(SubjectOf(j)), "\" time=\"", absl::StrFormat("%.3f", j.seconds), "\">");
+                    XmlText(SubjectOf(j)), "\" time=\"", fmt::format("{:.3f}", j.seconds), "\">");
     const std::string message = XmlText(MessageOf(j));
     if (j.verdict == Verdict::kError) {
       absl::StrAppend(&out, "<error message=\"", message, "\">", message, "</error>");

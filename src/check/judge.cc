@@ -9,9 +9,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -70,7 +70,7 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   const char* const mark = negative ? "-" : sign ? "+" : "";
   constexpr int kMost = 100'000'000;  // beyond, a limit lacks its unit, and digits say nothing
   if (hundredths >= kMost) {
-    return absl::StrCat(mark, absl::StrFormat("%.3g", static_cast<double>(hundredths) / 100), " %");
+    return absl::StrCat(mark, fmt::format("{:.3g}", static_cast<double>(hundredths) / 100), " %");
   }
   const std::string digits = absl::StrCat(Int128ToString(hundredths % 100 + 100)).substr(1);
   return absl::StrCat(mark, GroupedDigits(hundredths / 100), ".", digits, " %");

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 
@@ -22,7 +22,7 @@ using report::kOneLine;
 constexpr int64_t kGigabyte = 1'000'000'000;
 
 // Thousands with as many digits as they have: 989400 is 989.4.
-std::string Thousands(int64_t n) { return absl::StrFormat("%.6g", static_cast<double>(n) / 1000); }
+std::string Thousands(int64_t n) { return fmt::format("{:.6g}", static_cast<double>(n) / 1000); }
 
 TextTable::Column TextColumn(const char* title) {
   TextTable::Column column;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/render/format.h"
@@ -52,12 +52,12 @@ std::string SizesOf(const Bindings& sizes) {
 void AddNotes(const EstimateReport& report, TextTable* table) {
   if (const std::optional<Calibration>& c = report.calibration) {
     table->notes.push_back(
-        absl::StrFormat("calibrated: our count x %.6g, which is %s measured / %s counted of a %s "
-                        "of %s on %s, %s%s%s",
-                        c->ratio(), SiNumber(c->measured.flops), SiNumber(c->counted),
-                        c->measured.of_training ? "training step" : "forward pass",
-                        Escaped(c->model), Escaped(c->measured.device), Escaped(c->measured.date),
-                        c->measured.sizes.empty() ? "" : ", at ", SizesOf(c->measured.sizes)));
+        fmt::format("calibrated: our count x {:.6g}, which is {} measured / {} counted of a {} "
+                    "of {} on {}, {}{}{}",
+                    c->ratio(), SiNumber(c->measured.flops), SiNumber(c->counted),
+                    c->measured.of_training ? "training step" : "forward pass", Escaped(c->model),
+                    Escaped(c->measured.device), Escaped(c->measured.date),
+                    c->measured.sizes.empty() ? "" : ", at ", SizesOf(c->measured.sizes)));
   }
   for (const CompareReport& model : report.models) {
     const ReferenceValues values(model.ours);

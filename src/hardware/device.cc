@@ -7,10 +7,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 
@@ -173,7 +173,7 @@ absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision) {
     if (peak == nullptr) continue;
     nearest =
         absl::StrCat("; the nearest is ", PrecisionName(other), ", ",
-                     absl::StrFormat("%.6g", static_cast<double>(peak->giga) / 1000), " TFLOP/s");
+                     fmt::format("{:.6g}", static_cast<double>(peak->giga) / 1000), " TFLOP/s");
     break;
   }
   std::vector<absl::string_view> there;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/render/format.h"
 #include "src/render/html_page.h"
@@ -35,15 +35,14 @@ std::string PercentText(double share) {
   constexpr double kMost = 1e6;    // what is more is a mistake, and need not be exact
   constexpr double kLeast = 5e-5;  // what is less would be shown as nothing
   const bool usual = share == 0 || (share >= kLeast && share < kMost);
-  return usual ? absl::StrFormat("%.2f", kPercent * share)
-               : absl::StrFormat("%.3g", kPercent * share);
+  return usual ? fmt::format("{:.2f}", kPercent * share) : fmt::format("{:.3g}", kPercent * share);
 }
 
 // "412.3 T".
 std::string RateText(double per_second) {
   constexpr double kLeast = 1000;  // below, there is no prefix
   return per_second >= kLeast && per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
-                                                     : absl::StrFormat("%.4g ", per_second);
+                                                     : fmt::format("{:.4g} ", per_second);
 }
 
 std::string FlopsText(const MfuReport& report, absl::int128 flops) {
@@ -61,7 +60,7 @@ LabelledLine ModelLineOf(const MfuReport& report) {
   if (report.devices > 1 && report.batch) {
     const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
     line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
-                                      " devices = ", absl::StrFormat("%.4g", each), " each"));
+                                      " devices = ", fmt::format("{:.4g}", each), " each"));
   }
   if (report.grad_accumulation > 1) {
     const std::string runs = absl::StrCat(report.grad_accumulation, " runs");
@@ -81,7 +80,7 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
       {"step",
        {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),
                      " forward + ", FlopsText(r, r.backward_flops), " backward (", r.counted, ")"),
-        absl::StrFormat("in %.6g s", r.step_seconds)}});
+        fmt::format("in {:.6g} s", r.step_seconds)}});
   if (r.recompute_flops != 0) {
     lines.push_back(
         {"", {absl::StrCat("recomputed: ", SiNumber(r.recompute_flops), " more, in HFU only")}});
@@ -108,7 +107,7 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
     lines.push_back(
         {"measured",
          {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
-                       absl::StrFormat("%.4g", r.measured_to_counted), " x the counted ones"),
+                       fmt::format("{:.4g}", r.measured_to_counted), " x the counted ones"),
           absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")}});
   }
   for (const std::string& note : r.notes) lines.push_back({"note", {note}});

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/mfu.h"
@@ -266,12 +266,12 @@ void Monitor::CompareTimes(const StepRecord& record, int64_t stride,
   const std::string name = monitor::NameOf(record, "step_seconds");
   const bool of_interval =
       stride > 1 && monitor::IsNear(*record.step_seconds, by_time * static_cast<double>(stride));
-  Compare("time", *record.step_seconds, by_time,
-          absl::StrFormat(
-              "%s says that a step takes %.4g s, and %s %.4g s: %s is used%s", name,
-              *record.step_seconds, monitor::NameOf(record, "time"), by_time, name,
-              of_interval ? absl::StrCat("; it may be the time of ", stride, " steps") : ""),
-          problems);
+  Compare(
+      "time", *record.step_seconds, by_time,
+      fmt::format("{} says that a step takes {:.4g} s, and {} {:.4g} s: {} is used{}", name,
+                  *record.step_seconds, monitor::NameOf(record, "time"), by_time, name,
+                  of_interval ? absl::StrCat("; it may be the time of ", stride, " steps") : ""),
+      problems);
 }
 
 void Monitor::CompareRates(const StepRecord& record, const Items& items, double step_seconds,
@@ -282,12 +282,12 @@ void Monitor::CompareRates(const StepRecord& record, const Items& items, double 
     const double expected = static_cast<double>(*of_step) / step_seconds;
     const double devices = static_cast<double>(options_.devices);
     const bool of_one = options_.devices > 1 && monitor::IsNear(*rate * devices, expected);
-    Compare(means, *rate, expected,
-            absl::StrFormat("%s is %.6g, and %s in %.4g s are %.6g: the latter is used%s",
-                            monitor::NameOf(record, means), *rate, Int128ToString(*of_step),
-                            step_seconds, expected,
-                            of_one ? "; the former may be that of one device" : ""),
-            problems);
+    Compare(
+        means, *rate, expected,
+        fmt::format("{} is {:.6g}, and {} in {:.4g} s are {:.6g}: the latter is used{}",
+                    monitor::NameOf(record, means), *rate, Int128ToString(*of_step), step_seconds,
+                    expected, of_one ? "; the former may be that of one device" : ""),
+        problems);
   };
   compare("steps_per_second", record.steps_per_second, absl::int128(1));
   compare("samples_per_second", record.samples_per_second, items.samples);
@@ -295,12 +295,12 @@ void Monitor::CompareRates(const StepRecord& record, const Items& items, double 
   if (!record.tokens || !items.places || *items.places <= 0) return;
   const double tokens = static_cast<double>(*record.tokens);
   const double places = static_cast<double>(*items.places);
-  Compare("tokens", std::max(tokens, places), places,
-          absl::StrFormat("%s is %d, more than batch x length = %s: FLOPs are of the latter, "
-                          "perf/tokens_per_second of the former",
-                          monitor::NameOf(record, "tokens"), *record.tokens,
-                          Int128ToString(*items.places)),
-          problems);
+  Compare(
+      "tokens", std::max(tokens, places), places,
+      fmt::format("{} is {}, more than batch x length = {}: FLOPs are of the latter, "
+                  "perf/tokens_per_second of the former",
+                  monitor::NameOf(record, "tokens"), *record.tokens, Int128ToString(*items.places)),
+      problems);
 }
 
 int64_t Monitor::Measure(const StepRecord& record, double* seconds,

@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "fmt/format.h"
 #include "src/base/utf8.h"
 #include "src/monitor/monitor.h"
 #include "src/render/json_writer.h"
@@ -77,12 +77,12 @@ std::string ToPrometheus(const MonitorPoint& point, const MonitorTotals& totals,
       Int128ToString(totals.flops));
   add("steps_total", "counter", "Steps that were measured.", absl::StrCat(totals.steps));
   add("step_seconds_total", "counter", "Seconds of these steps.",
-      absl::StrFormat("%.17g", totals.seconds));
+      fmt::format("{:.17g}", totals.seconds));
   add("tokens_total", "counter", "Tokens of these steps.", Int128ToString(totals.tokens));
   add("samples_total", "counter", "Samples of these steps.", Int128ToString(totals.samples));
   add("step", "gauge", "The last step.", absl::StrCat(point.step));
   const auto gauge = [&](const char* name, const char* help, const std::optional<double>& value) {
-    if (value) add(name, "gauge", help, absl::StrFormat("%.17g", *value));
+    if (value) add(name, "gauge", help, fmt::format("{:.17g}", *value));
   };
   gauge("mfu_ratio", "Model FLOPs utilisation, as a part of 1.", point.mfu);
   if (point.mfu_age) gauge("mfu_age_steps", "Steps since it was measured.", *point.mfu_age);

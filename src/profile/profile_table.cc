@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
@@ -52,7 +52,7 @@ std::string SpreadText(const TimeSpread& spread) {
 std::string ShareText(double share) {
   constexpr double kLeast = 0.0005;
   if (share > 0 && share < kLeast) return "<0.1";
-  return absl::StrFormat("%.1f", kHundred * share);
+  return fmt::format("{:.1f}", kHundred * share);
 }
 
 // "12.34 G" and the unit.
@@ -64,7 +64,7 @@ std::string RateWithUnit(double per_second) {
 std::string GigaText(const ProfileWork& work) {
   const std::optional<double> rate = work.flops_per_second();
   if (!rate || work.flops == 0) return "-";
-  return absl::StrFormat("%.4g", *rate / kNsPerSecond);
+  return fmt::format("{:.4g}", *rate / kNsPerSecond);
 }
 
 std::string BoundText(const ProfileReport& r, const ProfileWork& work) {
@@ -248,7 +248,7 @@ std::vector<LabelledLine> CounterLines(const ProfileReport& r) {
     lines.push_back(
         {"smart",
          {absl::StrCat(SiNumber(static_cast<absl::int128>(r.calibrated->flops)),
-                       " FLOPs: the count x ", absl::StrFormat("%.4g", r.calibrated->ratio), " of ",
+                       " FLOPs: the count x ", fmt::format("{:.4g}", r.calibrated->ratio), " of ",
                        Escaped(r.calibrated->path))}});
   }
   if (!r.counters) return lines;
@@ -256,7 +256,7 @@ std::vector<LabelledLine> CounterLines(const ProfileReport& r) {
   lines.push_back(
       {"measured",
        {absl::StrCat(SiNumber(c.measured), " FLOPs executed, ",
-                     absl::StrFormat("%.4g", c.measured_to_counted), " x the counted ones"),
+                     fmt::format("{:.4g}", c.measured_to_counted), " x the counted ones"),
         absl::StrCat(Plural(static_cast<int64_t>(c.kernels.size()), "kernel"), " of ", c.source,
                      ", ", Escaped(c.path))}});
   for (const std::string& reason : c.reasons)
@@ -299,9 +299,9 @@ std::string ToCsv(const ProfileReport& report, const ProfileView& view) {
     table.rows.push_back(
         {{row.name, row.type, absl::StrCat(row.work.kernels), absl::StrCat(row.work.ns),
           Int128ToString(row.work.flops), Int128ToString(row.work.macs),
-          Int128ToString(row.work.bytes), absl::StrFormat("%.6g", TimeShare(report, row.work)),
-          absl::StrFormat("%.6g", FlopsShare(report, row.work)),
-          rate ? absl::StrFormat("%.6g", *rate) : ""}});
+          Int128ToString(row.work.bytes), fmt::format("{:.6g}", TimeShare(report, row.work)),
+          fmt::format("{:.6g}", FlopsShare(report, row.work)),
+          rate ? fmt::format("{:.6g}", *rate) : ""}});
   }
   return DrawCsv(table);
 }

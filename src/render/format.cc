@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops::report {
@@ -166,7 +166,7 @@ std::string TimeText(absl::int128 zeptoseconds, bool exact) {
   if (value == 0) return "0 s";
   for (const auto& [size, unit] : kUnits) {
     if (value < 0.99995 * size) continue;
-    return absl::StrFormat("%.*f %s", DecimalsOf(value / size), value / size, unit);
+    return fmt::format("{:.{}f} {}", value / size, DecimalsOf(value / size), unit);
   }
   return "<1 ps";
 }

@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/graph/dtype.h"
@@ -519,7 +519,7 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
             "hold some"
           : "tensors between kernels go through memory, by the types in the file");
   line.texts.push_back(
-      absl::StrCat("memory-bound below ", absl::StrFormat("%.4g", roofline.ridge()), " FLOP/byte"));
+      absl::StrCat("memory-bound below ", fmt::format("{:.4g}", roofline.ridge()), " FLOP/byte"));
   lines->push_back(std::move(line));
 }
 

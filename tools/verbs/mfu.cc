@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "fmt/format.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -64,8 +64,8 @@ std::string Objection(const MfuReport& report, bool strict) {
   if (report.mfu > 1 || report.hfu > 1) {
     constexpr double kPercent = 100;
     const std::string hint = PeakWithUnit(report.mfu, report.peak_flops_per_second);
-    return absl::StrCat(absl::StrFormat("MFU %.4g %%, HFU %.4g %%: more than 100 %% cannot be. ",
-                                        kPercent * report.mfu, kPercent * report.hfu),
+    return absl::StrCat(fmt::format("MFU {:.4g} %, HFU {:.4g} %: more than 100 % cannot be. ",
+                                    kPercent * report.mfu, kPercent * report.hfu),
                         hint.empty() ? "Check the time of a step, --dim, --devices and the peak"
                                      : absl::StrCat("The peak lacks its unit: --peak ", hint));
   }
