@@ -159,7 +159,7 @@ class MfuMaker {
     out_.lower_bound = report_.totals.lower_bound || (exact && !backward_.unknown.empty());
     ASSIGN_OR_RETURN(out_.forward_flops, PerStep(report_.totals.flops));
     const absl::StatusOr<absl::int128> bytes = PerStep(kBytesMoved.In(report_.totals));
-    if (bytes.ok() && *bytes > 0) {
+    if (!report_.totals.lower_bound && bytes.ok() && *bytes > 0) {
       out_.flops_per_byte = static_cast<double>(out_.forward_flops) / static_cast<double>(*bytes);
     }
     ASSIGN_OR_RETURN(out_.backward_flops, PerStep(backward));
@@ -170,7 +170,7 @@ class MfuMaker {
       ASSIGN_OR_RETURN(out_.backward_flops,
                        Number(report_, (kForwardAndBackward - 1) * Expr(out_.forward_flops)));
       out_.counted = absl::StrCat(options_.convention, " x 3");
-      out_.lower_bound = false;
+      out_.lower_bound = report_.totals.lower_bound;
     }
     return AddUp();
   }

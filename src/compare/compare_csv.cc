@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "src/base/limits.h"
+#include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/render/text_table.h"
 
@@ -17,30 +18,39 @@ std::string FromLabel(const ToolRow& tool) {
   return tool.from == nullptr ? "onnxflops" : std::string(tool.from->name);
 }
 
+// Where a tool's figures begin. Ours is nothing where nothing of it is counted.
+std::string StartField(const CompareReport& report, const ToolRow& tool) {
+  const report::Known known =
+      tool.from == nullptr ? compare::KnownOfOurs(report.ours, tool.start) : report::Known::kExact;
+  return report::KnownField(known, tool.start.ToString());
+}
+
 bool HasFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
 
 void AddTool(const CompareReport& report, const ToolRow& tool, TextTable* table) {
   table->rows.push_back(
       {{report.ours.model.path, std::string(tool.convention->name), tool.version,
         std::string(UnitName(tool.convention->unit)), std::string(StandingName(tool.standing)),
-        FromLabel(tool), HasFigure(tool) ? tool.start.ToString() : "",
+        FromLabel(tool), HasFigure(tool) ? StartField(report, tool) : "",
         HasFigure(tool) ? tool.headline->ToString() : "",
         tool.params ? Int128ToString(*tool.params) : "", absl::StrJoin(tool.assumptions, "; ")}});
 }
 
 void AddWaterfall(const CompareReport& report, const ToolRow& tool, TextTable* table) {
   const auto add = [&](absl::string_view step, const std::string& name, const std::string& reason,
-                       const std::string& module, const std::string& nodes, const Expr& amount) {
+                       const std::string& module, const std::string& nodes,
+                       const std::string& amount) {
     table->rows.push_back({{report.ours.model.path, std::string(tool.convention->name),
                             tool.version, std::string(UnitName(tool.convention->unit)),
-                            std::string(step), name, reason, module, nodes, amount.ToString()}});
+                            std::string(step), name, reason, module, nodes, amount}});
   };
   if (!HasFigure(tool)) return;
-  add("start", FromLabel(tool), "", "", "", tool.start);
+  add("start", FromLabel(tool), "", "", "", StartField(report, tool));
   for (const TermRow& term : tool.terms) {
-    add("term", term.name, term.reason, term.module, absl::StrCat(term.nodes), term.amount);
+    add("term", term.name, term.reason, term.module, absl::StrCat(term.nodes),
+        term.amount.ToString());
   }
-  add("figure", std::string(tool.convention->name), "", "", "", *tool.headline);
+  add("figure", std::string(tool.convention->name), "", "", "", tool.headline->ToString());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "src/convention/conventions.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/json_parts.h"
 
 namespace onnxflops {
@@ -48,13 +49,17 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
   json->EndObject();
 }
 
-void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* json) {
+// `lower_bound`: of our count.
+void WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bound,
+               JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(tool.convention->name);
   WriteTextOrNull("version", tool.version, json);
   json->Key("unit").String(UnitKey(tool.convention->unit));
   if (tool.from != nullptr) json->Key("from").String(tool.from->name);
-  json->Key("start").Quantity(tool.start);
+  const bool known = tool.from != nullptr || !lower_bound ||
+                     report::LowerBound(tool.start) != report::Known::kNothing;
+  json->Key("start").Quantity(tool.start, known);
   json->Key("terms").BeginArray();
   for (const TermRow& term : tool.terms) WriteTerm(term, request, json);
   json->EndArray();
@@ -90,7 +95,9 @@ void WriteComparison(const CompareReport& report, JsonWriter* json) {
   if (!report.ours.raised.empty()) report::WriteRaised(report.ours.raised, json);
   json->Key("lower_bound").Bool(report.ours.totals.lower_bound);
   json->Key("conventions").BeginArray();
-  for (const ToolRow& tool : report.tools) WriteTool(tool, report.request, json);
+  for (const ToolRow& tool : report.tools) {
+    WriteTool(tool, report.request, report.ours.totals.lower_bound, json);
+  }
   json->EndArray();
   json->EndObject();
 }

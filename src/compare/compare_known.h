@@ -23,6 +23,11 @@ inline report::Known KnownOfTool(const Report& ours, const ToolRow& tool) {
   return rests ? report::Known::kAssumed : known;
 }
 
+// Of the figure that it prints. Of nodes that are not counted it counts nothing, or more.
+inline report::Known KnownOfFigure(const Report& ours, const ToolRow& tool) {
+  return ours.totals.lower_bound ? report::Known::kAtLeast : KnownOfTool(ours, tool);
+}
+
 }  // namespace onnxflops::compare
 
 #endif  // ONNXFLOPS_SRC_COMPARE_COMPARE_KNOWN_H_

@@ -15,8 +15,8 @@
 namespace onnxflops {
 namespace {
 
+using compare::KnownOfFigure;
 using compare::KnownOfOurs;
-using compare::KnownOfTool;
 using report::KnownText;
 using report::MarkdownCode;
 using report::ReferenceValues;
@@ -26,7 +26,7 @@ using report::SiNumber;
 std::string FigureCell(const Report& ours, const ToolRow& tool, const ReferenceValues& values) {
   if (!tool.headline) return "-";
   const auto value = values.Of(*tool.headline);
-  return KnownText(KnownOfTool(ours, tool), value ? SiNumber(*value) : "?");
+  return KnownText(KnownOfFigure(ours, tool), value ? SiNumber(*value) : "?");
 }
 
 std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValues& values) {

@@ -112,6 +112,11 @@ std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
                       largest->first);
 }
 
+// What a tool prints: a star stands at its name.
+std::string FigureText(const Report& ours, std::string figure) {
+  return ours.totals.lower_bound ? KnownText(Known::kAtLeast, figure) : figure;
+}
+
 // The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
 // Sets `note` to what a reader must know of the figures, if that is more than it says already.
 TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
@@ -137,16 +142,17 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
                    {"% of ours", true},
                    {"largest difference", false, Column::Narrow::kDropEnd}};
   const Known known = KnownOfOurs(report.ours, ours);
-  table.rows.push_back(
-      {{integers ? "ours, integer work included" : "ours", KnownText(known, figures.Show(ours)),
-        known == Known::kNothing ? "-" : "100.0", ""},
-       0,
-       true});
+  const bool at_least = report.ours.totals.lower_bound;
+  table.rows.push_back({{integers ? "ours, integer work included" : "ours",
+                         KnownText(known, figures.Show(ours)), at_least ? "-" : "100.0", ""},
+                        0,
+                        true});
   for (const ToolRow* tool : tools) {
-    table.rows.push_back({{KnownText(KnownOfTool(report.ours, *tool), tool->convention->name),
-                           figures.Show(*tool->headline),
-                           figures.Share(*tool->headline, ours * tool->convention->passes),
-                           LargestTerm(*tool, figures)}});
+    table.rows.push_back(
+        {{KnownText(KnownOfTool(report.ours, *tool), tool->convention->name),
+          FigureText(report.ours, figures.Show(*tool->headline)),
+          at_least ? "-" : figures.Share(*tool->headline, ours * tool->convention->passes),
+          LargestTerm(*tool, figures)}});
   }
   return table;
 }
@@ -312,7 +318,8 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
   if (tool.standing == Standing::kNotApplicable) return steps;
   for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
   steps.push_back(EndStep(tool.convention->name, tool.convention->headline,
-                          KnownOfTool(report.ours, tool), figures.Show(*tool.headline)));
+                          KnownOfTool(report.ours, tool),
+                          FigureText(report.ours, figures.Show(*tool.headline))));
   return steps;
 }
 
@@ -336,7 +343,7 @@ std::vector<std::string> FormulaTexts(const ToolRow& tool, const Report& ours) {
   };
   add(tool.from == nullptr ? "ours" : tool.from->name, tool.start,
       tool.from == nullptr && ours.totals.lower_bound);
-  if (tool.headline) add(tool.convention->name, *tool.headline, false);
+  if (tool.headline) add(tool.convention->name, *tool.headline, ours.totals.lower_bound);
   return texts;
 }
 
@@ -350,7 +357,7 @@ std::vector<std::string> Remarks(const ToolRow& tool, const Report& ours, const 
       remarks.push_back(absl::StrCat("assumed: ", text));
     }
   }
-  if (!none && tool.from == nullptr && tool.convention->passes > 1) {
+  if (!none && tool.from == nullptr && tool.convention->passes > 1 && !ours.totals.lower_bound) {
     const Expr step = tool.start * tool.convention->passes;
     remarks.push_back(absl::StrCat("its share: ", figures.Share(*tool.headline, step), " % of ",
                                    tool.convention->passes, " x ours"));

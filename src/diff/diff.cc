@@ -582,8 +582,8 @@ absl::string_view NameOf(DiffStatus status) {
 }
 
 absl::string_view NameOf(DiffSign sign) {
-  constexpr absl::string_view kNames[] = {"zero",       "more",       "less",
-                                          "never_less", "never_more", "open"};
+  constexpr absl::string_view kNames[] = {"zero",       "more", "less",   "never_less",
+                                          "never_more", "open", "unknown"};
   return kNames[static_cast<size_t>(sign)];
 }
 

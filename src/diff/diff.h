@@ -41,8 +41,9 @@ enum class DiffStatus : uint8_t {
 absl::string_view NameOf(DiffStatus status);
 
 // What holds of a change at all sizes of 1 and more.
-enum class DiffSign : uint8_t { kZero, kMore, kLess, kNeverLess, kNeverMore, kOpen };
-// "zero", "more", "less", "never_less", "never_more", "open".
+enum class DiffSign : uint8_t { kZero, kMore, kLess, kNeverLess, kNeverMore, kOpen, kUnknown };
+// "zero", "more", "less", "never_less", "never_more", "open"; "unknown" where a part is not
+// counted.
 absl::string_view NameOf(DiffSign sign);
 // kOpen also where a bound is there but was not found.
 DiffSign SignOf(const Expr& change);

@@ -6,6 +6,7 @@
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/json_parts.h"
 #include "src/report/memory_report.h"
 
@@ -13,6 +14,8 @@ namespace onnxflops {
 namespace {
 
 using report::JsonWriter;
+using report::Known;
+using report::KnownOf;
 using report::kOneLine;
 
 void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
@@ -22,12 +25,25 @@ void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
 }
 
 // {"base": q, "head": q, "delta": q}. What changes in totals has a sign as well.
-void WriteChange(const Expr& base, const Expr& head, bool sign, JsonWriter* json) {
+struct Side {
+  Expr amount;
+  Known known = Known::kExact;
+};
+void WriteChange(const Side& base, const Side& head, bool sign, JsonWriter* json) {
+  const Expr change = head.amount - base.amount;
+  const std::optional<absl::int128> value =
+      change.is_literal() ? std::optional(change.literal()) : std::nullopt;
+  const Known known = report::KnownOfChange(base.known, head.known, value);
   json->BeginObject(kOneLine);
-  json->Key("base").Quantity(base);
-  json->Key("head").Quantity(head);
-  json->Key("delta").Quantity(head - base);
-  if (sign) json->Key("sign").String(NameOf(SignOf(head - base)));
+  json->Key("base").Quantity(base.amount, base.known != Known::kNothing);
+  json->Key("head").Quantity(head.amount, head.known != Known::kNothing);
+  json->Key("delta").Quantity(change, known != Known::kNothing);
+  if (sign) {
+    const bool holds = known == Known::kExact ||
+                       (known == Known::kAtLeast && value && *value > 0) ||
+                       (known == Known::kAtMost && value && *value < 0);
+    json->Key("sign").String(NameOf(holds ? SignOf(change) : DiffSign::kUnknown));
+  }
   json->EndObject();
 }
 
@@ -36,7 +52,9 @@ void WriteChanges(const Diff& diff, const DiffPart& part, bool weights, bool sig
   for (const Quantity* q : diff.quantities) {
     if (q->of == Quantity::Of::kWeights && !weights) continue;
     json->Key(q->key);
-    WriteChange((*part.base).*(q->value), (*part.head).*(q->value), signs, json);
+    const Expr &base = (*part.base).*(q->value), &head = (*part.head).*(q->value);
+    WriteChange({base, KnownOf(*q, base, part.base_lower_bound)},
+                {head, KnownOf(*q, head, part.head_lower_bound)}, signs, json);
   }
 }
 
@@ -173,7 +191,10 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteChanges(diff, diff.modules[0], /*weights=*/true, /*signs=*/true, &json);
   if (diff.peak) {
     json.Key(kPeakActivations.key);
-    WriteChange(diff.peak->base, diff.peak->head, /*sign=*/true, &json);
+    const PeakDiff& peak = *diff.peak;
+    WriteChange({peak.base, KnownOf(kPeakActivations, peak.base, peak.base_lower_bound)},
+                {peak.head, KnownOf(kPeakActivations, peak.head, peak.head_lower_bound)},
+                /*sign=*/true, &json);
   }
   json.EndObject();
   WriteFacts("facts", diff.facts, &json);

@@ -193,9 +193,12 @@ void WriteEstimatedModel(const EstimateReport& report, const CompareReport& mode
   for (const auto& [name, size] : model.ours.bindings) json->Key(name).Int(size);
   json->EndObject();
   json->Key("params").Quantity(totals.params);
-  json->Key("macs").Quantity(totals.macs);
-  json->Key("flops").Quantity(totals.flops);
-  json->Key("training_flops").Quantity(totals.training_flops);
+  for (const auto& [key, amount] : {std::pair("macs", &totals.macs),
+                                    {"flops", &totals.flops},
+                                    {"training_flops", &totals.training_flops}}) {
+    const bool known = !totals.lower_bound || LowerBound(*amount) != Known::kNothing;
+    json->Key(key).Quantity(*amount, known);
+  }
   json->Key("lower_bound").Bool(totals.lower_bound);
   WriteCalibrated(report, model, json);
   json->Key("rules_of_thumb").BeginArray();

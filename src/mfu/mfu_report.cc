@@ -242,9 +242,12 @@ std::string ToJson(const MfuReport& r) {
   json.Key("lower_bound").Bool(r.lower_bound);
   json.Key("grad_accumulation").Int(r.grad_accumulation);
   if (r.batch) json.Key("batch").Int(*r.batch);
-  json.Key("forward_flops").Int(r.forward_flops);
-  json.Key("backward_flops").Int(r.backward_flops);
-  json.Key("training_flops").Int(r.training_flops);
+  for (const auto& [key, flops] : {std::pair("forward_flops", r.forward_flops),
+                                   {"backward_flops", r.backward_flops},
+                                   {"training_flops", r.training_flops}}) {
+    json.Key(key);
+    IsUnknown(r.lower_bound, flops) ? json.Null() : json.Int(flops);
+  }
   json.Key("recompute_flops").Int(r.recompute_flops);
   json.Key("optimizer_flops").Int(r.optimizer_flops);
   const auto write_reached = [&](const char* key, double value) {

@@ -143,11 +143,11 @@ void JsonWriter::Null() {
   out_ += "null";
 }
 
-void JsonWriter::Quantity(const Expr& expr) {
+void JsonWriter::Quantity(const Expr& expr, bool known) {
   BeginObject(Layout::kOneLine);
   Key("expr").String(expr.ToString());
   Key("value");
-  if (expr.is_literal() && expr.error() == nullptr) {
+  if (known && expr.is_literal() && expr.error() == nullptr) {
     Int(expr.literal());
   } else {
     Null();

@@ -44,7 +44,8 @@ class JsonWriter {
   void Bool(bool value);
   void Null();
   // {"expr": "2*batch", "value": null}: value is the integer where nothing is open.
-  void Quantity(const Expr& expr);
+  // Of what nobody knows the value is null, as that of an open size is.
+  void Quantity(const Expr& expr, bool known = true);
   // The same with "at_least" and "at_most", which are quantities; null where no bound is known.
   void Range(const Expr& expr, const std::optional<Expr>& at_least,
              const std::optional<Expr>& at_most);

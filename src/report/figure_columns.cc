@@ -252,16 +252,20 @@ std::string FigureColumns::Cell(const Figure& figure, const Amounts& amounts, Kn
       if (KnownOfCell(cost_, amount, known) == Known::kNothing) return "-";
       const auto part = values_.Of(amount);
       const auto whole = values_.Of(report_.In(cost_, RootAmounts(report_)));
-      return part && whole ? Percent(*part, *whole) : "-";
+      if (!part || !whole) return "-";
+      // Of a total of which a part is not counted, it may be less.
+      const bool of_bound = report_.totals.lower_bound && cost_.of == Quantity::Of::kWork;
+      if (!of_bound) return Percent(*part, *whole);
+      return known == Known::kExact ? KnownText(Known::kAtMost, Percent(*part, *whole)) : "-";
     }
     case Figure::Kind::kIntensity: {
-      if (known == Known::kNothing) return KnownText(known, "");
+      if (known != Known::kExact) return "-";  // the rest may be of more, or of less
       const auto work = values_.Of(OperationsOf(report_, amounts));
       const auto bytes = values_.Of(kBytesMoved.In(amounts));
       return work && bytes ? Intensity(*work, *bytes) : "-";
     }
     case Figure::Kind::kBound:
-      return known == Known::kNothing ? KnownText(known, "") : BoundText(amounts);
+      return known != Known::kExact ? "-" : BoundText(amounts);
     case Figure::Kind::kAtLeast:
     case Figure::Kind::kAtMost:
       return RangeEnd(figure.kind, amounts, known);

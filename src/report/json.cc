@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/json_parts.h"
 #include "src/report/ranges.h"
 #include "src/report/summary.h"
@@ -16,7 +17,9 @@ namespace onnxflops {
 namespace {
 
 using report::JsonWriter;
+using report::Known;
 using report::kOneLine;
+using report::LowerBound;
 using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
@@ -27,37 +30,38 @@ using report::WriteReport;
 using report::WriteTensors;
 
 // With its range, where it depends on sizes that no input has.
-void WriteWork(const Expr& amount, const Ranges& ranges, JsonWriter* json) {
+void WriteWork(const Expr& amount, bool lower_bound, const Ranges& ranges, JsonWriter* json) {
   if (ranges.Varies(amount)) {
     json->Range(amount, ranges.Lowest(amount), ranges.Highest(amount));
   } else {
-    json->Quantity(amount);
+    json->Quantity(amount, !lower_bound || LowerBound(amount) != Known::kNothing);
   }
 }
 
 // Weights are known; work may be an expression.
-void WriteQuantity(const Quantity& q, const Expr& amount, const Ranges& ranges, JsonWriter* json) {
+void WriteQuantity(const Quantity& q, const Expr& amount, bool lower_bound, const Ranges& ranges,
+                   JsonWriter* json) {
   if (q.of == Quantity::Of::kWeights) {
     json->Int(amount.literal());
   } else {
-    WriteWork(amount, ranges, json);
+    WriteWork(amount, lower_bound, ranges, json);
   }
 }
 
 // Every quantity of a row; those that another tool's count does not have are null. Nodes and
 // operators have no weights.
-void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, const Ranges& ranges,
-                  JsonWriter* json) {
+void WriteAmounts(const Report& report, const Amounts& amounts, bool lower_bound, bool weights,
+                  const Ranges& ranges, JsonWriter* json) {
   for (const Quantity& q : kQuantities) {
     if (!report.Lists(q) || (q.of == Quantity::Of::kWeights && !weights)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
-      WriteQuantity(q, amounts.*q.value, ranges, json);
+      WriteQuantity(q, amounts.*q.value, lower_bound, ranges, json);
     } else {
       json->Null();
     }
   }
-  if (report.roofline) WriteBound(report, amounts, json);
+  if (report.roofline) WriteBound(report, amounts, lower_bound, json);
 }
 
 void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
@@ -66,7 +70,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
     if (!report.Lists(q)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
-      WriteQuantity(q, report.totals.*q.value, ranges, json);
+      WriteQuantity(q, report.totals.*q.value, report.totals.lower_bound, ranges, json);
     } else if (q.value == &Amounts::params && report.tool->params) {
       json->Int(*report.tool->params);
     } else {
@@ -76,7 +80,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   for (const Quantity* q : kDerivedQuantities) {
     json->Key(q->key);
     if (report.Has(*q)) {
-      WriteWork(report.In(*q, report.totals), ranges, json);
+      WriteWork(report.In(*q, report.totals), report.totals.lower_bound, ranges, json);
     } else {
       json->Null();
     }
@@ -188,7 +192,7 @@ void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
     json->Key("domain").String(row.domain);
     json->Key("nodes").Int(row.nodes);
     json->Key("runs").Quantity(row.runs);
-    WriteAmounts(report, row, /*weights=*/false, ranges, json);
+    WriteAmounts(report, row, row.lower_bound, /*weights=*/false, ranges, json);
     json->Key("lower_bound").Bool(row.lower_bound);
     json->EndObject();
   }
@@ -207,7 +211,7 @@ void WriteModules(const Report& report, const Ranges& ranges, JsonWriter* json) 
     json->Key("type").String(m.type);
     json->Key("path").String(m.path);
     json->Key("nodes").Int(m.nodes);
-    WriteAmounts(report, *m.amounts, /*weights=*/true, ranges, json);
+    WriteAmounts(report, *m.amounts, m.lower_bound, /*weights=*/true, ranges, json);
     json->Key("lower_bound").Bool(m.lower_bound);
     json->Key("children").BeginArray();
     ends.push_back(m.end);
@@ -236,7 +240,7 @@ void WriteNodes(const Report& report, const Ranges& ranges, JsonWriter* json) {
     WriteOmitted("inputs_omitted", row.inputs_omitted, json);
     WriteTensors("outputs", row.outputs, json);
     WriteOmitted("outputs_omitted", row.outputs_omitted, json);
-    WriteAmounts(report, row, /*weights=*/false, ranges, json);
+    WriteAmounts(report, row, row.status == Coverage::kUnknown, /*weights=*/false, ranges, json);
     json->Key("multiplicity").Quantity(row.multiplicity);
     json->Key("status").String(StatusName(row.status));
     json->EndObject();

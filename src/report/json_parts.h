@@ -31,7 +31,7 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
 // "roofline": the device, and what bounds the time of a run of the model.
 void WriteRoofline(const Report& report, JsonWriter* json);
 // "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
-void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json);
+void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, JsonWriter* json);
 
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);

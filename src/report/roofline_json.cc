@@ -3,6 +3,7 @@
 
 #include "src/cost/roofline.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/figure_columns.h"
 #include "src/report/json_parts.h"
 
@@ -13,10 +14,11 @@ double SecondsOf(const Expr& zeptoseconds) {
   return static_cast<double>(zeptoseconds.literal()) / kZeptosecondsPerSecond;
 }
 
-// Null while a size is open.
-void WriteSeconds(const char* key, const Expr& zeptoseconds, JsonWriter* json) {
+// Null while a size is open, and of what nobody knows.
+void WriteSeconds(const char* key, const Expr& zeptoseconds, bool lower_bound, JsonWriter* json) {
   json->Key(key);
-  if (zeptoseconds.is_literal()) {
+  const bool known = !lower_bound || LowerBound(zeptoseconds) != Known::kNothing;
+  if (known && zeptoseconds.is_literal()) {
     json->Number(SecondsOf(zeptoseconds));
   } else {
     json->Null();
@@ -25,24 +27,25 @@ void WriteSeconds(const char* key, const Expr& zeptoseconds, JsonWriter* json) {
 
 }  // namespace
 
-void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json) {
+void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, JsonWriter* json) {
   const Roofline& rates = report.roofline->rates;
   const Expr operations = OperationsOf(report, amounts);
   const Expr bytes = kBytesMoved.In(amounts);
   json->Key("bound").BeginObject(kOneLine);
   json->Key("intensity");
-  if (operations.is_literal() && bytes.is_literal() && bytes != Expr(0)) {
+  // What is not counted may be of more operations, or of more bytes.
+  if (!lower_bound && operations.is_literal() && bytes.is_literal() && bytes != Expr(0)) {
     json->Number(static_cast<double>(operations.literal()) / static_cast<double>(bytes.literal()));
   } else {
     json->Null();
   }
-  WriteSeconds("seconds", amounts.time_bound, json);
-  WriteSeconds("estimate_seconds", amounts.time_estimate, json);
-  WriteSeconds("compute_seconds", rates.ComputeTime(operations), json);
-  WriteSeconds("memory_seconds", rates.MemoryTime(bytes), json);
+  WriteSeconds("seconds", amounts.time_bound, lower_bound, json);
+  WriteSeconds("estimate_seconds", amounts.time_estimate, lower_bound, json);
+  WriteSeconds("compute_seconds", rates.ComputeTime(operations), lower_bound, json);
+  WriteSeconds("memory_seconds", rates.MemoryTime(bytes), lower_bound, json);
   json->Key("by");
   const std::optional<Bound> bound = BoundOf(rates, operations, bytes);
-  if (bound) {
+  if (bound && !lower_bound) {
     json->String(BoundName(*bound));
   } else {
     json->Null();
@@ -60,7 +63,7 @@ void WriteRoofline(const Report& report, JsonWriter* json) {
   json->Key("bytes_per_second").Int(roofline.bytes_per_second);
   json->Key("memory_source").String(roofline.memory_source);
   json->Key("ridge_intensity").Number(roofline.ridge());
-  WriteBound(report, report.totals, json);
+  WriteBound(report, report.totals, report.totals.lower_bound, json);
   json->Key("cache_bytes");
   if (roofline.cache_bytes) {
     json->Int(*roofline.cache_bytes);
@@ -71,7 +74,8 @@ void WriteRoofline(const Report& report, JsonWriter* json) {
   json->Key("compulsory_bytes");
   if (roofline.compulsory_bytes) {
     json->Quantity(*roofline.compulsory_bytes);
-    WriteSeconds("fused_estimate_seconds", *roofline.fused_time_estimate, json);
+    WriteSeconds("fused_estimate_seconds", *roofline.fused_time_estimate, report.totals.lower_bound,
+                 json);
   } else {
     json->Null();
     json->Key("fused_estimate_seconds").Null();

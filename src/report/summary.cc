@@ -484,10 +484,13 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
   const Expr& arithmetic = roofline.arithmetic_time ? *roofline.arithmetic_time : t.time_bound;
   // At another size inside of the model, a run may take less.
   const bool guessed = RestsOnSizesInside(report, t.time_bound);
+  const Known known = guessed         ? Known::kExact
+                      : t.lower_bound ? LowerBound(t.time_bound)
+                                      : Known::kAtLeast;
   LabelledLine line = {
       "time",
-      {absl::StrCat(KnownText(guessed ? Known::kExact : Known::kAtLeast, time(t.time_bound)),
-                    " on ", roofline.device, " in ", PrecisionName(roofline.precision),
+      {absl::StrCat(KnownText(known, time(t.time_bound)), " on ", roofline.device, " in ",
+                    PrecisionName(roofline.precision),
                     guessed ? " at these sizes, no bound at others" : ""),
        absl::StrCat(
            "multiply-accumulates ", time(arithmetic), " at ",

@@ -56,12 +56,13 @@ std::string ShowServing(const std::optional<Expr>& e, bool bytes, const Bindings
 std::optional<double> IntensityOf(const Totals& totals, const Bindings& at) {
   const auto flops = totals.flops.Evaluate(at);
   const auto bytes = kBytesMoved.In(totals).Evaluate(at);
-  if (!flops.ok() || !bytes.ok() || *bytes == 0) return std::nullopt;
+  if (totals.lower_bound || !flops.ok() || !bytes.ok() || *bytes == 0) return std::nullopt;
   return static_cast<double>(*flops) / static_cast<double>(*bytes);
 }
 
 std::string IntensityText(const Totals& totals, const Bindings& at) {
   const std::optional<double> intensity = IntensityOf(totals, at);
+  if (totals.lower_bound) return "-";
   if (!intensity || *intensity < 0) return "?";
   const int64_t hundredths = std::llround(*intensity * 100);
   return absl::StrCat(hundredths / 100, ".", hundredths / 10 % 10, hundredths % 10);
@@ -69,7 +70,7 @@ std::string IntensityText(const Totals& totals, const Bindings& at) {
 
 std::string ColumnTitle(const ServingColumn& column) {
   return column.past == 0 ? absl::StrCat(column.name, " ", column.tokens)
-                          : absl::StrCat(column.name, " ", column.tokens, "@", column.past);
+                          : absl::StrCat(column.name, " ", column.tokens, " after ", column.past);
 }
 
 TextTable ServingTable(const ServingReport& report, bool exact) {
@@ -161,7 +162,11 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   json->Key("tokens").Int(column.tokens);
   json->Key("past").Int(column.past);
   WriteBindings("bindings", column.bindings, json);
-  for (const Quantity& q : ServingQuantities()) json->Key(q.key).Quantity(column.totals.*q.value);
+  for (const Quantity& q : ServingQuantities()) {
+    const Expr& amount = column.totals.*q.value;
+    json->Key(q.key).Quantity(amount,
+                              KnownOf(q, amount, column.totals.lower_bound) != Known::kNothing);
+  }
   json->Key("intensity");
   if (const std::optional<double> intensity = IntensityOf(column.totals, at)) {
     json->Number(*intensity);
@@ -201,16 +206,21 @@ std::string ToCsv(const ServingReport& report) {
     table.columns.emplace_back();
     table.columns.back().title = std::string(q.key);
   }
-  table.columns.emplace_back();
-  table.columns.back().title = "kv_cache_bytes";
+  for (const char* title : {"kv_cache_bytes", "lower_bound"}) {
+    table.columns.emplace_back();
+    table.columns.back().title = title;
+  }
   for (const ServingColumn& column : report.columns) {
     TextTable::Row row;
     row.cells = {report.model.path, column.name, absl::StrCat(column.tokens),
                  absl::StrCat(column.past)};
     for (const Quantity& q : ServingQuantities()) {
-      row.cells.push_back((column.totals.*q.value).ToString());
+      const Expr& amount = column.totals.*q.value;
+      row.cells.push_back(
+          KnownField(KnownOf(q, amount, column.totals.lower_bound), amount.ToString()));
     }
     row.cells.push_back(column.cache_bytes ? column.cache_bytes->ToString() : "");
+    row.cells.emplace_back(column.totals.lower_bound ? "true" : "false");
     table.rows.push_back(std::move(row));
   }
   return DrawCsv(table);

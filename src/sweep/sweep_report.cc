@@ -372,7 +372,7 @@ void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter
     if (q->of == Quantity::Of::kWeights) {
       json->Int(amount.literal());
     } else {
-      json->Quantity(amount);
+      json->Quantity(amount, KnownOf(*q, amount, point.totals.lower_bound) != Known::kNothing);
     }
   }
   json->EndObject();
@@ -440,7 +440,8 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
           Escaped(amount.ToString()), "; give them with --dim NAME=N"));
     }
     values.push_back(amount.literal());
-    figures.push_back(ShowExpr(amount, false));
+    const Known known = point.totals.lower_bound ? LowerBound(amount) : Known::kExact;
+    figures.push_back(KnownText(known, ShowExpr(amount, false)));
     labels.push_back(WithoutEnd(PointTitle(sweep, point), kMaxPlotLabel));
     label_width = std::max(label_width, DisplayWidth(labels.back()));
     figure_width = std::max(figure_width, DisplayWidth(figures.back()));

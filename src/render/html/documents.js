@@ -184,7 +184,7 @@ function countPage(data) {
       ["Bytes moved", known(sum([read, written]), show(sum([read, written]), "B")), `read ${known(read, show(read, "B"))}, written ${known(written, show(written, "B"))}`],
       report.coverage.lower_bound ? null : ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
       bound === undefined ? null
-        : ["Time", knownText("atLeast", time(big(bound))), `estimate ${known(estimate, time(estimate))}; ${report.roofline.device}, ${report.roofline.dtype}`],
+        : ["Time", knownText(knownOf(big(bound), true), time(big(bound))), `estimate ${known(estimate, time(estimate))}; ${report.roofline.device}, ${report.roofline.dtype}`],
       saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,
     ]);
   };
@@ -335,11 +335,11 @@ function comparePage(data) {
         draw();
         list.querySelector("[aria-pressed=true]").focus();
       } }, h("span", { class: "tool", text: tool.name }),
-         h("span", { class: "figure", text: knownText(tool.status === "assumed" && value.length <= 24 ? "assumed" : "exact",
+         h("span", { class: "figure", text: knownText(headline && data.lower_bound ? "atLeast" : tool.status === "assumed" && value.length <= 24 ? "assumed" : "exact",
                                               value.length > 24 ? `${value.slice(0, 23)}\u2026` : value) }),
          h("span", { class: "muted", text: headline ? (tool.unit === "mac" ? "MACs" : "FLOPs") : "" })));
     }));
-    way.replaceChildren(...waterfall(chosen));
+    way.replaceChildren(...waterfall(chosen, data.lower_bound));
   };
   const star = tools.some((tool) => tool.status === "assumed");
   page.replaceChildren(...[heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
@@ -349,7 +349,8 @@ function comparePage(data) {
   draw();
 }
 
-function waterfall(tool) {
+// `lowerBound`: a part of the model is not counted.
+function waterfall(tool, lowerBound) {
   const unit = tool.unit === "mac" ? "MACs" : "FLOPs";
   const head = [h("h2", { text: tool.name + (tool.version ? ` ${tool.version}` : "") }),
                 h("p", { class: "muted", text: tool.source })];
@@ -376,7 +377,7 @@ function waterfall(tool) {
   const rows = steps.map((step) => h("li", { class: step.total ? "step total" : "step" },
     h("div", { class: "step-head" }, h("bdi", { class: "name", text: step.name }),
       h("span", { class: "figure", title: step.text.length < 2000 ? step.text : null,
-                  text: step.total ? (step.at === null ? step.text : si(step.at))
+                  text: step.total ? knownText(step.at === null && lowerBound ? "atLeast" : knownOf(step.at, lowerBound), step.at === null ? step.text : si(step.at))
                                    : step.amount === null ? step.text : `${step.amount > 0n ? "+" : ""}${si(step.amount)}` })),
     bar(step),
     step.reason ? h("p", { class: "muted" }, h("bdi", { text: step.reason }),

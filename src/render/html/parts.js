@@ -77,7 +77,7 @@ const kKnownTexts = {
 };
 const knownText = (known, text) => kKnownTexts[known](text);
 // Of a figure of which a part is not counted, if `lowerBound` is true.
-const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n ? "nothing" : "atLeast");
+const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n || value === null ? "nothing" : "atLeast");
 function knownOfChange(base, head, change) {
   if (base === "nothing" || head === "nothing") return "nothing";
   if (base !== "exact" && head !== "exact") return "counted";

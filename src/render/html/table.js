@@ -54,8 +54,7 @@ class TreeTable {
                            known: (node) => view.tree.known(node, q) });
       if (q !== view.tree.quantities[0]) continue;
       columns.set("share", { title: "share", share: true, value: (node) => view.tree.of(node, view.quantity),
-                             text: (v, node) => (v === null || view.tree.known(node, view.quantity) === "nothing" ? "\u2013"
-                               : percent(v, view.tree.of(view.tree.root, view.quantity))) });
+                             text: (v, node) => (v === null ? "\u2013" : view.tree.shareText(node, view.quantity)) });
     }
     columns.set("intensity", { title: "FLOP/byte", value: (node) => view.tree.intensity(node), number: true,
                                text: (v) => (v === null ? "\u2013" : number(v)) });

@@ -63,6 +63,12 @@ class Tree {
   known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
     return knownOf(value, !quantity.weights && quantity.key !== "time_zs" && ((node.lower >> side) & 1) === 1);
   }
+  // "96.6 %"; of a model of which a part is not counted, it may be less.
+  shareText(node, quantity) {
+    const text = percent(this.of(node, quantity), this.of(this.root, quantity));
+    if (this.known(this.root, quantity) === "exact") return text;
+    return this.known(node, quantity) === "exact" ? knownText("atMost", text) : "\u2013";
+  }
   knownChange(node, quantity) {
     const [base, head] = [0, 1].map((side) => this.of(node, quantity, side));
     const change = base === null || head === null ? null : head - base;
@@ -74,8 +80,9 @@ class Tree {
   quantity(key) {
     return this.quantities.find((q) => q.key === key);
   }
-  // Operations per byte; null where nothing is moved.
+  // Operations per byte; null where nothing is moved, and where a part is not counted.
   intensity(node, side = 0) {
+    if (((node.lower >> side) & 1) === 1) return null;
     const [work, ...moved] = ["flops", "bytes", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
         .map((q) => q && this.one(node, q, side));
     if (!work && work !== 0n) return null;
