@@ -340,7 +340,7 @@ class MfuMaker {
       if (std::find(reads.begin(), reads.end(), "n") == reads.end()) continue;
       const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
       if (!flops.ok()) continue;
-      figures.push_back(fmt::format("{:.2f} % by {}", kPercent * Share(*flops), info.name));
+      figures.push_back(absl::StrCat(fmt::format("{:.2f} % by ", kPercent * Share(*flops)), info.name));
     }
     return figures.empty() ? ""
                            : absl::StrCat("; without them MFU is ", absl::StrJoin(figures, ", "));
