@@ -62,6 +62,44 @@ constexpr Family kFamilies[] = {
     {"xlm-roberta", BuildXlmRoberta},
 };
 
+// Other names of keys, which configuration classes take for the same (transformers: attribute_map).
+// Where both are there, these win.
+struct OtherName {
+  absl::string_view model_type, name;
+  const char* key;
+};
+constexpr OtherName kOtherNames[] = {
+    {"deepseek_v2", "num_experts", "n_routed_experts"},
+    {"deepseek_v3", "num_local_experts", "n_routed_experts"},
+    {"distilbert", "hidden_size", "dim"},
+    {"distilbert", "num_attention_heads", "n_heads"},
+    {"distilbert", "num_hidden_layers", "n_layers"},
+    {"gpt2", "hidden_size", "n_embd"},
+    {"gpt2", "max_position_embeddings", "n_positions"},
+    {"gpt2", "num_attention_heads", "n_head"},
+    {"gpt2", "num_hidden_layers", "n_layer"},
+    {"mixtral", "num_experts", "num_local_experts"},
+    {"mt5", "head_dim", "d_kv"},
+    {"mt5", "hidden_size", "d_model"},
+    {"mt5", "num_attention_heads", "num_heads"},
+    {"mt5", "num_hidden_layers", "num_layers"},
+    {"t5", "head_dim", "d_kv"},
+    {"t5", "hidden_size", "d_model"},
+    {"t5", "num_attention_heads", "num_heads"},
+    {"t5", "num_hidden_layers", "num_layers"},
+    {"whisper", "hidden_size", "d_model"},
+    {"whisper", "num_attention_heads", "encoder_attention_heads"},
+    {"whisper", "num_hidden_layers", "encoder_layers"},
+};
+
+void UseFirstNames(absl::string_view model_type, nlohmann::json* document) {
+  for (const OtherName& other : kOtherNames) {
+    if (other.model_type != model_type) continue;
+    const auto at = document->find(std::string(other.name));
+    if (at != document->end()) (*document)[other.key] = nlohmann::json(*at);
+  }
+}
+
 absl::Status UnknownFamily(absl::string_view model_type) {
   std::vector<std::string> names;
   for (const Family& family : kFamilies) names.emplace_back(family.model_type);
@@ -86,7 +124,7 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
 
 // Empty for a step of decoding that has no graph of its own.
 absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
-  ASSIGN_OR_RETURN(const nlohmann::json document, Parse(json));
+  ASSIGN_OR_RETURN(nlohmann::json document, Parse(json));
   const Config config(&document, "", notes);
   notes->save.config = std::string(json);
   if (config.Has("model_cfg") || (config.Has("vision_cfg") && config.Has("text_cfg"))) {
@@ -98,6 +136,7 @@ absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   }
   const std::string model_type = config.Text("model_type", "");
   RETURN_IF_ERROR(notes->status);
+  UseFirstNames(model_type, &document);
   if (const DecoderFamily* decoder = FindDecoderFamily(model_type)) {
     return notes->decoding ? std::string() : DecoderModel(config, ReadDecoder(config, *decoder));
   }

@@ -245,6 +245,31 @@ TEST(FamilyTest, DefaultsAreListed) {
                                       testing::Not(HasSubstr("n_layer")))));
 }
 
+// As PretrainedConfig.attribute_map has it: GPT2Config(n_embd=96, hidden_size=64).n_embd is 64.
+TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
+  const struct {
+    const char *other, *native;
+  } cases[] = {
+      {R"({"model_type": "gpt2", "hidden_size": 64, "n_embd": 96, "num_attention_heads": 4,
+           "num_hidden_layers": 2, "max_position_embeddings": 80})",
+       R"({"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 80})"},
+      {R"({"model_type": "distilbert", "hidden_size": 64, "num_attention_heads": 4,
+           "num_hidden_layers": 3})",
+       R"({"model_type": "distilbert", "dim": 64, "n_heads": 4, "n_layers": 3})"},
+      {R"({"model_type": "t5", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 8,
+           "num_hidden_layers": 3})",
+       R"({"model_type": "t5", "d_model": 64, "num_heads": 4, "d_kv": 8, "num_layers": 3})"},
+  };
+  for (const auto& c : cases) {
+    const absl::StatusOr<Model> other = LoadConfig(c.other, "other.json", std::nullopt);
+    const absl::StatusOr<Model> native = LoadConfig(c.native, "native.json", std::nullopt);
+    ASSERT_TRUE(other.ok() && native.ok()) << other.status() << native.status();
+    const Totals a = Count(*other)->totals, b = Count(*native)->totals;
+    EXPECT_EQ(a.params, b.params) << c.other;
+    EXPECT_EQ(a.macs, b.macs) << c.other;
+  }
+}
+
 TEST(FamilyTest, WeightsHaveTheTypeOfTheConfiguration) {
   const absl::StatusOr<Model> model = LoadConfig(
       R"({"model_type": "qwen3", "num_hidden_layers": 1, "torch_dtype": "bfloat16"})", "c");
