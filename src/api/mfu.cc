@@ -296,6 +296,7 @@ class MfuMaker {
       out_.measured_hfu = Share(*options_.measured_flops);
       out_.notes = ReasonsOfRatio(out_.measured_to_counted);
     }
+    out_.notes.insert(out_.notes.end(), report_.warnings.begin(), report_.warnings.end());
     if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
       out_.notes.emplace_back(kNothingCausal);
     }
@@ -340,7 +341,8 @@ class MfuMaker {
       if (std::find(reads.begin(), reads.end(), "n") == reads.end()) continue;
       const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
       if (!flops.ok()) continue;
-      figures.push_back(absl::StrCat(fmt::format("{:.2f} % by ", kPercent * Share(*flops)), info.name));
+      figures.push_back(
+          absl::StrCat(fmt::format("{:.2f} % by ", kPercent * Share(*flops)), info.name));
     }
     return figures.empty() ? ""
                            : absl::StrCat("; without them MFU is ", absl::StrJoin(figures, ", "));

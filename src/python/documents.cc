@@ -1,4 +1,5 @@
 // What is told of a model beside its report: comparisons, explanations, diffs, checks, utilisation.
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -18,6 +19,10 @@ namespace onnxflops::python {
 namespace {
 
 namespace nb = nanobind;
+
+using report::Known;
+using report::KnownOf;
+using report::KnownOfChange;
 
 // The screen of the program.
 std::string Screen(const CompareReport& report) {
@@ -74,7 +79,15 @@ nb::dict Standings(const CompareReport& report) {
 
 nb::object Delta(const Diff& diff, const std::string& quantity) {
   const Figure figure = Require(FindFigure(quantity));
-  if (figure.quantity != nullptr) return ToNumber(diff.modules[0].Change(*figure.quantity));
+  if (const Quantity* q = figure.quantity) {
+    const ModuleDiff& model = diff.modules[0];
+    const Expr change = model.Change(*q);
+    const Known known =
+        KnownOfChange(KnownOf(*q, q->In(*model.base), model.base_lower_bound),
+                      KnownOf(*q, q->In(*model.head), model.head_lower_bound),
+                      change.is_literal() ? std::optional(change.literal()) : std::nullopt);
+    return known == Known::kNothing ? nb::object(nb::none()) : ToNumber(change);
+  }
   Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is no quantity")));
 }
 
@@ -121,12 +134,14 @@ void DefineDocuments(nb::module_& m) {
       "What an operator of this kind costs, in words.");
   AddQuantities(
       explanation, [](const Explanation& e) { return &e.amounts; },
-      [](const Explanation& /*e*/, const Quantity& q) {
-        return q.needs == Quantity::Needs::kNothing;
+      [](const Explanation& e, const Quantity& q) {
+        return q.needs == Quantity::Needs::kNothing &&
+               IsKnown(q, e.amounts.*q.value, e.node.status == Coverage::kUnknown);
       });
   auto diff = Define<Diff>(m, "Diff", "What changed from one model to another.");
   diff.def("delta", &Delta, nb::arg("quantity") = "flops",
-           nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr"), "Head minus base.");
+           nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr | None"),
+           "Head minus base; None where a part that is not counted makes it unknown.");
   diff.def_prop_ro(
       "is_empty", [](const Diff& d) { return d.IsEmpty(); }, "Whether nothing changed.");
   auto check = Define<CheckReport>(m, "Check", "Verdicts on a model by its budgets.");

@@ -222,7 +222,10 @@ void DefineModules(nb::module_& m) {
   });
   AddQuantities(
       module, [](const PyModule& of) { return of.module().amounts.get(); },
-      [](const PyModule& of, const Quantity& q) { return of.of.report->Has(q); });
+      [](const PyModule& of, const Quantity& q) {
+        const Module& m = of.module();
+        return of.of.report->Has(q) && IsKnown(q, (*m.amounts).*q.value, m.lower_bound);
+      });
 
   nb::class_<PyModules> modules(m, "Modules",
                                 "The modules of a report: the model first, in order.");
@@ -291,7 +294,11 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   for (const auto& [q, value] : figures) {
     cls.def_prop_ro(
         q->key.data(),
-        [value = value, totals_of](const Class& of) { return ToNumber(totals_of(of).*value); },
+        [q = q, value = value, totals_of](const Class& of) -> nb::object {
+          const Totals& totals = totals_of(of);
+          if (!IsKnown(*q, totals.*value, totals.lower_bound)) return nb::none();
+          return ToNumber(totals.*value);
+        },
         nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),
         "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
@@ -352,7 +359,9 @@ void DefineTotals(nb::module_& m) {
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
   AddQuantities(
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
-      [](const PyTotals& of, const Quantity& q) { return of.report->Has(q); });
+      [](const PyTotals& of, const Quantity& q) {
+        return of.report->Has(q) && IsKnown(q, of.totals.*q.value, of.totals.lower_bound);
+      });
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
   totals.def("__repr__", [](const PyTotals& of) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
@@ -373,7 +382,10 @@ void DefineReport(nb::module_& m) {
       "A figure that needs what was not asked for is None.");
   AddQuantities(
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
-      [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
+      [](const PyReport& of, const Quantity& q) {
+        const Totals& totals = of.report->totals;
+        return of.report->Has(q) && IsKnown(q, totals.*q.value, totals.lower_bound);
+      });
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
   report.def(
       "at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),

@@ -16,6 +16,7 @@
 #include "src/api/count.h"
 #include "src/cost/amounts.h"
 #include "src/python/convert.h"
+#include "src/render/known.h"
 #include "src/report/report.h"
 
 namespace onnxflops::python {
@@ -78,6 +79,11 @@ struct PyModule {
 struct PyModules {
   PyReport of;
 };
+
+// Whether a figure says something: of what nobody knows it is None, and not 0.
+inline bool IsKnown(const Quantity& q, const Expr& amount, bool lower_bound) {
+  return report::KnownOf(q, amount, lower_bound) != report::Known::kNothing;
+}
 
 // An attribute for every quantity. `amounts_of(t)` is a pointer to Amounts, and `has(t, quantity)`
 // says whether there is a figure; if not, the attribute is None.

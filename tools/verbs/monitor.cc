@@ -138,6 +138,10 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   StepWork work;
   work.flops = report.totals.training_flops;
   work.lower_bound = report.totals.lower_bound;
+  if (work.lower_bound && report.totals.training_flops == Expr(0)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(report.model.path), ": nothing of it is counted; --rules FILE can give its cost"));
+  }
   work.bindings = report.bindings;
   const InputSizes sizes = FindInputSizes(*model);
   work.batch = sizes.batch;

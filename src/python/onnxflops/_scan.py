@@ -34,7 +34,7 @@ def scan(
     retry: bool = False,
     count: Optional[dict[str, Any]] = None,
 ) -> pyarrow.dataset.Dataset:
-    """Counts many models, and gives a dataset of Parquet files in the folder `out`.
+    """Counts many models, and gives a dataset of Parquet files in the folder `out`: the rows of `sources`.
 
     `sources` are paths and URLs of fsspec (https://, s3://, hf://); of a URL only the bytes that are
     needed are fetched. A row has the source; flops, macs, params and others as decimals, which are null
@@ -59,7 +59,8 @@ def scan(
     os.makedirs(out, exist_ok=True)
     known = _known(out, retry)
     tasks = []
-    for source in dict.fromkeys(os.fspath(s) for s in sources):
+    asked = list(dict.fromkeys(os.fspath(s) for s in sources))
+    for source in asked:
         tasks.append((source, most_bytes, storage_options or {}, count or {}, known.get(_as_text(source))))
     engines = {"local": _local, "dask": _dask, "ray": _ray}
     if engine not in engines:
@@ -77,7 +78,7 @@ def scan(
     finally:
         if part or not os.listdir(out):
             _replace(out, part, known)
-    return _dataset(out)
+    return _dataset(out, [_as_text(source) for source in asked], known)
 
 
 def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]]) -> Optional[Row]:
@@ -85,7 +86,9 @@ def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]])
     source, most_bytes, storage_options, count, known = task
     # Before the file is read: if it changes meanwhile, the row is out of date.
     key = key_of(source, count, storage_options)
-    if key is not None and key == known:
+    # A fault of a URL may be that of `most_bytes`, which is no part of a figure.
+    key_of_fault = key if key is None or "://" not in source else f"{key}/{most_bytes}"
+    if key is not None and known in (key, key_of_fault):
         return None
     row: Row = {"source": source, "key": key, "fetched_bytes": None}
     try:
@@ -105,6 +108,8 @@ def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]])
         row["error"] = f"{error}" or type(error).__name__
     except Exception as error:  # of a library behind a URL: it is this row's
         row["error"] = f"{type(error).__name__}: {error}"
+    if "error" in row:
+        row["key"] = key_of_fault
     return row
 
 
@@ -137,11 +142,15 @@ def _as_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _dataset(out: Union[str, "os.PathLike[str]"]) -> pyarrow.dataset.Dataset:
+def _dataset(out: Union[str, "os.PathLike[str]"], asked: list[str], known: dict[str, Optional[str]]) -> pyarrow.dataset.Dataset:
+    """The rows of what was asked for: others may be of another `count`, or of files that changed since."""
     import pyarrow.dataset
 
     files = [os.path.join(out, name) for name in sorted(os.listdir(out)) if name.endswith(".parquet")]
-    return pyarrow.dataset.dataset(files, schema=_schema(), format="parquet")
+    dataset = pyarrow.dataset.dataset(files, schema=_schema(), format="parquet")
+    if known.keys() <= set(asked):
+        return dataset
+    return dataset.filter(pyarrow.dataset.field("source").isin(asked))
 
 
 def _parts(out: Union[str, "os.PathLike[str]"]) -> Iterator[tuple[str, list[Row]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
 from onnxflops._core import Model, Report
@@ -26,8 +26,10 @@ class StepWork:
     def __init__(self, model: Union[Model, Report], tokens: str = "seq", per_sample: bool = False) -> None:
         report = model.count() if isinstance(model, Model) else model
         document = report.to_dict()
-        if report.training_flops is None or document["convention"] != "onnxflops":
+        if document["convention"] != "onnxflops":
             raise UnavailableError("the report has no FLOPs of training: count() without convention= has")
+        if report.training_flops is None:
+            raise UnavailableError("nothing of the model is counted: Model.count() says what, and rules= gives its cost")
         training = document.get("training") or {}
         if training.get("attention") == "flash":
             raise InvalidError("MFU has no recomputation: count() with attention='math'")
@@ -76,6 +78,8 @@ class StepWork:
         found: dict[str, int] = {}
         samples, batch = 1, 1
         for name, size in sizes.items():
+            if size < 1:
+                raise InvalidError(f"a step has {name} = {size}: it should be 1 or more")
             symbol = self.symbol(name)
             if symbol in self.origins:
                 found[symbol] = size
@@ -94,6 +98,18 @@ class StepWork:
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
         return self.flops.evaluate(**{name: size for name, size in found.items() if name in self.needs})
+
+    def check_shape(self, name: str, shape: Sequence[int]) -> None:
+        """An error if a batch has a tensor of an input whose size is fixed at another number, but for the first axis."""
+        declared = self.inputs.get(name, [])
+        if len(declared) != len(shape):
+            return
+        for axis, (fixed, size) in enumerate(zip(declared, shape)):
+            if axis > 0 and _number(fixed) not in (None, int(size)):
+                raise InvalidError(
+                    f"a batch has {name} of {'x'.join(map(str, shape))}, and the file fixes it at {'x'.join(declared)}: "
+                    "export the model at the sizes of the training"
+                )
 
     def _list(self) -> str:
         return "the sizes " + ", ".join(sorted(self.origins)) if self.origins else "no open sizes: the file fixes them"

@@ -67,6 +67,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         found: dict[str, int] = {}
         tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
         for name, shape in tensors.items():
+            work.check_shape(name, shape)
             if len(shape) > 0:
                 found.setdefault("batch", int(shape[0]))
             if name == "input_ids" and len(shape) == 2 and work.symbol(self.tokens):
@@ -88,6 +89,9 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         self._time += now - max(self._end, self._time)  # it is no training
         self._end = now
 
+    def on_predict(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
+        self.on_evaluate(args, state, control)
+
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.on_evaluate(args, state, control)
 
@@ -96,7 +100,9 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         if logs is None or steps <= 0 or not {"loss", "train_loss"} & set(logs):  # an evaluation's
             return
         now, seen = self.perf.now(), _tokens_seen(state)
-        if self._fails or self._taken != steps:
+        if self._fails:  # which was said
+            pass
+        elif self._taken != steps:
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
         else:
             tokens = seen - self._seen or self._tokens
@@ -131,6 +137,11 @@ def add_perf(
 ) -> PerfCallback:
     """Puts a PerfCallback before the other callbacks. `perf` is device, dtype, peak, devices and per_sample of Perf."""
     args = trainer.args
+    for name in sorted(perf.keys() & {"every", "first_step", "reduce", "sinks"}):
+        raise InvalidError(
+            f"add_perf(): {name} is the Trainer's: its logging_steps say how often, report_to where, and a resumed "
+            "training goes on at its step"
+        )
     if perf.get("devices") is None:
         perf["devices"] = args.world_size * max(1, args.n_gpu)
     callback = PerfCallback(Perf(model, tokens=tokens, **perf), dict(sizes or {}), tokens)

@@ -74,8 +74,9 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         try:
             self.perf.add(**self._sizes(trainer, batch))
-        except OnnxflopsError as error:
-            self.perf.warn(f"no device/mfu of these steps: {error}")
+        except Exception as error:  # also of `sizes`: the training goes on
+            what = str(error) if isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
+            self.perf.warn(f"no device/mfu of these steps: {what}")
             self.perf.begin(trainer.global_step)
             return
         if trainer.global_step == self._step:  # batches are accumulated
