@@ -322,7 +322,8 @@ TEST(JoinProfileTest, TimesAreThoseOfTheRunThatIsTheMedian) {
   EXPECT_EQ(report->groups[0].work.ns, 31'000);
   EXPECT_EQ(report->groups[1].work.ns, 1'000);
   EXPECT_EQ(report->run_ns(), report->wall->median_ns);
-  EXPECT_THAT(ToTable(*report, {.by = GroupBy::kNode}, {}), testing::HasSubstr("34.00 us"));
+  EXPECT_THAT(DrawText(ToDocument(*report, {.by = GroupBy::kNode})),
+              testing::HasSubstr("34.00 us"));
   RequireSums(*report);
 }
 

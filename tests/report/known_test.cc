@@ -106,6 +106,8 @@ const Writer kWriters[] = {
      "unknown", "unknown"},
     {"markdown", [](const Report& r) { return ToMarkdown(r, {}); }, "| **12.00 k** |",
      "| **&gt;= 12.00 k** |", "| **unknown** |"},
+    {"latex", [](const Report& r) { return DrawLatex(ToDocument(r, {})); }, "{12.00 k}",
+     "{\\textgreater{}= 12.00 k}", "\\textbf{unknown}"},
     {"csv",
      [](const Report& r) {
        return ToCsv({&r, 1}, {});
@@ -122,7 +124,7 @@ const Writer kWriters[] = {
     {"models csv", [](const Report& r) { return ToCsv({{MakeModelRow(r)}}); }, ",12000,6000,",
      ",true", ",,,,,"},
     {"json", [](const Report& r) { return ToJson(r); }, "\"lower_bound\": false",
-     "\"lower_bound\": true", "\"lower_bound\": true"},
+     "\"value\": 12000", "\"flops\": {\"expr\": \"0\", \"value\": null}"},
     {"page", [](const Report& r) { return ToHtml(r, {}); }, "\"caveats\": []",
      "1 node is not counted: figures", "1 node is not counted: figures"},
     {"perfetto", [](const Report& r) { return ToPerfetto(r, {}); }, "FLOPs of",

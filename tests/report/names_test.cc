@@ -56,9 +56,30 @@ TEST(EscapeTest, EveryFormat) {
       EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));
     }
     EXPECT_THAT(ToMarkdown(*report, view), Not(HasSubstr("@team")));
+    EXPECT_THAT(DrawLatex(ToDocument(*report, view)), Not(HasSubstr("\x1b")));
   }
   EXPECT_THAT(ToTable(*report, {}), HasSubstr("[31m\\n\\xff\\xe2\\x80\\xae"));
   EXPECT_THAT(ToCsv({*report}, {}), HasSubstr(",\"'=</details>"));
+}
+
+// Commands, rows and comments of LaTeX.
+TEST(EscapeTest, LatexHasNoCommandOfAFile) {
+  Document document;
+  document.Add(Document::Lines{{{"model", {"a\n\\input{x}"}}}});
+  TextTable table;
+  table.columns = {{"name"}, {"%", true}};
+  table.rows = {{{"[3 others]", "12.5"}, 1}, {{"\\write18{rm}_^~&#$", "--"}}};
+  document.Add(Document::Table{table});
+  EXPECT_EQ(DrawLatex(document),
+            "% needs \\usepackage{booktabs}\n"
+            "% model: a\\n\\input{x}\n"
+            "\\begin{tabular}{lr}\n\\toprule\n"
+            "  name & \\% \\\\\n"
+            "\\midrule\n"
+            "  \\hspace{1em}{[}3 others] & 12.5 \\\\\n"
+            "  \\textbackslash{}write18\\{rm\\}\\_\\textasciicircum{}\\textasciitilde{}\\&\\#\\$ & "
+            "{-}{-} \\\\\n"
+            "\\bottomrule\n\\end{tabular}\n");
 }
 
 TEST(EscapeTest, JsonIsValidAndReadsBack) {
