@@ -422,7 +422,9 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/profile/profile.h
   src/profile/profile_report.h
   src/profile/read_profile.h
+  src/render/document.h
   src/render/table_style.h
+  src/render/text_table.h
   src/report/memory_report.h
   src/report/read_report.h
   src/report/report.h

@@ -142,8 +142,9 @@ std::string SummaryOf(const HistoryReport& report) {
 
 Document ToDocument(const HistoryReport& report) {
   Document document;
-  document.Add(Document::Table{history::ChangesTable(report)});
-  document.Add(Document::List{"", {absl::StrCat(history::SummaryOf(report), ".")}});
+  TextTable table = history::ChangesTable(report);
+  table.notes.push_back(history::SummaryOf(report));
+  document.Add(Document::Table{std::move(table)});
   return document;
 }
 

@@ -31,7 +31,7 @@ constexpr absl::string_view kLineBegins[] = {
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
     "at most ",    "profile ",  "graph ",    "run ",     "joined ",    "control ",  "kernel ",
-    "first: ",     "measured ", "hybrid ",   "smart ",   "compared ",
+    "first: ",     "measured ", "hybrid ",   "smart ",   "compared ",  "date ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -54,27 +54,28 @@ bool BeginsWithOurs(absl::string_view line) {
 
 const std::set<absl::string_view>& OurWords() {
   static const auto* words = new std::set<absl::string_view>{
-      "FLOPs",   "MACs",      "module",   "type",    "params",  "operator",    "nodes",
-      "node",    "runs",      "output",   "tool",    "its",     "figure",      "unit",
-      "of",      "ours",      "status",   "as",      "the",     "calls",       "it",
-      "Symbols", "no",        "Warnings", "Not",     "these",   "for",         "model",
-      "a",       "whole",     "beside",   "nodes",   "reports", "counted",     "so",
-      "that",    "totals",    "are",      "lower",   "bounds",  "domain",      "versions",
-      "assumed", "formula",   "k",        "inputs",  "integer", "types",       "folded",
-      "train",   "causal",    "per",      "FLOP",    "byte",    "bytes",       "read",
-      "written", "range",     "least",    "most",    "upper",   "bound",       "known",
-      "depends", "depend",    "data",     "size",    "sizes",   "activations", "other",
-      "ops",     "param",     "foldable", "M",       "G",       "T",           "P",
-      "E",       "emsp",      "shapes",   "lt",      "gt",      "is",          "base",
-      "head",    "change",    "sizes",    "new",     "file",    "check",       "budgets",
-      "Modules", "Operators", "Nodes",    "Files",   "rule",    "limit",       "actual",
-      "margin",  "verdict",   "note",     "tools",   "in",      "largest",     "difference",
-      "our",     "time",      "by",       "compute", "memory",  "backward",    "zs",
-      "s",       "ms",        "us",       "ns",      "ps",      "passed",      "warned",
-      "failed",  "skipped",   "allowed",  "proven",  "not",     "inference",   "peak",
-      "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit",
-      "profile", "measured",  "hybrid",   "smart",   "graph",   "run",         "joined",
-      "control", "kernel",    "unknown",  "compared"};
+      "them",     "with",    "dim",     "NAME",        "N",          "FLOPs",   "MACs",
+      "module",   "type",    "params",  "operator",    "nodes",      "node",    "runs",
+      "output",   "tool",    "its",     "figure",      "unit",       "of",      "ours",
+      "status",   "as",      "the",     "calls",       "it",         "symbols", "no",
+      "warnings", "bind",    "these",   "for",         "model",      "a",       "whole",
+      "beside",   "nodes",   "reports", "counted",     "so",         "that",    "totals",
+      "are",      "lower",   "bounds",  "domain",      "versions",   "assumed", "formula",
+      "k",        "inputs",  "integer", "types",       "folded",     "train",   "causal",
+      "per",      "FLOP",    "byte",    "bytes",       "read",       "written", "range",
+      "least",    "most",    "upper",   "bound",       "known",      "depends", "depend",
+      "data",     "size",    "sizes",   "activations", "other",      "ops",     "param",
+      "foldable", "M",       "G",       "T",           "P",          "E",       "emsp",
+      "shapes",   "lt",      "gt",      "is",          "base",       "head",    "change",
+      "sizes",    "new",     "file",    "check",       "budgets",    "Modules", "Operators",
+      "Nodes",    "Files",   "rule",    "limit",       "actual",     "margin",  "verdict",
+      "note",     "tools",   "in",      "largest",     "difference", "our",     "time",
+      "by",       "compute", "memory",  "backward",    "zs",         "s",       "ms",
+      "us",       "ns",      "ps",      "passed",      "warned",     "failed",  "skipped",
+      "allowed",  "proven",  "not",     "inference",   "peak",       "kept",    "gradients",
+      "training", "KV",      "cache",   "optimizer",   "fit",        "profile", "measured",
+      "hybrid",   "smart",   "graph",   "run",         "joined",     "control", "kernel",
+      "unknown",  "compared"};
   return *words;
 }
 

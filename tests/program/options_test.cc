@@ -187,14 +187,17 @@ TEST(FormatTest, IsTheOneGivenOrThatOfTheFile) {
       {"json", "a.csv", "json"},
       {"text", "a.csv", "table"},
       {"md", "-", "markdown"},
-      {"jsn", "-", "--format 'jsn': it should be table, json, csv or markdown; did you mean json?"},
-      {"xml", "-", "--format 'xml': it should be table, json, csv or markdown"},
+      {"jsn", "-",
+       "--format 'jsn': it should be table, markdown, latex, json or csv; did you mean json?"},
+      {"xml", "-", "--format 'xml': it should be table, markdown, latex, json or csv"},
       {"", "a.XLSX",
-       "-o 'a.XLSX': this command writes table, json, csv or markdown, not xlsx; --format says "
+       "-o 'a.XLSX': this command writes table, markdown, latex, json or csv, not xlsx; --format "
+       "says "
        "which"},
       {"csv", "a.xlsx", "csv"},
       {"", "a.jsonl",
-       "-o 'a.jsonl': this command writes table, json, csv or markdown, not jsonl; --format says "
+       "-o 'a.jsonl': this command writes table, markdown, latex, json or csv, not jsonl; --format "
+       "says "
        "which"},
   };
   for (const auto& c : cases) EXPECT_EQ(FormatOf(c.format, c.file), c.expected) << c.file;

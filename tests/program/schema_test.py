@@ -111,7 +111,8 @@ class Schemas:
 
 
 def quantity_fault(value):
-    """`value` is null while a symbol is open, and else the integer of `expr`; what it is at least is no more than what it is at most."""
+    """`value` is null while a symbol is open, and of a lower bound of 0; else the integer of `expr`. What it is at least is no more than
+    what it is at most."""
     if isinstance(value, list):
         return next(filter(None, map(quantity_fault, value)), "")
     if not isinstance(value, dict):
@@ -119,7 +120,8 @@ def quantity_fault(value):
     if not {"expr", "value"} <= set(value):
         return next(filter(None, map(quantity_fault, value.values())), "")
     whole = re.fullmatch("-?[0-9]+", value["expr"]) is not None
-    agree = value["expr"] == str(value["value"]) if whole else value["value"] is None
+    unknown = value["expr"] == "0" and value["value"] is None
+    agree = unknown or value["expr"] == str(value["value"]) if whole else value["value"] is None
     low, high = (value[end]["value"] if value.get(end) else None for end in ("at_least", "at_most"))
     agree = agree and (low is None or high is None or low <= high)
     return "" if agree else f"a quantity disagrees with itself: {value}"

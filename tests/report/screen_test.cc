@@ -372,7 +372,7 @@ TEST(TopTest, EqualNodesShareARow) {
   ASSERT_EQ(table.rows.size(), 2u);
   EXPECT_THAT(table.rows[0].cells,
               testing::ElementsAre("/h.0/fc/MatMul", "12x", "MatMul", "h.0.fc",
-                                   "[1,100] x [100,100] -> [1,100]", "240,000", "99.5"));
+                                   "[1,100] x [100,100] -> [1,100]", "240,000", "99.5", "======"));
   EXPECT_THAT(table.rows[1].cells, testing::Contains("1,200"));
 }
 
