@@ -93,7 +93,8 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
     width -= cut;
     total -= cut;
   }
-  for (const Column::Narrow last : {Column::Narrow::kDropLast, Column::Narrow::kCutEnd}) {
+  for (const Column::Narrow last :
+       {Column::Narrow::kDropLast, Column::Narrow::kCutFirst, Column::Narrow::kCutEnd}) {
     for (size_t c = widths->size(); c-- > 1 && total > limit;) {
       if (table.columns[c].narrow != last) continue;
       total -= (*widths)[c] + kColumnGap;
