@@ -1,3 +1,14 @@
+// How it works. A model is compared with its base once for each set of sizes in [at], and all rules
+// are judged on that diff. Fixed sizes are bound before counting. A range is not: the limit is
+// checked on the formula over the whole range (judge.h). But a file may fix inside what its inputs
+// leave open, so both ends of the ranges are counted too, only to find errors. If one model fixes a
+// size that the other leaves open, a second diff at that size serves the relative rules. MFU and
+// profiles are computed only if a rule asks, and a profile is joined once.
+//
+// The hard part is a size that the model has no symbol for. One file of budgets may be for many
+// models, so it is left out for this model, and AskedSizes remembers it. When all models are done,
+// ReportUnknownSizes decides: it is an error if no model knows the name, else a note. With a single
+// model it is an error at once, unless only [at] gives sizes and the model leaves none open.
 #include "src/api/check.h"
 
 #include <cstddef>
@@ -106,7 +117,7 @@ absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckOptions& run, const
   return std::vector<AchievedFigure>{{"", report.mfu, report.mfu, ""}};
 }
 
-// What the model, not its base, leaves open or has bound.
+// The symbols that the model itself, not its base, leaves open or has bound.
 std::set<std::string> SymbolsOfHead(const Diff& diff) {
   std::set<std::string> symbols;
   for (const auto& [name, size] : diff.head_bindings) symbols.insert(name);
@@ -119,8 +130,8 @@ std::set<std::string> SymbolsOfHead(const Diff& diff) {
   return symbols;
 }
 
-// Which of these sizes the model has no symbol for, whatever its base has: a model that fixes a
-// size is judged there, and must not be labelled with the size that [at] gives.
+// The sizes that the model itself has no symbol for. Its base does not matter: a model that fixes a
+// size is judged at that size, and must not be labelled with the one that [at] gives.
 std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
   std::vector<SymbolOrigin> symbols;
   for (const std::string& name : SymbolsOfHead(diff)) symbols.push_back({name});
@@ -146,7 +157,7 @@ class SizedDiff {
     at_.activation_peak = with_peak;
     if (sizes == nullptr) return;
     sizes_ = *sizes;
-    // What the call says comes first.
+    // Sizes of the call win over those of the file.
     for (const auto& [typed, size] : at_.bindings) {
       const std::string name = TypedSymbol(typed);
       const bool in_range = sizes_.ranges.erase(name) > 0;
@@ -201,11 +212,11 @@ class SizedDiff {
     return DiffOf(model_, options, ComparedSizes::kAsAsked);
   }
 
-  // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
-  // leaves no size open: the same file may be for other models.
+  // With a single model, an unknown size is a mistake in its name. The exception is a size of [at]
+  // in a model that leaves no size open: the same file may be for other models.
   bool IsMistake(const Diff& open) const { return one_model_ && (!open.sizes.empty() || asks_); }
 
-  // Whether there was any.
+  // Leaves out the sizes that the model has no symbol for. Returns true if there was one.
   bool LeaveOutUnknown(const Diff& diff, AskedSizes* asked) {
     for (const std::string& name : SymbolsOfHead(diff)) asked->symbols.insert(name);
     for (const auto& [name, size] : diff.base_bindings) asked->symbols.insert(name);
@@ -336,7 +347,7 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
       RETURN_IF_ERROR(joined->status());
       return AchievedOf(run.devices, **joined, rule);
     };
-    // What is relative is judged at the size that a model fixes.
+    // Rules relative to the base are judged at the size that one of the models fixes.
     std::optional<Diff> equal;
     if (!diff.unequal_sizes.empty()) {
       ASSIGN_OR_RETURN(equal, DiffOf(model, at, ComparedSizes::kEqual));

@@ -1,3 +1,13 @@
+// How it works. The FLOPs of a step are those of one run times the runs whose gradients are summed;
+// the optimizer runs once. The backward pass is counted twice: as if nothing were recomputed, which
+// is the work of the model and gives MFU, and as it is executed. The difference is recomputation
+// and is added for HFU. Flash attention recomputes its scores, so it has a difference too. Time,
+// devices and peak then give the utilisation.
+//
+// The same is done with every other formula for a step that people use (3 x forward, 6 N, PaLM's, a
+// tool's count), so that a reader can see which one gives another's figure. Their parameters come
+// from the options, else from the model. A formula that lacks one is listed with what it lacks.
+// Notes at the end name reasons why a figure may be wrong, most of all if it is above 1.
 #include "src/api/mfu.h"
 
 #include <algorithm>
@@ -70,8 +80,8 @@ class MfuMaker {
   }
 
  private:
-  // MFU holds the model's own work, so flash attention counts as if it kept its scores. What it
-  // executes beyond that is recomputation.
+  // MFU counts the model's own work, so flash attention counts as if it kept its scores. All that
+  // is executed beyond that is recomputation.
   absl::Status CountBackwardPass() {
     const TrainingOptions executed = options_.count.training.value_or(TrainingOptions());
     const TrainingOptions kept = WithoutRecomputation(executed);
@@ -107,7 +117,7 @@ class MfuMaker {
     return *of_run * options_.grad_accumulation;
   }
 
-  // What is given comes before what the model tells; what is no number is not known.
+  // Options win over what the model tells. A parameter that depends on an open size is not known.
   void FillParameters() {
     parameters_ = facts_.parameters;
     parameters_.tokens = OfStep(parameters_.tokens);
@@ -235,7 +245,8 @@ class MfuMaker {
              .text = "3 x 2 x MACs: matrix products and convolutions alone",
              .source = "torch.utils.flop_counter"},
             PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
-    // With --causal half the forward pass of causal operators is without them already.
+    // With --causal half, the forward pass of causal operators leaves out half of the scores
+    // already.
     const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
     if (facts_.attention.layers > 0 && !halved) {
       AddOurs({.name = "2x_causal_half",

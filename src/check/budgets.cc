@@ -1,3 +1,10 @@
+// How it works. The TOML parser gives a tree. The reader walks it section by section, and each
+// limit becomes one BudgetRule with its line and column, so that verdicts can point at the text.
+// Unknown keys are errors with a suggestion, since a mistyped limit would check nothing. The
+// sections of [models."GLOB"] are read by the functions that read those at the top; models_ holds
+// the glob meanwhile. Exceptions are read after all rules, because each must name one. Sizes at the
+// top of [at] are part of every set [at.NAME]; a set may replace them. A limit of the command line
+// (AddBudget) goes through the same parsers, and has no place in a file.
 #include "src/check/budgets.h"
 
 #include <algorithm>
@@ -264,8 +271,8 @@ class BudgetsReader : private TomlFile {
     }
     return absl::OkStatus();
   }
-  // Which operators of ours a name may have meant, as DidYouMean has it: a name that no model has
-  // would forbid nothing. Patterns and names of other domains are not looked at.
+  // Suggestions for the name of an operator that no rule of ours has; "" if there are none. A
+  // mistyped name would forbid nothing. Patterns and names of other domains are not checked.
   static std::string MeantOperator(absl::string_view name) {
     absl::ConsumePrefix(&name, "ai.onnx.");
     absl::ConsumePrefix(&name, "com.microsoft.");
@@ -395,7 +402,7 @@ class BudgetsReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  // A table without a limit would hold nobody to anything.
+  // A table without a limit would check nothing.
   absl::Status RequireAchieved(const toml::table& table, const toml::node& node) const {
     for (const char* key : {"min", "time", "flops_per_second"}) {
       if (Get(table, key) != nullptr) return absl::OkStatus();
@@ -500,7 +507,7 @@ class BudgetsReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  // Whether a setting of the whole file says "pass", not "fail"; nullopt: it is not there.
+  // ---- device = "h100-sxm", dtype = "bf16"
   absl::Status ReadDevice(const toml::table& root) {
     for (const auto& [key, into] :
          {std::pair("device", &budgets_.device), std::pair("dtype", &budgets_.dtype)}) {
@@ -515,6 +522,7 @@ class BudgetsReader : private TomlFile {
     }
     return absl::OkStatus();
   }
+  // True if a setting of the whole file is "pass", false if "fail"; nullopt if it is not there.
   absl::StatusOr<std::optional<bool>> IsPass(const toml::table& root, const char* key) const {
     const toml::node* node = Get(root, key);
     if (node == nullptr) return std::nullopt;
@@ -555,7 +563,8 @@ absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view fi
 }
 
 absl::Status AddBudget(absl::string_view text, Budgets* budgets) {
-  // A glob may hold both signs, what follows it neither.
+  // A glob may contain '=' and ':'. Quantities and limits contain neither, so the last ones
+  // separate.
   const size_t equals = text.rfind('=');
   const absl::string_view subject = text.substr(0, equals);
   const size_t colon = subject.rfind(':');

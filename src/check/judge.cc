@@ -1,3 +1,15 @@
+// How it works. A limit is first turned into a formula, the excess, which is above 0 where the
+// limit is broken: head - limit, whole * head - (whole + growth) * base, and the same for a ratio.
+// It is multiplied out, so nothing is rounded. The limit holds if the excess is at most 0 at all
+// sizes that [at] allows, it is broken if the excess is above 0 at one of them, and it is open if
+// neither can be shown. Then it matters how far the figures are known. A lower bound that breaks a
+// limit fails for certain, since the true figure is larger still. One that holds proves nothing:
+// the verdict is "not proven", unless the file says lower_bounds = "pass". For the base of a
+// relative limit it is the other way round. Exceptions come last and turn a failure into "allowed"
+// until their day.
+//
+// If one model fixes a size that the other leaves open, limits relative to the base are judged on a
+// second diff, in which both have that size: else a change of the batch would look like growth.
 #include "src/check/judge.h"
 
 #include <algorithm>
@@ -93,7 +105,7 @@ const char* WhyMissing(const Quantity& quantity) {
   return "a report was written without this quantity: write it again";
 }
 
-// How a limit and a figure stand to each other.
+// Whether a figure is within its limit, if that can be told.
 enum class Standing { kHolds, kBroken, kOpen };
 
 class RuleJudge {
@@ -101,7 +113,7 @@ class RuleJudge {
   RuleJudge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff)
       : budgets_(budgets), diff_(diff) {
     if (sizes == nullptr) return;
-    // A range is of a symbol by its name as it is written, or as the file has it.
+    // A range applies to the symbol by the name that a user types, and by the name in the model.
     for (const auto& [name, range] : sizes->ranges) {
       ranges_[name] = range;
       for (const auto& [symbol, size] : diff.sizes) {
@@ -254,7 +266,8 @@ class RuleJudge {
     return absl::StrCat(text, "/s");
   }
 
-  // A utilisation above 1 is a wrong peak, time or number of devices: it never passes.
+  // A utilisation above 1 is impossible: a peak, a time or a number of devices is wrong. So it
+  // never passes.
   void JudgeFigure(const BudgetRule& rule, const AchievedFigure& figure,
                    Judgement* judgement) const {
     using Achieved = BudgetRule::Achieved;
@@ -306,7 +319,8 @@ class RuleJudge {
     const bool peak = &q == &kPeakActivations;
     return KnownOf(q, HeadOf(m, q), peak ? diff_.peak->head_lower_bound : m.head_lower_bound);
   }
-  // How far what the figure is held to is known.
+  // How far the other side of the comparison is known: the base, the divisor of a ratio, or an
+  // amount, which is exact.
   Known LimitKnown(const BudgetRule& rule, const ModuleDiff& m) const {
     if (rule.per != nullptr) return HeadKnown(m, *rule.per);
     const bool relative = rule.limit.kind == BudgetLimit::Kind::kRelative;
@@ -321,7 +335,7 @@ class RuleJudge {
                         " is not counted: the figure is a lower bound");
   }
 
-  // Above 0 where the limit is broken.
+  // Above 0 where the limit is broken. Multiplied out, so that nothing is rounded.
   Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) const {
     const Expr head = HeadOf(m, *rule.quantity);
     switch (limit.kind) {
@@ -345,7 +359,8 @@ class RuleJudge {
     if (largest && largest->exact) return Standing::kBroken;
     const std::optional<absl::int128> least = excess.LowerBound();
     if (least && *least > 0) return Standing::kBroken;
-    // At the ends of the ranges it may be broken for sure.
+    // No bound decides it. One size that breaks the limit is proof enough, so both ends of the
+    // ranges are tried.
     for (const bool last : {true, false}) {
       Bindings corner;
       for (const auto& [name, range] : ranges_) corner[name] = last ? range.last : range.first;
@@ -370,10 +385,10 @@ class RuleJudge {
     }
     DescribeActual(rule, m, at, judgement);
     const Known head = HeadKnown(m, *rule.quantity), limit = LimitKnown(rule, m);
-    // More than a lower bound is only more than that of what is compared with.
+    // Exceeding a lower bound of the base (or of a divisor) proves nothing: the true one is larger.
     const bool is_proven =
         limit == Known::kExact || (budgets_.lower_bounds_pass && limit == Known::kAtLeast);
-    // What holds for a lower bound of the limit holds for the limit.
+    // A figure within a lower bound of the limit is within the limit.
     const bool holds_anyhow =
         standing == Standing::kHolds && head == Known::kExact && limit == Known::kAtLeast;
     if (standing == Standing::kBroken && is_proven) {
@@ -409,7 +424,7 @@ class RuleJudge {
     if (rule.per == nullptr) {
       if (head.is_literal()) return KnownText(known, FigureText(head.literal(), *rule.quantity));
       const std::string text = head.Shortened(kMaxShownName);
-      // Less than the most is all of it.
+      // A text shorter than the most was not cut.
       return KnownText(known, text.size() < kMaxShownName ? GroupedExpr(head) : text);
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
@@ -473,7 +488,7 @@ std::string EqualSizesText(const Diff& equal) {
   return absl::StrJoin(texts, ", ");
 }
 
-// The modules of the head that match; of those inside of each other, the outermost.
+// The modules of the head that match. If a match contains another, only the outer one counts.
 std::vector<const ModuleDiff*> ModulesOf(const Diff& diff, const std::string& glob) {
   std::vector<const ModuleDiff*> found;
   for (size_t i = 0; i < diff.modules.size();) {

@@ -1,5 +1,12 @@
-// A review in Markdown. Its first line is the verdict, since many read no more; the table below has
-// a row for each model that somebody should look at; what happened inside of them is folded.
+// A review in Markdown. Its first line is the verdict, since many read no more. The table below has
+// a row for each model that somebody should look at, the worst first: errors, failures, changes,
+// new models, then those that are gone. What happened inside of each model is folded.
+//
+// A comment may have at most kMaxCommentBytes, and an action fails to post a longer one. So the
+// table gets a third of them. The rest is shared out while it is used: each model in turn gets an
+// equal share of what is left, so that what one does not need is there for the next. What does not
+// fit is left out as a whole, with a line that says so; because the worst come first, it is the
+// least important.
 #include "src/check/review.h"
 
 #include <algorithm>
@@ -97,12 +104,12 @@ std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
   return shown;
 }
 
-// Whether nobody knows by now what it costs.
+// True if the cost of the new model is only partly known.
 bool HasUnknownCost(const ReviewedModel& model) {
   return model.diff && model.diff->modules[0].head_lower_bound;
 }
 
-// What the verdicts on all models come to.
+// The verdicts on all models, counted.
 std::vector<std::string> VerdictParts(const Review& review, const std::string& models) {
   int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, free = 0, allowed = 0,
           skipped = 0, near = 0, lost = 0;
@@ -142,7 +149,8 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
   return parts;
 }
 
-// Whether it is another file that costs the same: from another exporter, of another opset.
+// True if the file differs but not the cost: from another exporter, for example, or of another
+// opset.
 bool IsOnlyAnotherFile(const ReviewedModel& model) {
   const Diff& diff = *model.diff;
   return diff.has_base && !diff.lower_bound && !diff.IsEmpty() && diff.fixed_axes.empty() &&
@@ -190,7 +198,7 @@ std::string Headline(const Review& review) {
   return absl::StrCat("**onnxflops: ", absl::StrJoin(parts, "; "), "**\n");
 }
 
-// Without the name that stands beside it.
+// Without the model's name, which has a cell of its own.
 std::string ErrorOf(const ReviewedModel& model) {
   absl::string_view text = model.check.judgements[0].detail;
   if (absl::ConsumePrefix(&text, model.path)) absl::ConsumePrefix(&text, ": ");
@@ -230,7 +238,7 @@ std::string VerdictOf(const ReviewedModel& model) {
   return HasUnknownCost(model) ? "passed, FLOPs not known" : "passed";
 }
 
-// "`batch` fixed at 2; `image` now open": what an export no longer leaves as it was.
+// "`batch` fixed at 2; `image` now open": the sizes that only one of the models leaves open.
 std::string FixedInWords(const Diff& diff) {
   std::vector<std::string> fixed, open;
   for (const UnequalSize& size : diff.fixed_axes) {
@@ -269,14 +277,15 @@ std::string SidesOf(const diff::TotalTexts& texts) {
   return absl::StrJoin(sides, " → ");
 }
 
-// Nothing where they changed as the number of parameters did.
+// Bytes of the parameters; empty if they changed by the same percentage as their number.
 diff::TotalTexts BytesOfParams(const Diff& diff) {
   const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
   const diff::TotalTexts bytes = diff::TextsOfTotal(diff, QuantityOf(&Amounts::param_bytes));
   return diff.has_base && params.change != bytes.change ? bytes : diff::TotalTexts();
 }
 
-// FLOPs before and after, and their change, in Markdown. What moved into integers is no saving.
+// FLOPs before and after, and their change, in Markdown. Integer work is shown with them: work that
+// moved from floats to integers is not saved.
 std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
   const Diff& diff = *model.diff;
   const Quantity& integers = QuantityOf(&Amounts::int_ops);
@@ -352,7 +361,7 @@ std::string Table(const Review& review, const std::vector<const ReviewedModel*>&
   return absl::StrCat("\n", text);
 }
 
-// Whether models are held to files of their own.
+// True if models have different files of budgets.
 bool HasSeveralBudgets(const Review& review) {
   return absl::c_any_of(review.models, [&](const ReviewedModel& model) {
     return model.check.budgets != review.models[0].check.budgets;

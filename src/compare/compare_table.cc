@@ -1,4 +1,12 @@
-// Comparisons for people: terminals and GitHub.
+// Comparisons for people: terminals and GitHub. There are two views of the same report. The table
+// has a section for each unit (MACs, FLOPs), ours first, then the tools by falling figure. A
+// waterfall goes from our count over every term to the figure of one tool.
+//
+// All amounts are formulas. They are shown with every digit at the sizes that the head states;
+// sizes inside the model, which no input has, are taken as 1, and a note says so. Two marks must
+// not be mixed up: a star at the tool's name (its figure rests on a guess), and ">=" (a part of our
+// count is unknown, so that no share is shown). A term may have a row for each module. Modules that
+// differ in one number and have the same amount share a row ("resblocks.0-23.attn 24x").
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -77,7 +85,7 @@ class Figures {
     return p && w ? Percent(*p, *w) : "-";
   }
 
-  // What a reader must know of the figures; empty if nothing.
+  // What a reader must know about the figures; empty if nothing.
   std::string Note() const {
     if (inside_ == 0) return "";
     return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
@@ -96,7 +104,7 @@ Expr OursIn(Unit unit, const Report& ours) {
   return unit == Unit::kMac ? ours.totals.macs : OperationsOf(ours, ours.totals);
 }
 
-// "-1.788 G  linear layers in Attention: no hook": the term that is the most of the way from ours.
+// "-1.788 G linear layers in Attention: no hook": the largest term.
 std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
   std::map<std::string, absl::int128> terms;
   for (const TermRow& term : tool.terms) {
@@ -118,7 +126,7 @@ std::string FigureText(const Report& ours, std::string figure) {
 }
 
 // The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
-// Sets `note` to what a reader must know of the figures, if that is more than it says already.
+// Sets `note`, if it is empty, to what a reader must know about the figures.
 TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   const Expr ours = OursIn(unit, report.ours);
   std::vector<const ToolRow*> tools;
@@ -323,7 +331,7 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
   return steps;
 }
 
-// Why a tool has none. The reason may name the tool itself.
+// Why a tool has no figure. The reason may name the tool itself.
 std::string NoFigure(const ToolRow& tool) {
   const absl::string_view name = tool.convention->name;
   const std::string why = absl::StrJoin(tool.assumptions, "; ");

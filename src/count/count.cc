@@ -1,3 +1,16 @@
+// How it works. Inference has already reduced the model to distinct calls (an operator on given
+// facts) and to instances (a graph evaluated on given inputs). Each call is costed once, however
+// many nodes stand for it. Instances are taken callees first. So when a Loop, an If or a function
+// call is reached, the totals of its bodies are there and are only multiplied by how often they
+// run. If both branches of an If may run, the costlier one counts. The total of a graph is the sum
+// of its distinct calls, each times its occurrences. The FLOPs by operator need the opposite order:
+// a second walk, callers first, finds how often each instance runs in the whole model.
+//
+// Surprising cases. A node that is shape arithmetic counts only its contractions and bytes, so the
+// same call may count in two ways in one graph. A loop whose sizes change from trip to trip is
+// given by trips 0 to 3 with weights. Their sum is exact only if every amount is a polynomial of
+// the trip's number of power 3 at most. If not, the node is unknown. Terms and steps are limited
+// after every call, because a file can make formulas grow without end.
 #include "src/count/count.h"
 
 #include <algorithm>
@@ -95,7 +108,7 @@ TimedWork TimedWorkOf(const Inference& inference, const Call& call, const Tally&
 
 namespace {
 
-// What looking at an input or output takes, of the steps of a WorkLimit.
+// Steps of a WorkLimit that looking at one input or output takes.
 constexpr size_t kStepsPerFact = 4;
 
 // The first thing wrong with a tally's numbers, or nullptr.
@@ -172,7 +185,7 @@ class Counter {
     int64_t times;
   };
 
-  // Instances that a loop tried and dropped are not part of the count.
+  // Finds the instances that count. Those that inference tried for a loop and dropped do not.
   void FindReached() {
     reached_.assign(in_.instances.size(), false);
     reached_[0] = true;
@@ -253,7 +266,7 @@ class Counter {
     return kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
   }
 
-  // Of a function called 2^70 times it is a lower bound.
+  // Stops at the largest int64: a function may be called 2^70 times.
   static void AddUpTo64Bits(absl::int128 more, int64_t* sum) {
     constexpr absl::int128 kMost = std::numeric_limits<int64_t>::max();
     *sum = static_cast<int64_t>(std::min(kMost, *sum + more));
@@ -331,7 +344,7 @@ class Counter {
                                    ": its cost ", error));
   }
 
-  // Which branch of an If costs more is not known where a part of one is unknown.
+  // With an unknown part in a branch, nobody knows which branch of an If costs more.
   bool MayRunUnknown(const Call& call) const {
     return call.choose_larger &&
            std::any_of(call.bodies.begin(), call.bodies.end(), [&](const BodyRun& run) {
@@ -360,8 +373,8 @@ class Counter {
         roofline_->TimeOf(work.operations, work.bytes_read + work.bytes_written);
   }
 
-  // Estimates and bounds are maxima. They may be no polynomials of the trip's number where all else
-  // is.
+  // Times are maxima of other formulas. So they may be no polynomials of the trip's number even if
+  // all other amounts are.
   absl::Status CheckTimeOfTrips(const Call& call, const CallCost& cost) const {
     if (!roofline_ || !call.growing.has_value() || cost.coverage == Coverage::kUnknown) {
       return absl::OkStatus();
@@ -382,8 +395,8 @@ class Counter {
     return absl::OkStatus();
   }
 
-  // Whether every amount of a body is a polynomial of the trip's number, whose sum over all trips
-  // is that of the samples.
+  // True if every amount of a body is a polynomial of the trip's number: then the weighted sum of
+  // the sampled trips is the sum over all trips.
   bool HasSumOfTrips(const Call& call, const CallCost& cost) const {
     Tally sum;
     AddBodies(call, cost, &sum);
@@ -437,7 +450,7 @@ class Counter {
     return Min(1, Max(0, difference));
   }
 
-  // Nothing where a formula is longer than a line.
+  // Empty if a formula is longer than a line.
   static std::string FlopsOfBranches(const Tally& a, const Tally& b) {
     constexpr size_t kLine = 80;
     const auto text = [](const Tally& branch) -> std::string {
@@ -465,7 +478,7 @@ class Counter {
     out_.warnings.push_back(std::move(open_branch_));
   }
 
-  // What the operator's rule says.
+  // The operator's rule, with its result checked.
   static absl::StatusOr<Cost> CostOf(const NodeView& view) {
     ASSIGN_OR_RETURN(Cost cost, CountNode(view));
     RETURN_IF_ERROR(view.status());
@@ -513,8 +526,8 @@ class Counter {
     return absl::OkStatus();
   }
 
-  // Of the multiply-accumulates alone: what else a program computes can be folded into them, as a
-  // normalization into a convolution, or runs on other units meanwhile.
+  // The time of the multiply-accumulates only. All other work may be folded into them (a
+  // normalization into a convolution), or may run on other units at the same time.
   static Expr LeastTime(const Roofline& roofline, const Cost& needed) {
     const MacOperands& types = needed.flops_mac_operands;
     const bool integer = types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
@@ -581,8 +594,8 @@ class Counter {
     }
   }
 
-  // Every tensor once, a value that is given twice twice; what is not a tensor of known shape adds
-  // nothing (its node is listed as unknown where that matters).
+  // Counts each value once per use. A value without a known tensor shape counts as 0; its node is
+  // already unknown if that matters.
   Expr BytesOfAll(absl::Span<const FactId> facts) {
     if (facts.size() <= 1) return facts.empty() ? Expr(0) : Bytes(facts[0]);
     absl::InlinedVector<FactId, 8> sorted(facts.begin(), facts.end());
@@ -619,7 +632,7 @@ class Counter {
         AddOperator(o, times * o.times, &runs);
       }
     }
-    // A file may have an operator for each node: a sum is gone when its total is there.
+    // A file may have as many operators as nodes, so each sum is freed once its total is there.
     for (auto it = op_sums_.begin(); it != op_sums_.end(); it = op_sums_.erase(it)) {
       const auto& [key, sums] = *it;
       out_.by_op[{std::string(key.first), std::string(key.second)}] = {

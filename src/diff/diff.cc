@@ -1,3 +1,13 @@
+// How it works. First both reports must use the same symbols: where the base and the head name one
+// axis of one input differently, the base takes the head's name. Every symbol gets the range "1 and
+// more", so that the sign of a difference can be proved. Then the module trees are matched
+// (match_modules.h), and TreeMaker walks both from the root and makes one tree of rows. A module of
+// both models is one row. One that moved is two rows, gone at its old place and new at the other. A
+// level that only the base has gets no row: its children take its place. A level that only the head
+// has gets a row whose base figures are the sum of its children. So the changes of the children
+// always add up to the change of the parent. Operators are matched by name, nodes in three passes
+// from the strictest key to the loosest. A new model is compared with an empty report, so that most
+// steps need no case of their own for it.
 #include "src/diff/diff.h"
 
 #include <algorithm>
@@ -74,8 +84,8 @@ std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base
   return renamed;
 }
 
-// All symbols become 1 or more, which is what signs are stated for. Those of inputs are that
-// already.
+// Gives every symbol the range 1 and more, since SignOf states what holds at these sizes. Symbols
+// of inputs have that range already, unless they are renamed.
 absl::Status Rewrite(const std::vector<std::pair<std::string, std::string>>& renamed,
                      Report* report) {
   const absl::flat_hash_map<std::string, std::string> names(renamed.begin(), renamed.end());
@@ -132,14 +142,14 @@ class TreeMaker {
     return std::move(rows_);
   }
 
-  // The row that a module of the base, or of the head, has; -1 of a wrapper, and inside of one that
-  // moved.
+  // The row of a module of the base, or of the head; -1 for a wrapper of the base, and inside a
+  // module that moved.
   const std::vector<int32_t>& row_of_base() const { return row_of_base_; }
   const std::vector<int32_t>& row_of_head() const { return row_of_head_; }
 
  private:
-  // A module of the base, of the head or of both; -1 where it is not. Of a module that is the
-  // parent as well, its own work.
+  // A module of the base, of the head or of both; -1 for a model that does not have it. With
+  // base_own or head_own it is not the module, but its own work as a child of its row.
   struct Place {
     int32_t base, head, parent;
     bool base_own = false, head_own = false;
@@ -149,7 +159,7 @@ class TreeMaker {
     return report.modules[static_cast<size_t>(i)].end == i + 1;
   }
 
-  // What a module without parts does, as its part: the module of the other model has some.
+  // The work of a module without children, as a child: the other model's module has children.
   static Module OwnOf(const Module& leaf) {
     Module own = leaf;
     own.path = leaf.path.empty() ? "(outside any module)" : absl::StrCat(leaf.path, ".(own)");
@@ -159,7 +169,8 @@ class TreeMaker {
     return own;
   }
 
-  // So that changes of parts add up where only one of the models has parts in a module.
+  // If only one of the models has children in a module, the other's work becomes a child too, so
+  // that the changes of children add up. It joins the own work that the first has there, if any.
   void AddOwn(const Place& place, std::vector<Place>* inside) const {
     if (place.base < 0 || place.head < 0) return;
     const bool of_base = IsLeaf(base_, place.base);
@@ -177,7 +188,7 @@ class TreeMaker {
     (of_base ? own.base_own : own.head_own) = true;
   }
 
-  // The base of a level that only the head has is what its parts are there.
+  // The base figures of a level that only the head has: the sum of its children.
   void FillWrapper(size_t at) {
     ModuleDiff& row = rows_[at];
     Amounts base;
@@ -374,7 +385,7 @@ class NodeMatcher {
     }
   }
 
-  // Nodes with equal amounts, as those of the two models mostly are, have them once.
+  // Nodes with equal amounts share them: most nodes of the two models are equal.
   const std::shared_ptr<const Amounts>& Shared(const Amounts& amounts) {
     const auto [known, is_new] = shared_.try_emplace(amounts);
     if (is_new) known->second = std::make_shared<const Amounts>(amounts);

@@ -1,3 +1,13 @@
+// How it works. Every figure goes through the same steps, whatever table or sentence it is for.
+// Sides holds the formula of a quantity in the base and in the head, and how far each is known:
+// exactly, as a lower bound, or not at all. A formula becomes a number at the sizes that the head
+// lines name. The text is made last, so that ">=" and "-" stand in every output alike where a part
+// is not counted. A change is exact only if both sides are.
+//
+// Nothing is left out silently: rows below the threshold, rows beyond the maximum and operators
+// with equal figures are counted in a note below the table. Modules are counted where a reader
+// would: of changed ones only the leaves, of new and gone ones only the top. Inputs and outputs
+// that differ alike and are numbered one by one, as the caches of all layers, share one row.
 #include "src/diff/diff_parts.h"
 
 #include <algorithm>
@@ -94,7 +104,7 @@ std::string PercentText(const Diff& diff, const Sides& s) {
   return text == "new" || text == "-" ? text : KnownText(known, text);
 }
 
-// The cells of a quantity: base, head, change, percent; of a new model only what it has.
+// The cells of a quantity: base, head, change, percent. A new model has only the head.
 void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
   if (!diff.has_base) {
     cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
@@ -129,7 +139,7 @@ std::vector<std::string> DescribeFile(const Diff& diff, const ModelInfo& model,
   return texts;
 }
 
-// What a summary names.
+// True for the quantities that a summary names.
 bool IsMain(const Quantity& q) {
   return q.value == &Amounts::flops || q.value == &Amounts::macs || q.value == &Amounts::params;
 }
@@ -141,7 +151,7 @@ bool HasEqualMainFigures(const Diff& diff, const DiffPart& part) {
 }
 
 int64_t CountOf(const Diff& diff, DiffStatus status) {
-  // Of what is new or gone as a whole, only the top counts.
+  // If a whole subtree is new or gone, only its top counts.
   return std::count_if(diff.modules.begin(), diff.modules.end(), [&](const ModuleDiff& m) {
     if (m.status != status || m.parent < 0 || m.own) return false;
     const bool is_leaf = m.end == static_cast<int32_t>(&m - diff.modules.data()) + 1;

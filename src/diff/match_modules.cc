@@ -1,3 +1,11 @@
+// How it works. First each module gets numbers that are equal in both models for equal contents: a
+// signature (MACs, weights, and the same of the children), and weaker ones of its work alone. Then
+// a queue of matched pairs begins with the two models. For each pair the children are matched by
+// one rule after the other, the strongest evidence first, and every match joins the queue. A rule
+// that opens a wrapper changes who the children are, so the rules of that pair run again. Modules
+// that moved are looked for last, when everything that stayed in its place has a partner. Swapping
+// the models swaps the result: wrappers of both sides are found before one is opened, and pairs are
+// sorted by keys that do not depend on the side.
 #include "src/diff/match_modules.h"
 
 #include <algorithm>
@@ -28,10 +36,10 @@ struct Side {
   std::vector<bool>* wrapper;
   std::vector<bool> inside_moved;
   std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
-  // Equal where MACs and weights are, of modules with parts or of those without; kNone where one of
+  // Equal for equal MACs and weights, apart for modules with children and without; kNone if one of
   // them is 0.
   std::vector<int32_t> work;
-  // Equal where MACs are, of modules with parts, and of any; kNone of others.
+  // Equal for equal MACs: `macs` of modules with children, `any_macs` of any; kNone for others.
   std::vector<int32_t> macs, any_macs;
 
   const Module& At(int32_t i) const { return modules[static_cast<size_t>(i)]; }
@@ -50,8 +58,8 @@ struct Side {
   }
 };
 
-// Of what a wrapper is told by: names, signatures of what has MACs or weights, MACs of what has
-// parts.
+// What identifies a wrapper: child names, signatures of children with MACs or weights, MACs of
+// children with children.
 struct KnownModules {
   absl::flat_hash_set<absl::string_view> names;
   absl::flat_hash_set<int32_t> signatures, macs;
@@ -66,7 +74,7 @@ struct KnownModules {
     }
   }
   bool Has(const Side& side, int32_t i) const {
-    // A number tells nothing: the first layer of whatever is called 0.
+    // A number identifies nothing: the first layer of any list is called 0.
     const absl::string_view name = side.At(i).name();
     const bool is_number = name.find_first_not_of("0123456789") == absl::string_view::npos;
     return (!is_number && names.contains(name)) ||
@@ -129,9 +137,9 @@ class Matcher {
     queue_.emplace_back(b, h);
   }
 
-  // Children stand behind their parents, so that they are signed before. What does no work and has
-  // no weights is told apart by its class and FLOPs, and is nothing to its parent: another exporter
-  // may write it in other ways.
+  // Children come after their parents in the list, so this walks backwards and signs them first. A
+  // module without MACs and weights is identified by its class and FLOPs. The signature of its
+  // parent ignores it, since another exporter may write it in another way.
   void Sign(Side* side) {
     side->signature.resize(side->modules.size());
     side->work.assign(side->modules.size(), kNone);
@@ -166,7 +174,7 @@ class Matcher {
     side->any_macs[at] = id(m.amounts->macs, Expr(), true);
   }
 
-  // Own work is that of a module or of the model, which call it otherwise.
+  // The own work of a module and that of the model have different names.
   static absl::string_view NameOf(const Module& m) { return m.own ? "(own)" : m.name(); }
 
   void MatchByName(int32_t b, int32_t h) {
@@ -239,7 +247,7 @@ class Matcher {
     }
   }
 
-  // A number tells nothing: the first layer of whatever is called 0.
+  // A number identifies nothing: the first layer of any list is called 0.
   static absl::flat_hash_set<absl::string_view> ChildNames(const Side& side, int32_t parent) {
     absl::flat_hash_set<absl::string_view> names;
     for (int32_t c = parent + 1; c < side.At(parent).end; c = side.At(c).end) {
@@ -286,8 +294,8 @@ class Matcher {
     return kNone;
   }
 
-  // Modules by the work of what is in them: of themselves, of their costliest child, of that one's
-  // ...
+  // Modules by their own work (depth 0), by that of their costliest child (depth 1), of that
+  // child's costliest child, and so on.
   struct Chains {
     std::map<std::pair<size_t, int32_t>, std::vector<int32_t>> tops;  // by depth and work there
     absl::flat_hash_map<int32_t, std::vector<size_t>> depths;         // of a work
@@ -330,9 +338,9 @@ class Matcher {
   }
 
   // Two programs of one network have parts of equal MACs and weights, or at least of equal MACs,
-  // whatever is inside: these are the same, and so is what consists mostly of them. Where one of
-  // the models has more levels around such a part, they are wrappers. Returns whether there are new
-  // ones.
+  // whatever is inside. Such parts match, and so do the modules that consist mostly of them. If one
+  // of the models has more levels around such a part, these are wrappers. Returns true if it opened
+  // one.
   bool MatchByWork(int32_t b, int32_t h, std::vector<int32_t> Side::*ids) {
     const Chains left(base_, base_.Unmatched(b), base_.*ids);
     const Chains right(head_, head_.Unmatched(h), head_.*ids);
@@ -358,8 +366,8 @@ class Matcher {
     return opened;
   }
 
-  // The levels from `top` down that stand `depth` levels above a part, as far as the other model
-  // has not so many.
+  // Makes wrappers of the levels that one model has more than the other. `depth` levels are between
+  // `top` and the part here, `other` in the other model.
   static void OpenLevels(size_t depth, size_t other, int32_t top, Side* side) {
     for (; depth > other; --depth) {
       (*side->wrapper)[static_cast<size_t>(top)] = true;
@@ -367,7 +375,8 @@ class Matcher {
     }
   }
 
-  // What a module that may have moved is known by; the largest come first.
+  // What identifies a module that may have moved: size, signature and, without children, its name.
+  // The largest come first.
   using Moving = std::tuple<int32_t, int32_t, absl::string_view>;
 
   static std::map<Moving, std::vector<int32_t>> Movable(const Side& side) {
@@ -390,7 +399,7 @@ class Matcher {
     for (int32_t c = i; c < side->At(i).end; ++c) side->inside_moved[static_cast<size_t>(c)] = true;
   }
 
-  // Whether nothing in it found a partner; what did is not counted twice.
+  // True if nothing in it has a partner: else a part would count twice.
   static bool IsWhole(const Side& side, int32_t i) {
     for (int32_t c = i; c < side.At(i).end; ++c) {
       if (side.PartnerOf(c) != kNone || side.inside_moved[static_cast<size_t>(c)]) return false;

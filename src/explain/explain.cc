@@ -1,3 +1,10 @@
+// How it works. A name is looked up as the name of a node, then as NAME#N, then as the tensor that
+// a node makes; if nothing fits, the error lists similar names. A node that is no row of the report
+// (it stands inside a function) is explained at the first call that runs it. The costs are those of
+// the count. The rule's formula is evaluated again with the sizes of this node, and a derivation
+// ("M*N*K = 1*1000*2048") is shown only if its terms add up to exactly what was counted: no
+// derivation is better than a wrong one. If a term has none, the whole formula of the rule is
+// shown. The text is a list of labelled lines that ends with the sums of one run.
 #include "src/explain/explain.h"
 
 #include <algorithm>
@@ -167,7 +174,7 @@ std::optional<std::string> Derivation(const std::vector<FormulaTerm>& terms, Kin
   return formula == numbers ? formula : absl::StrCat(formula, " = ", numbers);
 }
 
-// Returns whether the formulas say where all of it comes from.
+// Returns true if the formulas explain every term.
 bool AddTerms(const Census& census, bool is_int, const std::vector<FormulaTerm>& formulas,
               Explanation* e) {
   bool derived = true;
@@ -250,7 +257,7 @@ void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost
   }
 }
 
-// As far as a reader goes.
+// A formula that is too long for a reader is cut.
 std::string Show(const Expr& expr, bool exact) {
   if (expr.TextBytes(kMaxShownFormula) > kMaxShownFormula) return expr.Shortened(kMaxShownFormula);
   return ShowExpr(expr, exact);
@@ -284,7 +291,7 @@ std::string InBold(absl::string_view text, const TableStyle& style) {
   return out;
 }
 
-// "batch" of "3*batch"; nullopt of a sum.
+// "batch" of "3*batch"; nullopt for a sum.
 std::optional<Expr> FactorOf(const Expr& total) {
   if (total.NumTerms() > 1 || total.error() != nullptr) return std::nullopt;
   const std::string text = total.ToString();

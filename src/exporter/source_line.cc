@@ -1,3 +1,12 @@
+// How it works. A source line is read once, from left to right, without a grammar of Python.
+// LineReader steps over texts, numbers, names with their dots, brackets and operators. It remembers
+// whether a value has just ended (so that + has two sides), how many brackets are open, and whether
+// the line begins a statement. Two results follow: how the line calls the operator, and whether
+// anything else in the line might call it too. The spelling is settled only if the whole statement
+// is in the line, calls the operator in one way, and calls nothing else but functions that the
+// tables here know to be single operators. Any doubt (an unknown function, an object of the model's
+// own, an f-string, a bracket from a line before) sets others_. Tools count by what was called, so
+// a wrong answer is worse than none.
 #include "src/exporter/source_line.h"
 
 #include <algorithm>
@@ -93,7 +102,8 @@ bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
 // Python's names may hold any letter.
 bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '_' || !absl::ascii_isascii(c); }
 
-// The end of the text in quotes that begins at `begin`; the end of the line if it goes on there.
+// The end of the text in quotes that begins at `begin`; beyond the end of the line if the text goes
+// on in the next line.
 size_t EndOfText(absl::string_view line, size_t begin) {
   for (size_t at = begin + 1; at < line.size(); ++at) {
     if (line[at] == '\\') {
@@ -131,7 +141,7 @@ bool HasPlainArguments(absl::string_view line, size_t opening) {
   return false;
 }
 
-// What stands in a line, one after another.
+// Reads a line from left to right.
 class LineReader {
  public:
   LineReader(absl::string_view line, absl::string_view name, char symbol, const LineNames& names)
@@ -142,7 +152,7 @@ class LineReader {
     SpelledCall call;
     if (found_.size() == 1) call.spelling = found_[0];
     if (found_.size() > 1) call.spelling = Spelling::kSeveral;
-    // What a statement does in its other lines is not there.
+    // The file has one line of a statement. What its other lines do is unknown.
     const bool is_whole = is_statement_ && depth_ == 0 && !absl::EndsWith(line_, "\\");
     call.is_settled = is_whole && !others_ && found_.size() == 1;
     return call;
@@ -177,7 +187,7 @@ class LineReader {
 
   void SkipText() {
     const size_t end = EndOfText(line_, at_);
-    // A text that goes on in another line hides what stands there.
+    // If a text goes on in another line, nobody knows what that line calls.
     others_ = others_ || end > line_.size();
     at_ = std::min(end, line_.size());
     after_value_ = true;
@@ -226,7 +236,7 @@ class LineReader {
     if (is_called) Called(chain, of_value, next);
   }
 
-  // "torch.relu(" or, of a value, what stands between the dot and its bracket.
+  // A call: "torch.relu(", or "relu(" after a value and its dot.
   void Called(absl::string_view chain, bool of_value, size_t opening) {
     const size_t dot = chain.rfind('.');
     const absl::string_view last = dot == absl::string_view::npos ? chain : chain.substr(dot + 1);
@@ -258,14 +268,14 @@ class LineReader {
     CalledOnName(from, last, opening);
   }
 
-  // The method of what this name stands for.
+  // The method of the value that has this name.
   void CalledOnName(absl::string_view owner, absl::string_view last, size_t opening) {
     if (last == name_ && names_.is_object(owner)) others_ = true;
     CalledMethod(last, opening);
   }
 
-  // What stands before the dot may be a module of Python, too: ops.relu(x). Only without a tensor
-  // among the arguments is it the tensor.
+  // The name before the dot may be a module of Python too: ops.relu(x). It is the tensor for
+  // certain only if no argument can be a tensor.
   void CalledMethod(absl::string_view last, size_t opening) {
     if (last.size() == name_.size() + 1 && absl::StartsWith(last, name_) && last.back() == '_') {
       is_statement_ = is_statement_ || depth_ == 0;

@@ -1,3 +1,18 @@
+// How it works. Three separate calculations, each one walk over the nodes of a graph in the order
+// of the file. Fuser and LeastWork take bodies and functions before the graphs that run them, so
+// that their times are known.
+//
+// Fuser guesses what a runtime fuses. An element-wise node joins the kernel that makes an input of
+// its size, unless the fused graph would have a cycle. Levels make that test cheap: a kernel's
+// level is above those of all kernels that it reads, so nothing of a lower level can depend on it.
+// A view makes no kernel; it is another name of its input. The bytes of tensors that stay inside a
+// kernel are taken out.
+//
+// LeastWork leaves out what a program may leave out: nodes whose results nobody reads, nodes that
+// repeat an earlier one on the same inputs, and the costlier branch of an open If.
+// CompulsoryTraffic looks at the main graph alone. It counts inputs and parameters that a node
+// reads whole, and outputs, each once. The last two are lower bounds, so in doubt they count
+// nothing.
 #include "src/hardware/roofline.h"
 
 #include <algorithm>
@@ -48,7 +63,7 @@ bool IsView(const Call& call) {
          (Has(traits, Traits::kView) && !Has(traits, Traits::kShapeOnly));
 }
 
-// Values that other graphs read, or callers.
+// Values that another graph reads, or that are outputs of their own graph.
 absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
   absl::flat_hash_map<ValueId, size_t> graph_of;
   for (size_t g = 0; g < model.graphs.size(); ++g) {
@@ -71,12 +86,12 @@ absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
   return outside;
 }
 
-// What of a graph something outside of it reads, or what follows from it.
+// The nodes and values of a graph that something read outside of it depends on.
 struct ReadParts {
   std::vector<bool> nodes;  // by place
   absl::flat_hash_set<ValueId> values;
 };
-// What only the shape of a value is asked of is not read.
+// A node that asks only for the shape of a value does not read it.
 ReadParts FindReadParts(const Inference& inference, const Instance& instance,
                         const absl::flat_hash_set<ValueId>& outside) {
   const ModelData& model = *inference.model;
@@ -149,7 +164,7 @@ class Fuser {
     return it == stored_.end() ? value : it->second;
   }
 
-  // The tensor behind a value, if a kernel of this graph makes it.
+  // The tensor that a value is or shows, if a kernel of this graph makes it.
   Made* MadeBy(OptionalValueId value) {
     const auto it = value ? made_.find(Stored(*value)) : made_.end();
     return it == made_.end() ? nullptr : &tensors_[it->second];
@@ -189,7 +204,7 @@ class Fuser {
     kernel.bodies = bodies.Total();
   }
 
-  // A kernel that makes an input of the size of the output, and needs none of what depends on it.
+  // The kernel to join: it makes an input of the size of the output, and joining it makes no cycle.
   std::optional<size_t> KernelToJoin(const Node& node, const Call& call) {
     const std::optional<Expr> elements = ElementsOf(call.outputs, 0);
     for (size_t j = 0; elements && j < node.inputs.size(); ++j) {
@@ -208,8 +223,9 @@ class Fuser {
     return fact.shape.NumElements();
   }
 
-  // Nothing that depends on the kernel may make what the node reads. A kernel that none has read
-  // yet has no dependents; other dependents are of a higher level.
+  // True if no other input of the node depends on the kernel: else the fused graph would have a
+  // cycle. A kernel that nobody has read yet has no dependents. Those of other kernels have a
+  // higher level.
   bool CanWait(const Node& node, size_t kernel) {
     if (!kernels_[kernel].is_read) return true;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId value) {
@@ -415,15 +431,16 @@ class CompulsoryTraffic {
     if (Has(call.def->traits, Traits::kSamples)) {
       return (call.def->operands.weights >> std::min<size_t>(input, 31) & 1) == 0;
     }
-    // A part that nobody reads, of which there is no need to look.
+    // An output that nobody reads (as of Split) need not be made, so its part of the input need not
+    // be read.
     return Has(call.def->traits, Traits::kStrided) && node.outputs.size() > 1 &&
            !std::all_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
              return value && parts_.values.contains(*value);
            });
   }
 
-  // Of the first input of what slides windows, the elements that are in one; nullopt: it slides
-  // none.
+  // For an operator that slides windows (a convolution or a pool): how many elements of its first
+  // input are in a window, since strides may skip the others. nullopt for other operators.
   std::optional<Expr> ElementsInWindows(const Call& call) const {
     const CallView in(in_, call);
     const NodeView& n = in.view();
@@ -432,7 +449,7 @@ class CompulsoryTraffic {
         n.input(0).shape.rank() < 3 || n.output(0).shape.rank() != n.input(0).shape.rank()) {
       return std::nullopt;
     }
-    // Others may have their channels elsewhere.
+    // Operators of other domains may have their channels on another axis, so nothing is counted.
     if (!in_.model->node(call.node).domain.empty()) return Expr(0);
     const int rank = n.input(0).shape.rank();
     absl::StatusOr<Dims> kernel = KernelFromAttribute(n, rank - 2);
@@ -453,8 +470,8 @@ class CompulsoryTraffic {
     return elements;
   }
 
-  // Inputs and parameters, each once. What a runtime folds is as large as the smaller of what it
-  // is made of and what it makes.
+  // Counts inputs and parameters, each once. For a tensor that a runtime folds, the smaller of the
+  // stored tensor and the result counts: a runtime may read either.
   void Read(const Node& node, const Call& call) {
     const std::optional<Expr> in_windows = ElementsInWindows(call);
     for (size_t j = 0; j < node.inputs.size() && j < call.inputs.size(); ++j) {
@@ -488,9 +505,9 @@ class CompulsoryTraffic {
   ExprSum total_;
 };
 
-// The fastest of `giga`, which is that of the precision, and what the device has of others, which a
-// program may use where operands are no wider. Without a peak of integers nothing is known of them:
-// more than any.
+// The fastest peak: `giga`, which is that of the precision, or that of one of the others. A program
+// may use another one where its operands are no wider. If a device has no peak for integers, their
+// rate has no bound (IntegerPeak).
 int64_t FastestPeak(const Device& device, int64_t giga, std::initializer_list<Precision> others) {
   for (const Precision precision : others) {
     const PeakFigure* peak = device.PeakOf(precision);

@@ -1,3 +1,11 @@
+// How it works. A line is read as a stream of JSON events, not as a tree, and each value is judged
+// by its path: path_ holds the keys that are open. A path that we know must have a value of the
+// right kind. Any other path is passed over with all that is in it, so that lines of later versions
+// can be read. The first fault ends the reading. A figure is a bare number if it is exact, and else
+// an object with a status ("lower_bound", "unknown", "open"): whoever reads the number by itself
+// never takes a lower bound for the true figure. Numbers beyond 64 bits arrive as a float with
+// their text, and the text is parsed again. In the end figures are put in the order of our own
+// table, whatever order the line has.
 #include "src/history/record.h"
 
 #include <algorithm>
@@ -40,7 +48,7 @@ constexpr absl::string_view kRecordSchema = "onnxflops.record/1";
 constexpr FigureStatus kStatuses[] = {FigureStatus::kExact, FigureStatus::kLowerBound,
                                       FigureStatus::kUnknown, FigureStatus::kOpen};
 
-// nullopt of what is too large to be one.
+// nullopt if the amount overflows.
 std::optional<RecordedFigure> FigureOf(const Quantity& q, const Expr& amount, bool lower_bound) {
   if (amount.error() != nullptr) return std::nullopt;
   RecordedFigure figure;
@@ -85,7 +93,7 @@ void WriteText(absl::string_view key, const std::string& text, JsonWriter* json)
   }
 }
 
-// A whole number as JSON writes it; nullopt if it is none, or has more than 128 bits.
+// A whole number as JSON writes it; nullopt for any other text, or for more than 128 bits.
 std::optional<absl::int128> ParseWhole(absl::string_view text) {
   const bool negative = absl::ConsumePrefix(&text, "-");
   if (text.empty()) return std::nullopt;
@@ -126,12 +134,12 @@ bool IsHash(absl::string_view text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// Takes a line's pieces. What stands where no field of ours is, is passed over.
+// Takes the JSON events of a line. Values in fields that we do not know are passed over.
 class RecordEvents : public JsonEvents {
  public:
   explicit RecordEvents(HistoryRecord* record) : record_(*record) {}
 
-  // What is wrong with what has been read; "": nothing.
+  // The fault of the line; "" if it has none.
   std::string Fault() const {
     if (!fault_.empty()) return fault_;
     if (!seen_.contains("schema")) return "it is no line of a history: it has no schema";
@@ -200,7 +208,7 @@ class RecordEvents : public JsonEvents {
   static bool IsGroup(absl::string_view name) {
     return name == "sizes" || name == "totals" || name == "limits";
   }
-  // Whether the place is "totals.flops", or the like of a quantity that is known.
+  // Whether the path is "totals.flops", or that of another known quantity.
   bool IsTotal() const {
     return path_.size() == 2 && path_[0] == "totals" && FindRecordedQuantity(path_[1]) != nullptr;
   }
@@ -238,7 +246,7 @@ class RecordEvents : public JsonEvents {
     if (path_.size() == 1) seen_.insert(path_[0]);
     return true;
   }
-  // Something that no field of ours is.
+  // A value of a kind that no field of ours has: a fault in our fields, passed over elsewhere.
   bool Other(absl::string_view what) {
     if (at_root_) return Fail(absl::StrCat("it is no line of a history: ", what));
     return !IsField() || Fail(absl::StrCat(Where(), " is ", what));
