@@ -1,3 +1,12 @@
+// How it works. The file is not parsed into messages and written again: that would lose fields that
+// we do not know, and would hold the weights in memory. Instead a first walk makes a list of edits,
+// and the copy is the bytes between them. The walk enters only the messages that lead to nodes
+// (graphs, functions, attributes with graphs) and meets the nodes in the order in which the loader
+// numbered them, so that counting gives the NodeId. Edits remove notes of an earlier copy, insert
+// new ones at the end of a node, and replace the length of every message around that grew or
+// shrank. The edit of a length takes its place in the list before the message is read, and is
+// dropped if nothing inside changed. An operator that differs from the loaded model means that the
+// file changed meanwhile: an error.
 #include "src/annotate/annotated_copy.h"
 
 #include <sys/stat.h>
@@ -163,7 +172,7 @@ class CopyPlanner {
     return false;
   }
 
-  // A message inside, whose length changes with what is in it. `c` is behind its tag.
+  // A message inside another, whose length changes with its content. `c` is after its tag.
   bool Message(Cursor& c, FieldReader read) {
     const char* const length = c.p;
     Cursor sub;
@@ -223,7 +232,7 @@ class CopyPlanner {
     });
   }
 
-  // Removes what is a note of ours.
+  // Removes the entry if it is a note of an earlier copy.
   bool Metadata(Cursor& c) {
     const char* const begin = field_;
     Cursor sub;
@@ -268,7 +277,7 @@ class CopyPlanner {
   size_t next_ = 0;  // NodeId
   int depth_ = 0;
   const char* field_ = nullptr;  // where the field that is read begins, with its tag
-  int64_t grown_ = 0;            // bytes that the copy has more so far
+  int64_t grown_ = 0;            // bytes by which the copy is longer so far
   int64_t noted_ = 0;
   std::string text_;
   absl::Status status_;  // of what is not a fault of the wire format

@@ -7,8 +7,9 @@
 //
 // The hard part is a size that the model has no symbol for. One file of budgets may be for many
 // models, so it is left out for this model, and AskedSizes remembers it. When all models are done,
-// ReportUnknownSizes decides: it is an error if no model knows the name, else a note. With a single
-// model it is an error at once, unless only [at] gives sizes and the model leaves none open.
+// ReportUnknownSizes decides: it is an error if no model knows the name, else a note. (A range in
+// [at] is never an error, nor is any size in it if no model has a symbol.) With a single model it
+// is an error at once, unless only [at] gives sizes and the model leaves none open.
 #include "src/api/check.h"
 
 #include <cstddef>

@@ -1,3 +1,11 @@
+// How it works. A report is made in parts: inference and count first, then the report with bounds
+// on time if a device is given, then, if asked for, memory, the peak of activations, and the
+// backward pass. Combinations without a meaning are refused: a part of a model has no backward pass
+// of its own, and another tool's count has no memory and no bound on time.
+//
+// The answer of --fit comes from formulas of memory and is corrected twice. At size 1 PyTorch may
+// view what it copies at larger sizes, so an answer of 1 or none is checked by a count at 1. A file
+// may refuse sizes that would fit, so the largest size that it takes is found by halving.
 #include "src/api/count.h"
 
 #include <algorithm>
@@ -180,7 +188,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
-  if (!options.memory) {  // which said them already
+  if (!options.memory) {  // memory has added them already
     report.warnings.insert(report.warnings.end(), backward->warnings.begin(),
                            backward->warnings.end());
   }

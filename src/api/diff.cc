@@ -1,3 +1,10 @@
+// How it works. Both models are counted with the same options. A size may be a symbol of only one
+// of them, so each is counted with the sizes that it has symbols for, and only a size that neither
+// has is an error. To find out which ones it has, a model whose count fails is counted once more
+// without any. Then axes are looked for that one model fixes and the other leaves open. The open
+// one is counted again at the fixed size, if it can be, so that the change is one of the model and
+// not of the batch. A side may be a report instead of a model: it is evaluated at the sizes and not
+// counted again.
 #include "src/api/diff.h"
 
 #include <sys/stat.h>
@@ -25,7 +32,7 @@
 namespace onnxflops {
 namespace {
 
-// The bindings of symbols that a report has, open or bound.
+// The bindings whose symbols a report has, open or bound.
 Bindings KnownOf(const Bindings& bindings, const Report& report) {
   Bindings known;
   for (const auto& [name, size] : bindings) {
@@ -98,7 +105,7 @@ absl::StatusOr<KnownCount> CountWithKnown(const DiffSide& side, const CountOptio
                                  : BindKnown(*side.report(), options.bindings);
 }
 
-// Only a file can be looked at without taking something away from who reads it next.
+// Only a regular file is looked into. A pipe would lose the bytes that are read here.
 bool IsReport(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -125,7 +132,8 @@ void CountAtFixed(const DiffSide& source, const CountOptions& options, bool is_h
   if (again.ok()) count->report = std::move(again->report);
 }
 
-// All that a run may take: other branches of If and bodies without a trip as well.
+// All operators that a run may use: those in branches that are not taken and in bodies without a
+// trip, too.
 void AddOperators(const ModelData& model, Diff* diff) {
   if (!diff->part.empty()) return;
   for (const Node& node : model.nodes) {

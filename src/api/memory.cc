@@ -1,3 +1,11 @@
+// How it works. The peak of a run is found four times, with other rules for what shares memory
+// (views, results written over inputs, inputs that may be overwritten). The first is the one that
+// the report is about; the others show how much a better allocator could save. Then comes the
+// training step: what autograd keeps, gradients, the optimizer, and their peak; and the cache of a
+// decoder. The peak is the largest of several sums, and which is the largest depends on the sizes.
+// --fit therefore solves for the largest size at which all the sums fit. Where the file leaves
+// something open, a figure is a lower bound, or a guess that may be wrong both ways, and a warning
+// names the first such node.
 #include "src/api/memory.h"
 
 #include <cstdint>
@@ -31,7 +39,8 @@ struct SharingRule {
 constexpr SharingRule kSharingRules[] = {
     {true, false, false}, {false, false, false}, {true, true, false}, {true, true, true}};
 
-// The size that --fit means where the user names none.
+// The size that --fit solves for if the user names none: "batch..." on a first axis, else the first
+// open first axis.
 absl::StatusOr<std::string> FitSymbol(const Report& report) {
   const SymbolOrigin* first = nullptr;
   std::vector<std::string> names;

@@ -1,3 +1,13 @@
+// How it works. One count with open sizes gives formulas, and each point of the sweep evaluates
+// them. But a formula does not know which sizes the model takes, and some models have none: a size
+// decides what runs. So the model is first counted at the largest point, and an error there is the
+// error of the sweep. If the formulas give other totals there, or cannot be made, every point is
+// counted by itself. Rows (by module, operator or node) need formulas.
+//
+// Memory is different, since other sizes may have their peak at another node. Formulas serve only
+// if there are more points than such a check costs, and if they agree with counts at the largest
+// and the smallest point. A point with a size below 2 is always counted: PyTorch treats size 1 in
+// its own way. The nodes of all counted points together are limited.
 #include "src/api/sweep.h"
 
 #include <algorithm>
@@ -60,10 +70,10 @@ class Sweeper {
   const absl::string_view convention_;
 };
 
-// Up to so many points are counted at once: looking for formulas takes as many counts.
+// With this many points or fewer, each is counted: looking for formulas takes as many counts.
 constexpr size_t kMinFormulaPoints = 3;
 
-// The largest point: where sizes are too large for a model, it is.
+// The largest point. If any size is too large for the model, it is one of these.
 Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
   Bindings largest;
   for (const auto& [name, sizes] : swept) {
@@ -72,9 +82,9 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
   return largest;
 }
 
-// Whether the formulas of a report give what a count at these sizes gave: integers of the model
-// that overflow are in no formula, and some sizes are known only where others are numbers. What
-// stays open is no difference if `for_rows`.
+// True if the formulas of a report give what a count at these sizes gave. They may not: integers of
+// the model that overflow are in no formula, and some sizes are known only once others are numbers.
+// With `for_rows`, an amount that stays open is no difference.
 bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
   const absl::StatusOr<Totals> given = open.At(sizes);
   if (!given.ok()) return true;  // the sweep says so itself
@@ -84,7 +94,7 @@ bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& count
     const Expr &a = *given.*q.value, &b = counted.*q.value;
     if (a == b || a.is_literal() != b.is_literal()) return a == b || for_rows;
     if (for_rows || b.is_literal()) return !b.is_literal();
-    // Of what is open in the formula, nothing is known in the count.
+    // What is open in the formula must be open in the count, too.
     const std::vector<std::string> open_there = a.Symbols(), open_here = b.Symbols();
     return std::all_of(open_there.begin(), open_there.end(), [&](const std::string& name) {
       return std::find(open_here.begin(), open_here.end(), name) != open_here.end();
@@ -151,7 +161,8 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
       sweep.report = std::move(report);
       continue;
     }
-    // A size that follows a swept one is of no point but its own.
+    // A size that follows a swept one differs from point to point, so it is no binding of the whole
+    // sweep.
     absl::erase_if(sweep.report.bindings, [&](const auto& size) {
       const auto there = report.bindings.find(size.first);
       return there == report.bindings.end() || there->second != size.second;
@@ -166,7 +177,7 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
   return sweep;
 }
 
-// The formulas of a training step are of sizes from 2.
+// The formulas of a training step hold for sizes from 2 on.
 constexpr int64_t kMinFormulaSize = 2;
 
 // The largest of several sums can be written in more than one way: it is compared by its value.
@@ -212,7 +223,7 @@ class MemoryFormulas {
   MemoryFormulas(Report open, absl::Span<const SweptSymbol> swept, std::vector<std::string> names)
       : open_(std::move(open)), swept_(swept), names_(std::move(names)) {}
 
-  // Of the sizes that formulas have.
+  // The smallest point at which formulas hold.
   static Bindings SmallestOf(absl::Span<const SweptSymbol> swept) {
     Bindings smallest = LargestOf(swept);
     for (const auto& [name, sizes] : swept) {

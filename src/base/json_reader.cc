@@ -1,5 +1,10 @@
-// nlohmann's parser calls Guard for each token. Guard looks at what it bounds and passes the token
-// on: to the caller's events, or to TreeBuilder, which makes a value.
+// How it works. nlohmann's parser has no limits of its own. So it calls Guard for each token. Guard
+// checks nesting and repeated keys and passes the token on: to the caller's events, or to
+// TreeBuilder, which makes a value. The length of a token cannot be checked so late, since the
+// parser would have stored it by then. Instead the bytes that the parser reads (Window) seem to end
+// before a token that is too long; the parser reports an early end, and Guard turns that into the
+// error of the limit. A text that really ends too early is DataLoss, any other fault of the text is
+// InvalidArgument, so that a caller can tell the two apart.
 #include "src/base/json_reader.h"
 
 #include <algorithm>

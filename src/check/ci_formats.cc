@@ -1,3 +1,11 @@
+// How it works. Every format is written from the same list of judgements, and their words come from
+// SubjectOf and MessageOf, so that all formats say the same. What differs is which judgements are
+// listed (JUnit has all, alerts only those that somebody should look at), where they point, and how
+// text is escaped. Names of models, modules and files come from untrusted files, so each format
+// escapes all of them by its own rules. The location of an alert is the rule in the file of
+// budgets, since that is what a reviewer can change. A fingerprint is a hash of the model and the
+// rule, without any figure, so that GitLab and GitHub see one alert over many runs, not a new one
+// after each change.
 #include "src/check/ci_formats.h"
 
 #include <algorithm>
@@ -33,7 +41,8 @@ std::string SubjectOf(const Judgement& j) {
 
 namespace {
 
-// "-0.3 %" as ", exceeded by 0.3 %", which is no decrease; "+2.1 %" as " (2.1 % left)".
+// "-0.3 %" as ", exceeded by 0.3 %", since a minus would read as a decrease; "+2.1 %" as " (2.1 %
+// left)".
 std::string MarginInWords(absl::string_view margin) {
   if (absl::ConsumePrefix(&margin, "-")) return absl::StrCat(", exceeded by ", margin);
   absl::ConsumePrefix(&margin, "+");
@@ -71,7 +80,7 @@ Location LocationOf(const CheckReport& report, const Judgement& j) {
   return {j.model.empty() ? report.head.path : j.model};
 }
 
-// Those that somebody should look at, what did not pass first.
+// The judgements that somebody should look at. Those that did not pass come first.
 std::vector<const Judgement*> Alarming(const CheckReport& report) {
   std::vector<const Judgement*> alarming;
   for (const Judgement& j : report.judgements) {
@@ -82,14 +91,14 @@ std::vector<const Judgement*> Alarming(const CheckReport& report) {
   return alarming;
 }
 
-// In an attribute or between tags. Printable leaves nothing that XML does not have.
+// Text for an attribute or between tags. Printable removes all characters that XML forbids.
 std::string XmlText(absl::string_view text) {
   return absl::StrReplaceAll(
       Printable(text),
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
-// What GitHub's runner takes back: after the command, and as a property of it.
+// Escapes that GitHub's runner undoes: in the text after a command, and in a property of it.
 std::string AnnotationText(absl::string_view text) {
   return absl::StrReplaceAll(Printable(text), {{"%", "%25"}});
 }
@@ -97,7 +106,7 @@ std::string AnnotationProperty(absl::string_view text) {
   return absl::StrReplaceAll(AnnotationText(text), {{":", "%3A"}, {",", "%2C"}});
 }
 
-// A relative reference: what stands for itself in a path of a URI, all else by its bytes.
+// A relative reference. Characters that a path of a URI may not hold are written as %XX.
 std::string UriOf(absl::string_view path) {
   std::string uri;
   for (char c : path) {
@@ -113,8 +122,8 @@ std::string UriOf(absl::string_view path) {
   return uri;
 }
 
-// Of a rule for a model: the same in every run and on every machine, whatever other models are
-// checked. FNV-1a.
+// The fingerprint of a rule for a model (FNV-1a): the same in every run and on every machine,
+// whatever other models are checked.
 std::string FingerprintOf(const CheckReport& report, Judgement j) {
   const std::string model = j.model.empty() ? report.head.path : j.model;
   j.model.clear();

@@ -1,3 +1,13 @@
+// How it works. A new file of budgets states what the models cost now, plus 1 %, rounded up to four
+// digits. Without the margin the next change of any size would fail. A figure that depends on the
+// data is written as a comment, because its size is a guess that someone must check. Examples of
+// other rules are comments, too.
+//
+// Raising edits the text of the file and does not write it anew, so that comments and order stay.
+// The parser noted where each limit stands. The edits are made from the last place to the first, so
+// that earlier places stay valid. Only a limit that is an amount in one line can be raised; for the
+// others LeftBudgets tells why not. A limit that several models or sizes break is raised to the
+// largest figure.
 #include "src/check/edit_budgets.h"
 
 #include <algorithm>
@@ -35,8 +45,8 @@ absl::int128 WithMargin(absl::int128 value) {
   return value > absl::Int128Max() / 2 ? value : value + (value + 99) / 100;
 }
 
-// A basic string of TOML. What is not printable stands in it as its code, so that it is read as it
-// was written.
+// A basic string of TOML. A character that is not printable is written as its code, so that TOML
+// reads it back unchanged.
 std::string TomlString(absl::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
@@ -174,7 +184,7 @@ std::vector<std::string> LeftBudgets(const Budgets& budgets, const CheckReport& 
 
 std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
                           const CheckReport& report) {
-  // By place, the last first, so that places before stay what they are.
+  // Edits by place. They are made from the last to the first, so that earlier places stay valid.
   std::map<std::pair<size_t, size_t>, std::pair<size_t, std::string>> edits;
   for (const BudgetRule& rule : budgets.rules) {
     if (!IsRaised(rule)) continue;

@@ -1,3 +1,10 @@
+// How it works. A limit never becomes a floating-point number. Its digits and its decimals are read
+// into a 128-bit integer, the unit gives a factor, and the product must be whole: "1.2345 k" has
+// more digits than there are, and is an error and not rounded. A percentage is a fraction, value /
+// whole, with a whole of at least 10^6 parts, so that a verdict multiplies and never divides. The
+// form decides the kind: with a sign and "%" it is growth from a base, with "%" alone a ratio, and
+// without "%" an amount. LimitTextFor goes the other way and rounds up, so that the figure that it
+// was made from stays within the limit.
 #include "src/check/limit_text.h"
 
 #include <algorithm>
@@ -23,14 +30,14 @@ constexpr absl::int128 kOne = 1'000'000;  // least parts of a whole
 
 struct Decimal {
   absl::int128 digits = 0;  // without the point
-  int decimals = 0;         // of them behind the point
+  int decimals = 0;         // of them after the point
 };
 
 absl::Status Wrong(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": ", why));
 }
 
-// What stands before the first sign that is no digit; commas may group digits.
+// Takes the number at the beginning of `rest`; commas may group digits.
 absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* rest) {
   Decimal number;
   int digits = 0;
@@ -95,7 +102,7 @@ const std::vector<Prefix>& Prefixes() {
   return prefixes;
 }
 
-// A thousand of one are the next.
+// Each unit is a thousand times the one before.
 constexpr absl::string_view kTimes[] = {"zs", "as", "fs", "ps", "ns", "us", "ms", "s"};
 
 absl::int128 FactorOfTime(absl::string_view unit) {

@@ -2,11 +2,10 @@
 // a row for each model that somebody should look at, the worst first: errors, failures, changes,
 // new models, then those that are gone. What happened inside of each model is folded.
 //
-// A comment may have at most kMaxCommentBytes, and an action fails to post a longer one. So the
-// table gets a third of them. The rest is shared out while it is used: each model in turn gets an
-// equal share of what is left, so that what one does not need is there for the next. What does not
-// fit is left out as a whole, with a line that says so; because the worst come first, it is the
-// least important.
+// A comment may have at most kMaxCommentBytes. So the table gets a third of them. The rest is
+// shared out while it is used: each model in turn gets an equal share of what is left, so that what
+// one does not need is there for the next. What does not fit is left out, and a line at the end
+// says so. Because the worst come first, it is the least important.
 #include "src/check/review.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// How it works. A published figure is rounded, and its last digit tells how far: "4.089 G" may
+// stand for anything within half of 0.001 G. A convention gives the figure if its own lies in that
+// range. Papers and tables often call MACs FLOPs, so figures of both units are tried: first those
+// of the unit that the text names, and exact ones before those that rest on a guess. The first that
+// fits decides the unit, and all conventions of that unit that fit are named. If none fits, the
+// nearest one is shown with the difference; that is a hint, not an explanation. A model with open
+// sizes is refused.
 #include "src/compare/audit.h"
 
 #include <algorithm>
@@ -154,7 +161,7 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   int exponent = 0;
   absl::string_view word = unit;
   for (const auto& [letter, power] : kPrefixes) {
-    // "macs" and "madds" begin with no prefix.
+    // The m of "macs" and "madds" is no prefix.
     const bool is_unit = absl::StartsWith(unit, "mac") || absl::StartsWith(unit, "madd");
     if (is_unit || unit.empty() || unit[0] != letter) continue;
     exponent = power;
@@ -180,7 +187,8 @@ AuditRow Audit(const std::string& name, const PublishedFigure& published,
   row.name = name;
   row.model = comparison.ours.model.path;
   row.published = published;
-  // A tool that counts nothing of such a model would be the nearest.
+  // With open sizes, only a tool that counts nothing of the open work has a number. It would be the
+  // nearest.
   if (!comparison.ours.totals.flops.is_literal() || !comparison.ours.totals.macs.is_literal()) {
     row.fault = absl::StrCat("sizes are open in ", Escaped(comparison.ours.totals.macs.ToString()),
                              " MACs: give them in a column dim, as batch=1");

@@ -1,4 +1,12 @@
-// A report as another tool counts: of its ledger, line by line.
+// A report as another tool counts, made from its ledger line by line.
+//
+// How it works. A line of the ledger is one amount for some entries. It cannot be divided among
+// them, so it goes as a whole to one of them: the first that has MACs in our count, else the first.
+// From there it adds up by module, operator and node. What a tool counts for the model as a whole
+// is in the totals only, and if it has nothing else, the report has no rows below the model. The
+// report itself is ours, made on the tool's module tree, with our figures of work replaced.
+// Quantities that the tool does not give become 0. Equal amounts are counted before they are added,
+// because many lines have the same amount and adding long formulas is slow.
 #include <map>
 #include <memory>
 #include <utility>
@@ -37,7 +45,7 @@ using convention::Unit;
 using convention::VersionUsed;
 using report::FormulaText;
 
-// What lines add up to. Equal amounts are counted before they are added.
+// A sum of lines. Equal amounts are counted before they are added.
 class Work {
  public:
   void Add(AmountId amount) { ++counts_[amount]; }
@@ -74,7 +82,7 @@ class Recount {
     return tool;
   }
 
-  // What the tool counts makes other rows of own work: a tree of its own.
+  // The tool counts work in other modules than we do, so it needs a tree with own work of its own.
   absl::StatusOr<ModuleTree> Tree() const {
     std::vector<ModuleWork> work;
     for (const auto& [module, sum] : modules_) {
@@ -122,7 +130,7 @@ class Recount {
     nodes_[entry.node].Add(line.theirs);
   }
 
-  // An amount in the tool's unit; of all other work there is none.
+  // Sets the amount in the tool's unit, and all other quantities of work to 0.
   void SetWork(Expr amount, Amounts* amounts) const {
     for (const Quantity& q : kQuantities) {
       if (q.of == Quantity::Of::kWork) amounts->*q.value = 0;
@@ -168,7 +176,7 @@ class Recount {
   absl::flat_hash_map<NodeId, Work> nodes_;
 };
 
-// FailedPrecondition where the tool has no figure of the model.
+// FailedPrecondition if the tool has no figure for the model.
 absl::StatusOr<Ledger> LedgerOf(const Convention& convention, Evidence* evidence) {
   Ledger ledger = convention.apply(evidence);
   if (ledger.standing == Standing::kNotApplicable) {

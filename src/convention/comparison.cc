@@ -1,3 +1,13 @@
+// How it works. Every line of a ledger has our amount and the tool's. The difference goes to the
+// line's term; a line that counts as we do has none. So our total plus all terms is the tool's
+// figure by construction, and a comparison cannot lose a part. With by_module each term is split by
+// the modules of its lines.
+//
+// Between two tools, the terms of the first ledger are taken with factor -1 and those of the second
+// with +1. A term that both have for the same reason of ours cancels. If one tool counts MACs and
+// the other FLOPs, all is in FLOPs, the finer unit, with two steps of their own: the unit itself,
+// and the operations that are no multiply-accumulate. Nodes are listed only where the two ledgers
+// differ.
 #include "src/convention/comparison.h"
 
 #include <algorithm>
@@ -9,7 +19,7 @@
 namespace onnxflops::convention {
 namespace {
 
-// A sum of many amounts. Equal ones are counted first: an addition of expressions is much dearer.
+// A sum of many amounts. Equal ones are counted first: adding formulas costs much more.
 class Tallied {
  public:
   void Add(AmountId amount, int64_t times) { counts_[amount] += times; }
@@ -32,7 +42,7 @@ class Tallied {
 
 class Waterfall {
  public:
-  // With `cancels`, nodes of which the parts of two ledgers cancel are no part of a term.
+  // With `cancels`, a term does not list nodes whose parts in the two ledgers cancel.
   Waterfall(Evidence* evidence, const CompareOptions& options, bool cancels)
       : evidence_(*evidence), options_(options), cancels_(cancels) {}
 
@@ -64,7 +74,7 @@ class Waterfall {
     }
   }
 
-  // An amount that is of no entry.
+  // Adds a term that belongs to no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
     const Term term = {name, reason};
     sums_[IndexOf(term, NameOf(term), kNone)].step += amount;

@@ -1,5 +1,13 @@
 // config-clip: layers x (4 h s^2 + 8 h (4 h) s) of a text and an image tower, by the keys of a
 // config.json.
+//
+// How it works. The function is computed as it is written, with its mistakes: in floating point and
+// in its order, with the keys that it looks for and the numbers that it takes where a key is
+// missing. It knows no nodes, so all its lines are for the model as a whole. For the terms, the
+// rounded sum is split: attention scores and linear layers as they would be with the right keys,
+// and two terms for what the wrong keys change (layers of the text, its MLP ratio). Our own
+// products are split alike, into patches, projections outside of layers, scores, and all others. So
+// each term is the function's part minus ours.
 #include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -76,7 +84,7 @@ std::optional<Towers> ReadTowers(absl::string_view json) {
   return towers;
 }
 
-// The size of a batch of images: [batch, channels, height, width].
+// The batch of the first input that is images, [batch, channels, height, width].
 std::optional<Expr> ImagesOf(const Evidence& evidence) {
   constexpr int kImageRank = 4;
   for (ValueId id : evidence.model().graphs[0].inputs) {

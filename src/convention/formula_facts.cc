@@ -1,3 +1,14 @@
+// How it works. The parameters of published formulas are read from the graph, so that any model has
+// them, with or without a configuration. Parameters are counted once each; of experts, the share
+// that a token does not reach is taken off for `a`. An embedding table is a matrix that Gather
+// reads. It is one of positions if its indices follow from shapes alone or have "position" in their
+// name, and else one of tokens; the largest of these gives vocabulary and width. Tables that
+// nothing else reads cost no FLOPs, and some formulas leave them out.
+//
+// Tokens are the elements of the integer inputs [batch, sequence] that are no masks. A model that
+// takes an image with a text has more: there the logits [batch, tokens, vocabulary] tell. The width
+// of the MLP is the one parameter that a graph does not tell: the configuration has it, else it is
+// assumed to be 4 times the width, and this is noted.
 #include "src/convention/formula_facts.h"
 
 #include <cstddef>
@@ -96,10 +107,10 @@ class StepFinder {
       const Fact* fact = in_.FactOf(id);
       if (value.initializer || fact == nullptr || !fact->is_tensor()) continue;
       if (!fact->shape.ranked() || fact->shape.rank() == 0) continue;
-      // Beside a cache, it is one input that takes tokens.
+      // In a decoder with a cache only one input takes tokens. Others may look like it.
       if (!decoder.ok() || value.name == decoder->token_input) Take(value, *fact);
     }
-    // Tokens of an image stand beside those of a text, and become logits as they do.
+    // The tokens of an image join those of the text, and become logits as they do.
     if (has_images_ && logits != nullptr && out_.parameters.tokens) {
       out_.parameters.tokens = (*logits)[0] * (*logits)[1];
       out_.no_tokens.clear();
@@ -150,8 +161,8 @@ const Shape* LogitsOf(const Inference& inference) {
   return nullptr;
 }
 
-// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
-// is a mixture of experts.
+// Parameters of experts that a token is not routed to, each tensor once; nullopt if no operator is
+// a mixture of experts.
 class IdleExperts {
  public:
   explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
@@ -196,7 +207,7 @@ class IdleExperts {
   bool any_ = false;
 };
 
-// Of a configuration: the names that families have for it.
+// The MLP's width from the configuration, by the names that families have for it.
 std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
   const absl::string_view text = ConfigOf(model);

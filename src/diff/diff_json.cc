@@ -1,4 +1,9 @@
 // "onnxflops.diff/1": tools/schema/diff.v1.schema.json describes every field.
+//
+// A program must not take a part for the whole. So the value of a quantity is null where nothing of
+// it is known, and likewise for the change. The sign of a change in the totals is stated only if it
+// holds for certain: the change is exact, or it is a bound that proves the direction (at least 5
+// more, at most -5). Otherwise the sign is "unknown".
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +29,7 @@ void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
   json->EndObject();
 }
 
-// {"base": q, "head": q, "delta": q}. What changes in totals has a sign as well.
+// {"base": q, "head": q, "delta": q}. A change in the totals has a "sign" as well.
 struct Side {
   Expr amount;
   Known known = Known::kExact;
@@ -109,7 +114,7 @@ void WriteNodes(const Diff& diff, JsonWriter* json) {
   json->EndArray();
 }
 
-// What one of the files does not have is left out.
+// A side that a file does not have is left out.
 void WriteFacts(const char* key, const std::vector<FactDiff>& facts, JsonWriter* json) {
   json->Key(key).BeginArray();
   for (const FactDiff& fact : facts) {

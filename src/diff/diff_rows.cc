@@ -1,3 +1,13 @@
+// How it works. First every module gets a number for its kind, from the leaves up. Two modules have
+// the same kind if they changed in the same way and so did all that is in them. Neighbours of one
+// kind whose names count on (resblocks.0, resblocks.1, ...) share a row. Then rows are opened: with
+// --depth down to it; without, the closed row with the largest change comes next, as long as the
+// page has room for its children.
+//
+// Below a row stand the changed modules, the largest change first, and then one row for each sort
+// of the others: below the threshold, not counted, equal in the shown quantity, unchanged. A last
+// row "(own)" holds what the module has in addition to its children. So the rows below a row always
+// add up to it.
 #include "src/diff/diff_rows.h"
 
 #include <algorithm>
@@ -74,7 +84,7 @@ class DiffRowMaker {
     return Magnitude(diff_, q_.In(group.head) - q_.In(group.base));
   }
 
-  // Modules of one kind changed in the same way, and so did what is in them.
+  // Modules of one kind changed in the same way, and so did all that is in them.
   void FindKinds() {
     using Key = std::tuple<DiffStatus, bool, std::string, Amounts, Amounts, std::vector<int32_t>>;
     absl::flat_hash_map<Key, int32_t> ids;
@@ -100,7 +110,7 @@ class DiffRowMaker {
     }
   }
 
-  // Whether it changed in nothing that a row shows.
+  // True if nothing that a row shows has changed.
   bool IsQuiet(const ModuleDiff& m) const {
     return (m.status == DiffStatus::kSame || m.status == DiffStatus::kChanged) &&
            m.Change(q_).is_zero() && (m.base->params == m.head->params);
@@ -162,7 +172,7 @@ class DiffRowMaker {
       Group group = GroupOf(c);
       base.Add(group.base);
       head.Add(group.head);
-      // What is not counted may have changed.
+      // A part that is not counted may have changed, so it is not listed as unchanged.
       const bool is_same = At(c).status == DiffStatus::kSame;
       if ((is_same || is_quiet_[static_cast<size_t>(c)]) && At(c).lower_bound()) {
         unknown.Add(group);
@@ -206,7 +216,7 @@ class DiffRowMaker {
     group->key = MagnitudeOf(*group);
   }
 
-  // What the module has beside its children: bytes that it moves itself, for example.
+  // What the module has in addition to its children: bytes that it moves itself, for example.
   void AddRest(int32_t parent, const Amounts& base, const Amounts& head,
                std::vector<Group>* groups) const {
     if (groups->empty()) return;
@@ -225,7 +235,8 @@ class DiffRowMaker {
     return places_.size() - 1;
   }
 
-  // Whether it has something to show inside: what is new or gone as a whole has not.
+  // True if there is something to show inside. A module that is new or gone as a whole has nothing,
+  // unless --depth asks for it or a part of it moved.
   bool CanOpen(int32_t i) const {
     const ModuleDiff& m = At(i);
     if (m.end == i + 1 || is_quiet_[static_cast<size_t>(i)]) return false;

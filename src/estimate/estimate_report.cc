@@ -1,3 +1,10 @@
+// How it works. One model gives a table with a row for each figure (forward pass, training step,
+// each rule of thumb); several models give a table with a row for each model. Tables show numbers,
+// at the sizes that a note names; CSV and JSON keep the formulas. A rule of thumb is shown in
+// percent of our count of the same number of passes, since a rule for a training step would else
+// look three times too large. A calibrated figure is our count times measured / counted. It is
+// given only for the pass that was measured: a measured forward pass tells nothing about a training
+// step.
 #include "src/estimate/estimate_report.h"
 
 #include <cmath>
@@ -21,7 +28,8 @@ namespace {
 
 bool HasToolFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
 
-// Our count times measured / counted; nullopt as well where that is beyond 128 bits.
+// Our count times measured / counted; nullopt without a calibration for this pass, or beyond 128
+// bits.
 std::optional<absl::int128> Calibrated(const EstimateReport& report,
                                        const std::optional<absl::int128>& counted, bool training) {
   if (!report.calibration || !counted) return std::nullopt;

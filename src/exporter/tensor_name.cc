@@ -1,3 +1,9 @@
+// How it works. A file does not tell what a constant was in the program: a parameter, a buffer, or
+// a result that the exporter computed and stored. Its name does, by the exporter's habits. A
+// parameter keeps its path in the modules, with dots. TorchScript renames what it transposed or
+// folded to "onnx::Op_123". The dynamo exporter names a folded tensor after the ATen operator that
+// made it, "add_3" or "cos". So the questions here compare names with lists of such operators. The
+// lists hold what was seen in files; a name that fits none is not taken for folded.
 #include "src/exporter/tensor_name.h"
 
 #include <algorithm>
@@ -14,7 +20,7 @@
 namespace onnxflops::exporter {
 namespace {
 
-// What TorchScript's names of its own values begin with.
+// TorchScript's names of its own values begin with this.
 constexpr absl::string_view kTorchScript = "onnx::";
 
 // ATen operators (and val) after which the dynamo exporter names tensors that it folded.

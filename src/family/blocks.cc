@@ -1,3 +1,15 @@
+// How it works. A block is a C++ function that appends nodes and returns the name of their result.
+// Single modules (Linear, LayerNorm, Conv2d) open a scope with the name and class that the
+// reference implementation has, so that the module tree and the names of weights read like its
+// state dict.
+//
+// A block is written with the one ONNX operator that stands for it, if there is one: Attention,
+// LayerNormalization, RMSNormalization, Gelu, RotaryEmbedding, and com.microsoft's MoE. The count
+// depends on the mathematics and not on how an exporter would take it apart, and one node per block
+// keeps graphs of large models small. Linear layers are MatMul and Add, with the weight as [in,
+// out]. Caches are inputs and outputs of the attention ("past_key_values.3.key", "present.3.key").
+// A layer with a window of w tokens keeps at most w - 1 of them: its cache has the size min(past, w
+// - 1).
 #include "src/family/blocks.h"
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +25,7 @@ struct Function {
   Attrs attrs = {};
 };
 
-// The functions of transformers' ACT2FN that ONNX has an operator for.
+// The functions of transformers' ACT2FN for which ONNX has an operator.
 absl::Span<const Function> Functions() {
   static const auto& functions = *new std::vector<Function>{
       {"gelu", "Gelu"},

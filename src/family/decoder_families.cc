@@ -1,5 +1,12 @@
-// The table of decoders, and how a configuration is read by a row of it: first the keys that all
-// have, then those that the row says, then what only a function of the family can say.
+// The table of decoders, and how a row of it reads a configuration: first the keys that all
+// families have, then those that the row names, then what only a function of the family can tell
+// (`rest`).
+//
+// Numbers of a row are the defaults of transformers' configuration class, because a file may leave
+// out any key. A family has a function only for what no row can hold: keys of its own, and rules
+// that tell layers apart (which have a window, which are mixtures of experts). Such a rule ends in
+// one entry per layer (windows, has_experts), so that the builder (decoder.cc) needs to know no
+// family.
 #include "src/family/decoder_families.h"
 
 #include <algorithm>
@@ -74,7 +81,7 @@ void WindowUnlessNull(const Config& config, DecoderShape* s) {
   ReadWindows(config, config.Size("sliding_window", kWindow), s);
 }
 
-// Where no list says which layers have windows: all but each `pattern`-th.
+// If no list tells which layers have windows, all have one except each `pattern`-th.
 void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s) {
   ReadWindows(config, config.Size("sliding_window", kWindow), s);
   if (config.Has("layer_types")) return;
@@ -83,8 +90,8 @@ void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s) {
   }
 }
 
-// If they are used, windows are in all layers of a mixture of experts, and in those from
-// max_window_layers on of the others.
+// If windows are used: in a mixture of experts all layers have one, in other models the layers from
+// max_window_layers on.
 void ReadQwenWindows(const Config& config, bool is_mixture, DecoderShape* s) {
   if (!config.Flag("use_sliding_window", false) || config.HasNull("sliding_window")) return;
   ReadWindows(config, config.Size("sliding_window", kWindow), s);

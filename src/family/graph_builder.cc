@@ -1,3 +1,14 @@
+// How it works. No graph is kept in memory. Each node is written as protobuf bytes into the model
+// when it is made; initializers, inputs and outputs collect in buffers of their own and are
+// appended in the end, since the fields of a message may come in any order. So a graph costs little
+// more than its bytes.
+//
+// The module of a node is four texts: the path with dots for weights, the path with slashes for
+// node names, and the two lists of metadata that the dynamo exporter writes (names and classes),
+// from which the module tree is read again. A Scope appends to these texts and cuts them again when
+// it ends. Names are made unique as PyTorch does it, Add, Add_1, ..., with a counter per path and
+// operator. A weight that is asked for twice is one tensor, as the embedding that T5's two stacks
+// share.
 #include "src/family/graph_builder.h"
 
 #include <cstddef>
@@ -16,7 +27,7 @@ namespace {
 using protozero::pbf_builder;
 using protozero::pbf_tag_type;
 
-// Messages of onnx.proto and their fields, as far as they are written here.
+// The messages and fields of onnx.proto that are written here.
 enum class ModelField : pbf_tag_type {
   kIrVersion = 1,
   kProducerName = 2,
@@ -118,7 +129,7 @@ void AddAttribute(const Attr& attr, pbf_builder<NodeField>* node) {
   proto.add_int32(AttributeField::kType, type);
 }
 
-// A list of modules, and its end: the operator as the last of them.
+// A list of modules. Its last item is the operator, as the dynamo exporter writes it.
 void AddModules(absl::string_view key, absl::string_view modules, absl::string_view end,
                 pbf_builder<NodeField>* node) {
   pbf_builder<EntryField> entry(*node, NodeField::kMetadata);
@@ -162,7 +173,7 @@ GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save
       save_(std::move(save)),
       scopes_("[''"),
       classes_(absl::StrCat("['", root, "'")) {
-  // Pages that nothing is written to cost nothing, and moving what is written does.
+  // Reserving costs nothing for pages that are never written; growing would copy what is written.
   bytes_.reserve(kUsualBytes);
   initializers_.reserve(kUsualBytes);
   graph_.emplace(model_, static_cast<pbf_tag_type>(ModelField::kGraph));

@@ -1,6 +1,13 @@
-// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}: a text transformer, of
-// its own or of transformers, and for images another one, EVA's, a ResNet, or a tower of timm; CoCa
-// has a decoder of captions besides.
+// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}. The text tower is a
+// transformer, of open_clip's own or of the library transformers. The image tower is a transformer,
+// EVA's, a ResNet, or a tower of timm. CoCa has a decoder of captions as well.
+//
+// How it works. Reading and building are separate. Reading fills one OpenClipShape and notes the
+// first fault; with a fault nothing is built. Which keys are there decides which tower it is. A key
+// that would change the graph in a way not known here is a fault, because a graph that is wrong in
+// silence is worse than none. Each tower then gives its pooled vector and, if a decoder of captions
+// can look at them, its tokens. Module names follow open_clip's classes. So a text tower has its
+// own module "text" in CustomTextCLIP and CoCa, and none in plain CLIP.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -35,7 +42,7 @@ struct OpenClipShape {
   bool norm_before = true, norm_after_pool = false, vision_average = false;
   bool custom_text = false, quick_gelu = false, logit_bias = false, text_bias = false;
   bool text_projection = true;
-  bool class_token = false;  // of the text, behind its end: CoCa
+  bool class_token = false;  // of the text, after its end: CoCa
   std::string text_pool;
 };
 
@@ -53,7 +60,7 @@ int64_t ReadInner(const Config& config, int64_t width) {
   return 1;
 }
 
-// What is not read of either tower.
+// Keys of either tower that are not supported.
 void RequirePlainBlocks(const Config& config) {
   for (const char* key : {"block_type", "qk_norm", "scaled_cosine_attn", "scale_heads",
                           "scale_attn_inner", "scale_attn", "scale_fc"}) {
@@ -162,7 +169,7 @@ Tensor Scaled(GraphBuilder* b, const Tensor& x, const char* name, const Tower& t
   return t.layer_scale ? LayerScale(b, x, name, t.width) : x;
 }
 
-// One layer; `other`: what its attention looks at, instead of x itself.
+// One layer. Its attention looks at `other`, or at x itself if `other` is empty.
 Tensor ResidualBlock(GraphBuilder* b, Tensor x, const Tensor& other, const Tower& t,
                      bool quick_gelu) {
   Tensor y = LayerNorm(b, x, "ln_1", t.width);
@@ -320,7 +327,7 @@ void ReadCaptions(const Config& config, OpenClipShape* s) {
 }
 
 OpenClipShape ReadOpenClip(const Config& outer) {
-  // Files of the hub have the configuration inside, beside how images are prepared.
+  // Files of the hub hold the configuration as one part, next to how images are prepared.
   const Config config = outer.Has("model_cfg") ? outer.Child("model_cfg") : outer;
   OpenClipShape s;
   s.embed = config.Required("embed_dim");
@@ -355,7 +362,7 @@ OpenClipShape ReadOpenClip(const Config& outer) {
 
 absl::StatusOr<std::string> BuildOpenClip(const Config& config) {
   const OpenClipShape s = ReadOpenClip(config);
-  const DType dtype = DType::kFloat32;  // open_clip states none
+  const DType dtype = DType::kFloat32;  // open_clip's files have no dtype
   if (!config.notes().status.ok()) return config.notes().status;
   const char* root = s.captions ? "CoCa" : s.custom_text ? "CustomTextCLIP" : "CLIP";
   GraphBuilder b(root, dtype, config.notes().save);

@@ -1,4 +1,9 @@
 // SigLIP: two encoders without a class token; the image is pooled by attention.
+//
+// SigLIP 2 is the same graph under other class names, with one difference: its pixel_values are
+// patches already, [batch, patches, pixels of one], so a Linear embeds them and no convolution. The
+// text is pooled at its last token, since SigLIP pads every text to full length. The whole model
+// and its two towers are three entry points that share the builders of the towers.
 #include <string>
 
 #include "absl/strings/str_cat.h"

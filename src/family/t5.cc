@@ -1,4 +1,11 @@
 // T5 and mT5: an encoder and a decoder with biases by relative position.
+//
+// How it works. Stack builds the layers of both. A decoder layer has one part more, attention to
+// what the encoder gave, and causal attention to itself. The bias by position is computed in the
+// first layer and shared by all others, as in the reference implementation. A step of decoding is a
+// graph of its own, without the encoder: keys and values of the encoder come from the cache, those
+// of the decoder are its past and the new tokens. The length of the decoder's input follows the
+// encoder's ("decoder_seq" = "seq") unless the user binds it.
 #include "src/family/t5.h"
 
 #include <string>
@@ -44,7 +51,7 @@ T5Shape ReadT5(const Config& config, const T5Defaults& defaults) {
 
 class Stack {
  public:
-  // `step`: of decoding; what the encoder gave is in the cache.
+  // `step`: a step of decoding, whose cache holds what the encoder gave.
   Stack(GraphBuilder* b, const T5Shape& shape, bool decoder, bool step = false)
       : b_(b), s_(shape), decoder_(decoder), step_(step) {}
 
@@ -71,7 +78,7 @@ class Stack {
  private:
   std::string Class(const char* name) const { return absl::StrCat(s_.prefix, name); }
 
-  // Of attention to the stack's own tokens.
+  // For attention to the stack's own tokens.
   AttentionShape Shape(int64_t layer, bool causal) const {
     AttentionShape shape = {s_.heads, s_.heads, s_.head_dim, causal};
     if (step_) shape.cache = layer;
@@ -80,7 +87,8 @@ class Stack {
     return shape;
   }
 
-  // With the norm before it and the sum behind it. `mix`: of queries and the normed values.
+  // Attention with the norm before it and the sum after it. `mix` attends, from queries and the
+  // normed values.
   template <typename Mix>
   Tensor Attend(const Tensor& x, const char* name, int part, const Mix& mix) {
     const bool self = absl::string_view(name) == "SelfAttention";
@@ -103,8 +111,8 @@ class Stack {
     return Attention(b_, q, k, v, shape, bias);
   }
 
-  // [1, heads, seq, seq], which all layers share. Distances are clamped to the table, which is
-  // simpler than the reference's logarithmic buckets and of the same size.
+  // [1, heads, seq, seq], which all layers share. Distances are clamped to the table. The reference
+  // has logarithmic buckets; this is simpler, and the table and the result have the same sizes.
   Tensor PositionBias(const Tensor& x) {
     const Tensor at = Positions(b_, x, 1);
     return Bias(at, at);

@@ -1,4 +1,10 @@
 // Transformers over patches of an image: ViT, EVA, EVA-02 and the Perception Encoder.
+//
+// One tower builds them all. A row of kVits has the sizes of a model of timm, and points to a
+// TimmStyle, which tells how its structure differs: class token or none, where the norms are, one
+// projection for q, k and v or three, rotary positions, a gated MLP, and the pool at the end.
+// Modules are named as in timm. The last norm comes before the pool, except for an average
+// ("fc_norm"), unless the style says that it stays in front.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -134,7 +140,7 @@ class VitTower {
     return t_.pre_norm ? LayerNorm(b_, x, "norm_pre", w) : x;
   }
 
-  // x and what `module` makes of it, with the norm and the factor of that name.
+  // Adds to x what `module` makes of it, with the norm and the layer scale of this number.
   template <typename Module>
   Tensor Branch(const Tensor& x, int number, const Module& module) {
     const std::string norm = absl::StrCat("norm", number);
@@ -189,7 +195,7 @@ class VitTower {
     return {grid("Cos"), grid("Sin")};
   }
 
-  // Patches are, the class token is not.
+  // Rotates the patches. The class token has no place in the image and stays.
   Tensor Turned(const Tensor& x) {
     if (!t_.rotary) return x;
     const int64_t dim = s_.width / s_.heads;

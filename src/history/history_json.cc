@@ -1,4 +1,10 @@
 // "onnxflops.history/1": tools/schema/history.v1.schema.json describes every field.
+//
+// Figures, limits and sizes are written only for the lines at which they change, each with the
+// place of its line. A history is long and its figures rarely change, so this keeps JSON and page
+// small. Changes are listed once more by themselves, with what else may explain them: other sizes,
+// another device, another version of onnxflops, the same file. A page holds its data as JSON and
+// has a maximum of bytes, so parts of it may be left out (ToHtml).
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,7 +63,7 @@ bool AreSame(const RecordedFigure* a, const RecordedFigure* b) {
   return a == nullptr || b == nullptr ? a == b : *a == *b;
 }
 
-// The lines at which the figure is another than in the line before.
+// The lines at which the figure differs from that of the line before.
 void WritePoints(const HistorySeries& series, const Quantity& q, JsonWriter* json) {
   json->Key("points").BeginArray();
   const RecordedFigure* last = nullptr;
@@ -81,7 +87,7 @@ const absl::int128* FindLimit(const HistoryRecord& record, const Quantity& q) {
   return nullptr;
 }
 
-// The same of its budget.
+// The lines at which its limit differs from that of the line before.
 void WriteLimits(const HistorySeries& series, const Quantity& q, JsonWriter* json) {
   json->Key("limits").BeginArray();
   const absl::int128* last = nullptr;
@@ -103,7 +109,7 @@ void WriteLimits(const HistorySeries& series, const Quantity& q, JsonWriter* jso
   json->EndArray();
 }
 
-// The lines at which the sizes are others than in the line before.
+// The lines at which the sizes differ from those of the line before.
 void WriteSizesOf(const HistorySeries& series, JsonWriter* json) {
   json->Key("sizes").BeginArray();
   for (size_t i = 0; i < series.records.size(); ++i) {
