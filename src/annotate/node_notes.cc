@@ -1,3 +1,9 @@
+// How it works. A node may run in many places: in each call of its function, and in bodies that run
+// many times. Attribution lists all executions. They are sorted by node (a counting sort, since
+// node numbers are small and dense), and those of one node are summed, equal ones first counted and
+// then multiplied. Most nodes run once and many of them do the same work, so their texts are made
+// once and shared. A model may call functions so often that not all calls are listed; nodes inside
+// then get no note, since part of a sum would look like the sum.
 #include "src/annotate/node_notes.h"
 
 #include <cstddef>
@@ -41,7 +47,7 @@ class NodeNoteMaker {
     notes_.figures_of_node_.assign(model_.nodes.size(), NodeNotes::kNoNote);
     for (size_t node = 0; node < model_.nodes.size(); ++node) {
       const absl::Span<const size_t> runs = RunsOf(node);
-      // Where some calls are closed, what is known of a body is only a part.
+      // If some calls were not listed, what is known of a body is only a part.
       if (runs.empty() || (attribution.not_opened && model_.nodes[node].graph != 0)) continue;
       notes_.figures_of_node_[node] = FiguresOf(static_cast<NodeId>(node), runs);
       if (work_.exceeded()) return TooMuchWork();

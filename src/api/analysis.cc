@@ -1,3 +1,13 @@
+// How it works. Every count starts here. The order matters. First the sizes that the user gives are
+// collected and checked against what the configuration allows. Then sizes that the model states
+// itself are added, but only for symbols of its inputs that the user left open. Then functions are
+// put in the place of their calls (unless the caller needs the nodes as the file has them), and
+// operators without a rule get their official bodies. Then come inference, tied weights, and the
+// count. If official bodies do not fit the model, inference runs again without them, and their
+// nodes are unknown.
+//
+// For upper bounds it runs twice: the first analysis finds the sizes inside the model and their
+// largest values, the second one has them bound.
 #include "src/api/analysis.h"
 
 #include <cstdint>
@@ -24,7 +34,7 @@
 namespace onnxflops {
 namespace {
 
-// Official bodies that do not fit leave their nodes unknown, which they are without.
+// If official bodies do not fit, the model is inferred without them. Their nodes are then unknown.
 absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& resolution,
                                         const InferOptions& options) {
   absl::StatusOr<Inference> inference = Infer(resolution.model, options);
@@ -39,7 +49,7 @@ absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& re
   return inference;
 }
 
-// What learned positions bound: `dims` are what the user set.
+// An error if a size in `dims`, which the user set, is beyond the learned positions.
 absl::Status CheckMostDims(const ModelData& model, const Bindings& dims) {
   for (const auto& [symbol, most] : MostDims(model)) {
     const auto it = dims.find(symbol);
@@ -59,7 +69,7 @@ void NoteMostDims(Inference* inference) {
   }
 }
 
-// The symbols that are dimensions of the model's inputs, or in formulas of such: "min(past, 63)".
+// The symbols in the dimensions of the model's inputs, also those in formulas: "min(past, 63)".
 absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
   absl::flat_hash_set<std::string> symbols;
   for (ValueId id : model.graphs[0].inputs) {
@@ -76,8 +86,8 @@ absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
   return symbols;
 }
 
-// Adds the sizes that the model states for symbols that nobody binds. Anybody can write metadata:
-// what it says of other symbols than the model's is nothing.
+// Adds the sizes that the model states for symbols that nobody binds. Metadata is untrusted:
+// entries for symbols that no input has are ignored.
 void BindStated(const ModelData& model, Bindings* dims) {
   const auto assumed = AssumedDims(model);
   const auto followed = FollowedDims(model);

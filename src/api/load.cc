@@ -1,3 +1,10 @@
+// How it works. What an input holds must be known before it is read: an ONNX model, a text form of
+// one, or a configuration. So the first bytes are looked at and left in place, by pread from a file
+// and by tee from a pipe. JSON that is no text form is a configuration. A text form is told by the
+// ending of the file's name, or for standard input, which has none, by its bytes. It goes through
+// the program onnxflops-official, which gives the bytes of a model. All else is loaded as ONNX. A
+// folder stands for the configuration in it. A path that is no plain file is opened once only,
+// since a named pipe cannot be opened twice.
 #include "src/api/load.h"
 
 #include <fcntl.h>
@@ -144,7 +151,8 @@ absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, Imag
   if (!fd.ok()) return Named(path, fd.status());
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   struct stat info;
-  if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return LoadFile(path);  // which says why not
+  if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode))
+    return LoadFile(path);  // this gives the error
   return LoadForm(*fd, path, S_ISREG(info.st_mode), limits, image_size);
 }
 

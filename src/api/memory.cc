@@ -1,11 +1,11 @@
-// How it works. The peak of a run is found four times, with other rules for what shares memory
-// (views, results written over inputs, inputs that may be overwritten). The first is the one that
-// the report is about; the others show how much a better allocator could save. Then comes the
-// training step: what autograd keeps, gradients, the optimizer, and their peak; and the cache of a
-// decoder. The peak is the largest of several sums, and which is the largest depends on the sizes.
-// --fit therefore solves for the largest size at which all the sums fit. Where the file leaves
-// something open, a figure is a lower bound, or a guess that may be wrong both ways, and a warning
-// names the first such node.
+// How it works. The peak of a run is found four times, with other rules: do views share memory, may
+// a result be written over an input, do the model's inputs count. The first is the one that the
+// report is about; the others show what each rule changes. Then comes the training step: what
+// autograd keeps, gradients, the optimizer, and their peak; and the cache of a decoder. The peak is
+// the largest of several sums, and which is the largest depends on the sizes. --fit therefore
+// solves for the largest size at which all the sums fit. Where the file leaves something open, a
+// figure is a lower bound, or a guess that may be wrong both ways, and a warning names the first
+// such node.
 #include "src/api/memory.h"
 
 #include <cstdint>

@@ -1,3 +1,9 @@
+// How it works. ONNX's own library reads text forms and other things, but hostile input can crash
+// it. So it runs as another program. Start connects three streams: its input is the caller's file,
+// its output a pipe from which the caller loads the model, and its stderr a second pipe. Finish
+// reads stderr, which becomes the message of the error, and waits for the program. The exit code
+// tells a limit from a fault of the input. If it was ended by SIGPIPE, the caller stopped reading
+// early and has an error of its own. Any other signal is a crash of the library.
 #include "src/api/official_program.h"
 
 #include <fcntl.h>
@@ -26,7 +32,7 @@ namespace onnxflops {
 namespace {
 
 constexpr char kName[] = "onnxflops-official";
-constexpr size_t kMaxMessage = 4096;  // bytes of what it says that are read
+constexpr size_t kMaxMessage = 4096;  // bytes of its stderr that are read
 
 // The folder of the program that runs, with a slash; "" if that cannot be read.
 std::string OwnFolder() {
@@ -37,9 +43,9 @@ std::string OwnFolder() {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// What the environment names, and nothing else then. Or else: beside this program or, where both
-// are installed, in libexec beside it; for a program of somebody else's, where the folders of PATH
-// say that ours is. Empty if there is none.
+// The program that the environment names, and no other then. Otherwise it is searched next to this
+// program, then in libexec next to it (both installed), then at the same two places from each
+// folder of PATH, since a third-party program may use this library. Empty if it is not found.
 std::string FindProgram() {
   const char* named = std::getenv(kOfficialProgramVariable);
   if (named != nullptr && *named != '\0') return access(named, X_OK) == 0 ? named : "";
@@ -49,7 +55,8 @@ std::string FindProgram() {
     folders.push_back(absl::StrCat(folder, "/"));
   }
   for (const std::string& folder : folders) {
-    if (!absl::StartsWith(folder, "/") || folder == "/") continue;  // of the working directory
+    if (!absl::StartsWith(folder, "/") || folder == "/")
+      continue;  // relative to the working directory: not trusted
     for (const char* place : {"", "../libexec/onnxflops/"}) {
       std::string candidate = absl::StrCat(folder, place, kName);
       if (access(candidate.c_str(), X_OK) == 0) return candidate;

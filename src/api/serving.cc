@@ -1,3 +1,9 @@
+// How it works. The decoder is recognised by its inputs: tokens and a cache (kv_cache.h). Prefill
+// and decode are then two counts of the same graph, at sizes that follow from the numbers of tokens
+// and of past tokens. A size that the user sets must not contradict them. In models of a
+// configuration whose step is a graph of its own (an encoder and a decoder), prefill counts the
+// model and decode counts the graph of the step. What the cache holds after prefill is then the
+// length of the output, since tokens of an image are among them.
 #include "src/api/serving.h"
 
 #include <cstddef>
@@ -38,7 +44,7 @@ absl::Status OfModel(const Model& model, const absl::Status& status) {
   return WithMessage(status, absl::StrCat(Escaped(model->path), ": ", status.message()));
 }
 
-// Sizes and contents that a step sets, beside those of the user.
+// Sizes and contents that a step sets, in addition to those of the user.
 absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const Decoder& decoder,
                                            const ServingColumn& column) {
   CountOptions step = options;
@@ -57,7 +63,7 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   return step;
 }
 
-// Of the first output, [batch, tokens, vocabulary]: tokens of an image are among them.
+// The tokens of the first output, [batch, tokens, vocabulary]. Those of an image are among them.
 absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& options) {
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal, false));
   const Fact* fact = analysis.inference.FactOf(model->graph(0).outputs[0]);
@@ -67,7 +73,7 @@ absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& opti
 
 class Server {
  public:
-  // `step`: the graph of a step behind a cache, where it is another one.
+  // `step`: the graph of a step with a cache, if it is not that of the model.
   Server(const Model& model, const std::optional<Model>& step, const CountOptions& options,
          const Decoder& decoder)
       : model_(model), step_(step), options_(options), decoder_(decoder) {}
@@ -104,9 +110,9 @@ class Server {
   const Decoder& decoder_;
 };
 
-// NotFound where there is none.
+// NotFound if the model is no decoder.
 absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& options) {
-  // The symbols of its inputs: found where none of them is bound.
+  // The decoder is found by the symbols of its inputs, so none may be bound.
   CountOptions open = options;
   open.bindings.clear();
   const absl::StatusOr<Analysis> analysis = Analyze(model, open, options.causal, false);

@@ -1,4 +1,9 @@
 // "onnxflops.compare/1" and "onnxflops.conventions/1": tools/schema/ describes every field.
+//
+// Each tool is written with `start`, its terms and its headline, all as formulas with their values,
+// so that a program can check that they add up. Every key is always there: a tool without a figure
+// has the headline null and the reason among its assumptions. Our own start has no value if nothing
+// of it is counted, since 0 would look like a figure. The page holds the same JSON.
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/render/html_page.h"
@@ -17,7 +22,7 @@ using report::WriteModel;
 
 const char* UnitKey(Unit unit) { return unit == Unit::kMac ? "mac" : "flop"; }
 
-// Null where there is none.
+// Null if the text is empty.
 void WriteTextOrNull(const char* key, absl::string_view text, JsonWriter* json) {
   json->Key(key);
   if (text.empty()) {

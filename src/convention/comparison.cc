@@ -4,7 +4,7 @@
 // the modules of its lines.
 //
 // Between two tools, the terms of the first ledger are taken with factor -1 and those of the second
-// with +1. A term that both have for the same reason of ours cancels. If one tool counts MACs and
+// with +1. A difference from our count that both tools share cancels. If one tool counts MACs and
 // the other FLOPs, all is in FLOPs, the finer unit, with two steps of their own: the unit itself,
 // and the operations that are no multiply-accumulate. Nodes are listed only where the two ledgers
 // differ.

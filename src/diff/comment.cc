@@ -1,3 +1,9 @@
+// How it works. A comment on GitHub has a maximum of bytes, so what is below its summary must fit.
+// If all tables together are too long, they are made again with less of the module tree (fewer
+// siblings, then less depth), up to five times. What is still too long is left out as a whole
+// table, never in the middle of one, and a line says so. The marker at the top is how an action
+// finds its own earlier comment, to replace it; it holds the model's path with only plain
+// characters. Names in a model are untrusted, so they are written as code and cannot become markup.
 #include "src/diff/comment.h"
 
 #include <algorithm>
@@ -35,7 +41,7 @@ constexpr int kOpenedByChange = -1;  // DiffViewOptions::depth
 
 }  // namespace
 
-// Nothing of a path can end the comment of HTML: it has no signs but these.
+// Only plain characters of the path are kept, so that it cannot end the HTML comment.
 std::string CommentMarker(absl::string_view what, absl::string_view path) {
   std::string name;
   for (char c : path.substr(path.size() - std::min(path.size(), kMaxMarkerPath))) {
@@ -52,7 +58,7 @@ std::string FoldedDetails(absl::string_view summary, absl::string_view markdown)
 
 namespace {
 
-// Of open sizes, as many as a line has room for.
+// The open sizes, as many as a line has room for.
 std::string SizesInWords(const Diff& diff) {
   std::vector<std::string> texts;
   for (const auto& [name, size] : diff.sizes) {
@@ -62,7 +68,7 @@ std::string SizesInWords(const Diff& diff) {
   return absl::StrJoin(texts, ", ");
 }
 
-// A note of a screen ends in what an option would show, which nobody can ask a comment for.
+// Without the end of a note that names an option: a comment has no options.
 absl::string_view WithoutOption(absl::string_view note) {
   return note.substr(0, std::min(note.find("; --"), note.find(": --")));
 }
@@ -90,7 +96,7 @@ std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& option
   return parts;
 }
 
-// At which sizes figures are, and what a reader must know of them.
+// The sizes of the figures, and what a reader must know about them.
 std::string FactsOf(const Diff& diff) {
   std::string facts;
   if (!diff.sizes.empty()) absl::StrAppend(&facts, "\nFigures at ", SizesInWords(diff), ".\n");

@@ -1,3 +1,10 @@
+// How it works. The dynamo exporter writes the signature of the program as text: which argument
+// ("p_fc_weight") stands for which parameter or buffer ("fc.weight"). It lists all of them, but the
+// file need not have them all. If no call names a parameter and no value of the file has its name,
+// it went into something that was computed at export: a table made of it, or a weight norm. Such
+// parameters are kept by module (unnamed_), because only a node of the same module can have read
+// the result. Buffers that may hold indices and that nobody names are kept likewise (places_), for
+// their module and the one around it.
 #include "src/exporter/signature.h"
 
 #include <algorithm>
@@ -16,7 +23,7 @@
 namespace onnxflops::exporter {
 namespace {
 
-// What is between the first quote and the last one of a line.
+// The text between the first and the last quote of a line.
 absl::string_view Quotation(absl::string_view text) {
   const size_t begin = text.find('\''), end = text.rfind('\'');
   return begin == end ? absl::string_view() : text.substr(begin + 1, end - begin - 1);
@@ -36,7 +43,8 @@ absl::Span<const absl::string_view> Of(const Map& map, absl::string_view module)
   return found == map.end() ? absl::Span<const absl::string_view>() : found->second;
 }
 
-// The exporter made the tensor by arithmetic, as of a parameter: masks and angles have other names.
+// True if the exporter made the tensor by arithmetic that may start from a parameter. Masks and
+// angles have other names.
 bool IsFoldedTensor(const Tensor& tensor) {
   const absl::string_view op = SplitFxName(tensor.name).first;
   return IsFoldedArithmetic(tensor.name) || (IsFoldedName(op) && IsScalarParameter(op));

@@ -1,3 +1,9 @@
+// How it works. One builder serves BERT, RoBERTa and XLM-RoBERTa. They differ in the prefix of
+// class names, in the head, and in positions: RoBERTa's first two are for padding, so a text may be
+// two tokens shorter than the table. Layers are post-norm: each part is a projection, the sum with
+// what went around it, then the norm (BuildOutput). BLIP's text model is this encoder as well, with
+// a second attention over an image in each layer. Without an image its parameters are still
+// declared, because the class has them, but no node uses them.
 #include "src/family/bert.h"
 
 #include <algorithm>
@@ -46,7 +52,7 @@ Tensor BuildOutput(GraphBuilder* b, const Tensor& x, const Tensor& around, int64
   return LayerNorm(b, Add(b, Linear(b, x, "dense", in, h, true), around), "LayerNorm", h);
 }
 
-// Of x over `other`, of such a width, with the sum and the norm behind it.
+// Attention of x over `other`, which is `width` wide, with the sum and the norm after it.
 Tensor BuildAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int64_t width,
                       const char* name, const BertShape& s, bool causal) {
   const Scope attention(b, name, absl::StrCat(s.prefix, "Attention"));

@@ -1,3 +1,8 @@
+// How it works. CLIP is two towers and a head that compares them. Both towers have the same symbol
+// as batch, so that the logits are [batch, batch], each text against each image. The text is pooled
+// where the token's number is largest: that is the token at its end. The image tower may be cut in
+// two, because LLaVA takes the tokens of an inner layer (`take`) and no pooled vector. Each tower
+// can also be built alone, with its projection if the architecture has one.
 #include "src/family/clip.h"
 
 #include <optional>

@@ -1,3 +1,12 @@
+// How it works. One LayerBuilder builds the layers of all families of decoder_families.cc; the
+// flags of DecoderShape decide what a layer has: norms after its parts as well (sandwich), fused
+// projections, norms of heads, a window, experts in the place of the MLP.
+//
+// There are two kinds of attention. Grouped attention projects, rotates and leaves the cache to the
+// Attention operator. Latent attention (DeepSeek) caches a compressed vector per token and a
+// rotated part that all heads share. Keys and values of all heads are made of them again in every
+// step, for past tokens as well. Its cache is joined by Concat, so Attention must be told where the
+// queries end (Attend).
 #include "src/family/decoder.h"
 
 #include "absl/strings/str_cat.h"
@@ -107,7 +116,8 @@ class LayerBuilder {
     return Attend(q, Concat(b_, {parts[0], heads}, -1), parts[1]);
   }
 
-  // Queries are the last of the positions: their number is told where keys have a past.
+  // The queries are the last positions. With a past there are more keys, so the operator is given
+  // their number.
   Tensor Attend(const Tensor& q, const Tensor& k, const Tensor& v) {
     const Tensor batch = b_->Op("Shape", {k}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
     const Tensor total = b_->Op("Shape", {k}, {{"start", int64_t{2}}, {"end", int64_t{3}}});

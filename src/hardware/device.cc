@@ -1,3 +1,8 @@
+// How it works. A device is found by its name or an alias, in any case of letters, the user's own
+// devices first. A part of a name is not enough: two devices that share it may differ much in
+// speed, so nobody knows which one is meant. The error then lists those that share the longest part
+// with what was typed, else names that are spelled alike. It is the same with a precision for which
+// the device has no peak: the error names the nearest one that it has and does not take it.
 #include "src/hardware/device.h"
 
 #include <algorithm>

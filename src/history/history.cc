@@ -1,3 +1,9 @@
+// How it works. The lines of a file become one series per model, in their order. For each model and
+// quantity the last line that had the quantity is remembered, so a line without it (another option,
+// another version) makes no change. A figure that differs from that line is a change. So is an
+// equal figure at other sizes or on another device, because it then stands for other work; only 0
+// is the same at any size. A commit may have several lines for one model, when a job ran again: the
+// last one counts, in the place and with the date of the first.
 #include "src/history/history.h"
 
 #include <algorithm>
@@ -55,8 +61,8 @@ absl::Status TooLarge(absl::string_view file) {
                    " bytes: keep its last lines only, as with tail -n 10000"));
 }
 
-// Where lines are for the same, the last one, in the place of the first: a job that runs again must
-// not look as if the commit came again.
+// Of several lines for one commit and model, the last one, in the place of the first. If a job runs
+// again, it must not look as if the commit came again.
 std::vector<HistoryRecord> LastOfEach(std::vector<HistoryRecord> records) {
   std::map<std::pair<std::string, std::string>, size_t> places;
   std::vector<HistoryRecord> last;
@@ -142,7 +148,7 @@ HistoryReport MakeHistory(History history, const HistoryView& view) {
       const auto [before, first] = last[at].emplace(quantity, series.records.size());
       if (first) continue;
       const HistoryRecord& previous = series.records[before->second];
-      // An equal figure of other sizes is no equal model.
+      // An equal figure at other sizes is a change of the model.
       const bool is_none = figure == RecordedFigure();  // 0 is 0 at any size
       if (!(*previous.Find(*quantity) == figure) ||
           (!is_none && !AreComparable(previous, record, *quantity))) {

@@ -1,4 +1,8 @@
-// Tables of a history.
+// Tables of a history. A row is one change: a figure of a model that differs from that in the
+// model's line before. Figures have four digits, and all of them if four would look equal on both
+// sides. A percentage is given only between exact figures at the same sizes and on the same device.
+// What else may explain a change stands in a note, and the column of notes is there only if one has
+// any. CSV has the same rows with every digit.
 #include <cstddef>
 #include <string>
 #include <utility>
