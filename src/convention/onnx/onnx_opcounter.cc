@@ -4,6 +4,12 @@
 // kernel, Gemm and MatMul elements(A) * last dimension of Y, BatchNormalization 2 N, Relu and Add
 // elements(A), Resize and Upsample 11 N if linear, 0 for some that move data. It asks ONNX's shape
 // inference and reads a size that has no number as 0.
+//
+// How it works. The tool stops at what it cannot read (an input of another type, a missing
+// attribute, an output without a shape), so each node is followed in order and the first error ends
+// with no figure and with that error as the reason. Calls of local functions, which we have put
+// inline, are to the tool operators that it does not know: they count for the model as a whole, by
+// the size of their output, and the nodes inside count as 0.
 #include <algorithm>
 #include <optional>
 
@@ -32,7 +38,7 @@ struct Sizes {
   }
 };
 
-// Of a value that is left out, nothing is known.
+// All sizes are unknown if the value is left out.
 Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, OptionalValueId value) {
   Sizes sizes;
   const Fact* fact = inference.FactOf(value);
@@ -44,7 +50,7 @@ Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, OptionalVa
   return sizes;
 }
 
-// What the tool dies of, or the amount.
+// The amount, or the error with which the tool stops.
 struct Outcome {
   Expr amount;
   std::string error;

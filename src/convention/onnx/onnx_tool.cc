@@ -2,6 +2,14 @@
 //
 // Every operator has a class with its own shape rule and cost; one without a class ends the run. A
 // scalar counts as nothing (its volume of no dimensions is 0).
+//
+// How it works. The run of the tool is followed node by node, because it ends at the first thing
+// that it cannot do, and then it has no figure: an input of an open size, a weight of a type that
+// NumPy does not have, an operator without a class, an index that is out of range. The reason
+// quotes its error. Its shape inference is its own. Where we know that it may differ from the true
+// shapes, the figure is assumed (Doubt). Arithmetic on shapes is found as the tool finds it, by a
+// walk back from the inputs that give sizes; there, a class must also be able to compute values.
+// Nodes are kept in a dictionary by name, so of several nodes with one name only the last counts.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -293,7 +301,7 @@ class Costing {
         sizes[labels[i][static_cast<size_t>(d)]] = Input(i)[d];
       }
     }
-    // The labels of the result behind an ellipsis that has more axes than it has dots.
+    // Labels of the result that have no size: those after an ellipsis that has more axes than dots.
     for (const char label : equation.substr(arrow + 2)) {
       if (!sizes.contains(label)) return Die(absl::StrCat("KeyError: ", static_cast<int>(label)));
     }
@@ -378,7 +386,7 @@ class ToolInference {
     return "";
   }
 
-  // Where the tool's own shapes may not be the true ones; empty where they are.
+  // Why the tool's own shapes may not be the true ones; empty if they are.
   std::string Doubt(const Entry& entry) const {
     const Node& node = evidence_.node(entry);
     const absl::string_view op = node.op_type;
@@ -562,7 +570,7 @@ std::string ForeignWeight(const ModelData& model) {
   return "";
 }
 
-// Contractions, whose MACs are ours but for biases, and all else.
+// The term of a contraction, whose MACs differ from ours only by biases, or of another operator.
 TermId TermOf(const Node& node, const Row& row, LedgerBuilder* ledger) {
   const absl::string_view op = node.op_type;
   switch (row.rule) {

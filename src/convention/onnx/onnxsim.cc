@@ -4,6 +4,13 @@
 // prod(W[1:]); Gemm M*N*K; MatMul, MatMulInteger, QLinearMatMul elements(Y) * last dimension of A;
 // Attention QK' and PV without the past. Functions are inlined; both branches of an If count, and
 // the body of a Loop or Scan once.
+//
+// How it works. Bodies adds up the MACs of each call with its bodies, innermost first. In a model
+// without control flow each node is an entry with its own amount. With control flow the nodes of
+// the main graph stand for all that they run, because the tool counts both branches and a loop's
+// body once, which no single node inside could show. Sizes come from ONNX's own shape inference,
+// and a size that it does not find makes a node count as 0. If that may happen at a node with a
+// formula, the figure is assumed (shapes.h finds the first such node).
 #include <algorithm>
 #include <optional>
 

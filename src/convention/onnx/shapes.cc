@@ -1,3 +1,14 @@
+// How it works. ONNX's own inference is not run. The graph is walked once more, and each node's own
+// shape rule runs again on facts that hold only what ONNX would know: a size is a number or
+// unknown. The operator's row (OpDef::onnx) tells what ONNX finds less than the rule does: only
+// types, only ranks, or nothing unless certain inputs are constants. Contents are followed as
+// ONNX's data propagation does it, for short lists of integers, if the option is on. What the file
+// declares for a value is added.
+//
+// While a rule runs, every unknown size of its inputs is a symbol of its own, so that the rule
+// cannot take two unknown sizes for equal. Afterwards all symbols become "unknown" again. Bodies
+// and functions are walked through at each call, as ONNX does, up to a limit. In a loop all carried
+// values lose their shape, since it may change from trip to trip.
 #include "src/convention/onnx/shapes.h"
 
 #include <algorithm>
@@ -22,7 +33,7 @@
 namespace onnxflops::convention {
 namespace {
 
-// Sizes and elements of one node's inputs that are not known: of a node with more, nothing is.
+// Unknown sizes and elements of the inputs of one node. With more, only types are found.
 constexpr size_t kMostSymbols = kMaxNodeInputs;
 
 bool IsLiteral(const Expr& size) { return size.is_literal(); }
@@ -30,7 +41,7 @@ bool IsKnownElement(const Scalar& element) {
   return element.is_float() || (element.is_int() && element.i.is_literal());
 }
 
-// What stands for all that is not known in a fact that is kept.
+// Stands for each unknown size in a fact that is kept.
 const Expr& UnknownSize() {
   static const Expr& unknown = *new Expr(Expr::Symbol("unknown"));
   return unknown;
@@ -42,7 +53,7 @@ bool IsWhole(const Fact& fact) {
   return IsRanked(fact) && std::all_of(dims.begin(), dims.end(), IsLiteral);
 }
 
-// What is known of a value that is either of two.
+// A fact that holds for both values.
 Fact Common(const Fact& a, const Fact& b) {
   if (a.kind != b.kind) return Fact::Unknown();
   Fact common = a;
@@ -71,7 +82,7 @@ Fact WithoutShape(Fact fact) {
   return fact;
 }
 
-// What is known of a value of which two things are.
+// Combines two facts about one value.
 Fact Merged(const Fact& a, const Fact& b) {
   if (!IsRanked(b)) return a;
   if (!IsRanked(a) || a.shape.rank() != b.shape.rank()) return b;
@@ -107,7 +118,7 @@ bool IsOnnxDomain(absl::string_view domain) {
          domain == "ai.onnx.preview.training" || domain == "ai.onnx.training";
 }
 
-// One walk through the graph, which is also what the rules ask for symbols.
+// One walk through the graph. Rules ask it for symbols and bodies.
 class OnnxShapes::Mask : public RuleHost {
  public:
   Mask(const Inference& inference, const OnnxShapeOptions& options, OnnxShapes* shapes)
@@ -176,7 +187,7 @@ class OnnxShapes::Mask : public RuleHost {
     return fact == nullptr ? Fact::Unknown() : Kept(*fact);
   }
 
-  // A symbol that no other in the facts of the same node is.
+  // A symbol that no other unknown of the same node has.
   Expr NextSymbol() {
     if (symbols_used_ == symbols_.size()) {
       symbols_.push_back(Expr::Symbol(absl::StrCat("unknown ", symbols_used_)));
@@ -277,7 +288,7 @@ class OnnxShapes::Mask : public RuleHost {
     return RunBody(run, inputs, constant) ? OutputsOf(run) : Facts();
   }
 
-  // Of a branch that we know is never taken we have inferred nothing.
+  // Of a branch that is known not to be taken we have inferred nothing. Then only types are found.
   Facts FindInBranches(const Node& node, const Call& call) {
     const BodyRun& then = call.bodies.front();
     const BodyRun& otherwise = call.bodies.back();
@@ -459,7 +470,7 @@ class OnnxShapes::Mask : public RuleHost {
     return fact;
   }
 
-  // Where ONNX's inference does not ask for a rank, but the row's rule does, it is ours.
+  // If ONNX's inference does not need a rank, but our rule does, the rule gets the true one.
   Fact LendRank(const OpDef& def, size_t i, const Fact& ours, const Fact& known) {
     const bool any_rank = i < 32 && (def.onnx.any_rank_inputs >> i & 1) != 0;
     const bool typed = known.is_tensor() || Has(def.traits, Traits::kShapeOnly);
@@ -484,7 +495,7 @@ class OnnxShapes::Mask : public RuleHost {
     if (followed && content_left_ >= 0) SymbolsForUnknown(fact);
   }
 
-  // Of a list whose length is known, as many unknown elements are.
+  // A list of known length gets a symbol for each unknown element.
   void SymbolsForUnknown(Fact* fact) {
     if (!IsRanked(*fact) || fact->shape.rank() > 1) return;
     Content content;
@@ -504,7 +515,7 @@ class OnnxShapes::Mask : public RuleHost {
     fact->content = std::make_shared<const Content>(std::move(content));
   }
 
-  // What the file says of the value is known as well.
+  // Adds what the file declares for the value.
   void Declare(ValueId id) {
     const DeclaredType* type = model_.value(id).declared;
     if (type == nullptr || type->kind != TypeKind::kTensor) return;

@@ -6,6 +6,13 @@
 // and abs included; exp, log, power, sqrt, tanh, sine, cosine and erf are "transcendentals", a
 // total of their own; a reduction one less than its operands, per result; a while's body once; of a
 // conditional the larger branch, in each total. What an operator becomes is in xla_hlo.cc.
+//
+// How it works. Program adds up the HLO costs of all calls and graphs, from the bodies upwards.
+// What runs in a loop or a branch is no part of the ledger by itself: the node that runs it stands
+// for all of it, since XLA counts a body once and our count many times. Accountant then divides the
+// amount of each entry into parts, each with a term of its own, so that the terms between our count
+// and XLA's are the reasons: transcendentals left out, operations on integers added, and the rest
+// by operator. The total of the transcendentals is stated as text, since a ledger has one figure.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -121,7 +128,7 @@ class Program {
   std::vector<bool> in_loops_;        // by GraphId
 };
 
-// What the ledger has to know of an entry. What runs loops has a `rest` only.
+// The parts of an entry in the ledger. A node that runs loops or branches has only a `rest`.
 struct Parts {
   AmountId base = kZero;      // as we do, without transcendentals
   AmountId integers = kZero;  // beyond that

@@ -1,3 +1,14 @@
+// How it works. A table tells what each operator becomes in HLO: so many instructions per element
+// of its result, or a rule for what depends on shapes and attributes. Operators that are in no row
+// are free if they are free to us, and else have our own count, with a flag, so that the figure is
+// assumed.
+//
+// Two rules need a trick. A convolution counts only products with elements of the input, not with
+// padding. XLA finds these in loops over all outputs and all places of a window. Here they are
+// counted in closed form (PairsUpTo, FloorSum), since a file may state any size. With open sizes,
+// padding counts, and this is flagged. A pool over a window as wide as the whole input becomes a
+// reduce and a broadcast in XLA, which is why one case of Pool has another formula. A recurrent
+// operator is a while loop, whose body counts once whatever the number of steps.
 #include "src/convention/onnx/xla_hlo.h"
 
 #include <algorithm>

@@ -1,4 +1,12 @@
 // Runs of nn.MultiheadAttention in a trace.
+//
+// How it works. The calls of one module that stand together are split into runs at the linear layer
+// after the attention (out_proj). For each run it is found which linear layers come before, how
+// many heads there are, and whether PyTorch would take its fast path: one native operator, in eval
+// mode without gradients, if q, k and v are one tensor, batch comes first, there is a bias, nothing
+// is added to the keys, the number of heads is even and no mask of floats is given. A mask that the
+// exporter computed may have been booleans, so it leaves the fast path open.
+// nn.TransformerEncoderLayer has a fast path of its own, with any mask.
 #include <algorithm>
 #include <utility>
 
@@ -35,8 +43,8 @@ class AttentionFinder {
   AttentionFinder(const Evidence& evidence, TorchTrace* trace)
       : evidence_(evidence), trace_(*trace) {}
 
-  // A run is calls of one module that stand together, but for what costs nothing, up to the linear
-  // layer after the attention.
+  // A run is the calls of one module that stand together, up to the linear layer after the
+  // attention. Calls of other modules may be between them if they cost nothing.
   void Run() {
     const std::vector<TorchCall>& calls = trace_.calls;
     trace_.attention_of.assign(calls.size(), -1);

@@ -1,4 +1,13 @@
 // The trace of a dynamo export: its nodes say which call they came from.
+//
+// How it works. The metadata of a node name its call ("linear_3"). Nodes with one name in one graph
+// and one run are one call. A name that comes again from an earlier node is a new run of it. Then
+// the arguments, the operands and the spelling in the source are read, once for each text. Last
+// comes what the exporter hid: calls that it merged with equal ones, tensors that it computed,
+// modules that it wrote as smaller operators, and calls that are only known from gaps in the
+// numbers of torch.fx. Such things are counted in the trace, and each tool states the ones that its
+// figure depends on. Products without any metadata mean that the graph was changed after the
+// export; then there is no trace.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -19,7 +28,7 @@
 namespace onnxflops::convention {
 namespace {
 
-// What torch.compile makes of a module holds it under this name.
+// A module that torch.compile made holds the original one under this name.
 constexpr absl::string_view kCompiledModule = "_orig_mod";
 constexpr absl::string_view kEncoder = "torch.nn.modules.transformer.TransformerEncoder";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
@@ -196,7 +205,7 @@ class DynamoTracer {
     return Add(call, {&no_text_, name});
   }
 
-  // Puts the entries of each call side by side.
+  // Puts the entries of each call together.
   void GatherEntries() {
     for (const Link& link : links_) ++trace_.calls[static_cast<size_t>(link.call)].count;
     int32_t at = 0;

@@ -1,4 +1,13 @@
 // Calls that an exporter merged with equal ones: what is left of them in the names of others.
+//
+// How it works. An exporter merges equal calls and keeps one of them. The others leave traces. A
+// call's text names its arguments as they were before merging: if it names "mul_3" and works on the
+// result of mul_1, then mul_3 was merged with mul_1. The text also states how many calls used a
+// result (num_users): if the file has more uses, the others used the results of merged calls. And
+// an output keeps its own name although the file copies another result. Uses and copies are
+// collected as pairs, and counted without repetition. Then the calls are gone through backwards:
+// what a merged call worked on was computed for it as well, so one merged call may mean that a
+// whole chain before it was merged.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -177,8 +186,8 @@ class MergedCalls {
     }
   }
 
-  // Of a call with several results, "%getitem_1", torch.fx counts uses of each, and no text is
-  // there.
+  // torch.fx counts the uses of each result of a call with several ("%getitem_1"). These have no
+  // text, so nothing is concluded from their numbers.
   void NoteUse(const Operand& operand, absl::string_view user) {
     if (exporter::SplitFxName(operand.value).first == kOneOfSeveral) {
       texts_.name(operand.made_by).stated_users = 0;

@@ -1,4 +1,11 @@
 // How source code wrote the calls of a dynamo export: as a function, a method or an operator.
+//
+// How it works. First what needs no source: torch.nn calls its functions in known ways, and some
+// modules keep a function from before a tool wrapped it. For all others the last line of the stack
+// trace is read (source_line.h), once for each line, name and module. If the line settles the
+// spelling, it is stated. If not, the likely one is a guess, and a tool whose figure depends on it
+// is then assumed. The same line tells which arguments were given by place, and whether a resizing
+// was given a size, one factor or several, since wrappers differ in these.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -153,7 +160,7 @@ void Spellings::Read(TorchCall* call, const CallText& text) {
   call->in_torch_nn = text.in_torch_nn;
   call->has_source = !text.source_line.empty();
   const bool has_class_of_nn = absl::StartsWith(scope.class_name, "torch.nn.");
-  // A hook, of which no line is there.
+  // The source of a hook has no line of torch.nn.
   const bool by_others = has_class_of_nn && !text.in_torch_nn && !text.source_line.empty();
   if (by_others) ++trace_.calls_of_hooks;
   const bool has_whole_layer = IsMatmul(call->op) || call->op == Aten::kSdpa ||

@@ -1,5 +1,13 @@
 // torch.utils.flop_counter.FlopCounterMode: a table of ATen operators as they are dispatched, 2 per
 // multiply-accumulate.
+//
+// How it works. Only contractions are registered, each as 2 x its MACs. A product with a vector
+// becomes mv, which is not registered, and an einsum counts what PyTorch makes of it. The device
+// matters: on a CPU attention and LSTM are single operators, and so is the fast path of
+// nn.MultiheadAttention, which are not registered and hide their products. On the meta device they
+// are products, or registered. PyTorch 2.15 registers the fused attention of the CPU. Without a
+// version in the name, the version that exported the file decides, since the counter is a part of
+// PyTorch; that is an assumption if the model has such attention.
 #include <algorithm>
 #include <optional>
 #include <string>

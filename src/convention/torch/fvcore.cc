@@ -1,4 +1,10 @@
 // fvcore's FlopCountAnalysis: a table of operators over the graph that torch.jit.trace records.
+//
+// How it works. A row of kRules is the handle of an operator; operators without one are listed by
+// the tool and count as 0. The graph that it reads holds operators, not modules, so classes do not
+// matter, and a function that is scripted or has no handle hides what it calls. The tool stops at
+// some shapes (a product with a vector, a normalisation of rank 6); then there is no figure. With
+// torch 1, one row of the table differs, because attention was traced as products there.
 #include <optional>
 
 #include "absl/strings/str_cat.h"

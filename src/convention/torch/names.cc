@@ -1,3 +1,9 @@
+// How it works. Two tables map names to enums: ATen operators, and classes of torch.nn by their
+// qualified names. Several names are one operator, if tools count them alike (aten._softmax and
+// aten.softmax). A name that is in no table is kOther or kNone, and no rule counts it. The
+// questions below compare with the first and last of a range of enumerators, so the order in
+// names.h matters. A class counts only by its exact qualified name: hooks of tools do not see
+// classes derived from it.
 #include "src/convention/torch/names.h"
 
 #include "absl/container/flat_hash_map.h"

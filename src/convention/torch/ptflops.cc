@@ -1,6 +1,12 @@
 // ptflops with its default backend: hooks on modules of exact classes, and wrappers around
 // functions of torch and torch.nn.functional. A module whose forward calls a wrapped function is
 // counted twice.
+//
+// How it works. Each row of kRules decides three things for a call: did a module of a class with a
+// hook make it, was it called by a name that is wrapped, and what do these two add. Spelling
+// matters: torch.matmul has a wrapper, x @ y has none. Some modules keep a reference to a function
+// from before it was wrapped, so they are not seen by it. nn.MultiheadAttention has a hook with a
+// formula for all of it, which is added once per run, on top of what its parts count.
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"

@@ -1,9 +1,8 @@
 // The trace of a TorchScript export, recognised from structure: its nodes carry the path of their
 // module ("/layer1/conv1/Conv") but neither classes nor the operators they came from.
 //
-//   linear        MatMul or Gemm by a weight, and the addition of a vector after it; nn.Linear
-//   where
-//                 nothing else happens in the module
+//   linear        MatMul or Gemm by a weight, and the addition of a vector after it; of nn.Linear
+//                 if nothing else happens in the module
 //   attention     a product of two values that are both multiplied by a scalar (the exporter takes
 //                 the square root of the scale on either side), up to the product with the softmax
 //   LayerNorm     its node, or ReduceMean Sub Pow ReduceMean Add Sqrt Div [Mul Add] in one module
@@ -11,6 +10,14 @@
 //   SiLU          x * Sigmoid(x)
 //   BatchNorm     its node; or none, where the exporter made both tensors of a convolution new
 //   MultiheadAttention   a module with in_proj_bias or in_proj_weight
+//
+// How it works. Two passes prepare: who makes and who first uses each value, and what happens in
+// each module (which operators it runs, whether it has children, whether it is an attention). Then
+// the nodes are looked at in order. Each one that is not part of a call yet may begin one: patterns
+// of several nodes are followed from user to user and tried before single nodes, and nodes of a
+// call are taken out of the search. A class is assumed only for a module without children that does
+// nothing else. A product that fits no pattern means that the graph was changed after its export;
+// then there is no trace, since tools would have seen another model.
 #include <algorithm>
 #include <utility>
 
@@ -179,7 +186,7 @@ class TorchScriptTracer {
     bool only_linear = true;  // operators that nn.Linear exports as
     bool one_operator = true;
     absl::string_view operator_type;
-    int64_t others = 0;  // nodes but constants
+    int64_t others = 0;  // nodes, without constants
     bool is_attention = false;
   };
 
@@ -220,7 +227,7 @@ class TorchScriptTracer {
     return path.substr(path.rfind('.') + 1);
   }
 
-  // An input is a parameter of an nn.MultiheadAttention; each node is looked at once.
+  // True if an input is a parameter of an nn.MultiheadAttention. Each node is looked at once.
   bool HasInProjection(NodeId id) {
     constexpr int8_t kNo = 1, kYes = 2;
     int8_t& known = has_in_projection_[static_cast<size_t>(id)];
@@ -234,7 +241,7 @@ class TorchScriptTracer {
   }
 
   ModuleFacts& FactsOf(ModuleId id) { return modules_[static_cast<size_t>(id)]; }
-  // A module of one operator, however often it is called: the operator is what it is.
+  // A module that runs only this operator, however often, is the layer of that operator.
   bool IsAlone(EntryId id) { return IsLeaf(ModuleOf(id)) && FactsOf(ModuleOf(id)).one_operator; }
   bool IsLeaf(ModuleId module) { return module != kRootModule && !FactsOf(module).has_children; }
 
@@ -457,7 +464,7 @@ class TorchScriptTracer {
     }
   }
 
-  // The first entry behind this one that costs something in another module, not too far away.
+  // The first entry after this one that costs something in another module, not too far away.
   EntryId EndOfRun(EntryId id) const {
     const EntryId entries = static_cast<EntryId>(evidence_.entries().size());
     EntryId end = next_costing_[static_cast<size_t>(id)];

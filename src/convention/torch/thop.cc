@@ -1,5 +1,11 @@
 // thop (pytorch-OpCounter): forward hooks on modules of exactly the classes in its table. What no
 // such module does is not there: functions, tensor operators, subclasses.
+//
+// How it works. A row of kRules tells for each ATen operator the formula of the hook that would
+// have seen it, or why none did. The rule looks at the class of the module that made the call: only
+// exactly these classes have a hook. The versions of the fork ultralytics-thop are the same table
+// with a few rows replaced. Parameters are counted by the hooks, too, except in the newest fork:
+// each module once, if its amount is not 0.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -173,7 +179,7 @@ class Thop : public TorchTool {
     if (!is_hooked) return OfSubclass(call, amount);
     return {amount};
   }
-  // Of a module or of a function that does products, whatever its spelling.
+  // A module, or a function of torch.nn.functional, that does products.
   Decision LinearOrFunction(const TorchCall& call) {
     if (trace().nn_class(call) != NnClass::kNone || IsFunctional(this, call)) return Products(call);
     return {kZero, kNoFunction};

@@ -1,3 +1,15 @@
+// How it works. Apply goes through the calls of the trace and asks the tool's rule how much it
+// counts. The rule is asked once for each kind of call (FindKinds), and the answer holds for all
+// calls of that kind. The amount stands for all nodes of the call. The name of a difference depends
+// on the operator and the module, not on the tool, so that the same difference cancels between two
+// tools.
+//
+// A file does not tell all that a tool would have seen. What is missing (calls that the exporter
+// merged, folded or wrote as others) is stated as an assumption, but only if the tool counts such
+// calls. It is the same with facts that a file may leave open, as whether the source says x @ y or
+// torch.matmul: a rule reads them through this class, and reading a guess makes the figure assumed.
+// The second half has the formulas that several tools share: einsum as NumPy and as PyTorch plan
+// it, sizes of recurrent layers, and when attention is one operator.
 #include "src/convention/torch/tool.h"
 
 #include <algorithm>
@@ -20,7 +32,8 @@ absl::string_view ShortClass(absl::string_view qualified) {
   return qualified.substr(qualified.rfind('.') + 1);
 }
 
-// What of a call counts otherwise. Tools share these names, so that they cancel between two.
+// The name of a difference. Tools share these names, so that a difference cancels between two
+// tools.
 std::string TermName(const TorchTrace& trace, const TorchCall& call, bool counts_some) {
   const TorchScope& scope = trace.scope(call);
   const bool attention = scope.nn_class == NnClass::kMultiheadAttention;
@@ -100,7 +113,7 @@ Ledger TorchTool::Apply(const AtenSet& counted,
     const Known& known = Ask(decide, call);
     if (!aborted_.empty()) return LedgerBuilder::NotApplicable(std::move(aborted_));
     each(call, known.decision);
-    // Nothing to say of what is free for us as well.
+    // No line for a call that is free for us as well.
     if (known.decision.amount == kZero && known.is_free) continue;
     ledger_.Count(trace_.entries_of(call), known.decision.amount, known.term);
   }
@@ -269,7 +282,7 @@ const TorchAttention* TorchTool::AttentionOf(const TorchCall& call) const {
 
 namespace {
 
-// What is assumed of how the source calls the operator.
+// The assumption about how the source calls the operator.
 absl::string_view AssumedSpelling(const TorchScope& scope, Aten op, bool is_in_place) {
   if (is_in_place) {
     return "additions to what a convolution gives are taken for x += y, as torchvision and timm "
@@ -552,7 +565,7 @@ OptionalModuleId ModuleBefore(const Evidence& evidence, const Entry& entry, Node
   return kNone;
 }
 
-// Whether the module of a recurrent layer itself made what the layer works on a batch of one.
+// True if the module of a recurrent layer itself made a batch of one of its input.
 bool AddsBatch(const Evidence& evidence, const Entry& entry) {
   OptionalValueId input = evidence.node(entry).input(0);
   for (const absl::string_view type : {"Transpose", "Unsqueeze"}) {

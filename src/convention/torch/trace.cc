@@ -1,3 +1,13 @@
+// How it works. The trace is made by the reader for the exporter of the file (dynamo.cc,
+// script.cc); this file has what both need. FindOperands chooses among the nodes of a call the one
+// that does its work: of a contraction the first with MACs, of a normalisation or softmax the
+// operator of that name, else the first with a float input. Its facts are the operands that rules
+// ask for.
+//
+// FindKinds numbers calls so that all calls with one number look the same to every rule: same
+// operator, class, flags and arguments, and nodes with equal costs. A model with 100 equal layers
+// then costs the rules as much as one layer. Every fact that a rule may read must therefore be part
+// of the key, or two calls would be taken for equal that are not.
 #include "src/convention/torch/trace.h"
 
 #include <algorithm>
@@ -68,7 +78,7 @@ Work FindWork(const Evidence& evidence, Aten op, absl::Span<const EntryId> entri
 
 namespace {
 
-// PyTorch transposes without moving anything, so that what comes after it finds another order.
+// PyTorch transposes without moving data, so the next operator finds it in another order.
 bool IsTransposed(const Evidence& evidence, const Entry& entry) {
   const ModelData& model = evidence.model();
   const OptionalValueId x = evidence.node(entry).inputs[0];
@@ -107,8 +117,8 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
 
 namespace {
 
-// Calls in the bodies of torch.cond, torch.while_loop and scan; a model with such bodies mostly has
-// no functions.
+// Counts calls in the bodies of torch.cond, torch.while_loop and scan. A model with such bodies
+// mostly has no functions.
 void CountCallsInBodies(const Evidence& evidence, TorchTrace* trace) {
   const auto& calls = evidence.inference().calls;
   const bool has_bodies = std::any_of(calls.begin(), calls.end(), [](const Call& call) {
@@ -156,7 +166,7 @@ class Numbering {
   absl::flat_hash_map<T, int32_t> numbers_;
 };
 
-// What rules see of a scope: its place is no part of it.
+// What rules see of a scope. Its place in the model is not part of it.
 using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, int32_t, bool>;
 
 // What rules see of a call, besides its scope, its target and its entries.
