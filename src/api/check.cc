@@ -58,7 +58,7 @@ std::string OpenTimes(const ProfileReport& report) {
                       " did not join, and may be of this module: the graph that ran joins them");
 }
 
-// What the run reached: as a whole, or in the modules that match the rule.
+// What the run reached as a whole, or in the modules that match the rule.
 absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const std::vector<Device>& devices,
                                                        const ProfileReport& report,
                                                        const BudgetRule& rule) {
@@ -242,7 +242,7 @@ class SizedDiff {
   BudgetSizes sizes_;
 };
 
-// Where no base is given.
+// Called if no base is given: an error if a rule needs one.
 absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
   for (const BudgetRule& rule : budgets.rules) {
     if (!rule.NeedsBase()) continue;

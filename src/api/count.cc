@@ -75,7 +75,7 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
   return MakeReport(analysis.inference, analysis.counts, how);
 }
 
-// With CountOptions::upper_bounds, what is held at the upper bounds of sizes inside the model.
+// Adds memory; with CountOptions::upper_bounds, that at the upper bounds of sizes inside the model.
 absl::Status AddMemoryAtBounds(const Model& model, const Analysis& analysis,
                                const CountOptions& options, Report* report) {
   if (!options.upper_bounds) return AddMemory(analysis, options, report);
@@ -145,7 +145,8 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
 }
 
-// Options of a training that memory is asked with are those of its FLOPs as well.
+// The options of a training: those of the FLOPs, or else those of memory, if they change the
+// backward pass.
 const TrainingOptions* TrainingOf(const CountOptions& options) {
   if (options.training) return &*options.training;
   if (!options.memory || !HasOwnBackward(options.memory->training)) return nullptr;

@@ -116,8 +116,8 @@ bool IsReport(const std::string& path) {
   return LooksLikeReport(beginning);
 }
 
-// The count of one side again, at the sizes that the other fixes. What cannot be counted there
-// stays as it is: the Diff says that sizes are unequal.
+// Counts one side again, at the sizes that the other fixes. If that is not possible, the first
+// count stays, and the Diff lists the unequal sizes.
 void CountAtFixed(const DiffSide& source, const CountOptions& options, bool is_head,
                   const std::vector<UnequalSize>& unequal, KnownCount* count) {
   CountOptions at = options;

@@ -101,7 +101,8 @@ absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name, ImageSize i
   return LoadConfig(text, name, image_size);
 }
 
-// Of [batch, channels, size, size]. Images of a configuration are square.
+// The size in a shape [batch, channels, size, size] of --input. Images of a configuration are
+// square.
 ImageSize ImageSizeOf(const CountOptions& options) {
   constexpr size_t kImageRank = 4;
   for (const char* name : {"pixel_values", "image"}) {

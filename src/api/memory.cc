@@ -155,7 +155,7 @@ void AddCache(const Inference& inference, MemoryReport* memory) {
   memory->cache = std::move(cache);
 }
 
-// Nothing if the formula is missing or too long for a report.
+// nullopt if the formula is missing or too long for a report.
 std::optional<ActivationPeak> PeakOf(const ModelData& model, const std::optional<Expr>& bytes,
                                      int64_t unknown) {
   if (!bytes || bytes->error() != nullptr) return std::nullopt;

@@ -199,7 +199,7 @@ class MfuMaker {
     return PerStep(tool.counts_macs ? 2 * tool.headline : tool.headline);
   }
 
-  // One of our own figures.
+  // Adds one of our own figures.
   void AddOurs(MfuFormula formula, const absl::StatusOr<absl::int128>& flops) {
     formula.lower_bound = report_.totals.lower_bound;
     Add(std::move(formula), flops);

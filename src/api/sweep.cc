@@ -194,7 +194,8 @@ bool Agree(MemoryRow a, MemoryRow b) {
 // Points that are not counted: their memory comes from the formulas of a count with open sizes.
 class MemoryFormulas {
  public:
-  // nullopt where the model has none, or where a count gives something else. The error of a count.
+  // nullopt if the model has no formulas, or if a count gives something else. Errors are those of a
+  // count.
   static absl::StatusOr<std::optional<MemoryFormulas>> Find(const Sweeper& sweeper,
                                                             absl::Span<const SweptSymbol> swept) {
     absl::StatusOr<Report> open = sweeper.CountAt({});

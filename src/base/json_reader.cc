@@ -141,7 +141,8 @@ class Guard : public JsonEvents {
   }
 
  private:
-  // What is open. Levels are kept when they close, for the memory of their sets.
+  // An open object or array. Levels are kept when they close, to use the memory of their sets
+  // again.
   struct Level {
     absl::flat_hash_set<std::string> keys;
     size_t bytes = 0;  // of the keys
@@ -174,7 +175,7 @@ class Guard : public JsonEvents {
     const auto read = static_cast<size_t>(window_.bytes->place());
     return absl::StrCat(PlaceAt(read == 0 ? 0 : read - 1), ": ", what);
   }
-  // Of a text, where the key begins.
+  // The place where the key begins, if the input is a text.
   std::string KeyPlace() const {
     const size_t begin = window_.bytes->text().find('"', static_cast<size_t>(last_));
     const auto end = static_cast<size_t>(window_.bytes->place());

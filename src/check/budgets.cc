@@ -64,7 +64,7 @@ absl::StatusOr<const Quantity*> ParseQuantity(absl::string_view text) {
       similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", ")) : similar));
 }
 
-// What a limit is on: "flops", or "other_flops / flops". The rule's module is set.
+// The quantities of a limit: "flops", or "other_flops / flops". The rule's module is set already.
 absl::Status SetQuantities(absl::string_view text, BudgetRule* rule) {
   const size_t slash = text.find('/');
   ASSIGN_OR_RETURN(rule->quantity, ParseQuantity(text.substr(0, slash)));
@@ -271,8 +271,8 @@ class BudgetsReader : private TomlFile {
     }
     return absl::OkStatus();
   }
-  // Suggestions for the name of an operator that no rule of ours has; "" if there are none. A
-  // mistyped name would forbid nothing. Patterns and names of other domains are not checked.
+  // Suggestions for a name that is no operator we know; "" if there are none. A mistyped name would
+  // forbid nothing. Patterns and names of other domains are not checked.
   static std::string MeantOperator(absl::string_view name) {
     absl::ConsumePrefix(&name, "ai.onnx.");
     absl::ConsumePrefix(&name, "com.microsoft.");

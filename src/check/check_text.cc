@@ -123,7 +123,7 @@ std::string CheckInWords(const CheckReport& report) {
   if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
   const int64_t errors = report.Count(Verdict::kError);
   if (errors > 0) parts.push_back(absl::StrCat("error in ", Plural(errors, "model")));
-  // What failed is first, also where it is no rule.
+  // What failed comes first, also if it is no rule.
   if (!report.passed() && failed == 0) std::reverse(parts.begin(), parts.end());
   return absl::StrCat(report.passed() ? "passed: " : "failed: ", absl::StrJoin(parts, ", "));
 }

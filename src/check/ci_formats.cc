@@ -67,8 +67,8 @@ using check::SubjectOf;
 using report::JsonWriter;
 using report::MarkdownCode;
 
-// Where a reader finds the rule: in the file of budgets. A rule of the call has no file; it is
-// shown at the beginning of the model.
+// The place of the rule in the file of budgets. A rule of the command line has no file; it is shown
+// at the beginning of the model.
 struct Location {
   std::string path;
   int64_t line = 1;

@@ -47,7 +47,7 @@ int64_t RulesOf(const CheckReport& check) {
   return absl::c_count_if(check.judgements, [](const Judgement& j) { return j.is_rule(); });
 }
 
-// Of rules: failed or not proven.
+// How many rules failed or are not proven.
 int64_t FailuresOf(const CheckReport& check) {
   return absl::c_count_if(check.judgements,
                           [](const Judgement& j) { return j.is_rule() && !j.passed(); });
@@ -79,7 +79,7 @@ bool IsShown(const ReviewedModel& model) {
          Count(model.check, Verdict::kAllowed) > 0;
 }
 
-// By how much the FLOPs grew, at the sizes that are shown.
+// The growth of the FLOPs, at the sizes that are shown.
 absl::int128 GrowthOf(const ReviewedModel& model) {
   if (!HasChanged(model)) return 0;
   const Expr change = model.diff->modules[0].Change(kQuantities[0]);
@@ -252,7 +252,7 @@ std::string FixedInWords(const Diff& diff) {
   return absl::StrJoin(parts, "; ");
 }
 
-// How FLOPs and work on integers together changed: "+14.2 %"; "" where it is not known.
+// The change of FLOPs and integer work together: "+14.2 %"; "" if it is not known.
 std::string ChangeTogether(const Diff& diff) {
   const auto sum = [&](const Amounts& amounts) {
     return diff::ShownValue(diff, amounts.flops + amounts.int_ops);
@@ -410,7 +410,7 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
     return "";
   }
   const std::string details = CommentDetails(*model.diff, review.view, room - out.size(), complete);
-  // One list, not two.
+  // The details may begin with a list. It continues the list above.
   absl::string_view rest = details;
   if (*gap == '\0' && absl::StartsWith(rest, "\n- ")) rest.remove_prefix(1);
   return absl::StrCat(out, rest);

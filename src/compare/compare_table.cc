@@ -99,7 +99,7 @@ class Figures {
   int64_t inside_ = 0;  // sizes of no input that figures depend on
 };
 
-// What a tool's figure is compared with. Tools that count FLOPs count integer work among them.
+// Our figure that a tool's is compared with. Tools that count FLOPs include integer work.
 Expr OursIn(Unit unit, const Report& ours) {
   return unit == Unit::kMac ? ours.totals.macs : OperationsOf(ours, ours.totals);
 }
@@ -120,7 +120,7 @@ std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
                       largest->first);
 }
 
-// What a tool prints: a star stands at its name.
+// The figure that a tool prints. Its star is at the name.
 std::string FigureText(const Report& ours, std::string figure) {
   return ours.totals.lower_bound ? KnownText(Known::kAtLeast, figure) : figure;
 }
@@ -300,7 +300,7 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
   }
 }
 
-// Of one tool.
+// The figures of one tool.
 Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
   std::vector<Expr> shown;
   if (Figures::HasFigure(tool)) {

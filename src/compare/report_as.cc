@@ -180,7 +180,7 @@ class Recount {
 absl::StatusOr<Ledger> LedgerOf(const Convention& convention, Evidence* evidence) {
   Ledger ledger = convention.apply(evidence);
   if (ledger.standing == Standing::kNotApplicable) {
-    // What the tool prints may hold names, of any length and with any characters.
+    // The message may hold names from the file, of any length and with any characters.
     const absl::string_view reason = Utf8Prefix(ledger.assumptions[0], kMaxShownFormula);
     return absl::FailedPreconditionError(
         absl::StrCat(Escaped(evidence->model().path), ": ", convention.name, " gives no figure: ",

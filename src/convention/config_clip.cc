@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 struct Tower {
   double width = 0, tokens = 0, ratio = 0, layers = 0;
 
-  // As it writes them: in floating point.
+  // As the function writes them: in floating point.
   double Scores() const { return layers * (4 * width * tokens * tokens); }
   double Linear() const { return layers * (8 * width * (width * ratio) * tokens); }
 };
@@ -103,7 +103,7 @@ bool IsInLayer(absl::string_view path) {
   return false;
 }
 
-// What we count for products, by what the formula takes them to be.
+// Our count of products, divided as the formula divides them.
 struct OurProducts {
   Expr patches, ends, linear, scores;
 };
@@ -129,7 +129,7 @@ OurProducts SplitProducts(Evidence* evidence) {
   return ours;
 }
 
-// What the formula counts, with its terms apart: they add up to the rounded sum of the function.
+// The formula's figure, divided into terms that add up to the rounded sum of the function.
 struct Figures {
   absl::int128 linear = 0, scores = 0, depth = 0, ratio = 0;
 };
@@ -180,7 +180,7 @@ Ledger ApplyClip(Evidence* evidence) {
   const auto add = [&](const char* name, const char* reason, const Expr& amount) {
     ledger.CountModel(evidence->Intern(amount), ledger.Term(name, reason));
   };
-  // The first line stands for all that we count.
+  // The first line of the model is compared with our whole count.
   add("norms, activations and other operations", "left out",
       evidence->counts().total.amounts.flops - evidence->counts().total.amounts.other_flops);
   add("linear layers",

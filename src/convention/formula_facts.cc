@@ -35,7 +35,7 @@ namespace {
 struct Tables {
   Expr only_looked_up = 0;           // elements of those that nothing else reads
   std::optional<Expr> of_positions;  // elements of those that are read at 0, 1, 2, ...
-  // Of the largest that is read at tokens: rows and width.
+  // Rows and width of the largest table that is read at tokens.
   std::optional<Expr> vocabulary, token_width;
 };
 

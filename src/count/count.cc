@@ -178,7 +178,7 @@ class Counter {
   }
 
  private:
-  // How often each call stands in an instance, apart by whether it is shape arithmetic.
+  // How often a call occurs in an instance. Occurrences as shape arithmetic are counted separately.
   struct Occurrence {
     CallId call;
     bool shape_work;
@@ -356,7 +356,7 @@ class Counter {
     return tally.flops.IsZero() && tally.int_ops.IsZero() && tally.amounts.IsZero();
   }
 
-  // How often the bodies count.
+  // Finds how often the bodies count.
   void CountBodies(const Call& call, CallCost* result) {
     result->body_times = BodyTimes(call);
     if (!call.growing.has_value() || HasSumOfTrips(call, *result)) return;
@@ -430,8 +430,8 @@ class Counter {
     return times;
   }
 
-  // Of the branches of an If: 1 where the second costs more, else 0. An expression where that
-  // depends on symbols, so that it holds at every size.
+  // 1 if the second branch of an If costs more, else 0. If that depends on symbols, an expression
+  // that is right at every size.
   Expr SecondIsLarger(const Call& call) {
     const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
     const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];

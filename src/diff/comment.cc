@@ -112,7 +112,8 @@ std::string FactsOf(const Diff& diff) {
   return facts;
 }
 
-// As much as has room: less of the tree, until all tables fit; then what fits.
+// Shows less of the module tree until all tables fit. In the end, tables that still do not fit are
+// left out.
 std::string FittingParts(const Diff& diff, DiffViewOptions view, size_t room, bool* complete) {
   constexpr std::pair<int, size_t> kLess[] = {
       {kOpenedByChange, 0}, {kOpenedByChange, 24}, {1, 24}, {1, 6}, {1, 1}};

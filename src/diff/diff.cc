@@ -417,7 +417,7 @@ class NodeMatcher {
   absl::flat_hash_map<Amounts, std::shared_ptr<const Amounts>> shared_;
 };
 
-// What differs, of two lists of named texts.
+// Two lists of named texts, and where they differ.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<FactDiff> DiffFacts(const Facts& base, const Facts& head) {

@@ -222,7 +222,7 @@ void DescribeCost(const Call& call, const CallCost& cost, const std::vector<Form
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
   const bool flops = AddTerms(tally.flops, /*is_int=*/false, formulas, e);
   const bool int_ops = AddTerms(tally.int_ops, /*is_int=*/true, formulas, e);
-  // Where the terms below do not show the costs, the formula has them.
+  // If the terms do not explain all costs, the whole formula is shown.
   const bool shown = flops && int_ops && cost.coverage != Coverage::kUnknown;
   if (call.def != nullptr && !e->is_function && !shown) e->formula = FormulaLine(*call.def);
 }
@@ -245,7 +245,7 @@ std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
   return absl::StrCat("runs ", run.times.Shortened(kMaxShownFormula), " times");
 }
 
-// What stands inside an If, Loop and the like.
+// Describes the bodies of an If, a Loop and the like.
 void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost, Explanation* e) {
   for (size_t b = 0; b < call.bodies.size(); ++b) {
     const BodyRun& run = call.bodies[b];
@@ -331,7 +331,7 @@ std::string StatusText(const Explanation& e) {
   return "";
 }
 
-// What the rule says of any node.
+// What holds for every node of the operator.
 void AppendRule(const Explanation& e, int width, std::string* out) {
   if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, out);
   if (!e.names.empty()) AppendLabelled("names", e.names, width, out);

@@ -346,7 +346,7 @@ LineArgument ArgumentOf(absl::string_view text) {
   return {text.substr(0, end), absl::StripAsciiWhitespace(rest.substr(1))};
 }
 
-// Of "f(" at its end; npos if there is none.
+// The place after "f("; npos if the line has no such call.
 size_t BeginOfArguments(absl::string_view line, absl::string_view name) {
   for (size_t at = line.find(name); at != absl::string_view::npos; at = line.find(name, at + 1)) {
     const size_t end = at + name.size();

@@ -171,8 +171,8 @@ void BuildMaskedHead(GraphBuilder* b, Tensor x, const BertShape& s, const Tensor
   x = Activate(b, Linear(b, x, "dense", h, h, true), bert ? s.encoder.activation : "gelu");
   x = LayerNorm(b, x, bert ? "LayerNorm" : "layer_norm", h);
   transform.reset();
-  // The head has a bias as well as its layer. Tied, they are one; if not, that of the head is
-  // added to nothing.
+  // Both the head and its layer have a bias. If weights are tied, it is one tensor. If not, the one
+  // of the head is not used.
   const Tensor bias = b->Weight("bias", {s.vocab});
   x = table.empty() ? Linear(b, x, "decoder", h, s.vocab, true)
                     : Add(b, TiedLinear(b, x, "decoder", table), bias);

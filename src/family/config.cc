@@ -66,7 +66,7 @@ void Config::Default(const char* key, absl::string_view value) const {
 }
 
 int64_t Config::Whole(const char* key, const Json& value, int64_t least, int64_t most) const {
-  // 2^63 and more are unsigned as well, and floats are no sizes.
+  // Numbers of 2^63 and more are unsigned in nlohmann's tree, too. Floats are no sizes.
   const auto* natural = value.is_number_unsigned() ? value.get_ptr<const uint64_t*>() : nullptr;
   const auto* integer = value.get_ptr<const int64_t*>();
   const bool fits = natural != nullptr ? *natural <= static_cast<uint64_t>(most)

@@ -77,7 +77,7 @@ class LayerBuilder {
     return b_->Op("RotaryEmbedding", {x, angles_.cos, angles_.sin});
   }
 
-  // What the cache holds of a layer, followed by what is new: [batch, 1, past + seq, dim].
+  // The cache of a layer, followed by the new tokens: [batch, 1, past + seq, dim].
   Tensor AfterPast(const Tensor& x, int64_t index, const char* what, int64_t dim) {
     const std::string present = absl::StrCat("present.", index, ".", what);
     const Tensor past = b_->Input(absl::StrCat("past_key_values.", index, ".", what), b_->dtype(),

@@ -198,7 +198,7 @@ Tensor Blocks(GraphBuilder* b, Tensor x, const Tower& t, bool quick_gelu) {
   return x;
 }
 
-// What a tower gives: one vector, and the tokens that captions look at.
+// The result of a tower: one vector, and the tokens that captions look at.
 struct TowerOutput {
   Tensor pooled, tokens;
 };

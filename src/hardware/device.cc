@@ -49,7 +49,7 @@ std::string BareDeviceName(absl::string_view name) {
   return std::string(absl::StripPrefix(bare, "nvidia"));
 }
 
-// How much of the names is the same, if one is a part of the other; else 0.
+// The length of the shorter name if it is a part of the other; else 0.
 size_t SharedPart(absl::string_view typed, const Device& device) {
   constexpr size_t kLeast = 3;
   size_t most = 0;
@@ -151,8 +151,8 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
 
 namespace {
 
-// What stands in for a precision that a device has no peak for: the next wider of its kind first,
-// then what is narrower.
+// The precisions to name in an error if a device has no peak for this one: the next wider of its
+// kind first, then narrower ones.
 absl::Span<const Precision> NearestOf(Precision precision) {
   using P = Precision;
   static constexpr P kFp64[] = {P::kFp32}, kFp32[] = {P::kFp64, P::kTf32, P::kBf16, P::kFp16},

@@ -158,7 +158,7 @@ class Fuser {
     bool is_read_inside = false, is_read_outside = false;
   };
 
-  // What a view shows.
+  // The value that a view shows, or the value itself.
   ValueId Stored(ValueId value) const {
     const auto it = stored_.find(value);
     return it == stored_.end() ? value : it->second;
@@ -356,7 +356,7 @@ class LeastWork {
   absl::flat_hash_map<std::vector<int64_t>, const Node*> first_;
 };
 
-// What the nodes of the main graph have to move.
+// The bytes that the nodes of the main graph must move.
 class CompulsoryTraffic {
  public:
   CompulsoryTraffic(const Inference& inference, const Counts& counts, Precision precision)
@@ -389,7 +389,7 @@ class CompulsoryTraffic {
     return it == source_.end() ? value : it->second;
   }
 
-  // In the narrower of its type and the precision.
+  // The size of a value in the narrower of its type and the precision.
   Expr BytesOfFact(const Fact& fact) const {
     if (!fact.is_tensor() || !fact.shape.ranked()) return 0;
     const DType type = fact.stored == DType::kUndefined ? fact.dtype : fact.stored;
@@ -463,7 +463,7 @@ class CompulsoryTraffic {
     if (!windows.ok()) return Expr(0);
     Expr elements = n.input(0).shape[0] * n.input(0).shape[1];
     for (int axis = 2; axis < rank; ++axis) {
-      // With auto_pad there are no pads: those that it adds leave the end in a window.
+      // With auto_pad the file has no pads. Those that it adds keep the last elements in a window.
       elements *= onnxflops::ElementsInWindows(windows->axes[static_cast<size_t>(axis - 2)],
                                                n.input(0).shape[axis], n.output(0).shape[axis]);
     }

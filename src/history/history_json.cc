@@ -228,8 +228,8 @@ std::string ToJson(const HistoryReport& report) {
   return json.TakeText();
 }
 
-// Where there is no room, the table of changes goes first, since the charts still have them; then
-// the charts of all quantities but the main ones.
+// If there is no room, the table of changes is left out first, since the charts still show them.
+// Then all charts are left out except those of the main quantities.
 std::string ToHtml(const HistoryReport& report) {
   constexpr size_t kMost = kMaxPageBytes * 4 / 5;  // of the page; the rest is its script
   std::string text = history::PageJson(report, /*with_changes=*/true, 0);

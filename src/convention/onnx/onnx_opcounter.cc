@@ -163,7 +163,7 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
   return false;
 }
 
-// What the file alone cannot tell of the shapes that the tool will see.
+// States what the file alone does not tell about the shapes that the tool will see.
 void AssumeShapes(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");

@@ -200,7 +200,7 @@ Outcome Die(std::string error) { return {0, std::move(error)}; }
 
 constexpr char kNoIndex[] = "list index out of range";
 
-// What one node costs by the rule of its class.
+// The cost of one node by the rule of its class.
 class Costing {
  public:
   Costing(const Evidence& evidence, const Entry& entry, const Row& row)
@@ -250,7 +250,7 @@ class Costing {
   }
   const Shape& Input(size_t i) const { return ShapeOf(evidence_.Input(entry_, i)); }
   const Shape& Output() const { return ShapeOf(evidence_.Output(entry_, 0)); }
-  // As Python indexes: -1 is the last. 0 where there is none.
+  // Indexed as in Python: -1 is the last. 0 if there is no such dimension.
   static Expr Dim(const Shape& shape, int i) {
     if (i < 0) i += shape.rank();
     return i < 0 || i >= shape.rank() ? Expr(0) : shape[i];
@@ -369,7 +369,7 @@ class ToolInference {
     FindShapeWork();
   }
 
-  // What ends the run at this node in shape inference; empty if nothing.
+  // The error that ends the run at this node in shape inference; empty if none does.
   std::string Error(const Entry& entry, const Row* row) {
     const Node& node = evidence_.node(entry);
     if (row == nullptr || (IsShapeWork(entry.node) && !row->values)) {
@@ -444,7 +444,8 @@ class ToolInference {
     return y.is_tensor() && y.shape.ranked() && y.shape.NumElements() == Expr(1);
   }
 
-  // In batch dimensions for a product: one operand has the result's shape already.
+  // True if one operand has the shape of the result already; of a product, only batch dimensions
+  // are compared.
   bool DominatedByOne(const Entry& entry) const {
     const Fact& y = evidence_.Output(entry, 0);
     if (!y.is_tensor() || !y.shape.ranked()) return false;

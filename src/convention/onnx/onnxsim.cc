@@ -26,7 +26,7 @@ class NodeMacs {
  public:
   explicit NodeMacs(const Evidence& evidence) : evidence_(evidence) {}
 
-  // What a call's own operator counts, without bodies; zero for all that has no rule.
+  // The MACs of a call's own operator, without bodies; 0 for an operator without a rule.
   Expr Own(const Call& call) const {
     const Node& node = evidence_.model().node(call.node);
     const absl::string_view op = node.op_type;
@@ -99,7 +99,7 @@ class NodeMacs {
   const Evidence& evidence_;
 };
 
-// What calls count with their bodies: both branches of an If, and a loop's body once.
+// The MACs of calls with their bodies: both branches of an If, and a loop's body once.
 class Bodies {
  public:
   explicit Bodies(const Evidence& evidence)
@@ -231,7 +231,7 @@ Ledger Apply(Evidence* evidence) {
   EntryId id = -1;
   for (const Entry& entry : evidence->entries()) {
     ++id;
-    // Where there is control flow, nodes of the main graph stand for all that they run.
+    // In a model with control flow, the nodes of the main graph stand for all that they run.
     if (bodies.control_flow() && evidence->node(entry).graph != 0) continue;
     const bool whole = bodies.control_flow() || entry.part() != modules::CostPart::kOwn;
     const AmountId amount =

@@ -222,7 +222,7 @@ class OnnxShapes::Mask : public RuleHost {
 
   // ---- bodies and functions
 
-  // What walking through a graph's nodes takes, of visits.
+  // How many visits a walk through the nodes of a graph takes.
   int64_t NodeVisits(GraphId id) {
     std::optional<int64_t>& known = node_visits_[id];
     if (known) return *known;
@@ -303,7 +303,7 @@ class OnnxShapes::Mask : public RuleHost {
   // The input's type alone.
   Fact TypeOf(OptionalValueId id) { return id ? WithoutShape(At(*id)) : Fact::Absent(); }
 
-  // Shapes may change from trip to trip: what is carried has none.
+  // Shapes may change from trip to trip, so carried values have none.
   Facts FindInLoop(const Node& node, const BodyRun& run) {
     Facts inputs = {Fact::Tensor(DType::kInt64, Shape::UnknownRank()), TypeOf(node.input(1))};
     for (size_t i = 2; i < node.inputs.size(); ++i) inputs.push_back(TypeOf(node.inputs[i]));
@@ -350,7 +350,7 @@ class OnnxShapes::Mask : public RuleHost {
     return outputs;
   }
 
-  // The i-th of the axes, made positive; the first where none is given.
+  // The i-th of the axes, made positive; axis 0 if it is not given.
   static std::optional<size_t> AxisAt(absl::Span<const int64_t> axes, size_t i, size_t rank) {
     int64_t axis = i < axes.size() ? axes[i] : 0;
     if (axis < 0) axis += static_cast<int64_t>(rank);
@@ -403,7 +403,7 @@ class OnnxShapes::Mask : public RuleHost {
     return AreConstant(node, def.onnx.nothing_without & ~FollowedInputs(def, view.opset()));
   }
 
-  // Takes away what the row says that ONNX does not find.
+  // Removes what ONNX does not find, as the row states.
   void Restrict(const NodeView& view, const Node& node, Fact* fact) {
     using Finds = OnnxInference::Finds;
     const OnnxInference& onnx = view.def().onnx;

@@ -50,7 +50,8 @@ class Program {
   const HloCost& Own(CallId call) const { return own_[static_cast<size_t>(call)]; }
   const HloCost& Whole(CallId call) const { return whole_[static_cast<size_t>(call)]; }
 
-  // Whether nodes of this graph run in a branch or loop: what runs those stands for all of them.
+  // True if nodes of this graph run in a branch or loop. The node that runs the branch or loop
+  // stands for all of them.
   bool InLoops(GraphId graph) const { return in_loops_[static_cast<size_t>(graph)]; }
   bool RunsLoops(CallId call) const {
     const auto& runs = inference_.call(call).bodies;
@@ -59,13 +60,15 @@ class Program {
     });
   }
 
-  // What shape arithmetic leaves: it is done when the program is made.
+  // The FLOPs of shape arithmetic that remain: only contractions, since the rest is done when the
+  // program is made.
   static Expr ShapeWork(const CallCost& cost) {
     return (cost.tally().flops[Kind::kMac] + cost.tally().int_ops[Kind::kMac]) * 2;
   }
 
  private:
-  // One run of a graph. Its calls, whose bodies have been added up, get theirs first.
+  // Adds up one run of a graph. Its calls get the costs of their bodies first, which are known
+  // already.
   void AddUp(InstanceId id) {
     const Instance& instance = inference_.instance(id);
     absl::flat_hash_map<std::pair<CallId, bool>, int64_t> times;

@@ -43,7 +43,7 @@ absl::StatusOr<Expr> OutputElements(const NodeView& n) {
   return shape.NumElements();
 }
 
-// So many instructions per element of the result.
+// A fixed number of instructions per element of the result.
 Result PerElement(const NodeView& n, int64_t flops, int64_t transcendentals) {
   ASSIGN_OR_RETURN(const Expr elements, OutputElements(n));
   return HloCost{elements * flops, elements * transcendentals};
@@ -146,7 +146,7 @@ Result LayerNorm(const NodeView& n, const Tally&) {
   return Standardize(x.NumElements(), x.Product(0, axis), n.HasInput(2));
 }
 
-// By the groups of an instance; of InstanceNormalization, a channel is one.
+// By the groups of an instance. In InstanceNormalization each channel is a group.
 Result GroupNorm(const NodeView& n, const Tally&) {
   ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
   const Expr groups = n.op_type() == "GroupNormalization" ? Expr(n.Int("num_groups", 1)) : x[1];

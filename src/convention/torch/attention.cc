@@ -21,7 +21,7 @@ bool IsAttending(const TorchCall& call) {
   return call.op == Aten::kSdpa || call.op == Aten::kSoftmax;
 }
 
-// Of queries [batch, heads, length, size], or weights [batch * heads, length, length].
+// The heads of queries [batch, heads, length, size], or of weights [batch * heads, length, length].
 Expr Heads(const Fact& attending, const Fact& query) {
   const Shape& x = ShapeOf(attending);
   const Shape& q = ShapeOf(query);
@@ -173,7 +173,7 @@ class AttentionFinder {
                       std::end(kBatchSecond));
   }
 
-  // What is added to the products of queries and keys.
+  // Finds what is added to the products of queries and keys.
   void FindMask(const TorchCall& call, Mask* mask) const {
     constexpr size_t kMaskOfAttention = 3;
     for (EntryId id : trace_.entries_of(call)) {
@@ -188,7 +188,8 @@ class AttentionFinder {
     }
   }
 
-  // Of floats where nothing was filled in: masks of booleans are filled with -inf in the module.
+  // Masks of booleans are filled with -inf in the module. A mask without that is one of floats,
+  // unless the exporter computed it.
   OpenFact<bool> IsOfBooleans(const Mask& mask) const {
     if (mask.is_filled) return OpenFact<bool>::Stated(true);
     return mask.is_constant ? OpenFact<bool>(false) : OpenFact<bool>::Stated(false);

@@ -286,7 +286,7 @@ class DynamoTracer {
     return absl::StrContains(text.source_line, "interpolate(");
   }
 
-  // Of adaptive_avg_pool2d and nn.AdaptiveAvgPool2d two; 0 where neither is named.
+  // 2 for adaptive_avg_pool2d and nn.AdaptiveAvgPool2d, and so on; 0 if no such name is there.
   int32_t PoolDims(const TorchCall& call, const CallText& text) const {
     const NnClass c = trace_.nn_class(call);
     if (IsAdaptiveAvgPoolClass(c)) {

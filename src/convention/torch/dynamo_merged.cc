@@ -83,8 +83,8 @@ class MergedCalls {
     absl::string_view value;
   };
 
-  // In the order of the nodes and their inputs; constants are left out. Of a call that became
-  // several nodes, which may use a value again and again, each is there once.
+  // The operands in the order of the nodes and their inputs, without constants. A call that became
+  // several nodes may use a value many times; it is listed once.
   std::vector<Operand> OperandsOf(size_t call) {
     std::vector<Operand> operands;
     absl::flat_hash_set<absl::string_view> seen;
@@ -109,7 +109,7 @@ class MergedCalls {
 
   static bool IsFloatTensor(const Fact& fact) { return fact.is_tensor() && IsFloat(fact.dtype); }
 
-  // A Split, whose node says nothing of its call.
+  // True for a Split, whose node has no text of its call.
   bool IsPartOfNoCall(NodeId id) {
     return !texts_.Of(id).is_complete && evidence_.model().node(id).outputs.size() > 1;
   }
@@ -162,7 +162,7 @@ class MergedCalls {
     for (size_t i = 0; i < names.size(); ++i) NoteOther(others[i], names[i]);
   }
 
-  // All operands are named, and so are these: several names for one of them.
+  // The text names all operands and, in addition, these names. So one operand has several names.
   void NoteCopies(size_t call, const std::vector<absl::string_view>& names) {
     if (names.empty()) return;
     absl::flat_hash_map<absl::string_view, int32_t> makers;

@@ -69,7 +69,7 @@ absl::string_view SpelledName(const TorchCall& call, const CallText& text) {
 // PyTorch runs some functions as one operator, and the exporter writes what they compute.
 void FindOperatorAround(TorchCall* call, const CallText& text) {
   call->is_inside = absl::StrContains(text.source_line, kRmsNorm);
-  // With a state, nn.RNN is exported as the steps that it does.
+  // If it is given a state, nn.RNN is exported as its single steps.
   call->is_of_rnn = !IsRecurrent(call->op) && absl::StrContains(text.source_line, kRnn);
   // No table has it, and a figure that leaves out products of such a call is assumed.
   const bool in_distance = absl::StrContains(text.source_line, kDistance);
@@ -93,7 +93,7 @@ absl::string_view Given(const exporter::LineArguments& line, absl::string_view k
   return argument == nullptr || argument->value == "None" ? "" : argument->value;
 }
 
-// Of interpolate(input, size, scale_factor).
+// How a call interpolate(input, size, scale_factor) gives the size or the factor.
 OpenFact<int32_t> SizingIn(const exporter::LineArguments& line, bool has_size) {
   constexpr size_t kSizePlace = 1, kFactorPlace = 2;
   using Fact = OpenFact<int32_t>;
@@ -113,7 +113,8 @@ OpenFact<int32_t> SizingIn(const exporter::LineArguments& line, bool has_size) {
   return IsNumber(value) ? Fact::Stated(kFactor) : Fact(kFactor);
 }
 
-// Of a module, which keeps the size or the factor: sizes that differ are several.
+// The same for a module, which holds the size or the factor. If the sizes of the result differ,
+// several sizes were given.
 OpenFact<int32_t> SizingOfModule(const TorchCall& call) {
   constexpr int kFirst = 2;
   const Shape& y = call.shape_of_y();

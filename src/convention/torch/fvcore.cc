@@ -103,7 +103,7 @@ class Fvcore : public TorchTool {
     return {};
   }
 
-  // Of these, the two-dimensional ones only.
+  // Of adaptive pools and resizings, only the two-dimensional ones have a handle.
   Decision AdaptiveAvgPool(const TorchCall& call) {
     if (call.arguments.pool_dims == 0) return OfImage(call, call.in);
     return call.arguments.pool_dims == 2 ? Decision{call.in} : Decision{kZero, kNoHandle};

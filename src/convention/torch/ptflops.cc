@@ -159,7 +159,7 @@ class Ptflops : public TorchTool {
     return rules.Decide(this, call);
   }
 
-  // Of a convolution.
+  // The decision for a convolution.
   Decision OfClass(const TorchCall& call, bool hooked) {
     if (!hooked) return {kZero, "no module of torch.nn does it"};
     if (IsUnbatched(call)) {

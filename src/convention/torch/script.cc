@@ -43,7 +43,7 @@ constexpr absl::string_view kOfTransformers[] = {"intermediate_act_fn", "DenseRe
                                                  "vision_model",        "text_model",
                                                  "activation_fn",       "layernorm_before",
                                                  "input_layernorm",     "post_attention_layernorm"};
-// Of these, modules that are an activation.
+// Names of modules in transformers that are an activation.
 constexpr absl::string_view kActivationsOfTransformers[] = {"intermediate_act_fn", "activation_fn",
                                                             "act_fn", "act"};
 
@@ -578,9 +578,9 @@ class TorchScriptTracer {
   std::vector<ModuleFacts> modules_;
   bool of_transformers_ = false;
   std::vector<int8_t> has_in_projection_;  // by NodeId: 0 where not asked
-  // Of recurrent layers, made when the first is met: where they are, by module and operator; and,
-  // by EntryId, the next entry that costs something, itself included, and of one that does the next
-  // of another module.
+  // For recurrent layers, made when the first one is met. Their entries by module and operator; and
+  // by EntryId the next entry that costs something (possibly itself), and after that the next one
+  // in another module.
   absl::flat_hash_map<std::pair<ModuleId, absl::string_view>, std::vector<EntryId>> recurrent_;
   std::vector<EntryId> next_costing_, next_elsewhere_;
   absl::flat_hash_map<std::pair<ModuleId, NnClass>, ScopeId> scopes_;

@@ -87,7 +87,7 @@ class Thop : public TorchTool {
             "an image without batch: its height is taken for its channels"};
   }
 
-  // By the output, as if it were not transposed: N * (Cin / groups) * kernel.
+  // Counted by the output, as if it were not transposed: N * (Cin / groups) * kernel.
   Decision ConvTranspose(const TorchCall& call) {
     if (!IsConvTransposeClass(trace().nn_class(call))) return {kZero, kNoHook};
     const Shape& x = call.shape_of_x();
@@ -237,7 +237,7 @@ class Thop : public TorchTool {
   }
 
  private:
-  // Modules that ultralytics-thop has formulas for, and we have none.
+  // Modules for which ultralytics-thop has formulas that we do not follow.
   void AssumeOwnFormula(const TorchCall& call) {
     constexpr absl::string_view kModules[] = {
         "torch.nn.modules.activation.LogSoftmax", "torch.nn.modules.activation.Softmin",

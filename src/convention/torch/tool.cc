@@ -507,7 +507,7 @@ std::optional<EinsumProduct> EinsumInTorch(const Evidence& evidence, const Torch
   const std::vector<absl::string_view> operands = absl::StrSplit(sides[0], ',');
   const Fact* facts[] = {call.x, call.w};
   if (sides.size() != 2 || operands.size() != std::size(facts)) return std::nullopt;
-  // By letter, and the axes of an ellipsis by their number from the right.
+  // Sizes by letter. The axes of an ellipsis are numbered from the right.
   absl::btree_map<int, Expr> sizes[std::size(facts)];
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape& shape = ShapeOf(*facts[i]);
