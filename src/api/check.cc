@@ -237,7 +237,7 @@ class SizedDiff {
 
   const CheckedModel& model_;
   const bool one_model_;  // CheckOptions::one_model
-  const bool asks_;       // the call says sizes
+  const bool asks_;       // the call gives sizes
   CountOptions at_;
   BudgetSizes sizes_;
 };

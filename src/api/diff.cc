@@ -46,7 +46,7 @@ Bindings KnownOf(const Bindings& bindings, const Report& report) {
 struct KnownCount {
   Report report;
   Bindings bindings;   // those that the model has symbols for
-  absl::Status fault;  // what an unknown binding would have been told
+  absl::Status fault;  // the error for a binding that it does not know
 };
 
 // Nodes are compared by what they cost: the shapes around them, which are most of a row, go before

@@ -362,8 +362,8 @@ class MfuMaker {
   const Analysis& analysis_;
   const MfuOptions& options_;
   Report report_;
-  Backward backward_;    // that recomputes nothing
-  Expr recomputed_ = 0;  // what is executed beyond it
+  Backward backward_;    // as if nothing were recomputed
+  Expr recomputed_ = 0;  // FLOPs executed in addition
   FormulaFacts facts_;
   FormulaParameters parameters_;
   MfuReport out_;

@@ -87,7 +87,7 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
 // With `for_rows`, an amount that stays open is no difference.
 bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
   const absl::StatusOr<Totals> given = open.At(sizes);
-  if (!given.ok()) return true;  // the sweep says so itself
+  if (!given.ok()) return true;  // the sweep reports this error itself
   return std::all_of(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) {
     // Rows hold only these two.
     if (for_rows && q.value != &Amounts::flops && q.value != &Amounts::macs) return true;

@@ -131,7 +131,7 @@ class Guard : public JsonEvents {
       what.remove_prefix(std::min(what.find(": "), what.size() - 2) + 2);
     }
     if (absl::StartsWith(what, "number overflow")) what = "a number is out of range";
-    what = what.substr(0, what.find("; last read:"));  // the place tells, and it may be long
+    what = what.substr(0, what.find("; last read:"));  // the place is stated, and this may be long
     // "... unexpected ']'; expected ..." of a text whose last byte is a bracket that does not fit.
     const bool misplaced = absl::StrContains(what, "unexpected ") &&
                            !absl::StrContains(what, "unexpected end of input");

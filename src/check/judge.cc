@@ -406,7 +406,7 @@ class RuleJudge {
       judgement->verdict = Verdict::kWarned;
       judgement->detail = absl::StrCat("above ", rule.warn->text);
     } else if (!holds_anyhow && (head != Known::kExact || limit != Known::kExact)) {
-      judgement->detail = WhyOpen(rule, m);  // the file lets it pass
+      judgement->detail = WhyOpen(rule, m);  // the budgets let it pass
     }
   }
 

@@ -97,7 +97,7 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
                    {"counts", false, Narrow::kDropLast},    {"by", false, Narrow::kCutEnd},
                    {"its figure", true, Narrow::kDropLast}, {"difference", true}};
   size_t same = 0;
-  int64_t macs = 0, flops = 0;  // that are called by the other unit
+  int64_t macs = 0, flops = 0;  // figures that are called by the other unit
   int64_t faults = 0;
   for (const AuditRow& row : rows) {
     if (!row.fault.empty()) {

@@ -153,7 +153,7 @@ class Recount {
     report->census = Census();
     report->int_census = Census();
     report->macs_by_dtype.clear();
-    report->causal_nodes = 0;  // what the tool makes of them is part of its ledger
+    report->causal_nodes = 0;  // the tool's ledger has what it counts for them
   }
 
   void FillRoot(Report* report) const {

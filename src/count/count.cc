@@ -666,9 +666,9 @@ class Counter {
   const std::optional<Roofline> roofline_;
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
-  std::shared_ptr<Tally> spare_;  // of a call that did nothing: the next one takes it
+  std::shared_ptr<Tally> spare_;  // left over by a call that did nothing
   std::vector<bool> reached_;
-  std::vector<std::vector<Occurrence>> occurrences_;  // by instance, as far as asked for
+  std::vector<std::vector<Occurrence>> occurrences_;  // by instance; empty: not asked for yet
   std::vector<int64_t> times_;                        // scratch, by call and shape_work
   std::vector<bool> counted_;                         // by call
   std::vector<std::optional<Expr>> bytes_;            // by fact; nullopt: not asked for yet

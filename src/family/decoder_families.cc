@@ -50,7 +50,7 @@ constexpr int64_t kWindow = 4096;
 
 // The layers with a window: "layer_types", or sliding_window for all.
 void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
-  constexpr int64_t kLeast = 3;  // a past of 1 or none, as a smaller one keeps, has no formula
+  constexpr int64_t kLeast = 3;  // a smaller one keeps a past of 1 or 0, which has no formula
   const auto layers = static_cast<size_t>(s->layers);
   if (window < kLeast) {
     config.Fault("sliding_window",

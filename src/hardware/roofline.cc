@@ -193,7 +193,7 @@ class Fuser {
     const CallCost& cost = counts_.cost(id);
     Kernel& kernel = kernels_.emplace_back();
     kernel.fuses = call.bodies.empty() && cost.coverage != Coverage::kUnknown;
-    if (call.growing.has_value()) {  // as far as trips can be summed up
+    if (call.growing.has_value()) {  // their sum is known without fusing only
       kernel.bodies = cost.tally().amounts.time_estimate - cost.own().amounts.time_estimate;
       return;
     }
@@ -352,7 +352,7 @@ class LeastWork {
   const Counts& counts_;
   const absl::flat_hash_set<ValueId>& outside_;
   const std::vector<Expr>& least_;
-  absl::flat_hash_map<ValueId, ValueId> same_;  // what a node makes again
+  absl::flat_hash_map<ValueId, ValueId> same_;  // to the equal value that was made first
   absl::flat_hash_map<std::vector<int64_t>, const Node*> first_;
 };
 

@@ -194,7 +194,7 @@ Expr Volume(const Shape& shape) {
 
 struct Outcome {
   Expr amount;
-  std::string error;  // what the tool dies of
+  std::string error;  // the error that ends the run
 };
 Outcome Die(std::string error) { return {0, std::move(error)}; }
 

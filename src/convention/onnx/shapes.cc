@@ -538,9 +538,9 @@ class OnnxShapes::Mask : public RuleHost {
   const OnnxShapeOptions options_;
   infer::FactTable& facts_;
   std::vector<FactId>& known_;
-  GraphId graph_ = 0;                         // that is walked through
+  GraphId graph_ = 0;                         // the one that is walked through
   std::vector<OptionalGraphId> constant_in_;  // by ValueId: initializers, and of a Constant
-  std::vector<bool> declared_;                // by ValueId: what the file declares stays
+  std::vector<bool> declared_;                // by ValueId: its declared type is added
   int64_t content_left_;
   int64_t visits_left_;  // of nodes in bodies and functions
   absl::flat_hash_map<GraphId, std::optional<int64_t>> node_visits_;  // of a graph that was run

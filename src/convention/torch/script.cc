@@ -577,7 +577,7 @@ class TorchScriptTracer {
   std::vector<bool> taken_;                // by EntryId
   std::vector<ModuleFacts> modules_;
   bool of_transformers_ = false;
-  std::vector<int8_t> has_in_projection_;  // by NodeId: 0 where not asked
+  std::vector<int8_t> has_in_projection_;  // by NodeId; 0: not asked yet
   // For recurrent layers, made when the first one is met. Their entries by module and operator; and
   // by EntryId the next entry that costs something (possibly itself), and after that the next one
   // in another module.
