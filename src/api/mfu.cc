@@ -1,8 +1,8 @@
-// How it works. The FLOPs of a step are those of one run times the runs whose gradients are summed;
-// those of the optimizer are kept apart. The backward pass is counted twice: as if nothing were
-// recomputed, which is the work of the model and gives MFU, and as it is executed. The difference
-// is recomputation and is added for HFU. Flash attention recomputes its scores, so it has a
-// difference too. Time, devices and peak then give the utilisation.
+// How it works. The FLOPs of a step are those of one run times the number of runs whose gradients
+// are summed. Those of the optimizer are reported separately. The backward pass is counted twice:
+// as if nothing were recomputed, which is the work of the model and gives MFU, and as it is
+// executed. The difference is recomputation and is added for HFU. Flash attention recomputes its
+// scores, so it has a difference too. Time, devices and peak then give the utilisation.
 //
 // The same is done with every other formula for a step that people use (3 x forward, 6 N, PaLM's, a
 // tool's count), so that a reader can see which one gives another's figure. Their parameters come

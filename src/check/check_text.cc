@@ -1,9 +1,9 @@
 // Verdicts for people and spreadsheets. The enum Verdict is in the order of gravity, so sorting by
 // it puts the worst first, and rules of equal verdict keep the order of the file. The table holds
 // figures and limits as short texts; what needs a sentence (why a limit is not proven, which
-// operators are wrong) stands below it. CSV keeps the order of the file and has exact numbers. The
-// sentence of CheckInWords counts rules apart from models that have no rule or an error: these are
-// no rules that failed.
+// operators are wrong) stands below it. CSV keeps the order of the file and has exact numbers.
+// CheckInWords counts rules only: a model without a rule, or one with an error, is named separately
+// and is no rule that failed.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

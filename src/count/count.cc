@@ -6,11 +6,11 @@
 // of its distinct calls, each times its occurrences. The FLOPs by operator need the opposite order:
 // a second walk, callers first, finds how often each instance runs in the whole model.
 //
-// Surprising cases. A node that is shape arithmetic counts only its contractions and bytes, so the
-// same call may count in two ways in one graph. A loop whose sizes change from trip to trip is
-// given by trips 0 to 3 with weights. Their sum is exact only if every amount is a polynomial of
-// the trip's number of power 3 at most. If not, the node is unknown. Terms and steps are limited
-// after every call, because a file can make formulas grow without end.
+// Surprising cases. A node that is shape arithmetic counts only its contractions and bytes, so one
+// call may count in two ways in a graph. A loop whose sizes change from trip to trip is given by
+// trips 0 to 3 with weights. Their sum is exact only if every amount is a polynomial of the trip's
+// number of power 3 at most. If not, the node is unknown. Terms and steps are checked after every
+// call: a file can make formulas grow without end.
 #include "src/count/count.h"
 
 #include <algorithm>

@@ -4,8 +4,9 @@
 // (match_modules.h), and TreeMaker walks both from the root and makes one tree of rows. A module of
 // both models is one row. One that moved is two rows, gone at its old place and new at the other. A
 // level that only the base has gets no row: its children take its place. A level that only the head
-// has gets a row whose base figures are the sum of its children. So the changes of the children
-// always add up to the change of the parent. Operators are matched by name, nodes in three passes
+// has gets a row whose base figures are the sum of its children. If only one model has children in
+// a module, the work of the other becomes a child "(own)". So FLOPs, MACs and weights of the
+// children add up to the change of the parent. Operators are matched by name, nodes in three passes
 // from the strictest key to the loosest. A new model is compared with an empty report, so that most
 // steps need no case of their own for it.
 #include "src/diff/diff.h"

@@ -1,18 +1,16 @@
 // How it works. Three separate calculations, each one walk over the nodes of a graph in the order
-// of the file. Fuser and LeastWork take bodies and functions before the graphs that run them, so
-// that their times are known.
+// of the file, bodies before the graphs that run them.
 //
 // Fuser guesses what a runtime fuses. An element-wise node joins the kernel that makes an input of
-// its size, unless the fused graph would have a cycle. Levels make that test cheap: a kernel's
-// level is above those of all kernels that it reads, so nothing of a lower level can depend on it.
-// A view makes no kernel; it is another name of its input. The bytes of tensors that stay inside a
+// its size, unless the fused graph would have a cycle. A kernel's level is above those of all
+// kernels that it reads, so nothing of a lower level depends on it; that makes the test cheap. A
+// view makes no kernel; it is another name of its input. The bytes of tensors that stay inside a
 // kernel are taken out.
 //
-// LeastWork leaves out what a program may leave out: nodes whose results nobody reads, nodes that
-// repeat an earlier one on the same inputs, and the costlier branch of an open If.
-// CompulsoryTraffic looks at the main graph alone. It counts inputs and parameters that a node
-// reads whole, and outputs, each once. The last two are lower bounds, so in doubt they count
-// nothing.
+// LeastWork leaves out what a program may: nodes whose results nobody reads, nodes that repeat an
+// earlier one, and the costlier branch of an open If. CompulsoryTraffic looks at the main graph
+// alone. It counts inputs and parameters that a node reads whole, and outputs, each once. The last
+// two are lower bounds, so in doubt they count nothing.
 #include "src/hardware/roofline.h"
 
 #include <algorithm>
