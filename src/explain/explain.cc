@@ -1,6 +1,6 @@
 // How it works. A name is looked up as the name of a node, then as NAME#N, then as the tensor that
 // a node makes; if nothing fits, the error lists similar names. A node that is no row of the report
-// (it stands inside a function) is explained at the first call that runs it. The costs are those of
+// (as one inside a function) is explained at the first call that runs it. The costs are those of
 // the count. The rule's formula is evaluated again with the sizes of this node, and a derivation
 // ("M*N*K = 1*1000*2048") is shown only if its terms add up to exactly what was counted: no
 // derivation is better than a wrong one. If a term has none, the whole formula of the rule is

@@ -2,8 +2,8 @@
 // a result that the exporter computed and stored. Its name does, by the exporter's habits. A
 // parameter keeps its path in the modules, with dots. TorchScript renames what it transposed or
 // folded to "onnx::Op_123". The dynamo exporter names a folded tensor after the ATen operator that
-// made it, "add_3" or "cos". So the questions here compare names with lists of such operators. The
-// lists hold what was seen in files; a name that fits none is not taken for folded.
+// made it, "add_3" or "cos". So the questions here compare names with lists of such operators. A
+// name that fits none is not taken for folded.
 #include "src/exporter/tensor_name.h"
 
 #include <algorithm>

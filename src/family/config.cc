@@ -2,9 +2,9 @@
 // which only the first is kept, and returns a value that is safe to go on with (1 or more). So
 // families read all keys without a check after each, and look at the status once before they build.
 // A key that is missing or null takes the default of the reference implementation, and the default
-// is noted, because a report must state what it assumed. Every size and every list has an upper
-// limit: a configuration is an untrusted file, and a graph grows with its layers. One size may come
-// from the command line instead (`image_size`).
+// is noted, because a report must state what it assumed. Sizes and numbers of layers have upper
+// limits: a configuration is an untrusted file, and a graph grows with its layers. One size may
+// come from the command line instead (`image_size`).
 #include "src/family/config.h"
 
 #include <algorithm>
