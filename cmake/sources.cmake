@@ -133,6 +133,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/memory/saved_value.cc
   src/memory/saved_walk.cc
   src/memory/step_timeline.cc
+  src/memory/temporaries.cc
   src/memory/storage.cc
   src/memory/unsure.cc
   src/training/attention_pattern.cc

@@ -22,7 +22,7 @@ constexpr Gradient KeepsX(const char* formula, const ElementCost& work, int temp
   return {.formula = formula,
           .first = work,
           .keeps = {.inputs = InputBits({0})},
-          .temporaries = temporaries};
+          .temporaries = {.outputs = temporaries}};
 }
 // The same of an operator that PyTorch may run in place.
 constexpr Gradient KeepsXInPlace(const char* formula, const ElementCost& work) {
@@ -33,7 +33,7 @@ constexpr Gradient KeepsY(const char* formula, const ElementCost& work, int temp
   return {.formula = formula,
           .first = work,
           .keeps = {.outputs = InputBits({0})},
-          .temporaries = temporaries};
+          .temporaries = {.outputs = temporaries}};
 }
 inline constexpr Gradient kNoSlope = {.formula = "dX = 0"};
 

@@ -415,6 +415,22 @@ struct Keeps {
   bool unknown = false;      // it depends on how the operator is made of others
 };
 
+// Tensors that the formula of a derivative makes on its way and drops: those that are there at its
+// peak, with the gradients. Measured in units of one operand on PyTorch (FormulaTemporaries in
+// tests/memory): a name in C++ lives to the end of its expression.
+struct Temporaries {
+  int outputs = 0;      // of output 0's size
+  int inputs = 0;       // of input 0's size
+  int masks = 0;        // bools, one for each element of output 0
+  int input_masks = 0;  // bools, one for each element of input 0
+  // Where an input from the second on gets a gradient, more of output 0's size.
+  int other_outputs = 0;
+  int other_masks = 0;
+  // Of input 0, unless it is a parameter, which is added to in place, or one element is taken,
+  // whose gradient is the new tensor itself.
+  bool by_places = false;
+};
+
 // What autograd executes for an operator in the backward pass, given the gradient dY of output 0.
 // A sum of these parts; `rule` replaces them where they cannot say it. A row without a formula that
 // does no arithmetic moves its gradient (free); one that does arithmetic has an unknown gradient.
@@ -443,8 +459,7 @@ struct Gradient {
   // Inputs whose gradient is dY itself or looks into its memory, where nothing is summed up. Those
   // of views do so anyway.
   uint32_t passes = 0;
-  // Tensors of output 0's size that the formula makes on its way and drops.
-  int temporaries = 0;
+  Temporaries temporaries = {};
 };
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible

@@ -132,6 +132,10 @@ constexpr std::initializer_list<OpException> kLessOrEqualExceptions = {
 
 // ---- the table
 
+// Half of dY, and where both are equal.
+constexpr Temporaries kExtremeTemporaries = {
+    .outputs = 1, .masks = 1, .other_outputs = 1, .other_masks = 1};
+
 constexpr OpDef kBinaryRows[] = {
     Binary("Add", {1, 6, 7, 13, 14}, "Y = A + B, broadcast", {.add = 1},
            {.formula = "dA = dY; dB = dY; summed up where broadcast",
@@ -162,7 +166,8 @@ constexpr OpDef kBinaryRows[] = {
             .broadcast = true,
             .first = {.div = 1},
             .others = {.mul = 1, .div = 1},
-            .keeps = {.inputs = InputBits({1}), .crosswise = true}},
+            .keeps = {.inputs = InputBits({1}), .crosswise = true},
+            .temporaries = {.other_outputs = 2}},
            {.evaluate = EvaluateDiv}),
     Comparison("Equal", {1, 7, 11, 13, 19}, "Y = A == B, broadcast",
                {.examples = kEqualExamples,
@@ -193,7 +198,8 @@ constexpr OpDef kBinaryRows[] = {
                   .broadcast = true,
                   .first = {.cmp = 1},
                   .others = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0, 1}), .numbers = true}}},
+                  .keeps = {.inputs = InputBits({0, 1}), .numbers = true},
+                  .temporaries = kExtremeTemporaries}},
     {.name = "Mean",
      .versions = {1, 6, 8, 13},
      .formula = "mean = mean of k inputs, broadcast",
@@ -227,7 +233,8 @@ constexpr OpDef kBinaryRows[] = {
                   .broadcast = true,
                   .first = {.cmp = 1},
                   .others = {.cmp = 1},
-                  .keeps = {.inputs = InputBits({0, 1}), .numbers = true}}},
+                  .keeps = {.inputs = InputBits({0, 1}), .numbers = true},
+                  .temporaries = kExtremeTemporaries}},
     {.name = "Mod",
      .versions = {10, 13, 28},
      .formula = "Y = remainder of A / B, broadcast",
@@ -258,7 +265,7 @@ constexpr OpDef kBinaryRows[] = {
             .first = {.add = 1, .mul = 2, .pow = 1},
             .others = {.mul = 2, .log = 1},
             .keeps = {.inputs = InputBits({0}), .exponent = true},
-            .temporaries = 2},
+            .temporaries = {.outputs = 2, .other_outputs = 2, .other_masks = 1}},
            {.evaluate = EvaluatePow, .note = "a pow, whatever the exponent"}),
     Binary("Sub", {1, 6, 7, 13, 14}, "Y = A - B, broadcast", {.add = 1},
            {.formula = "dA = dY; dB = -dY; summed up where broadcast",

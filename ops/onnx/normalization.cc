@@ -288,7 +288,8 @@ constexpr OpDef kNormalizationRows[] = {
          {.formula =
               "b = bias + alpha / size * sum of X^2: dX = dY * b^-beta - 2 alpha beta / size * "
               "X * sum over the windows of dY * Y / b",
-          .rule = LrnGradient}},
+          .rule = LrnGradient,
+          .temporaries = {.outputs = 1}}},
     {.name = "LayerNormalization",
      .versions = {17},
      .formula = "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows",

@@ -292,7 +292,8 @@ constexpr OpDef kSelectionRows[] = {
      .note = "Each element finds its place in a sorted list of the k best by halving. For k = 1 it "
              "is what a maximum costs; for k = n, what sorting by insertion compares.",
      .gradient = {.formula = "dX = dY at the places of Values, else 0",
-                  .keeps = {.outputs = InputBits({1})}}},
+                  .keeps = {.outputs = InputBits({1})},
+                  .temporaries = {.inputs = 1}}},  // the zeros
 };
 
 }  // namespace

@@ -121,6 +121,15 @@ bool KeepsNothing(absl::string_view fx_node) {
          absl::StrContains(fx_node, "aten.heaviside.");
 }
 
+absl::string_view FxTarget(absl::string_view fx_node) {
+  constexpr absl::string_view kBefore = "[target=torch.ops.";
+  const size_t at = fx_node.find(kBefore);
+  if (at == absl::string_view::npos) return "";
+  fx_node.remove_prefix(at + kBefore.size());
+  const absl::string_view name = fx_node.substr(0, fx_node.find(']'));
+  return name.substr(0, name.rfind('.'));
+}
+
 bool KeepsItsResult(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.expm1.") || absl::StrContains(fx_node, "aten.exp2.");
 }

@@ -58,6 +58,8 @@ bool IsFxAttention(absl::string_view fx_node);
 bool KeepsItsInputs(absl::string_view fx_node);
 // lerp(start, end, weight) with a tensor as weight.
 bool Interpolates(absl::string_view fx_node);
+// "aten.log2" of a call of torch.ops.aten.log2.default; empty where the text does not say.
+absl::string_view FxTarget(absl::string_view fx_node);
 // Nothing.
 bool KeepsNothing(absl::string_view fx_node);
 // Its result.

@@ -13,9 +13,11 @@
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
+#include "src/exporter/node_metadata.h"
 #include "src/memory/kv_cache.h"
 #include "src/memory/largest.h"
 #include "src/memory/storage.h"
+#include "src/memory/temporaries.h"
 #include "src/memory/tensor_bytes.h"
 #include "src/symbolic/work.h"
 
@@ -421,7 +423,6 @@ class Timeline {
       }
     }
     absl::btree_set<ValueId> done;
-    int temporaries = 0;  // of the size of the output
     for (size_t m = members.size(); m-- > 0;) {
       const size_t place = members[m];
       const Node& node = NodeAt(place);
@@ -435,14 +436,41 @@ class Timeline {
                                                 ? Allocate(BytesOfValue(*node.inputs[i]))
                                                 : GradientOf(place, i, &given->front()));
       }
-      if (def != nullptr && node.output(0) && members.size() == 1) {
-        temporaries = def->gradient.temporaries;
-      }
     }
-    const OptionalValueId output = NodeAt(last).output(0);
-    if (temporaries > 0) live_.Add(BytesOfValue(*output), temporaries);
+    const BytesSum before = live_;
+    AddTemporaries(last);
     Mark(StepPhase::kBackward, graph_.nodes[last]);
-    if (temporaries > 0) live_.Add(BytesOfValue(*output), -temporaries);
+    live_ = before;
+  }
+
+  // What the call's derivative makes on its way: that of its name, or, of a call that is one node,
+  // of the node.
+  void AddTemporaries(size_t last) {
+    const Node& node = NodeAt(last);
+    const OpDef* def = CallAt(last).def;
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    std::optional<Temporaries> made = text ? TemporariesOfCall(*text) : std::nullopt;
+    if (!made && def != nullptr && members_[last].size() == 1) made = def->gradient.temporaries;
+    if (!made || !node.output(0)) return;
+    const auto needs = [&](size_t i) { return i < node.inputs.size() && NeedsInput(last, i); };
+    bool others = false;
+    for (size_t i = 1; i < node.inputs.size(); ++i) others = others || needs(i);
+    AddTensors(*node.output(0), made->outputs + (others ? made->other_outputs : 0),
+               made->masks + (others ? made->other_masks : 0));
+    if (!node.input(0)) return;
+    AddTensors(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
+               made->input_masks);
+  }
+  void AddTensors(ValueId like, int tensors, int masks) {
+    if (tensors > 0) live_.Add(BytesOfValue(like), tensors);
+    const Shape* shape = masks > 0 ? ShapeOf(like) : nullptr;
+    if (shape != nullptr) live_.Add(MakeBytes(shape->NumElements()), masks);
+  }
+  // Several elements of what is no parameter.
+  bool IsTakenByPlaces(const Node& node) const {
+    const Shape* places = node.input(1) ? ShapeOf(*node.input(1)) : nullptr;
+    return places != nullptr && places->rank() > 0 &&
+           !facts_.trained[static_cast<size_t>(*node.input(0))];
   }
 
   static bool IsView(const OpDef& def) {
