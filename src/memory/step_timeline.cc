@@ -426,7 +426,6 @@ class Timeline {
     for (size_t m = members.size(); m-- > 0;) {
       const size_t place = members[m];
       const Node& node = NodeAt(place);
-      const OpDef* def = CallAt(place).def;
       if (!CallAt(place).bodies.empty()) ++peak_.unknown;
       if (NeedsInOrder(place, *given)) PutInOrder(node, &given->front());
       for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -437,34 +436,34 @@ class Timeline {
                                                 : GradientOf(place, i, &given->front()));
       }
     }
-    const BytesSum before = live_;
-    AddTemporaries(last);
+    const std::vector<std::pair<Bytes, int>> made = TemporariesOf(last);
+    for (const auto& [bytes, count] : made) live_.Add(bytes, count);
     Mark(StepPhase::kBackward, graph_.nodes[last]);
-    live_ = before;
+    for (const auto& [bytes, count] : made) live_.Add(bytes, -count);
   }
 
   // What the call's derivative makes on its way: that of its name, or, of a call that is one node,
   // of the node.
-  void AddTemporaries(size_t last) {
+  std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
     const Node& node = NodeAt(last);
     const OpDef* def = CallAt(last).def;
     const auto text = exporter::NodeMetadata(node.metadata).fx_node;
     std::optional<Temporaries> made = text ? TemporariesOfCall(*text) : std::nullopt;
     if (!made && def != nullptr && members_[last].size() == 1) made = def->gradient.temporaries;
-    if (!made || !node.output(0)) return;
-    const auto needs = [&](size_t i) { return i < node.inputs.size() && NeedsInput(last, i); };
+    if (!made || !node.output(0) || !node.input(0)) return {};
     bool others = false;
-    for (size_t i = 1; i < node.inputs.size(); ++i) others = others || needs(i);
-    AddTensors(*node.output(0), made->outputs + (others ? made->other_outputs : 0),
-               made->masks + (others ? made->other_masks : 0));
-    if (!node.input(0)) return;
-    AddTensors(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
-               made->input_masks);
-  }
-  void AddTensors(ValueId like, int tensors, int masks) {
-    if (tensors > 0) live_.Add(BytesOfValue(like), tensors);
-    const Shape* shape = masks > 0 ? ShapeOf(like) : nullptr;
-    if (shape != nullptr) live_.Add(MakeBytes(shape->NumElements()), masks);
+    for (size_t i = 1; i < node.inputs.size(); ++i) others = others || NeedsInput(last, i);
+    std::vector<std::pair<Bytes, int>> tensors;
+    const auto add = [&](ValueId like, int count, int masks) {
+      if (count > 0) tensors.emplace_back(BytesOfValue(like), count);
+      const Shape* shape = masks > 0 ? ShapeOf(like) : nullptr;
+      if (shape != nullptr) tensors.emplace_back(MakeBytes(shape->NumElements()), masks);
+    };
+    add(*node.output(0), made->outputs + (others ? made->other_outputs : 0),
+        made->masks + (others ? made->other_masks : 0));
+    add(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
+        made->input_masks);
+    return tensors;
   }
   // Several elements of what is no parameter.
   bool IsTakenByPlaces(const Node& node) const {
