@@ -313,7 +313,7 @@ constexpr OpDef kReductionRows[] = {
                .shared = {.mul = 1},
                .per_input = {.div = 1},
                .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})},
-               .temporaries = {.inputs = 3}},
+               .temporaries = {.inputs = 5}},
               {.examples = kReduceProdExamples, .folding = &kReduceProd}),
     Reduction(
         "ReduceSum", {1, 11, 13}, "reduced = sum of data", "add = folds*data.elements", "add=24*N",

@@ -442,20 +442,29 @@ class Timeline {
     for (const auto& [bytes, count] : made) live_.Add(bytes, -count);
   }
 
-  // What the call's derivative makes on its way: that of its name, or, of a call that is one node,
-  // of the node.
+  // What the call's derivative makes on its way: that of its name, or of the one node that does its
+  // work. A call with several of them has a derivative of its own, which may make nothing.
   std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
-    const Node& node = NodeAt(last);
-    const OpDef* def = CallAt(last).def;
-    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    size_t place = last;
+    const auto text = exporter::NodeMetadata(NodeAt(last).metadata).fx_node;
     std::optional<Temporaries> made = text ? TemporariesOfCall(*text) : std::nullopt;
-    if (!made && def != nullptr && members_[last].size() == 1) made = def->gradient.temporaries;
+    if (!made) {
+      int working = 0;
+      for (size_t member : members_[last]) {
+        const OpDef* def = CallAt(member).def;
+        if (def == nullptr || IsShapeWork(member) || !HasWork(def->gradient)) continue;
+        ++working;
+        place = member;
+      }
+      if (working == 1) made = CallAt(place).def->gradient.temporaries;
+    }
+    const Node& node = NodeAt(place);
     if (!made || !node.output(0) || !node.input(0)) return {};
     bool others = false;
-    for (size_t i = 1; i < node.inputs.size(); ++i) others = others || NeedsInput(last, i);
+    for (size_t i = 1; i < node.inputs.size(); ++i) others = others || NeedsInput(place, i);
     std::vector<std::pair<Bytes, int>> tensors;
     const auto add = [&](ValueId like, int count, int masks) {
-      if (count > 0) tensors.emplace_back(BytesOfValue(like), count);
+      if (count != 0) tensors.emplace_back(BytesOfValue(like), count);
       const Shape* shape = masks > 0 ? ShapeOf(like) : nullptr;
       if (shape != nullptr) tensors.emplace_back(MakeBytes(shape->NumElements()), masks);
     };
@@ -463,7 +472,19 @@ class Timeline {
         made->masks + (others ? made->other_masks : 0));
     add(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
         made->input_masks);
+    if (others && made->other_outputs > 0) {
+      // The gradient of what is spread is as large as the output until it is summed up.
+      add(*node.output(0), 1, 0);
+      add(*node.input(1), -1, 0);
+    }
     return tensors;
+  }
+  static bool HasWork(const onnxflops::Gradient& gradient) {
+    const Temporaries& made = gradient.temporaries;
+    return gradient.products != 0 || gradient.rule != nullptr || gradient.as_forward ||
+           gradient.first != ElementCost{} || gradient.others != ElementCost{} ||
+           gradient.shared != ElementCost{} || gradient.per_input != ElementCost{} ||
+           gradient.per_root != ElementCost{} || made.inputs > 0 || made.by_places;
   }
   // Several elements of what is no parameter.
   bool IsTakenByPlaces(const Node& node) const {
