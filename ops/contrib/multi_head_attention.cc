@@ -1,5 +1,17 @@
 // com.microsoft: attention over Q, K and V that are projected already, with caches, norms and
 // rotations fused in.
+//
+// How it works. Each operator first reads its inputs into one small struct of dimensions, whatever
+// form they have (separate, packed, with or without a head axis). Shapes, forward cost and gradient
+// all come from this struct. The products, softmax and masks are counted by SdpaCost and
+// SdpaGradient, which all attention operators share; biases, norms, rotations and the cache's
+// quantisation are added to them.
+//
+// The number of keys T is what makes the difference. A cache buffer may be larger than what it
+// holds: T is then the used length (total_sequence_length, past_sequence_length), not the capacity.
+// If that input is not known, the cost is an error or the length a fresh symbol, never the
+// capacity. Only packed and paged sequences of unknown lengths are counted at the longest length
+// possible.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -136,7 +148,7 @@ absl::StatusOr<Sdpa> MhaProducts(const NodeView& n, const Mha& m) {
   return sdpa;
 }
 
-// What is added to Q and, where they are projected here, to K and V.
+// The elements to which the bias is added: those of Q and, if they are projected here, of K and V.
 Expr BiasedElements(const Mha& m) {
   const Expr q = m.batch * m.length * m.heads * m.qk_size;
   return m.projected ? q + m.batch * m.kv_length * m.heads * (m.qk_size + m.v_size) : q;
@@ -399,8 +411,8 @@ Sdpa GroupQueryProducts(const NodeView& n, const GroupQuery& g) {
   return sdpa;
 }
 
-// For a bound on time: of the longest sequence alone, since the others may be shorter, and of its
-// window.
+// For a lower bound on time: only the longest sequence counts, since the others may be shorter, and
+// of it only the window.
 absl::Status LeaveOutHiddenKeys(const NodeView& n, const GroupQuery& g, Sdpa* sdpa) {
   ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 6));
   const bool causal = n.Flag("causal", true), sure = total.has_value() || !n.HasInput(3);
@@ -414,7 +426,8 @@ absl::Status LeaveOutHiddenKeys(const NodeView& n, const GroupQuery& g, Sdpa* sd
   return absl::OkStatus();
 }
 
-// Rotations are turned back as they were made. A cache in few bits is of a run that serves.
+// Backward rotates dQ and dK back at the cost of the rotation. A quantised cache is for inference
+// only, so it has no gradient.
 absl::StatusOr<Census> GroupQueryGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const GroupQuery g, ReadGroupQuery(n));
   if (n.HasInput(14)) return absl::UnimplementedError("the gradient of norms of Q and K");
@@ -484,8 +497,8 @@ struct PagedKeys {
   Expr twice_unmasked;  // twice the pairs that a causal mask lets through, as far as they are known
 };
 
-// Of known lengths, else as if every sequence had as many keys as its row of the block table can
-// hold.
+// From the lengths, if they are known; else as if every sequence had as many keys as its row of the
+// block table can hold.
 absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengthsOfSums(n, 5));
   ASSIGN_OR_RETURN(const std::optional<Dims> past, KnownLengths(n, 6));

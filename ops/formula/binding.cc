@@ -1,4 +1,15 @@
 // The names of formulas bound to the sizes of a node.
+//
+// How it works. A row's signature "X[N, C, i...] W[M, C, k...]" names dimensions. A name may stand
+// in several tensors and attributes: all its places must agree, and their sizes are unified. "i..."
+// stands for any number of dimensions and its value is their product. The names of `let` are
+// computed once, in order; every other name is looked up when a formula asks for it, so that a size
+// that no formula uses may stay unknown. A name without a value gives FailedPrecondition, which the
+// caller reports as the reason why the node is unknown.
+//
+// Check() tests that attributes, ranks and sizes of a node fit the signature. InferOutputs() makes
+// the output shapes from it. Filled() writes a formula with each name replaced by its size, for
+// `explain`, and adds the parentheses that the replacement needs.
 #include <algorithm>
 #include <utility>
 
@@ -96,7 +107,7 @@ absl::StatusOr<Expr> FormulaBinding::LookupSize(absl::string_view name) const {
 
 namespace {
 
-// An index as it counts from the front.
+// A negative index as one that counts from the front.
 absl::StatusOr<int64_t> IndexOf(const Expr& index, int64_t size) {
   const std::optional<int64_t> at = index.AsInt64();
   if (!at.has_value()) {
@@ -273,7 +284,7 @@ absl::StatusOr<std::optional<Dims>> FormulaBinding::FindDims(absl::string_view n
   return found;
 }
 
-// Of an input that does not fit the signature.
+// The error of an input whose rank does not fit the signature.
 absl::Status FormulaBinding::CheckRank(const Tensor& tensor) const {
   const auto& dims = tensor.signature->dims;
   const int fixed = static_cast<int>(dims.size());
@@ -281,7 +292,7 @@ absl::Status FormulaBinding::CheckRank(const Tensor& tensor) const {
   return n_.ShapeOfRankAtLeast(tensor.index, fixed - 1).status();
 }
 
-// The sizes of one name, as something else has them.
+// Unifies the known sizes of a name with those that another tensor or attribute gives it.
 absl::Status FormulaBinding::Join(absl::string_view name, absl::string_view owner,
                                   absl::Span<const Expr> sizes, Dims* known) const {
   const auto what = [&] { return absl::StrCat(name, " of ", owner); };
@@ -393,7 +404,7 @@ absl::StatusOr<ElementCost> FormulaBinding::Activation(absl::string_view key) co
 
 namespace {
 
-// A value as an operand of what stands around it.
+// A value as text, in parentheses if it is a sum within a larger formula.
 std::string Operand(const Expr& value, bool alone) {
   std::string text = value.Shortened(kMaxShownFormula);
   const bool sum = absl::StrContains(text, ' ') || absl::StartsWith(text, "-");
@@ -538,7 +549,7 @@ absl::Status FormulaBinding::CheckInput(int i) const {
                                                  ", not ", fixed, any_number ? " or more" : ""));
 }
 
-// The sizes of inputs that are formulas.
+// Checks the sizes of inputs for which the signature has a formula.
 absl::Status FormulaBinding::CheckSizes() const {
   for (size_t i = 0; i < formulas_.inputs.size(); ++i) {
     const FormulaTensor& input = formulas_.inputs[i];

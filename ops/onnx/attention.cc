@@ -1,5 +1,17 @@
 // Attention and what belongs to it. These operators are functions in the specification: they cost
 // what their bodies cost, data movement apart.
+//
+// How it works. Each operator reads its dimensions once (heads may be an axis of their own or
+// folded into the last one) and counts from these. Attention counts pairs of a query and a key,
+// since every cost per score and the two products are proportional to them. Pairs are counted twice
+// over and halved at the end, because the triangle of a causal mask has n*(n+1)/2 of them and
+// formulas should stay free of divisions. By default all pairs count; with --causal half only those
+// that the causal mask lets through. A lower bound on time (n.least()) leaves out each pair that
+// any mask may hide.
+//
+// The masks cost something themselves: the function body builds them by comparing positions, adds
+// them to each other and looks for rows that are masked as a whole. The code follows it step by
+// step.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -212,7 +224,7 @@ absl::StatusOr<Expr> TwicePairs(const NodeView& n, const AttentionDims& dims) {
   return twice;
 }
 
-// Of these, those that nothing hides or may hide. A mask that is an input may hide any.
+// Of these pairs, those that no mask can hide. A mask given as an input may hide any.
 absl::StatusOr<Expr> TwiceLeastPairs(const NodeView& n, const AttentionDims& dims) {
   if (n.HasInput(3)) return Expr(0);
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengths(n, 6));
@@ -233,7 +245,7 @@ absl::StatusOr<Expr> TwiceLeastPairs(const NodeView& n, const AttentionDims& dim
   return twice;
 }
 
-// sqrt(scale), and before it 1/sqrt(head size) where no scale is given: once.
+// Once per node: sqrt(scale), and before it 1/sqrt(head size) if no scale is given.
 constexpr ElementCost ScaleCost(bool given) {
   return given ? ElementCost{.sqrt = 1} : ElementCost{.div = 1, .sqrt = 2};
 }
@@ -257,7 +269,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
   cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
   if (bias.any()) {
-    // A row that is masked as a whole has no output: the maximum of its bias tells.
+    // A row that is masked as a whole is found by the maximum of its bias.
     const Shape& shape = bias.shape();
     cost.flops[Kind::kCmp] += shape.NumElements() + shape.Product(0, shape.rank() - 1);
   }
@@ -273,7 +285,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   ASSIGN_OR_RETURN(const Expr pairs, TwicePairs(n, dims));
   const Expr twice = dims.q_heads * pairs;
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
-  // Of FlexAttention, which has no mask, this is a modifier.
+  // FlexAttention has no input 3: there this stands for its modifiers.
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
   const bool flash =
       query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
@@ -509,7 +521,7 @@ absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   return Facts{n.Like(0, {x[0], channels, x[2]}), n.Like(0, state)};
 }
 
-// That of the activation; the past takes its part of the product for the input.
+// The activation's gradient, then products. Input and past get theirs from one product.
 absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   ASSIGN_OR_RETURN(const ElementCost activation,
@@ -521,12 +533,13 @@ absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery
   return work;
 }
 
-// Without a past, that is zeros.
+// Without a past the state is zeros, and a runtime may skip the products with it.
 absl::StatusOr<Cost> LeastCausalConv(const NodeView& n) {
   return n.HasInput(3) ? CountNode(n) : Cost();
 }
 
-// Of Attention and FlexAttention, whose modifiers are taken back as bodies.
+// Shared by Attention and FlexAttention. The backward pass walks FlexAttention's modifiers as
+// bodies.
 constexpr Gradient kGradientOfAttention = {
     .formula = kAttentionGradient,
     .weighs_scores = true,

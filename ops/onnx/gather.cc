@@ -1,4 +1,14 @@
 // Elements read from, or written to, places that an index tensor names.
+//
+// How it works. Shapes follow from the index tensor's shape. The content of the output is found as
+// well, since exporters compute shapes by picking sizes out of a Shape: element by element if data,
+// indices and output are small; by a formula of the index if data or indices are a rule (a range,
+// for example) and not a list. A known index that is out of range is an error. An unknown index
+// makes the elements read with it unknown; an unknown place of writing makes the whole output
+// unknown, since it may be anywhere.
+//
+// Only the selected elements count as read. The operators are free, except for scatters that
+// combine each update with what is there.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -37,7 +47,7 @@ absl::Status CheckIndex(const Scalar& index, const Expr& size) {
       "index ", index.i.ToString(), " is outside of an axis of size ", size.ToString()));
 }
 
-// The last of many that follow a rule: of positions, the largest.
+// The last element of a tensor that follows a rule. Of positions it is taken as the largest.
 std::optional<Scalar> LastOfRule(const Fact& fact) {
   if (!fact.has_rule() || !fact.shape.ranked()) return std::nullopt;
   std::vector<Expr> last;
@@ -61,7 +71,7 @@ absl::Status CheckIndices(const Fact& indices, const Expr& size) {
 //
 // y[before.., indices.., after..] = data[before.., index, after..], the index along axis.
 
-// The same as an expression, of an axis of any size.
+// The same for a symbolic index on an axis of any size.
 std::optional<Expr> PlaceOn(const Expr& size, Expr index) {
   if ((-1 - index).AtLeast(0)) index += size;
   if (!index.AtLeast(0)) return std::nullopt;
@@ -77,7 +87,7 @@ void FollowGatherRules(const Fact& data, const Fact& indices, int axis, Fact* fa
     return;
   }
   const int rank = indices.shape.rank();
-  const int moved = axis + rank;  // the place in the result of what is behind the axis
+  const int moved = axis + rank;  // the result's axis for data's first one after `axis`
   Dims index;
   for (int i = 0; i < data.shape.rank(); ++i) {
     index.push_back(IndexSymbol(i < axis ? i : i == axis ? 0 : i - axis - 1 + moved));
@@ -300,7 +310,7 @@ absl::StatusOr<Census> ScatterGradient(const NodeView& n, const GradientQuery&) 
   return absl::UnimplementedError(absl::StrCat("the gradient of a reduction by '", reduction, "'"));
 }
 
-// Of a reduction, the places written to become unknown.
+// With a reduction, the places that are written become unknown.
 Scalar Written(const NodeView& n, int64_t update) {
   if (n.String("reduction", "none") != "none") return {};
   return ElementAt(n.input(2), update);
@@ -315,7 +325,7 @@ Content ElementsOf(const Fact& fact, const Sizes& sizes) {
   return Content(static_cast<size_t>(ProductOf(sizes, 0, sizes.size())));
 }
 
-// Whether what is written is what is there already, everywhere: then it stays what it is.
+// True if the updates equal the data everywhere; the output is then the data.
 bool FollowEqualUpdates(const NodeView& n, Fact* fact) {
   if (n.String("reduction", "none") != "none") return false;
   const std::optional<Scalar> data = ConstantElement(n.input(0));
@@ -432,7 +442,7 @@ void FollowOneHot(const NodeView& n, int axis, Fact* fact) {
     if (!place.has_value()) {
       content.push_back({});
     } else {
-      // One that is outside of the depth, on either side, turns nothing on.
+      // An index outside of the depth, on either side, turns nothing on.
       content.push_back((*place < 0 ? *place + depth : *place) == index[at] ? on : off);
     }
   });

@@ -1,4 +1,14 @@
-// Elements moved to other places: transposed, joined, cut, repeated, padded.
+// Elements moved to other places: transposed, joined, cut, repeated, padded. All of this is free.
+//
+// How it works. A rule finds the shape of its output, and its content where that is known, because
+// later shapes may depend on it. Content has two forms. A small tensor has a list of elements,
+// which is moved element by element. A larger one may have a rule: a formula for the element at an
+// index. Moving the elements then means to put another index into that formula. Several inputs of
+// Concat keep a rule only if one formula fits all of them.
+//
+// A size or position that depends on data gets a fresh symbol. Where one unknown can be expressed
+// by the others, it is: the last unknown part of a Split is what the other parts leave, so the cost
+// of all parts together does not depend on where the tensor is cut.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -56,8 +66,8 @@ Scalar MovedAlong(const Scalar& rule, int rank, int axis, const Expr& by, const 
   return ElementOfRule(rule, index);
 }
 
-// The content of tensors that are not small, where all inputs follow one rule: that of the first
-// one whose elements differ along the axis, if there is one.
+// For results that are not small: finds one rule that all inputs follow. The candidate is that of
+// the first input whose elements differ along the axis, else the first known one.
 void FollowConcatRules(const NodeView& n, int axis, absl::Span<const Expr> lengths, Fact* fact) {
   const int rank = fact->shape.rank();
   std::vector<Scalar> rules;
@@ -262,7 +272,7 @@ absl::StatusOr<std::optional<CutResult>> Resolve(const Cut& cut, const Expr& siz
   return result;
 }
 
-// What the inputs or attributes say; nullopt when not even the axes are known.
+// The cuts that inputs or attributes name; nullopt if not even the axes are known.
 absl::StatusOr<std::optional<std::vector<Cut>>> CutsOf(const NodeView& n, int rank) {
   MaybeInts starts, ends, steps;
   Axes axes;
@@ -347,7 +357,7 @@ absl::StatusOr<MaybeInts> Repeats(const NodeView& n, int rank) {
   return repeats;
 }
 
-// Of a tensor that is not small: the index on an axis is what is left of the size repeated.
+// For results that are not small: the index on a repeated axis is taken modulo the input's size.
 void FollowRepeatedRule(const Fact& from, const MaybeInts& repeats, Fact* to) {
   if (SmallSizes(*to).has_value()) return;
   const std::optional<Scalar> rule = RuleOf(from);

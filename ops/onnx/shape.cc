@@ -1,4 +1,13 @@
 // Shapes of tensors as values, and views: the same elements under another shape.
+//
+// How it works. This is where sizes become content and content becomes sizes. Shape gives a small
+// tensor whose elements are the size formulas; arithmetic on it stays symbolic; Reshape, Expand,
+// Range and ConstantOfShape read it as sizes again. All are free.
+//
+// Reshape's -1 is the quotient of the elements. If it divides as a polynomial, it is exact;
+// otherwise it is floor(from/to). If more than one target size is unknown, each gets a fresh symbol
+// with an upper bound. Range is exact for integers and for fractions with a power of two below; for
+// other floats the length is rounded as runtimes round it, in float32 if the type is that.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -57,7 +66,7 @@ absl::StatusOr<MaybeInts> ReshapeTarget(const NodeView& n) {
   return target;
 }
 
-// What remains of `from` elements beside dimensions of `to`.
+// The size of the -1: `from` elements divided by the product `to` of the other dimensions.
 absl::StatusOr<Expr> RemainingSize(const Expr& from, const Expr& to) {
   if (std::optional<Expr> exact = DivideExactly(from, to)) return *exact;
   if (to == Expr(0)) {
@@ -110,7 +119,7 @@ absl::StatusOr<Shape> ReshapedShape(const NodeView& n, const Shape& data, const 
   } else if (open.size() == 1 && (has_wildcard || to != Expr(0))) {
     ASSIGN_OR_RETURN(out[open[0]], RemainingSize(from, to));
   } else {
-    // None is more than all that there is to divide, unless nothing is.
+    // None is larger than the elements that are left, unless a size may be 0.
     const Expr rest = to.AtLeast(1) ? FloorDiv(from, to) : from;
     const auto at_most = absl::MakeConstSpan(&rest, from.AtLeast(1) ? 1 : 0);
     for (int i : open) {
@@ -343,8 +352,9 @@ std::optional<Limit> AsLimit(const Scalar& value, int64_t most_parts) {
 
 std::optional<Expr> ExactRangeLength(const Scalar& start, const Scalar& limit,
                                      const Scalar& delta) {
-  // Beside symbolic sizes, halves and the like; no other fraction is exact in binary. Of numbers
-  // alone, runtimes round the distance.
+  // With symbolic sizes, floats must be fractions with a power of two below: no others are exact in
+  // binary. If all three are plain numbers, only whole ones are taken here: RangeLength rounds the
+  // others as runtimes do.
   const bool numbers = start.is_float() && limit.is_float() && delta.is_float();
   const int64_t parts = numbers ? 1 : 4096;
   const std::optional<Limit> first = AsLimit(start, parts), end = AsLimit(limit, parts),

@@ -1,3 +1,17 @@
+// How it works. Each record of the log goes through the same steps: what it says of devices and
+// batch is settled (whole step or one device?), its sizes are checked against those that the call
+// fixes, its time is measured, and its FLOPs, tokens and samples are added to a window. Every
+// `every` steps the window becomes a point and starts anew.
+//
+// The time of a step is the field for it; else the difference of two clock times divided by the
+// steps between them, without pauses such as evaluations; else it follows from a rate and the
+// batch. FLOPs are the model's formula at the sizes of the record. A size that the record lacks may
+// follow from others: the length from tokens and batch, or the batch from tokens and length.
+//
+// Logs state the same thing several times. Where two statements differ by more than 20 % three
+// times in a row (or always), a problem is reported with the one that is used. A step that repeats
+// or jumps back is left out; a step number that falls with a later time is a training that starts
+// again.
 #include "src/monitor/monitor.h"
 
 #include <algorithm>
@@ -36,7 +50,7 @@ void AddTo(const std::optional<absl::int128>& figure, int64_t times, double* mea
   if (sum.error() == nullptr) *total = sum.literal();
 }
 
-// The number of samples or tokens that a size has under a name of its own, or of the model's.
+// The size that the record gives under the first of these names that it has.
 std::optional<int64_t> SizeNamed(const StepRecord& record,
                                  absl::Span<const absl::string_view> names) {
   for (const absl::string_view name : names) {
@@ -56,7 +70,7 @@ std::string NameOf(const StepRecord& record, absl::string_view means) {
   return name == record.names.end() ? "" : Escaped(name->second);
 }
 
-// Of the rate that would give a time, if the batch were known.
+// The log's name of the rate that would give a time if the batch were known.
 std::string RateNameOf(const StepRecord& record) {
   const std::string name = NameOf(record, "tokens_per_second");
   return name.empty() ? NameOf(record, "samples_per_second") : name;
@@ -179,8 +193,8 @@ int64_t Monitor::CopiesOf(const StepRecord& record, std::vector<std::string>* pr
   return options_.devices;
 }
 
-// A batch_size may be that of the whole step, as documented, or of one device in one run. One that
-// has no whole sample for each of them is the latter.
+// A batch_size may be that of the whole step, as documented, or of one device in one run. If it
+// does not divide by the number of parts, it is the latter.
 absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* problems) {
   ReadDevices(*record, problems);
   if (!record->samples_per_second && record->device_samples_per_second) {
@@ -243,7 +257,7 @@ absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* pr
 
 void Monitor::Compare(absl::string_view what, double one, double other, std::string text,
                       std::vector<std::string>* problems) {
-  constexpr double kTolerance = 1.2;  // of what is rounded, or a mean of other steps
+  constexpr double kTolerance = 1.2;  // for rounded figures, and means over other steps
   constexpr int kEnough = 3;
   Doubt& doubt = doubts_[std::string(what)];
   if (one <= kTolerance * other && other <= kTolerance * one) {
@@ -345,10 +359,10 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   return 0;
 }
 
-// Of a line without a time that says how many steps, samples or tokens a second has.
+// The step time of a line that has no time, but a rate of steps, samples or tokens.
 std::optional<double> Monitor::SecondsByRate(const StepRecord& record) const {
   Bindings sizes = work_.bindings;
-  std::vector<std::string> problems;  // which Add tells
+  std::vector<std::string> problems;  // Add reports them
   FlopsOf(record, &sizes, &problems);
   const Items items = ItemsOf(record, sizes);
   const auto seconds = [](const std::optional<absl::int128>& of,
@@ -413,8 +427,8 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
   return std::nullopt;
 }
 
-// Where nothing tells the batch, tokens over the length of a sequence do, rounded up. Returns how
-// many tokens the last sequence lacks.
+// If nothing gives the batch, it is the tokens divided by the length, rounded up. Returns how many
+// tokens the last sequence lacks.
 int64_t Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const {
   if (work_.batch.empty() || sizes->contains(work_.batch) || !record.tokens) return 0;
   std::optional<int64_t> length = work_.fixed_length;
@@ -428,7 +442,8 @@ int64_t Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const 
   return batch * *length - *record.tokens;
 }
 
-// The FLOPs of so many tokens of the last sample of a batch, of which all have `flops`.
+// The FLOPs of the `lacks` tokens that the last sample of the batch does not have. The FLOPs of
+// that sample are `flops` minus those of a batch with one sample less.
 std::optional<absl::int128> Monitor::PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                                   Bindings sizes) const {
   const int64_t batch = sizes[work_.batch]--;
@@ -508,7 +523,7 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   const int64_t steps = Measure(record, &seconds, problems);
   if (steps > 0) Add(record, steps, seconds, problems);
   last_step_ = record.step;
-  // A clock may be coarser than a step: what it does not show yet is of the next time.
+  // A clock may be coarser than a step: steps without a new time are measured with the next one.
   if (record.time && record.time != last_time_) {
     last_time_ = record.time;
     time_step_ = *record.step;

@@ -1,3 +1,11 @@
+// How it works. Every line is a label and texts; writers of text, Markdown and HTML draw the same
+// lines. Totals are formulas. They are shown at the sizes of the title: bound sizes, assumed sizes
+// of inputs, and 1 for sizes that only data decides. What was assumed is always in the title, and a
+// formula or a range ("at least .. at most ..") tells how far the figure depends on it. A total
+// that lacks a part is marked as a lower bound wherever it is shown. Lines that would say nothing
+// are left out: other kinds of work below 1/1000 of the FLOPs or MACs, operand types that are all
+// the same float, and training of quantised models. A report in the convention of another tool has
+// lines of its own.
 #include "src/report/summary.h"
 
 #include <algorithm>
@@ -33,7 +41,7 @@ constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
 constexpr size_t kNamedSizes = 2;         // without a bound
 constexpr int kMaxShownBound = 60;        // of what a symbol is at most
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
-constexpr int kLeastWork = 1000;          // of the work: less of another kind is not mentioned
+constexpr int kLeastWork = 1000;          // work of another kind below 1/1000 is not mentioned
 
 std::string FileName(absl::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));  // npos + 1 is 0
@@ -175,7 +183,7 @@ LabelledLine InputLine(const Report& report) {
       line.texts.push_back(absl::StrCat("and ", report.inputs.size() - kMaxShownInputs, " more"));
       break;
     }
-    // As declared, with what is bound beside it; as given where the file does not say.
+    // The declared shape; the given one if the file declares none.
     const Shape& shape = input.declared.ranked() ? input.declared : input.shape;
     line.texts.push_back(absl::StrCat(input.name, " ", TensorText(input.type, shape)));
   }
@@ -184,7 +192,7 @@ LabelledLine InputLine(const Report& report) {
 
 // ---- totals
 
-// "(Softmax, Add, Gelu, ...)": the operators that do most of what is no contraction.
+// "(Softmax, Add, Gelu, ...)": the operators with the most FLOPs outside contractions.
 std::string NameOthers(const Report& report) {
   const ReferenceValues values(report);
   std::vector<std::pair<absl::int128, absl::string_view>> others;
@@ -207,7 +215,7 @@ class TotalTexts {
   TotalTexts(const Report& report, const ViewOptions& options)
       : report_(report), exact_(options.exact), values_(report) {}
 
-  // The same of a figure of which a part may not be counted.
+  // The same for a figure that may lack a part, then marked as a lower bound.
   std::string Number(const Expr& e, bool lower_bound) const {
     return KnownText(lower_bound ? LowerBound(e) : Known::kExact, Number(e));
   }
@@ -226,7 +234,7 @@ class TotalTexts {
     return WithByteUnit(exact_ ? GroupedDigits(*value) : SiNumber(*value));
   }
   absl::int128 Value(const Expr& e) const { return values_.Of(e).value_or(0); }
-  // Whether it is worth a line beside the work.
+  // True if the figure is large enough, compared with the work, for a line of its own.
   bool Matters(const Expr& e) const {
     const absl::int128 work = std::max(Value(report_.totals.flops), Value(report_.totals.macs));
     return e != Expr(0) && Value(e) >= work / kLeastWork;
@@ -259,7 +267,7 @@ LabelledLine FlopsLine(const Report& report, const TotalTexts& texts) {
   return {"FLOPs", {std::move(text)}};
 }
 
-// What is multiplied, unless all of it is of one type of floating point.
+// The types that are multiplied, unless all are one floating-point type.
 void AddTypes(const Report& report, const TotalTexts& texts, std::vector<LabelledLine>* lines) {
   const MacsByDType& by_type = report.macs_by_dtype;
   if (by_type.empty() || (by_type.size() == 1 && IsPlainFloat(by_type.begin()->first))) return;
@@ -279,7 +287,7 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
   lines->push_back(std::move(line));
 }
 
-// Parameters of copies, which count or not.
+// Tied weights, which the parameters leave out, and likely copies, which they still contain.
 void AddCopies(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
   const auto params = [&](const WeightCopy& copy) {
     return ShowExpr(Expr(copy.params), options.exact);
@@ -351,7 +359,8 @@ std::string RangeOf(const Report& report, const Ranges& ranges, const Quantity& 
   return RangeText(low.empty() ? "0" : low, q.title, high);
 }
 
-// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no most.
+// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no upper
+// bound.
 std::string UnboundedText(const Report& report) {
   absl::flat_hash_set<std::string> used;
   for (const Expr* e : {&report.totals.flops, &report.totals.macs}) {
@@ -465,7 +474,7 @@ LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
   return line;
 }
 
-// Whether products have operands that are narrower than the precision, whose peak is another.
+// True if some products have operands narrower than the precision: these run at another peak.
 bool HasNarrower(const Report& report, Precision precision) {
   return absl::c_any_of(report.macs_by_dtype, [&](const auto& row) {
     const MacOperands& types = row.first;
@@ -550,7 +559,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
                                    " work on constants; a runtime computes them once")}});
   }
   if (report.roofline) AddRoofline(report, options, texts, &lines);
-  // Nobody trains what multiplies integers.
+  // A model that multiplies integers is quantised for inference: it has no training line.
   if (report.training) {
     lines.push_back(TrainingLine(report, options, texts));
   } else if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
@@ -596,7 +605,7 @@ std::string OriginText(const SymbolOrigin& s) {
   return absl::StrCat(PlaceText(s), ", at most ", s.at_most->Shortened(kMaxShownBound));
 }
 
-// `omitted`: how many even JSON does not have.
+// `omitted`: how many are missing from JSON as well.
 void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
   if (total <= kMaxShownItems) return;
   const size_t more = total - kMaxShownItems + static_cast<size_t>(omitted);
@@ -645,7 +654,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   if (options.title == ViewOptions::Title::kFileName) s.title = FileName(report.model.path);
   s.head = {ModelLine(report, s.title), InputLine(report)};
   s.totals = TotalLines(report, options);
-  // The lines of inputs say where their symbols stand, if all inputs are there.
+  // The lines of inputs show where their symbols stand, if all inputs are listed.
   const bool all_inputs = report.inputs.size() <= kMaxShownInputs + 1;
   size_t symbols = 0;
   for (const SymbolOrigin& symbol : report.symbols) {

@@ -1,3 +1,18 @@
+// How it works. Two walks over the graph, as autograd makes them. The first goes forwards and marks
+// the values that need a gradient: those that depend on a trained parameter (or on an input, with
+// input_gradients). The second goes backwards from the outputs: a node whose output got a gradient
+// pays for its own backward pass (GradientCosts) and hands a gradient to each input that needs one.
+// A value that gets a second gradient adds it to the first; these sums are counted with an operator
+// of their own.
+//
+// Bodies of loops and functions are walked the same way, once per set of needed inputs and outputs,
+// and the result is multiplied by the trips. What a loop carries may need a gradient only from the
+// second trip on, so both walks are repeated until nothing changes. Functions see only their
+// inputs, so their results are remembered; other bodies also see values around them and are walked
+// each time.
+//
+// Attention written as single operators counts as one flash attention if that was asked for. A node
+// whose gradient has no rule is listed as unknown with the reason: the total is then a lower bound.
 #include "src/training/backward.h"
 
 #include <cstddef>
@@ -31,7 +46,7 @@ namespace onnxflops {
 namespace training {
 namespace {
 
-// Steps of a WorkLimit that a look at a node takes, and at each of its inputs and outputs.
+// Steps of a WorkLimit for visiting a node, and for each of its inputs and outputs.
 constexpr size_t kStepsPerNode = 20;
 constexpr size_t kStepsPerValue = 2;
 
@@ -89,11 +104,11 @@ class BackwardWalk {
   int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
 
  private:
-  // What a run of an instance does backwards.
+  // The backward pass of one run of an instance.
   struct Pass {
     GraphId graph = 0;
     Needed reached;  // by input of the graph: whether it gets a gradient
-    // What the graph takes from those around it and hands a gradient: how many numbers it has.
+    // Values captured from enclosing graphs that get a gradient, with their number of elements.
     absl::btree_map<ValueId, std::optional<Expr>> around;
     GradientsByOp by_op;
     GradientsByOp by_giver;  // the same, sums of gradients with the operator that gives the second
@@ -120,7 +135,8 @@ class BackwardWalk {
     return needed;
   }
 
-  // The one input that a call names by a detach().
+  // Drops the one input that the PyTorch call takes through a detach(). The exporter removed the
+  // detach, so this input is the only one that the call lists under another name.
   void DropDetached(const Node& node, Needed* needed) const {
     const auto text = exporter::NodeMetadata(node.metadata).fx_node;
     if (!text || !exporter::NamesDetached(*text)) return;
@@ -168,7 +184,8 @@ class BackwardWalk {
     return outputs;
   }
 
-  // Integers have no gradient. Training that makes them on purpose passes it on.
+  // Rounding to integers has no gradient, but fake-quantization training passes one through. The
+  // file does not tell which was meant, so it is unknown.
   void NoteQuantization(NodeId id, const Call& call) {
     const Node& node = model_.node(id);
     const bool quantizes = call.def != nullptr && absl::StrContains(node.op_type, "QuantizeLinear");
@@ -191,7 +208,8 @@ class BackwardWalk {
     return outputs;
   }
 
-  // What the body's inputs need, carried values after any number of trips, and its outputs then.
+  // Which inputs of a body need a gradient (carried values after any number of trips), and which
+  // outputs then do.
   struct BodyNeeds {
     Needed inputs, outputs;
   };
@@ -221,7 +239,7 @@ class BackwardWalk {
     return needs;
   }
 
-  // A function sees nothing but its inputs, so that what it gave before it gives again.
+  // A function sees only its inputs, so its result for the same needs is remembered.
   Needed ForwardOfBody(const Node& node, InstanceId id, const Needed& inputs) {
     if (!node.function) return Forward(id, inputs);
     const auto known = forward_.find({id, inputs});
@@ -303,20 +321,20 @@ class BackwardWalk {
     if (instance == 0) main_[i] = what;
   }
 
-  // Beside those of its bodies, which are modifiers.
+  // True if the node has a gradient in addition to those of its bodies, which are then modifiers.
   static bool HasOwnGradient(const Call& call) {
     return call.def != nullptr && call.def->control_flow == ControlFlow::kNone;
   }
 
-  // To its rule, a modifier is an input behind the others. It needs a gradient of what it gives
-  // also where only a value that it takes from around it needs one.
+  // For the gradient rule, the modifiers are one more input after the others. They need a gradient
+  // even if only a captured value needs one.
   Needed ModifiersNeed(const Node& node, const Call& call) {
     bool any = false;
     for (const BodyRun& run : call.bodies) any |= Any(NeedsOfBody(node, call, run).outputs);
     return any ? Needed(1, '\1') : Needed();
   }
 
-  // Of a body that is walked several times, all that any walk needs.
+  // A body may be walked several times: the record is the union of all walks.
   void Record(InstanceId instance, size_t place, const Needed& needed) {
     Needed& known = node_needs_[{instance, static_cast<int32_t>(place)}];
     known.resize(needed.size(), 0);
@@ -385,7 +403,7 @@ class BackwardWalk {
     }
   }
 
-  // Written-out attention as one operator would take it back: see Attention of
+  // Counts the backward pass of written-out attention as that of one operator: see Attention of
   // ops/onnx/attention.cc. Its five products are counted with the last one.
   void AddFlash(NodeId node, CallId id, Expr* macs, Expr* other) {
     if (IsAttentionOperator(id)) {
@@ -417,7 +435,7 @@ class BackwardWalk {
     return call.def->gradient.rule != nullptr && call.def->gradient.weighs_scores;
   }
 
-  // Not where a mask or scale needs a gradient itself.
+  // Flash attention gives no gradient to masks and scales: not used if one needs it.
   bool TakesFlash(const AttentionPattern& pattern) {
     if (!flash_ || !pattern.same_width) return false;
     for (ValueId value : pattern.beside) {
@@ -428,14 +446,14 @@ class BackwardWalk {
 
   // ---- Bodies
 
-  // What the bodies of a node take from around it and hand a gradient.
+  // A captured value that the bodies of a node give a gradient.
   struct Around {
     std::optional<Expr> elements;
     Expr times;  // how often
   };
 
-  // Every trip hands a gradient, and the first is added to nothing. Of branches one runs, so that
-  // neither adds to what the other hands.
+  // Each trip gives the captured value a gradient, and all but the first are added. Only one branch
+  // of an If runs, so branches add nothing to each other.
   void GiveAround(NodeId id, const Call& call, const absl::btree_map<ValueId, Around>& around,
                   Pass* pass) {
     const bool branches = call.def != nullptr && call.def->control_flow == ControlFlow::kIf;
@@ -489,7 +507,8 @@ class BackwardWalk {
     GiveGradient(node_id, call, reached, pass);
   }
 
-  // Outputs of the body that the node's outputs or later trips hand a gradient.
+  // Walks the body back from each output that gets a gradient from the node's outputs or, if it is
+  // carried, from a later trip: repeated until no output is added.
   std::shared_ptr<const Pass> TakeBody(const Node& node, const Call& call, const BodyRun& run,
                                        const resolve::BodyMap& map) {
     const BodyNeeds needs = NeedsOfBody(node, call, run);

@@ -1,3 +1,12 @@
+// How it works. Each group of options that several commands share is a struct: AddTo() tells the
+// option list its names and help, Parse() turns the words into values and names the option in every
+// error.
+//
+// Three little languages are read by hand. "--dim a=1,2,b=1..8*2" needs care, since a dimension may
+// have any name, also one with "=" or ",": a name ends at the first "=" that a size follows, and a
+// comma starts a new name unless a size follows it. "--value" reads nested lists with a stack of
+// open brackets; the first list that closes at a depth fixes the length of all others there.
+// "--input" splits at commas, or at "x" if there are none.
 #include "tools/cli/options.h"
 
 #include <sys/stat.h>
@@ -115,13 +124,14 @@ constexpr FormatRow kFormats[] = {
     {"latex", Format::kLatex, ".tex", &DrawLatexAs},
 };
 
-// The format that the name of a file says, or "".
+// The format that a file name implies, or "".
 std::string FormatOfFile(absl::string_view file) {
   for (const FormatRow& row : kFormats) {
     if (!row.extension.empty() && absl::EndsWith(file, row.extension)) return std::string(row.name);
   }
   if (absl::EndsWith(file, ".txt")) return "table";
-  // What such a program would open is not a table.
+  // Endings of formats that nothing here writes: returned so that they become an error, not a table
+  // under a wrong name.
   constexpr absl::string_view kOthers[] = {".xlsx", ".xls",     ".ods",  ".pdf", ".docx",
                                            ".doc",  ".odt",     ".pptx", ".png", ".svg",
                                            ".tsv",  ".parquet", ".yaml", ".yml", ".xml"};
@@ -310,7 +320,7 @@ absl::StatusOr<Format> OutputArguments::ParseFormat() const {
 
 namespace {
 
-// The sizes that one text says: "8", "1..10", "1..100+10", "1..4096*2".
+// The sizes that one text names: "8", "1..10", "1..100+10", "1..4096*2".
 class SizeReader {
  public:
   explicit SizeReader(absl::string_view option_text) : option_text_(option_text) {}
@@ -377,7 +387,7 @@ class SizeReader {
   absl::string_view option_text_;
 };
 
-// Where the sizes of the first name of `text` begin: behind the first "=" that a size follows. A
+// Where the sizes of the first name of `text` begin: after the first "=" that a size follows. A
 // quoted name may hold anything; names of other forms may hold "=", or commas before the first "=".
 size_t SizesBegin(absl::string_view text) {
   size_t equals = text.find('=', SymbolLength(text));
@@ -480,7 +490,7 @@ class ValueReader {
   explicit ValueReader(absl::string_view text) : text_(text) {}
 
   absl::Status Read(absl::string_view list) {
-    // Without brackets, items are a list all the same.
+    // A list may be written without brackets.
     const bool bare = !absl::StartsWith(list, "[");
     if (bare) Open();
     for (size_t i = 0; i < list.size();) {

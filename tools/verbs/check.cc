@@ -1,4 +1,14 @@
 // onnxflops check: whether a model is within its budgets.
+//
+// How it works. The options are read and all outputs checked first, so that nothing is counted in
+// vain. Then the files of budgets are found and each model is judged against its own file, in
+// parallel: the model and its base are loaded, the rules are judged, and for --review the two are
+// compared. With several models an error of one becomes a verdict of its own and the others still
+// get theirs. Names of sizes that no model has are an error, but only if every model could be read.
+//
+// With --update the limits are raised, the files read again and all models judged a second time, so
+// that the output shows the new verdicts. --init writes a first file of budgets instead of judging.
+// The review is written last: whoever reads it may expect the other files to exist.
 #include "src/api/check.h"
 
 #include <sys/stat.h>
@@ -172,8 +182,8 @@ struct CheckArguments {
   }
 };
 
-// At reference sizes, as [at] will have them: those of inputs, which may settle others, then those
-// of data if no size is open then.
+// The report for --init, at the reference sizes that [at] will name. First the inputs' sizes are
+// bound, since they may settle others; then those that depend on data, if no size is open then.
 absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
   options.activation_peak = true;
   absl::StatusOr<Report> report = Count(model, options);
@@ -201,7 +211,7 @@ struct CheckCall {
   int threads = 1;
 };
 
-// What a model is compared with: of several, a file in the folder of --against.
+// The base of a model. With several models it is a file in the folder of --against.
 BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   const std::string& against = call.args.against;
   BaseModel base = {against, call.args.git, call.missing_is_fine};
@@ -371,7 +381,7 @@ std::string RenderCheck(const CheckReport& report, absl::string_view format,
   return Render(report, Format::kTable, style);
 }
 
-// What --format or the name of -o says.
+// The format that --format or the file name of -o gives.
 absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
   for (const CiFormat& ci : kCiFormats) {
     if (ci.name == output.format) return output.format;
@@ -400,7 +410,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
   return outputs;
 }
 
-// Everywhere where the call asks for it.
+// Writes the results to every place that the call names.
 absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, const Review& review,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = call.args;
@@ -421,7 +431,7 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
   }
   if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
   RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, inputs));
-  return write_review();  // the last: who reads it takes the others for done
+  return write_review();  // last: a reader of it may expect the other files
 }
 
 // Raises what the models break, each in its own file.
@@ -493,7 +503,7 @@ void KeepFirstOfEach(ModelFiles* files) {
   });
 }
 
-// What --review and its options say.
+// Reads --review and its options.
 absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
   const ReviewArguments& review = args.review;
   ASSIGN_OR_RETURN(call->moves, review.Moves(call->files.paths(), args.git));
@@ -520,7 +530,7 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
   return absl::OkStatus();
 }
 
-// What a call says beside its budgets.
+// Reads the options that are not about budgets.
 absl::Status ReadCall(CheckCall* call) {
   const CheckArguments& args = call->args;
   StepRate rate;
@@ -543,7 +553,7 @@ absl::Status ReadCall(CheckCall* call) {
   return absl::OkStatus();
 }
 
-// Whether all that is asked for can be written, before anything is counted.
+// Checks that every output can be written, before anything is counted.
 absl::Status RequireOutputs(const CheckArguments& args) {
   RETURN_IF_ERROR(FormatOf(args.output).status());
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
@@ -595,7 +605,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
                                  !args.against.empty() || !args.git.empty(), devices};
   BudgetFiles budgets;
   if (!args.review.no_budgets) {
-    // A model that has moved is held to what it was held to.
+    // A renamed model keeps the budgets of its old path.
     std::vector<std::string> paths = call.files.paths();
     for (std::string& path : paths) {
       const auto old = call.moves.renamed.find(path);
