@@ -1,5 +1,16 @@
 // com.microsoft: attention with the projections of Q, K and V fused in, of whole and of packed
 // sequences; and the parts that all attention operators have in common.
+//
+// How it works. SdpaWork counts softmax(scale Q K') V: the two products and everything per score,
+// for pairs of a query and a key. Pairs are held twice over and halved at the end, since a causal
+// triangle has n*(n+1)/2 of them. SdpaGradient counts backward: a product for each factor that
+// needs a gradient; flash attention keeps no scores and computes Q K' again, and it makes all
+// gradients at once, whichever are needed. It is not used if a bias needs a gradient or V is not as
+// wide as K.
+//
+// The operators themselves read their inputs into a struct of sizes and add the projections. For
+// packed sequences the pairs are the sum of the squared lengths; if the lengths are not known, each
+// sequence counts as the longest (or as nothing for a lower bound).
 #include "ops/contrib/attention.h"
 
 #include <array>
@@ -106,7 +117,7 @@ namespace {
 struct SelfAttention {
   Expr batch, length, features, total;  // B, S, I, T
   Expr heads, qk_hidden, v_hidden;      // H, Dq = Dk, Dv
-  std::optional<Expr> past;             // P; nullopt where there is none
+  std::optional<Expr> past;             // P; nullopt if there is no past or its length is unknown
   std::optional<Expr> capacity;         // of the buffer that past and present share
   Expr Projected() const { return 2 * qk_hidden + v_hidden; }
   Shape Output() const { return {batch, length, v_hidden}; }
@@ -169,7 +180,7 @@ absl::StatusOr<SelfAttention> ReadSelfAttention(const NodeView& n, int past, int
   return a;
 }
 
-// How many keys there are, which costs need to know.
+// Costs need the number of keys: an error if a shared buffer's fill is not known.
 absl::Status RequireTotal(const SelfAttention& a) {
   if (!a.capacity.has_value() || a.past.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError("past_sequence_length is not known");
@@ -214,7 +225,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   return cost;
 }
 
-// Q, K and V are parts of one product, so that all take gradients if X, W or the bias does.
+// Q, K and V are parts of one product, so all three need a gradient if X, W or the bias does.
 absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const SelfAttention a, ReadSelfAttention(n, 4, 6));
   RETURN_IF_ERROR(RequireTotal(a));

@@ -1,8 +1,15 @@
 // com.microsoft: linear attention with a recurrent state, and the causal convolutions before it.
 //
-// The recurrence, per value head, on a state S[Dk,Dv]: S is decayed (gated rules), what it holds
-// for the key is taken from the value (delta rules), the outer product of key and value is added,
-// and the query reads it: o = scale * q S. As ai.onnx LinearAttention.
+// How it works. The recurrence, per value head, on a state S[Dk,Dv]: S is decayed (gated rules),
+// what it holds for the key is taken from the value (delta rules), the outer product of key and
+// value is added, and the query reads it: o = scale * q S. Each step costs a constant number of
+// operations per element of the state, so the total is proportional to the number of tokens,
+// whatever the batch. It is counted step by step, though runtimes may work on chunks. The same as
+// LinearAttention of ai.onnx.
+//
+// GatedDeltaNet has the same recurrence with packed inputs, gates that are made inside the operator
+// and an optional normalization of queries and keys; these are added. A convolution's state is the
+// last k - 1 positions of the past.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -255,7 +262,7 @@ absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
   return cost;
 }
 
-// Those of the gates that are made here, from what is given.
+// The gradients of gates that the operator makes itself.
 absl::StatusOr<Census> GatesGradient(const NodeView& n, const UpdateRule& rule,
                                      const GradientQuery& query, const Expr& decays) {
   Census work;

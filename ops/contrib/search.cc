@@ -1,9 +1,16 @@
 // com.microsoft: searches for the best continuation of a text. The bodies are the model: one that
 // reads the prompt, and one that is run for each further token.
 //
-// A step's cost grows with the past, linearly: one token is new, and meets all that went before. So
-// n steps cost as much as n steps at the mean past: half of them (rounded up) at its floor, half at
-// its ceiling. Searches are counted to max_length, though they may end early.
+// How it works. The node's inputs give batch, prompt, beams and length. The inputs of the bodies
+// are not given by the graph, since the runtime makes them, so their facts are built here: GPT-like
+// decoders by position, encoder-decoder models by name. Then the bodies run: the encoder once, the
+// first token once, and the decoder for all further tokens.
+//
+// A step's cost grows linearly with the past: one token is new and meets all that went before. So n
+// steps cost as much as n steps at the mean past. The mean need not be whole: half of the steps
+// (rounded up) are counted at its floor, half at its ceiling. Searches are counted to max_length,
+// though they may end early. The search's own work is counted per token: softmax and the best of
+// the vocabulary.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -100,7 +107,7 @@ absl::StatusOr<Expr> Vocabulary(const NodeView& n) {
   return absl::FailedPreconditionError("the size of the vocabulary is not known");
 }
 
-// What a body is given in one run.
+// The sizes of a body's inputs in one run.
 struct Step {
   Expr rows, tokens, past;
   Expr prompt;      // of the encoder

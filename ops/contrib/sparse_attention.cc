@@ -1,5 +1,15 @@
 // com.microsoft: attention over selected keys, those near by among them (Longformer), and the
 // indexers that select them.
+//
+// How it works. All of them count pairs of a query and a key that it meets, and pass these to
+// SdpaWork. What differs is the number of keys per query: those that an index tensor names, plus a
+// window if the mode says so; 2W+1 neighbours and the global tokens in Longformer; all keys under a
+// mask of blocks, since masks are counted in full.
+//
+// An indexer selects keys for such operators: r keys are pooled into one entry, each query scores
+// all entries, and TopK finds the best. Pooling is counted for the entries that a call makes,
+// scoring for all entries that exist. Where the fill of a cache decides, its length must be known;
+// otherwise the node is unknown. Packed requests are counted at the capacity of their state.
 #include <optional>
 #include <utility>
 
@@ -154,7 +164,7 @@ absl::StatusOr<Cost> CountSparsePagedAttention(const NodeView& n) {
                               .sink = n.HasInput(16)}));
   cost.flops += PreparationWork(n, h, 14, 17);
   cost.flops_mac_operands = OperandsLike(n, 0);
-  // Of the cache, each query reads the keys that it meets.
+  // Each query reads the keys that it meets from the cache.
   const Expr per_position = h.kv * h.size;
   const CacheUse use = {per_position * h.tokens, per_position * h.tokens * keys};
   cost.flops += CacheWork(n.dtype(3), n.String("k_quant_type", "NONE") != "NONE", use);
@@ -198,7 +208,7 @@ absl::StatusOr<Indexer> ReadIndexer(const NodeView& n, int rank) {
   x.size = norm[0];
   x.queries = query.Product(0, rank - 1);
   ASSIGN_OR_RETURN(x.heads, DivideEvenly("hidden size in heads", query[rank - 1], x.size));
-  if (!n.HasInput(1)) x.heads -= 1;  // the key is packed behind the query
+  if (!n.HasInput(1)) x.heads -= 1;  // the key is packed after the query
   x.rotated = cos[cos.rank() - 1] * (x.csa ? 2 : 1);
   return x;
 }

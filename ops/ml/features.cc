@@ -1,5 +1,13 @@
 // Domain ai.onnx.ml: features, encoders, linear models and support vector machines. Trees are in
-// ml_trees.cc.
+// trees.cc.
+//
+// How it works. The weights of these operators are attributes, so their lengths give the sizes of
+// the model: rows of coefficients, labels, support vectors. They must fit the features of X.
+// Encoders and maps look values up and are free. A linear model is a product, an intercept and a
+// transformation of the scores. A support vector machine is counted in three steps: the kernel of
+// each row with each vector, the sums of kernels for each pair of classes, and votes or
+// probabilities. Without support vectors it is a linear model. Two classes may have a single score,
+// the other being its complement.
 #include <cstdint>
 #include <memory>
 #include <optional>

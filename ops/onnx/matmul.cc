@@ -1,4 +1,14 @@
 // Matrix products.
+//
+// How it works. MatMul and Gemm are counted by formulas of their rows; the code here finds shapes
+// and checks that the inner sizes agree. Einsum has no formula: its equation is read into labels,
+// one per dimension, and its operands are joined from left to right as the loop nest of the
+// specification would do. Labels that only one operand has and that occur no more are summed first
+// (add). Each join then multiplies over all labels in use. If labels end there it is a contraction
+// and counts as mac, else as mul. Another order of joining may take less, so from three operands on
+// there is no lower bound.
+//
+// Backward of an Einsum takes a product as large as the join for each side that needs a gradient.
 #include <algorithm>
 #include <array>
 #include <cstdint>

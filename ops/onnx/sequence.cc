@@ -1,7 +1,14 @@
 // Sequences and optionals.
 //
-// Of a sequence is known what holds of every element, its length, and, where the elements differ
-// and are few, each element for itself.
+// How it works. A sequence is known by a fact that holds for every element, by its length, and, if
+// it has at most kMaxSequenceItems elements that were made one by one, by a fact for each. With
+// these items, At, Insert and Erase at a known position are exact. Without them, or at an unknown
+// position, all elements are joined into one fact: a dimension in which they differ becomes a fresh
+// symbol. Parts of equal size need no items, whatever their number.
+//
+// Stacking equal elements multiplies a size by the length. That is wrong if the size is a symbol
+// that a node made, because one symbol may stand for different sizes in different elements; then
+// the result is a fresh symbol. An optional is stored like a sequence of length 1 or 0.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -34,7 +41,7 @@ bool SameItem(const Fact& a, Fact b) {
   return a == b;
 }
 
-// What holds of both: a dimension in which they differ becomes a symbol.
+// A fact that holds for both: a dimension in which they differ becomes a symbol.
 Fact JoinItems(const NodeView& n, const Fact& a, const Fact& b) {
   if (SameItem(a, b)) return a;
   if (!a.is_tensor() || !b.is_tensor() || a.dtype != b.dtype) return Fact::Unknown();
@@ -49,7 +56,7 @@ Fact JoinItems(const NodeView& n, const Fact& a, const Fact& b) {
   return joined;
 }
 
-// What holds of every item, without making symbols where the items differ.
+// A fact that holds for every item, without making symbols where the items differ.
 Fact CommonFact(const Items& items) {
   const bool all_same = std::all_of(
       items.begin(), items.end(), [&](const Fact& item) { return SameItem(items.front(), item); });
@@ -93,7 +100,7 @@ Fact ElementOf(const Fact& sequence) {
   return sequence.element == nullptr ? Fact::Unknown() : *sequence.element;
 }
 
-// What holds of an element at a position that is not known.
+// A fact that holds for the element at an unknown position.
 Fact AnyElement(const NodeView& n, const Fact& sequence) {
   if (sequence.items == nullptr || sequence.items->empty()) return ElementOf(sequence);
   Fact element = sequence.items->front();
@@ -320,8 +327,8 @@ Items WithNewAxis(Items items, int axis) {
   return items;
 }
 
-// Whether elements may differ in a size that is known of any of them: symbols of the file's own
-// have one value, but one that a node made may stand for several.
+// True if elements may differ in this size. A symbol of the file has one value, but a symbol that a
+// node made (its name has a bracket) may stand for several.
 bool MayDiffer(const Expr& size) {
   const std::vector<std::string> symbols = size.Symbols();
   return std::any_of(symbols.begin(), symbols.end(),

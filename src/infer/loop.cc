@@ -1,4 +1,17 @@
 // Loop: followed trip by trip where that can be done; else one body stands for all trips.
+//
+// How it works, from the most to the least exact; each is tried when the one before fails: 1.
+// Unroll: every trip is run with the contents that it gets. It needs a known trip count or
+// conditions within the limits, and may take half of the steps that are left. 2. Generalize: one
+// body is run on facts that hold of every trip. What differs between trips loses its content, or a
+// dimension becomes a symbol, and the body runs again until nothing changes. 3. Grow: if sizes
+// change from trip to trip, but as polynomials of the trip's number t of degree 2 or less, three
+// runs give the polynomials and a run at symbolic t proves them for every trip. The cost of all
+// trips is then a sum over t, for which the trips 0 to 3 are run with the weights of Newton's form.
+// It is given up as soon as a size depends on data or a branch is open, since these may differ in
+// every trip under one name.
+//
+// Otherwise the symbols stay, and a warning says that the count holds only if all trips are alike.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,8 +83,8 @@ std::optional<Fact> ExtrapolatedSequence(const Fact& at0, const Fact& at1, const
   return Fact::Sequence(*at1.element, std::move(length));
 }
 
-// The fact at trip t, from those before trips 0, 1 and 2, but for where it comes from; nullopt
-// where no polynomial gives it.
+// The fact at trip t, from those before trips 0, 1 and 2, without its origin; nullopt if no
+// polynomial fits.
 std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fact& at2,
                                      const Expr& t) {
   if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) return at0;
@@ -91,7 +104,7 @@ std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fac
   return fact;
 }
 
-// All that stays of a state that is handed on from too many others: its type and its sizes.
+// Only the type and sizes are kept of a state that is handed on from too many others.
 Fact TypeAndSizes(Fact fact) {
   fact.DropContent();
   fact.items = nullptr;
@@ -146,13 +159,13 @@ class LoopRun {
   // Why `trip` is not followed any more, if a limit is why.
   std::string LimitAt(int64_t trip, int64_t budget) const;
   FactIds TripInputs(const std::optional<Expr>& trip, const FactIds& carried) const;
-  // What a trip carries on with, and how that joins what it began with. False if nothing is new.
+  // Joins what a trip carries on with what it began with. False if nothing is new.
   bool TakeCarried(const BodyResult& run, int pass, FactIds* carried) const;
-  // Whether what a trip carries on with has other sizes than what it began with.
+  // True if a loop-carried value changes its shape within one trip.
   bool ChangesSizes(const BodyResult& run) const;
-  // Whether it carries on with other contents, which sizes may follow from.
+  // True if a loop-carried value changes its content within one trip: sizes may follow from it.
   bool ChangesContents(const BodyResult& run) const;
-  // Grow, for a loop whose sizes in a trip follow from contents. All stays as it is if it can't.
+  // Grow() for a loop whose sizes in a trip follow from contents. Changes nothing if that fails.
   absl::StatusOr<bool> GrowByContents();
   void SetTrips(const BodyResult& run);
   void AddElements(const BodyResult& run, bool is_first, FactIds* elements) const;
@@ -277,8 +290,8 @@ bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) con
     (*carried)[i] = pass <= kMaxBodyPasses ? joined : FactTable::kUnknown;
   }
   if (!changed || pass != kMaxBodyPasses) return changed;
-  // Where values are handed from one to the next, what is lost of one takes a pass to be lost of
-  // the next one. So many states lose it at once.
+  // In a chain of states, each loses its content a pass after the one before. After kMaxBodyPasses
+  // all lose it at once.
   for (FactId& id : *carried) {
     id = facts().Intern(changes_knowledge ? TypeAndSizes(facts()[id]) : WithoutOrigin(facts()[id]));
   }
@@ -356,7 +369,7 @@ absl::StatusOr<std::optional<BodyResult>> LoopRun::RunAnyTrip(const std::string&
       const FactId after = run.outputs[k + 1];
       const FactId known = facts().HasContent(next[k]) ? after : facts().WithoutContent(after);
       if (!SameKnowledge(facts()[known], facts()[next[k]])) return std::nullopt;
-      // Data that one state hands to the next may take many trips to arrive.
+      // An origin that one state hands to the next may take many passes to arrive.
       const Fact& other = pass < kMaxBodyPasses ? facts()[after] : Fact::Unknown();
       const FactId kept = facts().Intern(WithOriginOfBoth(facts()[(*carried)[k]], other));
       changed = changed || kept != (*carried)[k];
@@ -394,14 +407,14 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   // Of nested loops each has its own symbol: a node does not run within itself.
   const std::string symbol = DataSymbol("trip", absl::StrCat(node_.call().node));
   trips_ = Max(*max_trips_, 0);
-  // A size that depends on data has one name in all runs, but is another in every trip; and which
-  // branch runs may hang on the trip.
+  // A data-dependent size has one name in all runs, but may have another value in every trip; and
+  // an open branch may depend on the trip. Both make the sum wrong.
   Session& session = node_.session();
   const auto unknowns = [&session] {
     return session.symbols().fresh_uses() + session.undecided_branches();
   };
   const int64_t unknowns_before = unknowns();
-  // A trip that the loop may never make can be wrong where the others are not.
+  // Trips are tried that the loop may never make: an error in one only means that it cannot grow.
   absl::StatusOr<std::optional<FactIds>> carried = Extrapolate(first, symbol);
   if (absl::IsInvalidArgument(carried.status())) return false;
   if (!carried.ok()) return carried.status();

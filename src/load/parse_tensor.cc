@@ -1,4 +1,15 @@
 // TensorProto and SparseTensorProto. Payloads of more than kMaxIntContent elements are not read.
+//
+// How it works. The fields may come in any order and be hostile. They are collected in a draft;
+// only at the end of the message are type, dimensions and payload checked against each other and
+// the tensor added to the model. A payload is read only while the dimensions so far allow a small
+// tensor, because only small ones have content that shapes depend on. A large one is skipped, and
+// its length alone is checked: exactly for raw_data and external data; within bounds for varints
+// that were not read, which have one to ten bytes each.
+//
+// What is kept has the form of raw_data, whatever field it came in, so that readers know one form
+// only. External files are never opened. A sparse initializer becomes a dense tensor without
+// content: the shape is all that a count needs.
 #include <array>
 #include <cstring>
 #include <sstream>
@@ -119,7 +130,7 @@ struct Parser::TensorDraft {
   bool segment = false;  // the payload is a part of the tensor only
   bool has_raw = false;
   int typed_field = kNoPayload;
-  int second_field = kNoPayload;  // another one, which must not be
+  int second_field = kNoPayload;  // a second one: an error
   uint64_t raw_bytes = 0;
   absl::string_view raw;        // raw_data if it was read
   uint64_t entries = 0;         // of the typed field, as far as they were read or can be counted
@@ -306,7 +317,7 @@ bool Parser::StringData(Cursor& c, TensorDraft& draft) {
   return wire_.Bytes(c, strings_.emplace_back());
 }
 
-// Where the payload is does not matter, since it is not opened; how long it is said to be does.
+// The file is not opened, so only the stated length is checked.
 bool Parser::ExternalData(Cursor& c, TensorDraft& draft) {
   StringPair pair;
   Cursor sub;

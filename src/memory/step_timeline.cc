@@ -1,3 +1,16 @@
+// How it works. One training step is played on the main graph: forward node by node, then the loss,
+// then backward in reverse order. `live_` is the sum of bytes that are allocated at this moment; it
+// grows when a tensor is made and shrinks at its last use. After every event the sum is compared
+// with the largest so far (Mark).
+//
+// A storage stays alive while somebody needs it: later nodes, or backward, as saved.cc found. A
+// gradient is a view into a buffer with a user count, since views and passed-on gradients cost no
+// memory of their own; a value with two gradients needs a new buffer for the sum. The nodes of one
+// PyTorch call go backwards together, at the place of the last one. A block that is recomputed
+// keeps only its inputs; it runs forward again just before the first of its nodes goes backwards.
+//
+// Sizes are formulas, so "the largest" is a set of sums of which none is provably below another. If
+// that takes too many steps, the timeline runs a second time with numbers at the sizes of `at`.
 #include "src/memory/step_timeline.h"
 
 #include <algorithm>
@@ -33,11 +46,11 @@ namespace {
 
 constexpr size_t kStepsPerStepNode = 60;  // of a WorkLimit
 constexpr int kScalarBytes = 4;           // of a loss, and of its gradient
-constexpr int64_t kStepFormulaShare = 2;  // of the steps, formulas may take one part in so many
+constexpr int64_t kStepFormulaShare = 2;  // the run with formulas may take 1/2 of the steps
 constexpr int kNoGroup = -1;
-constexpr size_t kMaxSumsAside = 16;  // so many more, and those between others are dropped
+constexpr size_t kMaxSumsAside = 16;  // after so many more sums, dominated ones are dropped
 
-// Memory that several gradients may look into.
+// Memory that several gradients may share.
 struct Buffer {
   Bytes bytes;
   int users = 0;
@@ -109,7 +122,7 @@ class Timeline {
   ValueId Root(ValueId value) const { return facts_.root[static_cast<size_t>(value)]; }
   bool Needs(ValueId value) const { return needs_[static_cast<size_t>(value)]; }
 
-  // What has no number at these sizes is missing: a lower bound.
+  // A value without a size counts as 0: the peak is then a lower bound.
   const Bytes& BytesOfValue(ValueId value) {
     static const Bytes none;
     const Fact* fact = in_.FactOf(value);
@@ -195,7 +208,7 @@ class Timeline {
     peak_.node = node;
   }
 
-  // Storages of the graph, by how many still need them.
+  // Storages are alive while somebody needs them: each Hold() needs a Drop().
   void Hold(ValueId root) {
     if (!IsOwn(root)) return;
     if (users_[static_cast<size_t>(root)]++ == 0) live_.Add(BytesOfValue(root));
@@ -266,7 +279,7 @@ class Timeline {
     if (!kept.more.is_zero()) live_.Add(MakeBytes(kept.more));
   }
 
-  // Of a block that runs again: what goes into it, until the block went backwards.
+  // A block that runs again keeps what goes into it until it has gone backwards.
   void KeepInputs(size_t place) {
     Block& block = blocks_[static_cast<size_t>(block_of_[place])];
     block.first = std::min(block.first, place);
@@ -285,7 +298,7 @@ class Timeline {
 
   // ---- loss
 
-  // Those that have gradients, without a cache for the next step unless there are no others.
+  // Outputs with a gradient. Caches for the next step count only if there is nothing else.
   std::vector<ValueId> OutputsOfLoss() {
     std::vector<ValueId> all, without_cache;
     for (ValueId value : graph_.outputs) {
@@ -353,8 +366,8 @@ class Timeline {
     }
   }
 
-  // Up to the last node that keeps something: what a product keeps is its input, so it does not run
-  // itself.
+  // Runs up to the last node that keeps something. If that is a product, it does not run itself,
+  // since it only keeps its inputs.
   void RunAgain(Block* block) {
     if (block->ran) return;
     block->ran = true;
@@ -391,7 +404,7 @@ class Timeline {
     made_.clear();
   }
 
-  // Gradients of what the node gave, from now on those of the node.
+  // Takes the gradients of the node's outputs: the node now owns them.
   void TakeGradients(size_t place, std::vector<Gradient>* given) {
     for (OptionalValueId value : NodeAt(place).outputs) {
       const auto found = value ? gradients_.find(*value) : gradients_.end();
@@ -413,7 +426,7 @@ class Timeline {
     return {std::make_shared<Buffer>(Buffer{bytes, 1}), true};
   }
 
-  // Of each input from outside of the call that needs one.
+  // Makes the gradients of inputs that come from outside of the call.
   void GiveGradients(size_t last, std::vector<Gradient>* given) {
     const std::vector<size_t>& members = members_[last];
     absl::btree_set<ValueId> inside;
@@ -541,7 +554,8 @@ class Timeline {
     *given = std::move(copy);
   }
 
-  // To what the value has already, in new memory. A parameter takes over memory that is its own.
+  // Adds the gradient to one that the value has already, in new memory. A parameter without one
+  // takes over the buffer only if nobody else uses it.
   void Accumulate(size_t last, ValueId value, Gradient gradient) {
     const auto tie = in_.ties.find(value);
     if (tie != in_.ties.end()) value = tie->second;

@@ -1,3 +1,17 @@
+// How it works. Every node of every run is given a module and recorded as an execution: (module,
+// call, part of the cost, how often). A queue holds the graphs to be walked: the main graph first,
+// then bodies of loops and functions with the product of their trips. Opening a body costs visits
+// of a budget. A call that exceeds the budget stays closed: all its work then belongs to the module
+// of the call, and a warning names it.
+//
+// The module of a node is the first of these that is known: metadata of the exporter; its name or
+// the name of its output; the weight that it reads; the module around it. A call of a function that
+// the exporter made of a module is that module; its weights name it better than the node's own
+// name. Nodes inside a function carry names of only one of its calls, so such a name counts only if
+// it lies below the module of this call. A node that unpacks a weight belongs to the module that
+// reads the weight.
+//
+// What a node itself tells is asked once and stored, since a function is walked once per call.
 #include "src/module/attribution.h"
 
 #include <algorithm>
@@ -151,7 +165,7 @@ class Walk {
     return !call.outputs.empty() && in_.fact(call.outputs[0]).is_dequantised_weight();
   }
 
-  // Of a node that only prepares a weight: what it says itself, or where the weight is used.
+  // The module of a node that only prepares a weight: its own, or that of the weight's reader.
   ModuleId ModuleOfReader(NodeId id, const Visit& visit) {
     ModuleId module = ModuleAt(id, visit);
     for (int step = 0; step < kMaxStepsToReader; ++step) {
@@ -166,7 +180,7 @@ class Walk {
     return module;
   }
 
-  // Counts the node in its module. `apart`: it says nothing of when the module runs.
+  // Counts the node in its module. `apart`: the node does not show when the module runs.
   void CountNode(NodeId id, ModuleId module, bool apart) {
     if (static_cast<size_t>(module) >= out_.nodes.size()) Resize(2 * out_.paths.size());
     ++out_.nodes[static_cast<size_t>(module)];
@@ -207,7 +221,7 @@ class Walk {
     return false;
   }
 
-  // What a walk through a graph takes: a visit per node, and some for nodes of many inputs.
+  // The cost of walking a graph: a visit per node, and more for nodes with many inputs.
   int64_t VisitsOf(GraphId id) {
     constexpr int64_t kInputsPerVisit = 16;
     const auto [it, is_new] = visits_of_.try_emplace(id, 0);
@@ -247,7 +261,7 @@ class Walk {
     return it->second;
   }
 
-  // The name of the weight that a value is, by which its module is known; empty if it is none.
+  // The name of the weight that a value is, which names its module; empty if it is no weight.
   absl::string_view WeightName(OptionalValueId value, const Visit& visit) {
     if (!value) return {};
     if (model_.value(*value).initializer) {
@@ -275,7 +289,7 @@ class Walk {
     return names;
   }
 
-  // What a node itself says: a function is walked once per call.
+  // What a node tells by itself, kept because a function is walked once per call.
   struct Known {
     bool asked = false;
     bool fused = false;      // a convolution or product that took a BatchNorm in
@@ -332,8 +346,9 @@ class Walk {
     }
   }
 
-  // A function that is called once and whose nodes say themselves of what modules they are is none:
-  // somebody cut it out. Nodes of one that is called again carry names of one of its calls.
+  // A function is no module if it is called once and its nodes name modules themselves: somebody
+  // cut it out of the graph. If it is called more often, such names belong to one of the calls only
+  // and prove nothing.
   void FindInlinedModules() {
     if (model_.inlined.empty()) return;
     absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int> calls;
@@ -394,7 +409,7 @@ class Walk {
     return visit.base;
   }
 
-  // The module of the weight that a node has which took in a BatchNorm.
+  // The module of the weight of a node into which a BatchNorm was folded.
   ModuleId ModuleOfFused(const Node& node, absl::string_view weight) {
     const ModuleId module = out_.paths.FromWeight(weight);
     if (const OptionalTensorId tensor = model_.value(*node.inputs[1]).initializer) {

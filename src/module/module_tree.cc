@@ -1,3 +1,17 @@
+// How it works. The attribution gives for each module the executions in it: (call, part, how
+// often). Adding formulas is much more costly than counting, so executions are counted first.
+// Modules with the same counts share one sum, so that 24 equal layers are added up once.
+//
+// Then the modules are laid out in one vector, each before its children, in the order in which they
+// first run; `end` is the place after the last descendant. Work that a module does outside its
+// children becomes a last child "(own)", and weights that several children share one named
+// "(shared)", so that children always add up to the parent. Modules in which nothing runs and that
+// hold no parameters are left out.
+//
+// Last, a walk from the leaves up adds children to parents and gives each module a kind. Modules of
+// one kind have the same type, weights, FLOPs, MACs and children of the same names and kinds: the
+// report merges them into rows such as "layers.0-23 24x". Bytes do not decide the kind, since equal
+// layers may differ there by a mask that only the first one computes.
 #include "src/module/module_tree.h"
 
 #include <algorithm>
@@ -74,8 +88,8 @@ struct OwnWork {
 // the next reuses make some bytes of difference.
 using WorkKind = std::tuple<Expr, Expr, bool>;
 
-// Adds up the executions of every module. An addition of expressions is much dearer than an
-// execution, so they are counted first, and modules that hold the same counts share the sum.
+// Adds up the executions of every module. Adding expressions is much more costly than counting
+// executions, so they are counted first, and modules with the same counts share the sum.
 class OwnWorks {
  public:
   // Stops where the sums have more than `most_terms`.
@@ -94,7 +108,7 @@ class OwnWorks {
     }
   }
 
-  // Given from outside. What we do not know of a module is not known to others either.
+  // Work given by the caller. A module with an unknown part stays a lower bound.
   OwnWorks(const modules::Attribution& attribution, const Counts& counts,
            absl::Span<const ModuleWork> given)
       : attribution_(attribution), counts_(counts), of_module_(attribution.paths.size(), 0) {
@@ -337,7 +351,7 @@ class Builder {
       if (first_[m] == kNever && params_[m].elements == 0 && shared_params_[m].elements == 0) {
         continue;
       }
-      // With all around it: nothing may run in those either.
+      // With all modules around it, in which nothing else may run.
       for (OptionalModuleId at = static_cast<ModuleId>(m); at && !shown[static_cast<size_t>(*at)];
            at = parents_[static_cast<size_t>(*at)]) {
         shown[static_cast<size_t>(*at)] = true;
@@ -393,7 +407,7 @@ class Builder {
     own_params_.push_back(params_[static_cast<size_t>(id)]);
   }
 
-  // What no child of the module at `parent` has, as its last child.
+  // Adds, as the last child of the module at `parent`, what none of its children has.
   Module& AppendUnder(int32_t parent, int32_t depth, absl::string_view name,
                       const OwnParams& params) {
     const std::string& path = tree_.modules[static_cast<size_t>(parent)].path;
@@ -408,8 +422,8 @@ class Builder {
     return tree_.modules.emplace_back(std::move(m));
   }
 
-  // The weights that modules inside of `id`, which stands at `parent`, share: a row, or where no
-  // such module is shown, its own.
+  // Weights that several modules inside of `id` share: a row under `parent`, its place in the tree,
+  // or, without rows there, its own.
   void AddShared(ModuleId id, int32_t parent, bool has_children, int32_t depth) {
     const OwnParams& shared = shared_params_[static_cast<size_t>(id)];
     if (shared.elements == 0) return;

@@ -1,3 +1,13 @@
+// How it works. A log has one line per step, but no common format. Each line is tried in turn as a
+// part of a JSON document that is spread over lines, as JSON, as a dict that Python printed, as a
+// line of nanoGPT or Megatron, and last as CSV, whose titles are the line with a cell called
+// "step". All forms give fields of a name and a number.
+//
+// A table maps the names that programs use to what they mean, with their unit. If several fields
+// mean the same, the first in the table counts, with ours on top. A name that the table does not
+// have is a size of the model if it is a whole number ("seq"); the others are remembered for a
+// message. A value that cannot be (a negative step, a time that is NaN) is a fault of the record,
+// not an error of the log: the step is reported and the next line read.
 #include "src/monitor/step_log.h"
 
 #include <algorithm>
@@ -24,7 +34,7 @@
 
 namespace onnxflops {
 
-// A number, or no figure.
+// A field of a line: a name and a number, if it has one.
 struct LogField {
   std::string name;
   std::optional<double> number;
@@ -39,7 +49,7 @@ namespace {
 constexpr int64_t kMostOfStep = int64_t{1} << 40;   // more than any training has
 constexpr int64_t kMostOfTotal = int64_t{1} << 53;  // what a double holds exactly
 
-// Seconds that can be, so that a rate of any model is finite.
+// Limits of a time, so that every rate is finite.
 constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
 
 // Python writes NaN and Infinity, which JSON does not have: they become {}, at the same width.
@@ -68,7 +78,7 @@ std::optional<int64_t> WholeOf(double number) {
   return whole ? std::optional<int64_t>(static_cast<int64_t>(number)) : std::nullopt;
 }
 
-// Takes `width` digits off the front, then `mark`; -1 where they are not there.
+// Takes `width` digits and one of `marks` off the front; -1 if they are not there.
 int TakeDigits(absl::string_view* text, size_t width, absl::string_view marks) {
   int number = 0;
   const bool digits = text->size() >= width && absl::SimpleAtoi(text->substr(0, width), &number) &&
@@ -423,7 +433,7 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::ReadDocument(absl::string_vie
   const bool opens = absl::EndsWith(line, "{") || absl::EndsWith(line, "[");
   const bool closes = absl::StartsWith(line, "}") || absl::StartsWith(line, "]");
   if (closes && depth_ > 0) --depth_;
-  if (line == "{") {  // inside another one: that is a document, and this is a line of its list
+  if (line == "{") {  // inside another object, the document: this one is a line of its list
     object_.clear();
     object_depth_ = depth_ + 1;
   }

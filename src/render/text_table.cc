@@ -1,3 +1,15 @@
+// How it works. Cells are first made printable, then each column gets the width of its widest cell.
+// If the table is too wide for the line, columns are narrowed in a fixed order: first those that
+// may be dropped or shrunk to a stub, then those that may be cut, then the last resorts. A cell
+// without room loses its beginning or end, marked by an ellipsis. Names that would look alike after
+// the cut are cut at another place, so that as many as possible stay different.
+//
+// CSV and Markdown need protection against their readers. A spreadsheet takes a cell that begins
+// with "=" or "+" for a formula, so such cells get a quote in front. GitHub links mentions, issues
+// and commits in plain Markdown, so every text that is not one of our own words or figures becomes
+// a code span.
+//
+// Lines of labelled texts are filled word by word. A number and its unit stay on one line.
 #include "src/render/text_table.h"
 
 #include <algorithm>
@@ -34,7 +46,7 @@ using report::WithoutMiddle;
 
 constexpr int kMinWidth = 12;     // of a column that was made narrower
 constexpr int kMinCutFirst = 20;  // of one that is cut first: "batch = 1, seq = 128"
-constexpr int kMaxPadded = 250;   // one name of a megabyte does not make every row as wide
+constexpr int kMaxPadded = 250;   // a name of a megabyte must not widen every row
 
 // Every cell fit for a terminal, the first with its indent.
 void Clean(TextTable* table) {
@@ -59,7 +71,7 @@ std::vector<int> Widths(const TextTable& table) {
   return widths;
 }
 
-// Takes what is too much from the columns that allow it. A column that is dropped gets width 0.
+// Narrows the columns that allow it until the table fits. A dropped column gets width 0.
 void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   if (limit <= 0) return;
   limit -= kMarkWidth;
@@ -109,8 +121,8 @@ std::string CutCell(absl::string_view cell, int width, int beginning) {
   return beginning >= width ? WithoutEnd(cell, width) : WithoutMiddle(cell, width, beginning);
 }
 
-// Where to cut names that look alike: so that those that differ look different, as many as can. -1:
-// no place is better.
+// Where to cut names that would look alike, so that as many as possible differ; -1 if no place is
+// better than the usual one.
 int BestCut(const std::vector<std::string*>& cells, int width) {
   absl::flat_hash_set<std::string> looks;
   for (const std::string* cell : cells) looks.insert(*cell);
@@ -128,7 +140,7 @@ int BestCut(const std::vector<std::string*>& cells, int width) {
   return best;
 }
 
-// Cuts what has no room in a column.
+// Cuts the cells that are wider than the column.
 void CutColumn(size_t column, int width, TextTable* table) {
   using Narrow = TextTable::Column::Narrow;
   const Narrow narrow = table->columns[column].narrow;
@@ -177,7 +189,7 @@ bool IsDecimal(absl::string_view text) {
   });
 }
 
-// What a spreadsheet takes for a formula. Excel does so with the full-width forms as well.
+// True if a spreadsheet would take the text for a formula. Excel also knows the full-width signs.
 bool IsFormula(absl::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \""), text.size());
   text.remove_prefix(begin);
@@ -224,7 +236,7 @@ bool IsFigure(absl::string_view text) {
   return end > 0 && (text.empty() || (absl::ConsumePrefix(&text, " ") && IsUnit(text)));
 }
 
-// What our tables say beside figures: "48 -> 0", and words that are no name of anything.
+// True for figures, changes of figures ("48 -> 0") and our own words, which GitHub does not link.
 bool IsPlain(absl::string_view text) {
   constexpr absl::string_view kWords[] = {"new",     "gone",    "passed",     "warned",  "failed",
                                           "skipped", "allowed", "not proven", "unknown", "error"};
@@ -352,7 +364,7 @@ std::string DrawCsv(const TextTable& table) {
   for (const TextTable::Row& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
-      // A line begins with a quote, also where a file is called 1000.
+      // The first cell is always quoted, even if a file is called 1000.
       const bool bare = c > 0 && IsDecimal(cell);
       absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
     }
@@ -377,8 +389,7 @@ size_t PrefixOf(absl::string_view text, int columns) {
   return end;
 }
 
-// Where a text breaks that has no room in so many columns: at a space, but a unit stays with its
-// number; else inside a word.
+// Where a text that is too long breaks: at a space, unless a unit follows it; else inside a word.
 size_t BreakOf(absl::string_view text, int columns) {
   const size_t end = PrefixOf(text, columns);
   for (size_t at = std::min(end, text.size() - 1); at > 0; --at) {
@@ -481,7 +492,7 @@ class Filler {
     fresh_ = false;
   }
 
-  // All of a short text in one line, if there is a line of it.
+  // Keeps a text of at most half a line on one line.
   void Add(absl::string_view text, absl::string_view gap) {
     const int needed = static_cast<int>(gap.size()) + DisplayWidth(text);
     if (!fresh_ && used_ + needed > width_ && 2 * needed <= width_) Break();
