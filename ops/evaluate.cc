@@ -1,3 +1,10 @@
+// How it works. Shape arithmetic is evaluated on symbols, in integer and in float tensors. Integers
+// are expressions. Floats are doubles, rounded to their type; but exporters also divide sizes in
+// floats ("floor(h / 2)"), so a float may be a fraction: an expression over a literal. A result is
+// known only if it is exactly what a runtime computes. Therefore factors are limited to 2^12, with
+// which products of usual sizes are exact in float32, and a fraction whose denominator is no power
+// of two has been rounded already: only Floor, Ceil or Cast may follow. Everything else is unknown,
+// which is safe.
 #include "ops/evaluate.h"
 
 #include <array>
@@ -57,7 +64,8 @@ Scalar FromFraction(Fraction x) {
   return Scalar::Ratio(std::move(x.numerator), x.denominator);
 }
 
-// What further arithmetic starts from: n/3 was rounded, so only a Floor, Ceil or Cast may follow.
+// An operand for further arithmetic. n/3 has been rounded, so only a Floor, Ceil or Cast may
+// follow.
 std::optional<Fraction> ExactOperand(const Scalar& x) {
   std::optional<Fraction> fraction = AsFraction(x);
   if (fraction.has_value() && !IsPowerOfTwo(fraction->denominator)) return std::nullopt;

@@ -1,4 +1,11 @@
 // com.microsoft: elementwise operators on floating point, and what is fused with them.
+//
+// How it works. The forward costs are formulas of the rows, per element of the output. The code
+// checks shapes (a bias must have the size of the last dimension) and has the gradients that no
+// formula gives: per element again, plus the sums for inputs that were broadcast. Dropout is free
+// at inference; in training the random number is compared, and scale and mask are multiplied in.
+// Hyper-connections are weighted sums over C streams, which stand in an axis of their own or in the
+// features.
 #include <optional>
 #include <utility>
 

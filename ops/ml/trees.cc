@@ -1,8 +1,12 @@
 // Domain ai.onnx.ml: tree ensembles.
 //
-// Each row of X goes through every tree, one comparison per node, down to a leaf; the leaf's
-// weights are added to the scores. How deep a row goes depends on data: the longest way through
-// each tree counts.
+// How it works. Each row of X goes through every tree, one comparison per node, down to a leaf; the
+// leaf's weights are added to the scores. How deep a row goes depends on data: the longest way
+// through each tree counts, and the leaf with the most weights. The two forms of ensembles, nodes
+// named by tree and number or by index, are read into one forest. The longest ways are found from
+// the leaves up with a stack instead of recursion, since the file decides how deep trees are; nodes
+// that are reached twice are computed once, and a circle is an error. A node that tests membership
+// of a set compares with all members; sets are separated by NaN.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,7 +38,7 @@ struct Forest {
   std::vector<int64_t> roots;
 };
 
-// What one row costs: over all trees, the longest way, and the weights of the leaf with most.
+// The cost of one row: over all trees, the longest way, and the weights of the leaf that has most.
 struct ForestCost {
   Expr comparisons, votes;
 };

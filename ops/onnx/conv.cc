@@ -1,4 +1,11 @@
 // Convolutions. Padding is counted: every output costs its whole window.
+//
+// How it works. Window arithmetic (kernel, stride, dilation, padding of either kind) is shared with
+// the pools (ops/window.h). Costs are formulas of the rows. The code finds the shapes and the lower
+// bound for times, which leaves out what a runtime may skip: window elements that lie on padding,
+// and for ConvTranspose those that the padding cuts away from the output. DeformConv has no such
+// bound, since its offsets may move every sample onto padding; its gradient samples the columns
+// again.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -62,7 +69,7 @@ absl::Status CheckBias(const NodeView& n, int input, const Expr& channels) {
   return n.RequireSame("Cout of the bias", bias[0], channels);
 }
 
-// Those on padding can be left out.
+// Without the window elements that lie on padding, which a runtime may skip.
 template <int kX, int kW>
 absl::StatusOr<Cost> LeastConv(const NodeView& n) {
   ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, kX, kW));
@@ -142,7 +149,7 @@ absl::StatusOr<Facts> InferConvTranspose(const NodeView& n) {
   return Facts{n.Like(0, std::move(output))};
 }
 
-// Elements of the windows that inputs are spread over, but for what the padding cuts away.
+// Elements of the windows that inputs are spread over, without those that the padding cuts away.
 absl::StatusOr<Expr> ElementsNotCut(const NodeView& n, const Dims& kernel, const Shape& x,
                                     const Shape& y) {
   ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, kernel));

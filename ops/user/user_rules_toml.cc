@@ -1,4 +1,12 @@
 // Reads the user's operators from TOML, and checks all that can be checked without a model.
+//
+// How it works. Each [[op]] becomes a row like those of ops/, whose formulas are kept as text. Its
+// parts are read in the order in which names become known: attributes, inputs, lets, outputs,
+// costs. A scope collects the names, so each formula is parsed at once and an unknown name is an
+// error with file, line and column. Sizes of inputs are checked after the lets, which they may use;
+// names of outputs are defined last, because only costs may use them. Two rules for one operator
+// and overlapping opsets are an error, and one of our own operators is replaced only with override
+// = true.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -335,7 +343,7 @@ class RulesReader : private TomlFile {
       RETURN_IF_ERROR(ReadType(node, output.type, *rule, &output.tensor));
       rule->formulas.outputs.push_back(std::move(output.tensor));
     }
-    // Only costs may use what is known of outputs.
+    // Outputs are defined last, since only costs may use them.
     for (const toml::node& node : *list) {
       ASSIGN_OR_RETURN(const TensorText output, Tensor(node));
       const absl::Status defined = scope_.DefineOutput(output);

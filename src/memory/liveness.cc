@@ -1,3 +1,13 @@
+// How it works. Each graph is simulated in the order of execution. Every value has a root, the
+// value whose memory it uses: itself, the input of a view, or nothing for weights and values of
+// outer graphs. First a pass finds the last step at which each root is needed; then the simulation
+// adds the outputs of each node and frees what ends there. The sum is only compared where something
+// ends, since it grows in between. Bodies are simulated first; while a node runs, its bodies' peaks
+// are added to what is alive around it, and for loops its outputs as well.
+//
+// Sizes may be formulas, so a peak is a set of sums of which none is provably below another, and a
+// number at the reference sizes. If formulas take too many steps, the simulation is repeated with
+// numbers. A last run stops at the largest step and lists what is alive there.
 #include "src/memory/liveness.h"
 
 #include <algorithm>
@@ -23,13 +33,13 @@ namespace memory {
 namespace {
 
 constexpr size_t kStepsPerStep = 20;     // of a WorkLimit: a node, and each of its values
-constexpr int64_t kFormulaShare = 2;     // of the steps, formulas may take one part in so many
-constexpr size_t kNeverEnds = SIZE_MAX;  // the end of what stays
+constexpr int64_t kFormulaShare = 2;     // the run with formulas may take 1/2 of the steps
+constexpr size_t kNeverEnds = SIZE_MAX;  // the end of values that stay
 
 // ---- order
 
-// As ONNX Runtime's GraphViewer: from nodes that no other uses, the last one first, each after all
-// that it needs, of which the last one is first as well.
+// The order of ONNX Runtime's GraphViewer: depth-first from the nodes that no other uses, the last
+// one first; each node after its producers, of which the last one is first as well.
 std::vector<size_t> OrtOrder(const ModelData& model, const Graph& graph,
                              const CapturedValues& captured) {
   const size_t count = graph.nodes.size();
@@ -82,7 +92,7 @@ std::vector<size_t> FindOrder(const ModelData& model, const Graph& graph, Execut
 
 // ---- simulation
 
-// What a run of a graph holds at most, beside what is around it.
+// The peak of one run of a graph, without the memory of graphs around it.
 struct GraphPeak {
   std::vector<Expr> sums;
   bool too_many = false;
@@ -110,7 +120,7 @@ class Simulator {
         peaks_(inference.instances.size()),
         alive_(model_.values.size(), false) {}
 
-  // As formulas; where these take too much, as numbers at PeakOptions::at.
+  // With formulas; if these take too many steps, with numbers at PeakOptions::at.
   absl::StatusOr<MemoryPeak> Run() {
     absl::StatusOr<MemoryPeak> peak = RunOnce(MaxSteps(model_, in_.limits) / kFormulaShare);
     if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
@@ -156,7 +166,7 @@ class Simulator {
 
   OptionalValueId& Root(ValueId value) { return root_[static_cast<size_t>(value)]; }
   size_t& End(ValueId value) { return end_[static_cast<size_t>(value)]; }
-  // Of a root that was allocated.
+  // REQUIRES: the root was allocated.
   const Bytes& BytesOf(ValueId value) const { return *bytes_[static_cast<size_t>(value)]; }
 
   // The output of a view has its input's memory.
@@ -223,7 +233,7 @@ class Simulator {
     if (End(value) < ending_.size()) ending_[End(value)].push_back(value);
   }
 
-  // Writes over an input that ends here, as large as the output.
+  // Frees an input that ends here and is as large as the output: the output takes its memory.
   void Overwrite(const Node& node, const Call& call, size_t step) {
     if (!options_.in_place || call.def == nullptr || !Has(call.def->traits, Traits::kInPlace)) {
       return;
@@ -245,8 +255,8 @@ class Simulator {
     live_.Take(BytesOf(value));
   }
 
-  // What a node's bodies hold while they run: every sum of each of them. Of a loop, its outputs are
-  // there as well.
+  // Adds the peaks of a node's bodies to what is alive around them. While a loop runs, its outputs
+  // are allocated as well.
   void AddBodies(const Call& call, const BytesSum& before, size_t place, GraphPeak* peak,
                  Largest* largest, std::optional<absl::int128>* most) {
     const bool loops = call.def != nullptr && (call.def->control_flow == ControlFlow::kLoop ||
@@ -289,7 +299,7 @@ class Simulator {
     return value.ok() ? std::optional<absl::int128>(*value) : std::nullopt;
   }
 
-  // Stops within step `stop`, and describes it.
+  // Simulates a run; stops at step `stop`, if it is one, and describes it.
   GraphPeak Simulate(InstanceId id, size_t stop, MemoryPeak* described) {
     const Instance& instance = in_.instance(id);
     const Graph& graph = model_.graph(instance.graph);
@@ -314,7 +324,7 @@ class Simulator {
                  &peak.unknown);
       }
       Overwrite(node, call, step);
-      // Up to where something ends, it only grows.
+      // The sum only grows until something ends, so it is compared there only.
       const bool ends = !ending_[step].empty() || step + 1 == order.size();
       if (!ends && call.bodies.empty()) continue;
       std::optional<absl::int128> most = ValueOf(live_.expr());
@@ -344,7 +354,7 @@ class Simulator {
     }
   }
 
-  // Of equal tensors, the one that was made first.
+  // The tensors alive, the largest first; among equal ones, the one made first.
   void Describe(NodeId node, const std::optional<absl::int128>& most, MemoryPeak* peak) const {
     peak->node = node;
     absl::int128 own = 0;

@@ -1,6 +1,16 @@
 // A dynamo export states for each node the call of PyTorch that it is of. Where that call keeps
 // something else than the operators that the exporter made of it, the call decides. In
 // TorchScript's files patterns of nodes (ops/call_patterns.h) are recognised as one call.
+//
+// How it works. Each function here is one such difference, found by comparing what PyTorch keeps
+// with what the exported nodes would keep: a pooling that became means, a cosine similarity that
+// became products, padding that was joined with its convolution, a BatchNorm that was folded into
+// weights. What PyTorch keeps for the call is held once, at the last node of the group.
+//
+// Some things were there in training and are not in the file: a folded BatchNorm, a lookup or a
+// product that the exporter computed, a merged pair of equal calls, a dropout that was off. Where
+// names or the signature tell what it was, its bytes are added. Otherwise the node is noted as
+// unknown with the reason, so that the figure is marked and not silently too small.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +35,7 @@
 
 namespace onnxflops::memory {
 
-// What the exporter folded or merged.
+// Notes what the exporter folded or merged.
 void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   const char* why = groups_->IsJoined(place)
                         ? nullptr
@@ -58,8 +68,9 @@ bool SavedWalk::KeepFirstState(const Node& node) {
   return true;
 }
 
-// Whether the file says that it is one, by a name: biases of heads may be made of numbers, too.
-// In TorchScript's files, an index of one axis alone is looked up.
+// True if a name says that the tensor was looked up. Without such a name it may be one all the
+// same, or made of numbers, as biases of heads are. In TorchScript's files, only an index of one
+// axis is a lookup.
 bool SavedWalk::NoteLookup(const Node& node) {
   const auto module = exporter::ModuleOfNode(node);
   bool is_named = false;
@@ -82,8 +93,8 @@ bool SavedWalk::NoteLookup(const Node& node) {
   return is_named;
 }
 
-// As many lookups of a module as it has buffers of places are by those, the smallest first. What
-// transformers calls token_type_ids it gathers from, for one row of the batch.
+// Lookups by a buffer of places keep nothing more: of a module, as many as it has such buffers, the
+// smallest first. From transformers' token_type_ids places are gathered, for one row of the batch.
 void SavedWalk::KeepLookups() {
   for (auto& [module, values] : lookups_) {
     size_t holders = 0, gathered = 0;
@@ -125,7 +136,7 @@ void SavedWalk::NoteMergedCalls() {
   }
 }
 
-// Whether that is all that the node keeps.
+// Returns true if that is all that the node keeps.
 bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
   if (pattern.module != nullptr && IsOfClass(node, pattern.module)) {
     if (groups_->IsLast(place)) Keep(groups_->InputOf(place));
@@ -173,7 +184,7 @@ bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size
   return false;
 }
 
-// Of a parameter too.
+// True for parameters, too.
 bool SavedWalk::NeedsGradient(ValueId value) const {
   const Value& root = model_.value(storages_.Of(value).root);
   if (root.initializer) return IsFloat(model_.tensor(*root.initializer).dtype);
@@ -212,8 +223,8 @@ bool SavedWalk::KeepOfAdaptivePool(const Node& node, absl::string_view call) {
   return true;
 }
 
-// The same by the call that the node states, if it is one of those that the exporter makes of
-// operators which keep something else.
+// Keeps what the stated call keeps, if the operators that the exporter made of it keep something
+// else.
 bool SavedWalk::KeepOfCall(const Node& node) {
   const auto text = exporter::NodeMetadata(node.metadata).fx_node;
   if (!text) return false;
@@ -260,7 +271,7 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   return true;
 }
 
-// The weight, and both ends for the gradient of the weight.
+// lerp keeps its weight, and both ends if the weight needs a gradient.
 void SavedWalk::KeepOfLerp(absl::string_view call) {
   constexpr size_t kWeight = 2;
   const exporter::FxArgs args = exporter::ParseFxArgs(call);
@@ -274,7 +285,7 @@ void SavedWalk::KeepOfLerp(absl::string_view call) {
   }
 }
 
-// Of those that the exporter computed, an arange is known by its rows.
+// Of the places that the exporter computed, an arange is known by its shape.
 void SavedWalk::KeepPlacesOfIndex(const std::vector<absl::string_view>& places) {
   const CallGroups& groups = *groups_;
   const int32_t group = groups.Of(PlaceOf(node_id_));
@@ -302,9 +313,8 @@ void SavedWalk::KeepPlacesOfIndex(const std::vector<absl::string_view>& places) 
   if (is_open) NoteUnknown(node_id_, kPlaces);
 }
 
-// A convolution keeps what was padded before it, where the exporter made one of both. Without the
-// call of the convolution, which its BatchNorm hides, what is padded on both sides alike may be its
-// own padding.
+// If the exporter joined a padding with its convolution, PyTorch keeps the padded input. If a
+// folded BatchNorm hides the convolution's call, equal padding on both sides may be its own.
 bool SavedWalk::KeepPadded(const Node& node) {
   if (!IsConvolution(node)) return false;
   const exporter::NodeMetadata metadata(node.metadata);
@@ -355,7 +365,7 @@ bool SavedWalk::KeepPaddedToSame(const Node& node) {
   return true;
 }
 
-// Exported as it runs in evaluation.
+// Notes a dropout that was exported as in evaluation: training keeps its mask.
 void SavedWalk::NoteDropoutThatIsOff(const Node& node) {
   constexpr size_t kRatio = 1, kMode = 2;
   if (node.input(kMode) || !node.input(kRatio) || !node.input(0)) return;

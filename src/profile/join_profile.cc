@@ -1,3 +1,16 @@
+// How it works. The aim is groups: some kernels of the profile and the nodes of the model whose
+// work they did. With the optimised graph, JoinGraphs() cuts both graphs at common tensors; without
+// it a kernel is joined to the nodes that it names, each node to one kernel only. Then every group
+// gets the mean time of its kernels over the runs that count, and the work of its nodes.
+//
+// ONNX Runtime tells how often a kernel ran. If that differs from the count (a loop, a branch), the
+// work is that of one execution times the calls. Bytes are those of the optimised nodes, since what
+// nodes of one kernel hand to each other does not go through memory. A group belongs to the
+// smallest module that holds its nodes with MACs, else with FLOPs, else all of them; modules add up
+// their groups.
+//
+// All figures must be numbers: a size that stays open is an error that names it. Nodes without a
+// kernel are summed separately, as they were fused or folded.
 #include "src/profile/join_profile.h"
 
 #include <algorithm>
@@ -31,7 +44,8 @@ struct Draft {
   std::vector<NodeId> optimized;  // of the optimised graph
 };
 
-// An amount as a number; 0 where it is open, and then `*open` keeps it. No sum of them overflows.
+// An amount as a number. An open one counts as 0 and is kept in `*open` for the error. Amounts are
+// limited so that no sum overflows.
 absl::int128 ValueOf(const Expr& amount, std::optional<Expr>* open) {
   constexpr absl::int128 kMost = absl::int128{1} << 90;
   if (amount.is_literal() && amount.literal() <= kMost) return amount.literal();
@@ -112,7 +126,7 @@ class ProfileJoiner {
       draft.optimized = std::move(group.optimized);
       drafts_.push_back(std::move(draft));
     }
-    // Of bodies that did not join.
+    // Kernels of bodies whose graphs were not joined.
     for (size_t k = 0; k < optimized_->matched.size(); ++k) {
       if (optimized_->matched[k].empty()) continue;
       const auto it = kernels_of.find(optimized_->matched[k][0]);
@@ -144,7 +158,7 @@ class ProfileJoiner {
     return calls;
   }
 
-  // What nodes do in a run, when they are executed so often.
+  // The work of nodes in a run if each is executed `calls` times.
   ProfileWork WorkOf(const std::vector<NodeId>& nodes, const std::vector<NodeCost>& costs,
                      std::optional<int64_t> calls) {
     ProfileWork work;
@@ -173,7 +187,8 @@ class ProfileJoiner {
     group.work = WorkOf(draft.original, original_.costs, calls);
     joined_.insert(draft.original.begin(), draft.original.end());
     if (optimized_ != nullptr) {
-      // What the model's nodes hand to each other inside of a kernel is not moved.
+      // Tensors between nodes of one kernel do not go through memory, so bytes are those of the
+      // optimised nodes.
       const std::optional<Expr> before = std::exchange(open_, std::nullopt);
       const int64_t guessed = guessed_, uncounted = uncounted_;
       const absl::int128 bytes = WorkOf(draft.optimized, optimized_->costs, calls).bytes;
@@ -206,7 +221,7 @@ class ProfileJoiner {
 
   const NodeCost& CostOf(NodeId id) const { return original_.costs[static_cast<size_t>(id)]; }
 
-  // That of most FLOPs.
+  // The node with the most FLOPs.
   NodeId MainNode(const std::vector<NodeId>& nodes) const {
     NodeId main = nodes[0];
     absl::int128 most = -1;

@@ -1,4 +1,11 @@
 // onnxflops.Report, what stands in it, and its tree of modules.
+//
+// How it works. Python objects share the C++ report; a module is an index into it. Every quantity
+// of the table of quantities becomes a property: an int, an Expr while sizes are open, or None if
+// it was not asked for or is not known. at() puts sizes into the formulas. If the count already had
+// a size bound, its formulas are gone, so the model is counted once more without sizes, once for
+// all reports of it; if that fails because a size decides what runs, it is counted at the wanted
+// sizes. Rows of nodes are made when they are asked for. Counting releases Python's lock.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +42,8 @@ using report::KnownText;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
-// Of a size that was given before counting, the formulas are those of the count without sizes;
-// where the model has none, because a size decides what runs, it is counted again.
+// For a size that was bound before counting, the formulas come from a count without sizes. If there
+// is none, because a size decides what runs, the model is counted again.
 absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
   Bindings all = sizes;
   all.insert(of.options->bindings.begin(), of.options->bindings.end());
@@ -68,7 +75,7 @@ std::shared_ptr<const Report> WithNodes(const PyReport& of) {
   return std::make_shared<const Report>(Require(WithoutGil([&] { return of.Count(options); })));
 }
 
-// What a row has of every quantity of the report: None where nothing is counted. Weights belong to
+// Adds every quantity of the report to a row: None if nothing is counted. Weights belong to
 // modules, not to operators and nodes.
 void AddFigures(const Report& report, const Amounts& amounts, Known known, bool weights,
                 nb::dict* row) {
@@ -304,7 +311,7 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   }
 }
 
-// What prints a report, or hands all of it on.
+// Defines the methods that print or convert a whole report.
 void DefineWriters(nb::class_<PyReport>& report) {
   report.def("rows", &Rows, nb::arg("by") = "module",
              nb::sig("def rows(self, by: Literal['module', 'op', 'node'] = 'module') -> "

@@ -1,7 +1,16 @@
-// The model is written anew, graph by graph: a value gets its new number where it is defined, a
-// node looks up those of its inputs. At a call the formal inputs of the function stand for the
-// values given, its outputs for those of the call, and its nodes are written in its place. No
-// function calls itself, so that each of its values stands for one thing at a time.
+// How it works. The model is written anew, graph by graph: a value gets its new number where it is
+// defined, a node looks up those of its inputs. At a call the formal inputs of the function stand
+// for the values given, its outputs for those of the call, and its nodes are written in its place.
+// No function calls itself, so that each of its values stands for one thing at a time.
+//
+// The size of the result is computed before anything is written, each function once, callees first,
+// because nested calls may multiply. A model that would grow beyond the limit keeps its calls, and
+// so does one with anything unusual (a graph as attribute of a call, an output that nothing makes):
+// the later stages can follow calls as well. A function with the name of an operator is not
+// inlined, since ONNX Runtime runs the operator; a warning says so.
+//
+// Each node keeps the call that it came from. Values handed through a function unchanged get an
+// Identity, so that every output of a call has a producer.
 #include "src/resolve/inline_calls.h"
 
 #include <algorithm>
@@ -90,8 +99,8 @@ class Sizes {
     return bytes > kFreeBytes ? bytes - kFreeBytes : 0;
   }
 
-  // A long name of a call, of its module or of what it gives is one of every node inside. Nodes
-  // inside have lines of source of their own.
+  // A long name of a call, its module or its inputs is copied to every node inside. The lines of
+  // source are not: nodes inside have their own.
   int64_t TimesOf(const Node& call) const {
     size_t longest = call.name.size();
     for (const auto& [key, value] : call.metadata) {
@@ -134,7 +143,7 @@ class Inliner {
   }
 
  private:
-  // Where nodes are read: the call that they are of, and the attributes that it gives.
+  // The call whose nodes are being written, and the attributes that it gives.
   struct Scope {
     OptionalInlinedCallId caller;
     absl::Span<const Attribute> attributes;
@@ -155,7 +164,8 @@ class Inliner {
 
   OptionalValueId& PlaceOf(ValueId value) { return place_[static_cast<size_t>(value)]; }
 
-  // The names of open sizes are those of the main graph: a function may use them for others.
+  // A function may use the main graph's names of open sizes for other sizes, so its declared types
+  // with names are dropped.
   static bool NamesSizes(const DeclaredType* type) {
     for (; type != nullptr; type = type->element) {
       for (const DeclaredDim& dim : type->dims) {
@@ -227,7 +237,7 @@ class Inliner {
     }
   }
 
-  // Whether a function has the name of an operator. ONNX leaves open which of both runs; ONNX
+  // True if the function has the name of an operator. ONNX leaves open which of the two runs; ONNX
   // Runtime runs the operator.
   bool IsBuiltIn(const Node& node, const Scope& scope) {
     const int32_t of_function = OpsetOf(node, scope);
@@ -290,7 +300,7 @@ class Inliner {
     return version == of_main ? 0 : static_cast<int32_t>(std::min<int64_t>(version, INT32_MAX));
   }
 
-  // Inference says what is too deep.
+  // Gives up if calls nest too deep: inference then reports it.
   bool Enter(Scope* scope) {
     if (++scope->depth > kMaxCallDepth) give_up_ = true;
     return !give_up_;
@@ -328,7 +338,7 @@ class Inliner {
         return a.name == attribute.ref_attr_name;
       });
       if (found == of_call.end()) continue;
-      give_up_ = give_up_ || !found->graphs.empty();  // it sees the values of who calls
+      give_up_ = give_up_ || !found->graphs.empty();  // a graph sees the caller's values
       given.push_back(*found);
       given.back().name = attribute.name;
     }

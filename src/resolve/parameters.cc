@@ -1,3 +1,15 @@
+// How it works. Whether a tensor is a weight, a buffer, a state or a constant is decided by its
+// use. For every stored tensor, and for every input of a function, the finder collects how nodes
+// use it: in the place of a weight, as a state, as a mask, or where no parameter may be. Rows of
+// operators say which place is which. Functions are visited callees first, so that a use inside a
+// function counts for what a call gives it; what is computed from a tensor passes its uses back to
+// it (ValueFlow), until nothing is added any more.
+//
+// Then RoleOf decides. Clear uses come first. After that names and forms: a square matrix used only
+// as a mask is a buffer, a name like a parameter's is a weight, a number is a constant. Constant
+// nodes with few elements are constants unless a product takes them as a factor. Integers are
+// weights only with 8 bits or less, or 32 as a bias, since index tensors also stand in places of
+// weights.
 #include "src/resolve/parameters.h"
 
 #include <algorithm>
@@ -25,14 +37,14 @@ bool IsSquare(const Tensor& tensor) {
   return std::all_of(tensor.dims.begin(), tensor.dims.end() - 2, [](int64_t d) { return d == 1; });
 }
 
-// How values are used: stored tensors, and inputs of functions, whose uses are those of what a call
-// gives them.
+// How a stored tensor, or an input of a function, is used. The uses of a function's input are those
+// of the value that a call gives it.
 struct ValueUse {
-  OptionalNodeId first_user;  // in the graph that holds the value: of several, a call of a function
+  OptionalNodeId first_user;  // in the graph that holds the value; inside a function, the call
   bool used = false;
-  bool as_weight = false;        // somewhere it has the place of a weight
-  bool as_factor = false;        // and a contraction takes it as it is, with an activation
-  bool in_weight = false;        // what is computed from it has
+  bool as_weight = false;  // somewhere it has the place of a weight
+  bool as_factor = false;  // and a contraction takes it unchanged, together with an activation
+  bool in_weight = false;  // what is computed from it has
   bool as_int32_weight = false;  // and of one that may be int32: a bias
   bool as_parameter = false;     // somewhere it has a place that a parameter may have
   bool as_state = false;         // somewhere it has the place of a state
@@ -48,7 +60,7 @@ constexpr int kDefaultBits = 4;
 
 int PerByte(int64_t bits) { return bits == 2 ? 4 : bits == 4 ? 2 : 1; }
 
-// What a call states for an attribute of the function; nullptr if neither it nor a default does.
+// The value of a function's attribute in a call: given or default; nullptr if there is neither.
 const Attribute* Given(const Node& call, const Function& function, absl::string_view name) {
   if (const Attribute* given = call.FindAttribute(name)) return given;
   for (const Attribute& attribute : function.attribute_defaults) {
@@ -145,7 +157,7 @@ class RoleFinder {
 
   // ---- what values stand for
 
-  // What uses are looked for of: tensors of the file, and inputs of functions.
+  // Uses are collected for tensors of the file and for inputs of functions.
   void FindStored() {
     for (size_t v = 0; v < model_.values.size(); ++v) {
       if (model_.values[v].initializer) StandFor(static_cast<ValueId>(v), static_cast<ValueId>(v));
@@ -202,7 +214,7 @@ class RoleFinder {
     }
   }
 
-  // What is behind an Identity, as exporters write them for shared weights, is what is before it.
+  // Exporters write an Identity for shared weights: its output stands for its input.
   bool HandsOn(const Node& node) const {
     return node.op_type == "Identity" && node.domain.empty() && StoredIn(node.input(0));
   }
@@ -238,16 +250,17 @@ class RoleFinder {
     }
   }
 
-  // In part at least, as far as a function tells. Uses of activations are of no interest.
+  // True if the value is, or is computed from, a stored tensor. Uses of activations are not
+  // collected.
   bool IsMadeOfStored(ValueId value) const { return StoredIn(value) || !flow_.Into(value).empty(); }
 
-  // Of what stands for a stored value, that value's.
+  // The use of the value or, if it stands for a stored one, of that.
   ValueUse& UseOf(ValueId value) {
     return uses_[static_cast<size_t>(StoredIn(value) ? *StoredIn(value) : value)];
   }
 
-  // The uses of what is made of a value are its own. Each step adds to a use, of which there is
-  // little to add, so that this ends.
+  // A value takes over the uses of what is computed from it. A step only ever adds to a use, and
+  // there are few flags to add, so this ends.
   void FollowFlows() {
     std::vector<ValueId> open;
     for (size_t v = uses_.size(); v-- > 0;) {
@@ -285,7 +298,7 @@ class RoleFinder {
     if (use->bits_attribute.empty()) use->bits_attribute = to.bits_attribute;
   }
 
-  // What a node's operator says of its inputs.
+  // What the row of a node's operator states about its inputs.
   struct Operator {
     OperandRoles roles;
     bool moves_mask;
@@ -332,14 +345,14 @@ class RoleFinder {
     CastBy(op.cast_attribute, use);
   }
 
-  // Casts by two attributes are taken for one that makes no mask.
+  // If two attributes decide about casts, the value is not taken for a mask.
   static void CastBy(absl::string_view attribute, ValueUse* use) {
     if (attribute.empty()) return;
     if (use->cast_attribute.empty()) use->cast_attribute = attribute;
     if (use->cast_attribute != attribute) use->as_other_than_mask = true;
   }
 
-  // What depends on attributes of a call: `inside` is how its function uses what it is given.
+  // Adds the uses that depend on attributes of a call: `inside` is the use within the function.
   void UseInCall(const Node& call, const ValueUse& inside, ValueUse* use) const {
     const Function& function = model_.function(*call.function);
     use->as_other_than_mask |= inside.as_other_than_mask;

@@ -1,3 +1,11 @@
+// How it works. The model is counted once, with its sizes open. Each point of the sweep puts
+// numbers for the symbols into the formulas of totals and rows; nothing is counted again. A symbol
+// that the sweep does not set stays in the figures as a formula.
+//
+// The table has a column per point. If that is too wide, the writer may take the other form, a row
+// per point, which has no rows of modules. A formula without room becomes "(long)" with a note. CSV
+// has a line per point, or per point and row. The plot is made of characters, one bar per point; a
+// figure above 0 gets at least one sign.
 #include "src/sweep/sweep_report.h"
 
 #include <algorithm>
@@ -179,7 +187,7 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table)
   }
 }
 
-// Where a formula has no room: where it is, and what makes it a number.
+// Explains "(long)": where the formula is, and how to make it a number.
 void NoteLong(TextTable* table) {
   const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
   const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {
@@ -452,7 +460,7 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
   std::string out = absl::StrCat("\n  ", has_flops ? "FLOPs" : "MACs", " at ",
                                  Printable(absl::StrJoin(sweep.symbols, ", ")), "\n");
   for (size_t i = 0; i < values.size(); ++i) {
-    // What is not nothing has a sign.
+    // A value above 0 gets at least one sign.
     const double share = most > 0 ? static_cast<double>(values[i]) / most : 0;
     const int bar = values[i] > 0 ? std::max(1, static_cast<int>(std::lround(share * room))) : 0;
     const auto pad = [](int columns) { return std::string(static_cast<size_t>(columns), ' '); };

@@ -1,3 +1,13 @@
+// How it works. A parser by recursive descent computes the value while it reads. All work is
+// bounded, because texts come from users and files: length, depth of nesting, terms of each operand
+// and the power are checked against limits before the arithmetic is done. The first error is kept
+// with its column; afterwards every function returns at once and values no longer matter.
+//
+// Formulas of operators have more: comparisons, if(), same(), digits(), parts of a shape. A
+// condition that depends on open sizes is an error in some callers (must_decide); otherwise a
+// comparison counts as true and if() as the larger of both branches, so that a cost is never too
+// low. In the branch that is not chosen names are not looked up and all values are 1, since they
+// may not exist there.
 #include "src/symbolic/parse.h"
 
 #include <algorithm>
@@ -85,7 +95,7 @@ class Parser {
   Expr ParsePart(absl::string_view name);
   Expr ValueOf(absl::string_view name);
   Expr Found(absl::string_view name, const absl::StatusOr<Expr>& value);
-  // Whether a condition holds; of one that is open, nullopt.
+  // Whether a condition holds; nullopt if it is open.
   std::optional<bool> Decide(std::optional<bool> condition, absl::string_view what);
 
   bool failed() const { return !status_.ok(); }
@@ -309,7 +319,7 @@ std::optional<bool> Parser::Decide(std::optional<bool> condition, absl::string_v
   return std::nullopt;
 }
 
-// An argument of `if`, which may be one that is not chosen.
+// An argument of `if`. One that is not chosen is only parsed.
 Expr Parser::ParseUnless(bool skip) {
   if (skip) ++skipped_;
   Expr value = ParseComparison();
@@ -333,7 +343,8 @@ Expr Parser::ParseIf() {
   return failed() ? Expr(0) : Checked(Max(then, otherwise));
 }
 
-// Of a symbol, the sum over all digits of "it has this digit".
+// The number of binary digits. For a symbol: the sum of min(value / 2^i, 1), 1 for each digit that
+// it has.
 Expr Parser::ParseDigits() {
   constexpr int kMostDigits = 40;  // of a symbol: no axis of a trillion elements fits into memory
   const Expr value = ParseComparison();

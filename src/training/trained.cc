@@ -1,3 +1,16 @@
+// How it works. Every float parameter is trained unless an option or the file says otherwise.
+// --frozen and --trained take patterns, which match a parameter by its name, the path of its
+// module, or anything around these. A tied copy shares the choice of its original and counts once.
+//
+// Exporters rename parameters, so a name that the user knows from PyTorch may not be in the file.
+// For matrices, other names are derived from their use: <module>.weight for a matrix that the
+// module uses, a shared table of several lookups, position embeddings added to tokens. A match by
+// such a guess is told in a warning. It is an error if no pattern of an option matches anything; a
+// single pattern that matches nothing is a warning, since one list may serve several models.
+//
+// Gradients also run to weights that the exporter computed from parameters: `gradient` has these,
+// `value` does not. What no file tells, as whether a tensor is a parameter or a buffer, is a
+// warning.
 #include "src/training/trained.h"
 
 #include <algorithm>
@@ -99,7 +112,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name) {
 namespace training {
 namespace {
 
-// The pattern matches the path, or that of something around it.
+// True if the pattern matches the path or that of a module around it.
 bool MatchesWithin(absl::string_view glob, absl::string_view path) {
   for (absl::string_view around = path; !around.empty(); around = modules::ParentPath(around)) {
     if (MatchesGlob(glob, around)) return true;
@@ -128,7 +141,7 @@ std::string Join(absl::string_view module, absl::string_view name) {
   return module.empty() ? std::string(name) : absl::StrCat(module, ".", name);
 }
 
-// What PyTorch calls parameters that have another name in the file, from what uses them.
+// PyTorch's names of parameters that have another name in the file, derived from their use.
 //
 //   <module>.weight         a matrix that the module uses: the exporter transposed it, or kept the
 //                           name that it has in another module
@@ -251,8 +264,8 @@ class Patterns {
     return any;
   }
 
-  // One list of patterns may be for several models: what meets nothing is a warning beside another
-  // that meets something.
+  // One list of patterns may serve several models: a pattern that matches nothing is only a warning
+  // if another one matches.
   absl::Status CheckMet(absl::string_view option, std::vector<std::string>* warnings) const {
     for (const std::string& guess : guesses_) {
       warnings->push_back(absl::StrCat(option, " ", guess));
@@ -274,7 +287,7 @@ class Patterns {
   std::vector<std::string> guesses_;
 };
 
-// Where one of two that may be tied is trained and the other is not, say so.
+// Warns if one of two weights that may be tied is trained and the other is not.
 void WarnOfCopies(const ModelData& model, const resolve::Ties& ties, TrainedParameters* result) {
   for (const resolve::LikelyCopy& likely : resolve::FindLikelyCopies(model)) {
     const bool trained = result->value[static_cast<size_t>(likely.copy)];
@@ -303,8 +316,8 @@ std::string NamesText(const std::vector<std::string>& names) {
       names.size() > kNamed ? absl::StrCat(" and ", names.size() - kNamed, " more") : "");
 }
 
-// What no file tells of training: whether a tensor is a parameter or a buffer, and what parameters
-// went into a product that the exporter computed.
+// Warns of what the file does not tell: whether a tensor is a parameter or a buffer, and which
+// parameters went into a product that the exporter computed.
 void WarnOfUntold(const ModelData& model, const exporter::Signature& signature,
                   TrainedParameters* result) {
   std::vector<std::string> buffers, products;
@@ -335,8 +348,8 @@ bool MatchesAny(const std::vector<std::string>& globs, absl::string_view path) {
                      [&](const std::string& glob) { return MatchesWithin(glob, path); });
 }
 
-// Gradients run to what the exporter computed of parameters, too, unless an option freezes all of
-// them.
+// Gradients also run to tensors that the exporter computed from parameters, unless options freeze
+// all of these.
 void FindComputed(const ModelData& model, const exporter::Signature& signature,
                   const TrainingOptions& options, TrainedParameters* result) {
   result->gradient = result->value;
@@ -353,7 +366,7 @@ void FindComputed(const ModelData& model, const exporter::Signature& signature,
   }
 }
 
-// What the options say of one parameter and its copies.
+// The options' choice for one parameter and its copies.
 class Choice {
  public:
   Choice(Patterns* frozen, Patterns* trained, const OtherNames* other_names)

@@ -1,4 +1,14 @@
 // onnxflops count: cost by module, operator or node.
+//
+// How it works. Options are read and checked against each other first, so that nothing is counted
+// for an output that cannot be written. Then one of three ways is taken: serving, a sweep over
+// sizes, or the plain count here. Models are counted in parallel. Of each only its text and its row
+// of figures are kept, so memory does not grow with the number of models.
+//
+// With several models, a fault of one is reported and the others are written; the exit code tells
+// it. A --dim that only some models have is left out for the others, with a message; one that no
+// model has is an error. All outputs are joined in the order of the models, whatever the number of
+// threads.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -102,14 +112,14 @@ if its own figures do.
 Exit codes: 0 success, 1 --strict failed, 2 error.
 )"};
 
-// A form for comparing texts: see ViewOptions::stable.
+// A form whose texts can be compared line by line: see ViewOptions::stable.
 void MakeStable(size_t models, ViewOptions* view) {
   view->stable = true;
   view->exact = true;
   view->title = models > 1 ? ViewOptions::Title::kFileName : ViewOptions::Title::kNone;
 }
 
-// What stays of a model when it is counted, so that memory does not grow with what models hold.
+// What is kept of a model after it was counted. The model itself is not, to save memory.
 struct Outcome {
   absl::Status fault;
   std::string text;  // the report in the format, or its part of it
@@ -119,8 +129,8 @@ struct Outcome {
   std::vector<std::string> missing;  // symbols of --dim that the model does not have
 };
 
-// What --dim names and no model has is an error. What some models have is left out for the others,
-// which is said.
+// A symbol of --dim that no model has is an error. One that some models have is left out for the
+// others, with a message.
 absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& outcomes) {
   size_t counted = 0;
   std::map<std::string, std::vector<std::string>> without;  // models by symbol
@@ -154,7 +164,7 @@ absl::StatusOr<struct stat> FolderInfo(const std::string& file) {
   return info;
 }
 
-// Data in other files is looked for beside the model.
+// External data is looked for in the model's folder, so a copy elsewhere would not find it.
 void WarnOfOtherFolder(const Model& model, const std::string& copy) {
   const bool external = std::any_of(model->tensors.begin(), model->tensors.end(),
                                     [](const Tensor& tensor) { return tensor.external; });
@@ -175,7 +185,7 @@ absl::Status WriteAnnotated(const CountArguments& args, const Model& model,
   return absl::OkStatus();
 }
 
-// What --format says: one of the usual ones, or a viewer's.
+// The format of --format: one of the usual ones, or a viewer's.
 struct CountFormat {
   Format plain = Format::kTable;
   const ViewerFormat* viewer = nullptr;

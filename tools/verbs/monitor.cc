@@ -1,4 +1,14 @@
 // onnxflops monitor: utilisation of a training while it runs, from its log.
+//
+// How it works. The model is counted once; its FLOPs stay a formula of batch and length. Then the
+// log is read line by line (StepLog), totals are turned into differences (RunningTotals), and each
+// step goes to the Monitor, which gives a point every N steps. A point is written to standard
+// output, and to TensorBoard and Prometheus if asked. MFU leaves out recomputation by definition,
+// so it is never in the work.
+//
+// Problems of lines must not flood the screen: each kind is told once, digits not compared, and at
+// the end how many lines had it. If no line gave a utilisation, the most frequent reason is the
+// error.
 #include "src/monitor/monitor.h"
 
 #include <fcntl.h>
@@ -131,7 +141,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What a step of the model takes, with what --dim fixes. MFU holds no recomputation.
+// The work of a step, with the sizes that --dim fixes. MFU does not count recomputation.
 absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   if (options.training) options.training = WithoutRecomputation(*options.training);
   ASSIGN_OR_RETURN(const Report report, Count(model, options));
@@ -151,7 +161,7 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   return work;
 }
 
-// A batch that every input and output has is one of samples that do not meet.
+// If every input and output has the batch as its first dimension, samples are taken as independent.
 absl::Status CountPerSample(const ModelData& model, StepWork* work) {
   work->per_sample = true;
   if (!work->fixed_batch || *work->fixed_batch == 0) {
@@ -217,7 +227,7 @@ class PointWriter {
   int events_ = -1;
 };
 
-// Tells what is odd about the log, once each, as long as that helps.
+// Tells each kind of problem of the log once, up to a limit.
 class Complaints {
  public:
   explicit Complaints(std::string log) : log_(std::move(log)) {}
@@ -241,7 +251,7 @@ class Complaints {
     if (told_.size() == kMost) WriteError("what follows is not told any more");
   }
 
-  // What was odd about more than one line.
+  // Tells how often a problem occurred that more than one line had.
   void TellCounts() const {
     for (const Told& told : told_) {
       if (told.lines == 1) continue;
@@ -250,7 +260,7 @@ class Complaints {
     }
   }
 
-  // Why most lines have no utilisation; "" where there is no reason.
+  // The most frequent reason why lines have no utilisation; "" if there is none.
   std::string WhyNone() const {
     constexpr absl::string_view kSize = ": no utilisation of this step";
     const auto rank = [&](const Told& told) {
