@@ -1,3 +1,14 @@
+// How it works. Rules that many operators share: broadcast shapes, content, and costs per element.
+//
+// Content is evaluated with the types of the graph: after each operation an element is rounded or
+// wrapped as its type would (InType). What runtimes do differently, as casts of floats beyond 2^62,
+// makes the element unknown. A symbolic element fits an integer type only if its bounds prove it.
+// Small tensors are evaluated element by element, with a cursor per operand that repeats broadcast
+// axes by a stride of 0; larger ones only by their rule (EvaluateRules). The number of elements and
+// operands is limited, and each element costs steps of the work limit.
+//
+// Complex arithmetic is counted in real operations: a mul is 4 mul and 2 add, a mac is 4 mac, all
+// others are two of their kind.
 #include "ops/rules.h"
 
 #include <algorithm>
@@ -30,10 +41,10 @@ absl::StatusOr<Facts> InferMoved(const NodeView& n) {
 
 namespace {
 
-// What an element of a content takes, of the steps of a WorkLimit.
+// Steps of a WorkLimit per element of a content.
 constexpr size_t kStepsPerElement = 4;
 
-// Makes `result` what it and `shape` broadcast to.
+// Broadcasts `result` with `shape`.
 absl::Status BroadcastWith(const Shape& shape, Shape* result) {
   SpendSteps(static_cast<size_t>(shape.rank()));
   if (shape.rank() > result->rank()) {
@@ -115,7 +126,7 @@ absl::StatusOr<Facts> InferBroadcastAs(const NodeView& n, DType type) {
                        AlignLegacyOperand(n, n.input(0).shape, std::move(aligned.back().shape)));
       operands.back() = &aligned.back();
     }
-    // One value many times over is one.
+    // The same value given many times is broadcast once.
     if (i > 0 && operands.back() == operands[operands.size() - 2]) continue;
     RETURN_IF_ERROR(BroadcastWith(operands.back()->shape, &broadcast));
   }

@@ -1,5 +1,13 @@
 // com.microsoft: convolutions and pooling with an activation fused in, quantised, or with the
 // channels last; com.microsoft.nchwc: the same on blocked channels.
+//
+// How it works. Shapes are turned into the layout of the plain operator (channels first), the rule
+// of that operator is run on them (InferAs, LeastAs), and its result is turned back. So there is
+// one rule for a convolution, whatever its layout.
+//
+// NhwcConv is ambiguous: the documentation has W as [M, C/group, k1, k2], the kernels take [M, k1,
+// k2, C/group]. The form that fits X and kernel_shape is taken; if open sizes leave both possible
+// and they would differ, the shape is unknown.
 #include <optional>
 #include <utility>
 
@@ -45,7 +53,7 @@ absl::StatusOr<Cost> LeastConvIn(const NodeView& n, Layout layout) {
   return LeastAs(n, "Conv", ConvInputs(n, layout), {y});
 }
 
-// That of the activation; then as Conv. Z takes what is left as it is.
+// The activation's gradient first, then that of Conv. Z takes the same gradient unchanged.
 absl::StatusOr<Census> FusedConvGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const ElementCost activation, ActivationGradient(n.String("activation", "")));
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
@@ -73,7 +81,7 @@ absl::StatusOr<Cost> LeastNhwcFusedConv(const NodeView& n) {
   return LeastConvIn(n, {.channels_last = true});
 }
 
-// Whether W of this layout fits X and kernel_shape; nullopt where open sizes leave that open.
+// Whether W in this layout fits X and kernel_shape; nullopt if open sizes do not tell.
 std::optional<bool> WeightFits(const NodeView& n, bool channels_last) {
   const Fact &x = n.input(0), &w = n.input(1);
   const int rank = w.shape.rank();
@@ -90,8 +98,8 @@ std::optional<bool> WeightFits(const NodeView& n, bool channels_last) {
   return fits;
 }
 
-// The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: whichever
-// fits X and kernel_shape for all sizes, and the latter where both do.
+// The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: the one
+// that fits X and kernel_shape for all sizes is taken, the latter if both do.
 absl::StatusOr<Layout> NhwcConvLayout(const NodeView& n) {
   const Fact &x = n.input(0), &w = n.input(1);
   Layout layout = {.channels_last = true, .weight_channels_last = true};

@@ -1,4 +1,13 @@
 // com.microsoft: mixtures of experts. Only the experts that a token is routed to are counted.
+//
+// How it works. Each token goes to k experts, so every projection runs on tokens x k rows,
+// whichever experts these are. Added to this: softmax and TopK for the routing, activations, the
+// weighted sum of the outputs. Weights that are read are those of min(experts, rows) experts, since
+// no more can be reached; the same number is dequantised in QMoE. Packed weights give their number
+// by their bits. SwiGLU may have both halves in one projection (`fused`) or the second one in fc3.
+//
+// Backward follows the same structure: a product per factor that needs a gradient. Quantised
+// weights are not trained, but dequantised again for the gradient of X.
 #include <optional>
 #include <utility>
 
@@ -22,7 +31,7 @@ namespace {
 struct Projection {
   Expr weights;      // elements per expert
   Expr outputs;      // features it gives
-  int64_t bits = 0;  // per weight; 0 where they are not packed
+  int64_t bits = 0;  // per weight; 0 if they are not packed
   bool zero_points = false;
   bool bias = false;
 };
@@ -89,7 +98,7 @@ absl::StatusOr<Experts> ReadMoe(const NodeView& n) {
   return e;
 }
 
-// The bits of an expert's weights: of the float types as they are, else an attribute.
+// The bits of an expert's weights: given by a float type's name, else by an attribute.
 int64_t ExpertBits(const NodeView& n, absl::string_view override_attr) {
   const absl::string_view type = n.String("quant_type", "int");
   if (type == "fp4" || type == "nvfp4" || type == "wfp4afp8") return 4;
@@ -159,8 +168,8 @@ absl::StatusOr<Cost> CountExperts(const NodeView& n, const Experts& e) {
   return Flops(std::move(work));
 }
 
-// All inputs, but of the weights those of as many experts as can be routed to. They are the inputs
-// from the third on, [E, ...].
+// Bytes of all inputs; of the expert weights (the inputs from the third on, [E, ...]), only as many
+// experts as tokens can reach.
 absl::StatusOr<Expr> BytesRead(const NodeView& n, const Experts& e) {
   constexpr int kFirstWeight = 2;
   Expr all = 0, of_experts = 0;
@@ -175,7 +184,7 @@ absl::StatusOr<Expr> BytesRead(const NodeView& n, const Experts& e) {
 
 // ---- gradients
 
-// What of a projection needs a gradient: its input, its weights, its bias.
+// Which parts of a projection need a gradient.
 struct ProjectionNeeds {
   bool input = false, weights = false, bias = false;
   bool Any() const { return input || weights || bias; }
@@ -188,8 +197,8 @@ Census ProjectionGradient(const Projection& p, const Expr& rows, const Projectio
   return work;
 }
 
-// Between the projections, from what forward kept. SwiGLU: of G, s = sigmoid(alpha G) and L; those
-// of the clamps.
+// The gradient of the part between the projections, from values that forward kept. SwiGLU: through
+// G, s = sigmoid(alpha G) and L, and through the clamps.
 absl::StatusOr<ElementCost> ActivationPartGradient(const NodeView& n, const Experts& e) {
   if (!e.swiglu) {
     ASSIGN_OR_RETURN(ElementCost cost, ActivationGradient(n.String("activation_type", "relu")));
@@ -202,7 +211,7 @@ absl::StatusOr<ElementCost> ActivationPartGradient(const NodeView& n, const Expe
   return cost;
 }
 
-// Of the softmax over the experts, through the weights of those that were chosen.
+// The gradient of the softmax over the experts, through the weights of the chosen ones.
 Census RoutingGradient(const NodeView& n, const Experts& e) {
   Census work =
       ElementCost{.add = 1, .mul = 1} * (e.Rows() * e.hidden);  // dY * what an expert gave
@@ -262,7 +271,7 @@ absl::StatusOr<Facts> InferQMoe(const NodeView& n) {
   return InferSameAsInput(n);
 }
 
-// The weights of as many experts as can be routed to, dequantised.
+// Dequantises the weights of as many experts as tokens can reach.
 Census ExpertsDequantized(const Experts& e) {
   const Expr used = Min(e.experts, e.Rows());
   Census work;

@@ -1,4 +1,10 @@
 // com.microsoft: normalizations with the sums, lookups, gates and activations fused into them.
+//
+// How it works. Forward costs are formulas of the rows. The gradients share one function: it is
+// told which inputs are added up before the norm (these share one gradient), which of them were
+// broadcast or looked up (a sum of dY for each), which input is the scale, whether there is a mean,
+// and the gradient of an activation after the norm. EmbedLayerNormalization reads only the
+// looked-up rows of its tables, so its bytes have a rule of their own.
 #include <optional>
 #include <utility>
 
@@ -23,7 +29,7 @@ absl::Status CheckVector(const NodeView& n, int input, absl::string_view what, c
 
 struct NormInputs {
   uint32_t added = 0;   // inputs that are added up and normalized: the sum takes one gradient
-  uint32_t summed = 0;  // of these, and the bias, what was spread: a sum of dY for each
+  uint32_t summed = 0;  // of these and the bias, inputs that were broadcast: a sum of dY for each
   size_t scale = 0;
   bool has_mean = true;    // not of a root mean square
   ElementCost after = {};  // of an activation
@@ -63,7 +69,7 @@ absl::StatusOr<Census> SkipRmsNormGradient(const NodeView& n, const GradientQuer
       {.added = InputBits({0, 1, 3}), .summed = InputBits({3}), .scale = 2, .has_mean = false});
 }
 
-// Of the tables, each takes the rows that were looked up.
+// Each table takes a gradient for the rows that were looked up.
 absl::StatusOr<Census> EmbedLayerNormGradient(const NodeView& n, const GradientQuery& query) {
   return NormGradient(
       n, query, {.added = InputBits({2, 3, 4}), .summed = InputBits({2, 3, 4, 6}), .scale = 5});
@@ -120,7 +126,7 @@ absl::StatusOr<Facts> InferEmbedLayerNorm(const NodeView& n) {
   return Facts{rows, Fact::Tensor(DType::kInt32, Shape{ids[0]}), rows};
 }
 
-// What is read of the tables: one row per token and table.
+// Bytes read: of each table, one row per token.
 absl::Status EmbeddingBytes(const NodeView& n, Cost* cost) {
   ASSIGN_OR_RETURN(const Shape ids, n.RankedShape(0, 2));
   ASSIGN_OR_RETURN(const Shape words, n.RankedShape(2, 2));

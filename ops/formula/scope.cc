@@ -1,3 +1,9 @@
+// How it works. The texts of a rule, "x?[batch..., 4*H] : float16" and formulas, are split by hand;
+// every part remembers its column, so that errors can point at it. A scope collects the names that
+// formulas may use: sizes of inputs and outputs, "X.elements" and the like, attributes, lets. A
+// formula is checked by evaluating it with symbols in place of the names: an unknown name is an
+// error that lists known ones, and a cost that can never be positive is an error, too. Names of
+// optional inputs are known but not usable on their own, since the input may be left out.
 #include "ops/formula/scope.h"
 
 #include <algorithm>

@@ -1,7 +1,11 @@
 // Elementwise functions of one tensor; casts; running sums; the determinant.
 //
-// Cost per element of the output: one operation of the operator's kind. A reciprocal is a div.
-// Negation and absolute value change a sign bit and Cast converts: free.
+// How it works. Cost per element of the output: one operation of the operator's kind. A reciprocal
+// is a div. Negation and absolute value change a sign bit and Cast converts: free. Shape rules keep
+// the content where it is known: Clip and Cast are evaluated element by element or on the rule of a
+// large tensor. A running sum of a rule that is a polynomial of the index is again a polynomial, so
+// the position ids of a mask of ones stay known. A dequantised weight that is cast to another float
+// type is still a dequantised weight.
 #include <array>
 #include <optional>
 #include <string>
@@ -102,7 +106,8 @@ absl::StatusOr<Facts> InferBitCast(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(shape))};
 }
 
-// The running sum of a rule along an axis: of what is before a place and, unless exclusive, at it.
+// The running sum of a rule along an axis: of the elements before a place and, unless exclusive,
+// the one at it.
 void FollowRunningSum(const NodeView& n, int axis, Fact* result) {
   const std::optional<Scalar> rule = RuleOf(n.input(0));
   if (n.op_type() != "CumSum" || !rule.has_value() || !rule->is_int()) return;

@@ -1,8 +1,13 @@
 // Normalizations: statistics of groups of elements, then one step per element.
 //
-// Two notations: E elements of X, and R groups ("rows") that share a mean. Of LayerNormalization,
-// GroupNormalization and InstanceNormalization the statistics are those of the function bodies in
-// ONNX: mean = sum X / K, variance = sum X^2 / K - mean^2.
+// How it works. Costs are formulas of the rows, in two notations: E elements of X, and R groups
+// ("rows") that share a mean. For LayerNormalization, GroupNormalization and InstanceNormalization
+// the statistics are those of the function bodies in ONNX: mean = sum X / K, variance = sum X^2 / K
+// - mean^2. The code checks shapes and has the costs and gradients that depend on attributes.
+//
+// Gradients are data where possible: operations per element for the first input that needs one, for
+// the others, and what they share, plus divisions per root. Backward computes the normalized X
+// again from the statistics that forward kept, as PyTorch does.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -115,7 +120,7 @@ absl::StatusOr<Facts> InferLpNorm(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-// R: the sizes that are not reduced, multiplied.
+// R: the product of the sizes that are not reduced.
 absl::StatusOr<Expr> MeanVarianceRows(const NodeView& n, const Shape& x) {
   absl::InlinedVector<int64_t, 4> axes = n.Ints("axes");
   if (!n.HasAttr("axes")) axes = {0, 2, 3};

@@ -1,8 +1,14 @@
 // Reductions along axes, ArgMax and ArgMin.
 //
-// The loop nest of K elements into one executes K operations, from a neutral start (`sum = 0; for
-// k: sum += x[k]`), so that a reduction's operations are as many as its input's elements. What
-// follows per result (a quotient, a root, a logarithm) is counted per output element.
+// How it works. The loop nest of K elements into one executes K operations, from a neutral start
+// (`sum = 0; for k: sum += x[k]`), so a reduction has as many operations as its input has elements.
+// What follows per result (a quotient, a root, a logarithm) is counted per output element. Most
+// rows differ in this only and are made by one function from their formula and costs.
+//
+// Content is folded where it is known: a small list element by element; a rule axis by axis, a sum
+// as a closed form (SumOver), an extreme as the first or last element if the rule moves in equal
+// steps. Axes may be an input that is not known: then the rank follows from the number of axes, and
+// each size is a symbol bounded by the sizes that may stand there.
 #include <array>
 #include <optional>
 #include <string>
@@ -82,7 +88,7 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   Shape y;
   const int removed = x.rank() - rank;
   for (int i = 0; i < rank; ++i) {
-    // One of the sizes that so many removed ones before it can leave here, or 1.
+    // If `removed` axes are gone, this one was one of the axes i to i + removed, or has size 1.
     std::vector<Expr> at_most = {1};
     for (int from = i; from <= i + removed; ++from) at_most.push_back(x[from]);
     y.push_back(n.FreshDim(0, i, hint, SymbolOrigin::Kind::kSizes, at_most));
@@ -110,7 +116,7 @@ Scalar ExtremeOfRule(const Scalar& rule, int axis, const Expr& size, EvaluateFn 
   return evaluate(ends, type);
 }
 
-// What a reduction makes of a rule along one axis; unknown where that is no rule.
+// Reduces a rule along one axis; unknown if the result follows no rule.
 Scalar FoldedRule(const Scalar& rule, int axis, const Expr& size, const Folding& folding,
                   DType type) {
   if (folding.evaluate == EvaluateMax || folding.evaluate == EvaluateMin) {
@@ -198,8 +204,8 @@ absl::StatusOr<Facts> InferArg(const NodeView& n) {
 
 constexpr char kReduceSignature[] = "data axes? -> reduced";
 constexpr char kReduceAttributes[] = "axes = []; noop_with_empty_axes = 0";
-// Without axes nothing is folded where noop_with_empty_axes says so. Axes that are decided at run
-// time may be some.
+// Without axes nothing is folded if noop_with_empty_axes is set. Axes that are decided at run time
+// are taken as given.
 constexpr char kReduceLet[] =
     "folds = if(attr.noop_with_empty_axes*max(1 - axes.given, axes.known), axes.elements + "
     "attr.axes.count != 0, 1)";

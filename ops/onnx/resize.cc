@@ -1,7 +1,14 @@
 // Sampling between the elements: Upsample, Resize, GridSample, AffineGrid.
 //
-// Interpolation along one axis from t neighbors is t mul and t add (sum of weight times value);
-// along several axes it nests: the outermost axis interpolates between t results of the next one.
+// How it works. Interpolation along one axis from t neighbors is t mul and t add (sum of weight
+// times value); along several axes it nests: the outermost axis interpolates between t results of
+// the next one. Weights are taken as given. Nearest is free. With antialias the number of neighbors
+// grows as the axis shrinks.
+//
+// Sizes are floor(size * scale). A scale is a float32, so 0.7 is really a little less than 7/10,
+// and floor(10 * 0.7) would be 6. Runtimes get 7, since they multiply in float32. The code
+// therefore takes the simplest fraction that rounds to the same float32 (by its continued
+// fraction), which also works for symbolic sizes.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -236,7 +243,8 @@ absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
   return Facts{n.Like(0, std::move(out))};
 }
 
-// The weights again for each; nearest has no slope.
+// Each gradient takes the forward's weights again. The grid has none with nearest, which has no
+// slope.
 absl::StatusOr<Census> GridSampleGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
   Census work;

@@ -1,8 +1,15 @@
 // Recurrent layers.
 //
-// T steps, B sequences, I features in, H hidden, D directions. A layer of G gates has W[D,G*H,I],
-// R[D,G*H,H] and B[D,2*G*H]: a step of one direction is G*H*(I+H) mac for each sequence, in one
-// accumulator per gate, to which both biases are added.
+// How it works. T steps, B sequences, I features in, H hidden, D directions. A layer of G gates has
+// W[D,G*H,I], R[D,G*H,H] and B[D,2*G*H]: a step of one direction is G*H*(I+H) mac for each
+// sequence, in one accumulator per gate, to which both biases are added. Activations are counted by
+// the names of the attribute, then what combines the gates. All sequences count T steps, since
+// their lengths are data; with lengths given there is no lower bound.
+//
+// Backward takes each product once more per factor that needs a gradient, and the gradients of
+// activations from their values. The product with the state is left out in the first step unless
+// the first state needs a gradient. Exceptions are small: with input_forget an LSTM has one gate
+// less, and a GRU without linear_before_reset needs the first step's product for its reset gate.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -118,7 +125,8 @@ absl::StatusOr<Census> LayerActivations(const NodeView& n, const Layer& layer,
   return work;
 }
 
-// A state that is not given is zero. How long sequences are, is data.
+// A first state that is not given is zero: its products may be skipped. Given lengths of sequences
+// may be shorter than T.
 absl::StatusOr<Cost> LeastCost(const NodeView& n, const Layer& layer, int gates) {
   if (n.HasInput(4)) return Cost();
   const Expr first = n.HasInput(5) ? Expr(0) : layer.batch * layer.hidden * layer.directions;
@@ -128,7 +136,7 @@ absl::StatusOr<Cost> LeastCost(const NodeView& n, const Layer& layer, int gates)
   return CostIn(n.dtype(0), std::move(work));
 }
 
-// What all layers have in common, for `gates` gates.
+// The products and biases of all gates, as every kind of layer has them.
 Census GateCost(const NodeView& n, const Layer& layer, int gates) {
   Census work;
   work[Kind::kMac] = gates * layer.States() * (layer.features + layer.hidden);

@@ -1,3 +1,16 @@
+// How it works. Finds the row of a node's operator at its opset, runs the row's shape rule and
+// interns the output facts. Results are shared: a call with the same row, attributes and input
+// facts gives the same outputs, so 24 equal layers are inferred once. Content is left out of that
+// key where it cannot matter. Not shared are calls that made fresh symbols, since these have names
+// of their own, and outputs for which the declared type of the file was used.
+//
+// A rule that fails because something is unknown, or because there is no rule, is no error: the
+// outputs fall back to the declared types and the call carries the problem. Any other failure means
+// that the model is wrong, and ends inference with the node named. All outputs are checked against
+// limits here, so that rules need not.
+//
+// A call is `constant` if all its inputs are, and `from_shapes` if all are shapes or constants:
+// later stages use this to tell shape arithmetic and foldable work from real work.
 #include "src/infer/operator_caller.h"
 
 #include <algorithm>
@@ -31,8 +44,8 @@ bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inp
                      [&](FactId id) { return facts.HasContent(id) || facts[id].absent(); });
 }
 
-// Tools that raise the opset of a file leave an attribute `axes` behind that became an input: its
-// meaning is plain. What to say of a node that has one; empty if nothing.
+// Tools that raise the opset of a file leave an attribute `axes` that has become an input. Its
+// meaning is plain, so it is used with this warning; empty if the node has none.
 std::string OldAxesWarning(const Node& node, const Call& call) {
   const int since = call.def->axes_attribute_before;
   if (since == 0 || call.opset < since || node.FindAttribute("axes") == nullptr) return "";
@@ -53,8 +66,8 @@ std::string NegativePermWarning(const Node& node) {
                       "last axis");
 }
 
-// What a sequence or an optional holds comes from where the whole does. What its items say besides
-// would tell sequences apart that are alike.
+// The origin of a sequence or optional covers what it holds. Origins of its items are dropped: they
+// would make equal sequences differ.
 void DropOriginsWithin(Fact* fact) {
   const auto has_origin = [](const Fact& held) { return held.constant || held.from_shapes; };
   if (fact->element != nullptr && has_origin(*fact->element)) {
@@ -66,7 +79,7 @@ void DropOriginsWithin(Fact* fact) {
   fact->items = std::make_shared<const std::vector<Fact>>(std::move(items));
 }
 
-// What rules see of inference. Also records the bodies that a rule ran.
+// The part of inference that rules see. Also records the bodies that a rule ran.
 class Host final : public RuleHost {
  public:
   Host(Session* session, BodyRunner* runner, const Frame& frame, Call* call)
@@ -107,7 +120,7 @@ class Host final : public RuleHost {
 
  private:
   const Node& node() const { return session_.model().node(call_.node); }
-  // Whether what decides the sizes of outputs depends on shapes and constants alone.
+  // True if the inputs that decide the sizes of outputs depend on shapes and constants alone.
   bool FollowsFromSizes() const {
     const uint32_t deciding = call_.def == nullptr ? 0 : call_.def->shape_inputs;
     if (deciding == 0) return call_.from_shapes;
@@ -240,10 +253,10 @@ absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call
     call->problem = facts.status();
     facts = Facts{};
   }
-  // What Shape and Size give depends on shapes only, whatever they are applied to.
+  // The outputs of Shape and Size depend on shapes only, whatever their input is.
   const bool is_shape = call->def != nullptr && Has(call->def->traits, Traits::kShapeOnly);
-  // A body also computes from what it captures: then its outputs tell, not the inputs. Nothing
-  // does where there are none.
+  // Bodies also read captured values, so the outputs decide whether the node is constant. Without
+  // outputs it is not.
   if (!call->bodies.empty()) {
     call->constant = call->constant && !facts->empty();
     call->from_shapes = call->from_shapes && !facts->empty();

@@ -1,4 +1,17 @@
 // GraphProto, and the names of a graph.
+//
+// How it works. A graph is read in one pass. Each graph has a scope with a table from names to
+// values. A name may be used before it is defined, in any order, so a mention makes the value and
+// the definition marks it; counting both tells at the end whether something is missing, without a
+// search. Mentions are collected and looked up in batches, since looking up is the costliest step
+// of loading.
+//
+// A body may use names of the graphs around it. What a body mentions and does not define is handed
+// to the graph around it when it ends, which either has the name (the value is redirected) or hands
+// it on. Nodes that stand before their inputs are noticed (`unsorted`) and sorted only then.
+//
+// For large models the nodes are counted first, by hopping over their lengths, so that arrays need
+// not grow.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -14,9 +27,9 @@
 namespace onnxflops::load {
 namespace {
 
-// Below this, arrays may as well grow.
+// With fewer nodes it is not worth counting them first.
 constexpr size_t kFewNodes = 64;
-// From here on, the memory of a body's names is given back.
+// Above this, the memory of a body's names is given back.
 constexpr size_t kManyNames = 4096;
 
 }  // namespace
@@ -73,7 +86,8 @@ bool Parser::ParseBody(Cursor c, Scope& parent, OptionalNodeId holder, GraphId& 
         "graph-nesting",
         absl::StrCat("graphs are nested more than ", kMaxGraphNesting, " deep (graph-nesting)")));
   }
-  // What comes before the body in the graph around it is to be mentioned before what is in it.
+  // Values get their numbers in the order of the file: the outer graph's names before the body come
+  // first.
   if (!FlushMentions(parent)) return false;
   ++depth_;
   Scope& scope = ScopeAt(static_cast<size_t>(depth_));
@@ -146,7 +160,7 @@ void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
   Cursor c = graph_bytes;
   size_t nodes = 0;
   while (wire_.More(c)) {
-    // Reading ahead must not leave a gap, which could not be filled any more.
+    // Reading ahead must not leave a gap: it could not be filled later.
     if (c.p - region.loaded() > ByteRegion::kMaxReadOver) break;
     if (region.loaded() - c.p < ByteRegion::kSlack && !region.Load(c.p, ByteRegion::kSlack)) break;
     uint64_t length;
@@ -207,7 +221,7 @@ bool Parser::AddInitializer(Scope& scope, TensorId tensor) {
   return CheckIds(model_->values.size(), "values");
 }
 
-// Types are often declared for values that an optimizer removed: those stand for nothing.
+// Types are often declared for values that an optimizer removed: these are ignored.
 void Parser::DeclareValues(Scope& scope) {
   for (const Scope::ValueInfo& info : scope.infos) {
     if (info.type == nullptr) continue;
@@ -293,7 +307,8 @@ bool Parser::EndScope(Scope& scope) {
   return true;
 }
 
-// Finds what bodies use of this graph. What is not of this graph either stays in `captured`.
+// Resolves the names that bodies use. Names that this graph does not have either stay in
+// `captured`.
 void Parser::ResolveCaptured(Scope& scope) {
   size_t rest = 0;
   for (const Scope::Captured& c : scope.captured) {
@@ -315,7 +330,7 @@ bool Parser::IsUndefined(const Value& v) {
   return !v.producer && !v.is_graph_input && !v.initializer;
 }
 
-// What a body mentions and does not define is a matter for the graph around it.
+// Names that a body mentions and does not define are handed to the graph around it.
 void Parser::HandOver(Scope& scope) {
   std::vector<Scope::Captured>& outer = scope.parent->captured;
   const NodeId holder = *scope.holder;  // there is one, as there is a graph around it

@@ -1,5 +1,16 @@
 // A node keeps what its operator's row states: for each input that needs a gradient, the other
 // factors of a product, and the inputs, outputs, statistics or places that Gradient::keeps names.
+//
+// How it works. KeepNode is the order of decisions for one node: bodies, attention that runs as
+// flash, a pattern of nodes that is one PyTorch call, the call that the file states, and last the
+// row itself. Rows speak of storages; a value that is kept twice counts once.
+//
+// Products need their factors in a certain order of elements. PyTorch can use a tensor whose axes
+// are transposed or broadcast without a copy if strides can describe it; otherwise it copies, and
+// the copy is kept. So strides are followed through views, and tried against the shape that matmul,
+// a batched product or an einsum needs. Recurrent layers follow PyTorch's CPU code step by step.
+// Where the same nodes may come from different calls, as max(dim) and amax, the node is noted as
+// unknown.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +35,8 @@
 
 namespace onnxflops::memory {
 
-// A factor of a contraction. One that PyTorch cannot look at as it needs it is copied.
+// Keeps a factor of a contraction, or a copy if PyTorch cannot view it in the order that the
+// product needs.
 void SavedWalk::KeepFactor(const Node& node, size_t i, const std::vector<int>& ranks) {
   const ValueId value = *node.inputs[i];
   const Fact* fact = FactOfInput(node, i);
@@ -36,7 +48,7 @@ void SavedWalk::KeepFactor(const Node& node, size_t i, const std::vector<int>& r
   if (HasWeight(node) && least > 2) return Keep(value);  // a convolution
   Shape shape = fact->shape;
   std::vector<Expr> strides = storages_.Of(value).strides;
-  if (least <= 2 && i == 1) {  // a matrix times it: its lines are its columns
+  if (least <= 2 && i == 1) {  // the right factor of a matrix: it is read column by column
     if (strides.empty()) strides = StridesInOrder(shape);
     std::swap(shape[shape.rank() - 2], shape[shape.rank() - 1]);
     std::swap(strides[strides.size() - 2], strides[strides.size() - 1]);
@@ -210,7 +222,7 @@ Keeps SavedWalk::KeepsOfExtreme(const Node& node, const Keeps& keeps) {
   return {.places = true};
 }
 
-// A factor of an einsum that is one product: copied where its axes cannot be joined as they lie.
+// A factor of an einsum that is one product: a copy if its axes cannot be joined by strides.
 bool SavedWalk::KeepOfEinsum(const Node& node, size_t i) {
   const Attribute* equation = node.FindAttribute("equation");
   if (equation == nullptr || call_->inputs.size() != 2) return false;
@@ -241,7 +253,7 @@ bool SavedWalk::KeepOfEinsum(const Node& node, size_t i) {
   return true;
 }
 
-// Places that are known before the model runs are mostly of a slice.
+// Known places mostly come from a slice, whose assignment keeps none.
 bool SavedWalk::AssignsToSlice(size_t i) {
   const Fact& places = in_.fact(call_->inputs[i]);
   if (groups_->StateCalls() || !(places.constant || places.from_shapes)) return false;
@@ -286,7 +298,7 @@ bool SavedWalk::IsSumOfPlaces(ValueId value) const {
          made.shape.rank() > 0;
 }
 
-// Places that the exporter folded.
+// Keeps places that the exporter folded.
 void SavedWalk::KeepPlaces(size_t i) {
   const Fact& places = in_.fact(call_->inputs[i]);
   if (places.constant && places.is_tensor() && !IsFloat(places.dtype)) More(SizeOf(places));
@@ -323,8 +335,8 @@ void SavedWalk::KeepSteps(const Node& node) {
   if (is_activation) Keep(*given);
 }
 
-// The sum of the weights. Labels that are smoothed have the mean of the scores beside it, without
-// what is ignored: a mask of the labels, and for the mean how many there are.
+// A likelihood loss keeps the sum of its weights. With smoothed labels it also computes the mean of
+// the scores without ignored labels: this keeps a mask of the labels and, for a mean, their number.
 void SavedWalk::KeepOfLikelihood(const Node& node, int size) {
   constexpr size_t kLabels = 1, kSmoothing = 5;
   More(size);

@@ -1,7 +1,12 @@
-// Walks the instances of graphs, callees first, and sums what each run keeps. A first pass over a
-// graph's nodes finds the storage and the bytes of every value; a second asks each node that a
-// gradient runs through what it keeps, and adds the bodies of loops and functions times their
-// trips. At the end come the warnings about what no file tells.
+// How it works. Walks the instances of graphs, callees first, and sums what each run keeps. A first
+// pass over a graph's nodes finds the storage and the bytes of every value; a second asks each node
+// that a gradient runs through what it keeps, and adds the bodies of loops and functions times
+// their trips. A storage is kept once per run, however many nodes keep it.
+//
+// For the main graph it also records which node keeps what, for the timeline of a step. With
+// recomputation, the groups that run again keep only what goes into them. At the end come the
+// warnings about what no file tells, such as whether an activation runs in place: the figure is
+// then given for one case and the warning has the difference.
 #include "src/memory/saved_walk.h"
 
 #include <cstddef>
@@ -101,7 +106,7 @@ absl::Status SavedWalk::Run(TrainingMemory* memory) {
   return absl::OkStatus();
 }
 
-// A class of the model's own that writes SiLU out has the nodes that nn.SiLU has.
+// A class of the model's own that writes out SiLU has the same nodes as nn.SiLU, but keeps more.
 void SavedWalk::WarnOfWritten(TrainingMemory* memory) const {
   ExprSum more;
   for (NodeId id : may_be_written_) {
@@ -124,7 +129,7 @@ std::string SavedWalk::WarningOf(const Expr& bytes, absl::string_view what,
       DescribeNode(model_, nodes.front()), ", ", condition, ", which no file tells");
 }
 
-// nn.LeakyReLU(inplace=True) and the like keep what they give, which what follows keeps anyway.
+// nn.LeakyReLU(inplace=True) and the like keep their output, which the next layer keeps anyway.
 void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
   absl::flat_hash_map<ValueId, int> readers;
   for (NodeId id : model_.graph(0).nodes) {
@@ -148,7 +153,7 @@ void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
   memory->warnings.push_back(WarningOf(bytes, "less", nodes, "run in place (inplace=True)"));
 }
 
-// Of the main graph. REQUIRES: Run(); nothing runs again.
+// The facts of the main graph. REQUIRES: Run() was called, without recomputation.
 StepFacts SavedWalk::TakeFacts() {
   facts_.root.resize(model_.values.size());
   for (size_t v = 0; v < facts_.root.size(); ++v) {
@@ -276,8 +281,8 @@ void SavedWalk::KeepBodies(const Node& node, CallId id) {
   }
 }
 
-// What trips keep of their inputs: of a carried value, that of the node in the first trip and
-// what the trip before gave in the others; and their items.
+// The inputs that trips keep: a carried value is the node's input in the first trip and the output
+// of the trip before in the others; and the items of scans.
 void SavedWalk::KeepOfTrips(const Node& node, const Kept& kept, const Expr& trips, bool first) {
   const ControlFlow flow = call_->def == nullptr ? ControlFlow::kNone : call_->def->control_flow;
   const bool loop = flow == ControlFlow::kLoop;

@@ -1,3 +1,9 @@
+// How it works. A document is a list of parts: labelled lines, tables, lists, waterfalls. Each
+// format has a drawer with one function per part, so commands make their document once and know no
+// format. Text is fitted to the width of the line: a table that is too wide is replaced by narrower
+// tables that the command supplied, or divided into several with the first column repeated, or cut.
+// Markdown marks all text of others as code. In LaTeX every character that could be a command is
+// escaped, tables need the package booktabs, and all that is not a table becomes a comment.
 #include "src/render/document.h"
 
 #include <algorithm>
@@ -43,7 +49,8 @@ int ColumnWidth(const TextTable& table, size_t column) {
   return most;
 }
 
-// Behind the last column that has room beside the first, from column `begin` on: at least one.
+// From column `begin` on: the end of the columns that have room next to the first one; at least one
+// column.
 size_t EndOfRoom(const TextTable& table, size_t begin, int width) {
   int used = static_cast<int>(absl::string_view(kLineMark).size()) + ColumnWidth(table, 0);
   size_t end = begin;
@@ -69,8 +76,8 @@ TextTable ColumnsOf(const TextTable& table, size_t begin, size_t end) {
   return part;
 }
 
-// The text of a step broken at its words, the figure at the right of its last line. What is
-// indented begins with the mark.
+// The text of a step, broken between words, with the figure at the right of its last line. An
+// indented line begins with the mark.
 std::string DrawStep(const Waterfall::Step& step, int text_width, int figure_width, bool color) {
   const int indent = 2 * step.indent;
   const std::vector<std::string> words = absl::StrSplit(step.text, ' ');
@@ -91,7 +98,7 @@ std::string DrawStep(const Waterfall::Step& step, int text_width, int figure_wid
   return out;
 }
 
-// Parts as text. A part that is no line stands below a blank one.
+// Parts as text. Every part but labelled lines follows a blank line.
 class TextDrawer {
  public:
   explicit TextDrawer(const TableStyle& style) : style_(style) {}

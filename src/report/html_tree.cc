@@ -1,3 +1,12 @@
+// How it works. The page holds a tree as JSON and draws it in the browser, so the data must be
+// small. First equal neighbours share a row: two subtrees are equal if all figures are, down to the
+// last operator. This is found from the leaves up: each item gets a text of its figures and the
+// numbers of its children's texts, and equal texts get equal numbers. Then every text, formula and
+// set of amounts is written once and referred to by number.
+//
+// A tree that is too large is cut: rows are chosen by weight, the largest first and only below
+// shown rows, until the bytes are used up. What is left out under a row is added up in a last row
+// "[n others]".
 #include "src/report/html_tree.h"
 
 #include <algorithm>
@@ -20,7 +29,7 @@ namespace {
 using TreeItem = HtmlTree::Item;
 using TreeKind = HtmlTree::Kind;
 
-// What a row takes besides its names and formulas, about.
+// About how many bytes a row takes in addition to its names and formulas.
 constexpr size_t kTreeRowBytes = 60;
 
 // Equal neighbours: items `first` to `last`, which stand for their subtrees.
@@ -40,7 +49,7 @@ int64_t LowerBits(const std::vector<bool>& lower_bounds) {
   return bits;
 }
 
-// The number of each different value, in the order of their coming.
+// Numbers distinct values in first-seen order.
 template <typename T>
 class NumberOfEach {
  public:
@@ -50,7 +59,8 @@ class NumberOfEach {
   absl::flat_hash_map<T, size_t> known_;
 };
 
-// Finds the rows of a tree: what is equal in all figures, down to the last operator, shares a row.
+// Finds the rows of a tree: equal neighbours share a row if all figures are equal, down to the last
+// operator.
 class TreeRowFinder {
  public:
   explicit TreeRowFinder(const std::vector<TreeItem>& items)
@@ -78,7 +88,7 @@ class TreeRowFinder {
     }
   }
 
-  // Two items have one number if they are equal but for their own names.
+  // Equal items have one number; their own names do not count.
   size_t LookOf(size_t i) {
     const TreeItem& item = items_[i];
     std::string look =
@@ -261,7 +271,7 @@ class TreeWriter {
     }
   }
 
-  // The rows of most weight, each with those that it is in, as far as there is room.
+  // Chooses the rows with most weight, each only below a chosen row, as far as there is room.
   void Choose() {
     std::vector<size_t> order(rows_.size());
     for (size_t r = 0; r < order.size(); ++r) order[r] = r;
@@ -321,7 +331,7 @@ class TreeWriter {
     json->EndArray();
   }
 
-  // What has no row in `parent`, added up.
+  // Adds up what has no row of its own in `parent`.
   void WriteOthers(size_t parent, int64_t depth, JsonWriter* json) {
     const size_t sides = items_[0].figures.size();
     std::vector<AmountsSum> sums(sides);

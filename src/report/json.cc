@@ -1,4 +1,11 @@
 // "onnxflops.report/1" and "onnxflops.reports/1": tools/schema/ describes every field.
+//
+// How it works. The report is written in the order of the schema. A field that was not asked for is
+// absent; one that this report cannot have (kinds of operations in another tool's count) is null.
+// Work is a quantity, with its formula and its value or null; if it depends on sizes inside the
+// model, it has a range as well. Modules are written in the order of the list with a stack of ends,
+// so that deep trees need no recursion. Several reports are joined as texts, because only the texts
+// of counted models are kept in memory.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,7 +36,7 @@ using report::WritePeakTotal;
 using report::WriteReport;
 using report::WriteTensors;
 
-// With its range, where it depends on sizes that no input has.
+// A quantity; with its range if it depends on sizes that no input has.
 void WriteWork(const Expr& amount, bool lower_bound, const Ranges& ranges, JsonWriter* json) {
   if (ranges.Varies(amount)) {
     json->Range(amount, ranges.Lowest(amount), ranges.Highest(amount));
@@ -98,7 +105,7 @@ void WriteCensus(const char* key, const Census& census, JsonWriter* json) {
   json->EndObject();
 }
 
-// The work by kind and by type, which no other tool tells apart.
+// The work by kind and by type; null for other tools, which do not tell these apart.
 void WriteKinds(const Report& report, JsonWriter* json) {
   if (report.tool) {
     for (const char* key : {"census", "int_census", "macs_by_dtype", "bops"}) {
@@ -121,7 +128,7 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   }
 }
 
-// Who counts: what another tool's figure is, and what it rests on.
+// The convention; for another tool, its figure and its assumptions.
 void WriteConvention(const Report& report, JsonWriter* json) {
   json->Key("convention").String(report.convention);
   if (!report.tool) return;

@@ -1,4 +1,16 @@
 // Which rows of the module tree are shown.
+//
+// How it works. Children that are equal and numbered one after the other become one row
+// ("layers.0-23 24x"), and a module with a single child row is shown together with it
+// ("visual.transformer"). By default rows are opened where the cost is: the costliest row first,
+// until the page is full. Children below 1 % of the model, or too many for the room, are joined in
+// a last row "[.. and 3 others]". With a depth or the like, rows are opened level by level and
+// nothing is joined.
+//
+// What is shown must add up. FLOPs and MACs do so by the tree; other figures may have a rest, such
+// as bytes that a module moves itself, which gets a row "(moving data)". Equal neighbours may
+// differ in such figures, so groups then require all figures to be equal. Amounts of a row are held
+// per copy; a place knows how many copies of it the rows above stand for.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -17,11 +29,11 @@
 namespace onnxflops::report {
 namespace {
 
-// Rows under one parent before the smallest are joined.
+// Most rows under one parent: from here on the smallest are joined.
 constexpr size_t kMaxSiblings = 24;
-// Rows that are worth opening a row for, where not all of it has room.
+// If not all rows below have room, a row is opened only if at least so many have.
 constexpr size_t kLeastOpened = 3;
-// A row of less than one in so many parts of the model is joined with others like it.
+// A row of less than 1/100 of the model is joined with other small ones.
 constexpr int kLeastPart = 100;
 constexpr int kMaxJoinedNames = 16;  // columns of the names in a row that joins others
 
@@ -64,14 +76,14 @@ class RowMaker {
   }
 
  private:
-  // A row with those below it, which are known before it is opened.
+  // A row, and the rows below it, which are found before it is opened.
   struct Place {
     Group group;
     Amounts amounts;    // in the model: of `times` times the group
     int64_t times = 1;  // that the row above stands for
     int indent = 0;
     std::vector<Group> below;
-    std::vector<size_t> rows;  // of those that are shown
+    std::vector<size_t> rows;  // of the rows below that are shown
   };
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
@@ -82,7 +94,7 @@ class RowMaker {
     return cost < divide(divide(total_, kLeastPart), times);
   }
 
-  // Modules that have nothing of what is shown.
+  // True for modules whose shown figures are all 0.
   bool Hidden(const Module& m) const {
     if (!options_.fold || m.lower_bound) return false;
     return std::all_of(shown_.begin(), shown_.end(),
@@ -124,8 +136,8 @@ class RowMaker {
     return ContinuesNumbers(first.name(), group.count, next.name());
   }
 
-  // A module with one child row only is shown together with it, but the model not with a row of
-  // many. Returns the rows below.
+  // Shows a module with a single child row together with it, but never the model with a row that
+  // stands for many. Returns the rows below.
   std::vector<Group> Unchain(Group* group) const {
     if (group->first < 0) return {};
     std::vector<Group> below = Groups(group->first);
@@ -158,8 +170,8 @@ class RowMaker {
     return places_.size() - 1;
   }
 
-  // What the row has beside those below it: bytes that a module moves itself, for example. Makes
-  // what is shown add up.
+  // Adds a row for what the rows below do not have, such as bytes that a module moves itself, so
+  // that they add up.
   void AddRest(const Place& place, std::vector<Group>* below) const {
     const int64_t times = place.times * place.group.count;
     AmountsSum sum;
@@ -208,8 +220,8 @@ class RowMaker {
     return below;
   }
 
-  // Sorts the groups, leaves the costliest and puts those of less than 1 % into a last row, and
-  // those that are too many.
+  // Sorts the groups, keeps the costliest, and joins those below 1 % or beyond `most` in a last
+  // row.
   void JoinSmall(int64_t times, size_t most, std::vector<Group>* groups) const {
     Sort([&](const Group& group) { return CostOf(group); }, groups);
     size_t kept = 0;
@@ -276,7 +288,7 @@ class RowMaker {
       const size_t page = static_cast<size_t>(std::max(0, options_.page_rows));
       const size_t room = std::max(page, places_.size()) - places_.size();
       if (below.size() > room) {
-        // What holds most of the cost is opened as far as there is room.
+        // A row with most of the cost is opened as far as there is room.
         if (room < kLeastOpened || whole < total_ / 2) {
           ++closed_;
           continue;

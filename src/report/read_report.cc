@@ -1,3 +1,12 @@
+// How it works. The JSON is parsed with limits on bytes and nesting, then each part of the report
+// is read by name. The file may be from anywhere, so no value is converted before its type is
+// checked, since the JSON library would throw. Every error names file and field. Formulas are
+// parsed once per text, as large reports repeat a few of them. Symbols are read first: formulas
+// need to know which symbols are sizes of inputs, whose bound is 1 and not 0.
+//
+// Modules are read with a stack, not by recursion. The sums of the modules must equal the totals,
+// so a report that was edited by hand is refused. Reports of other conventions are refused as well.
+// Fields that earlier versions did not have may be missing.
 #include "src/report/read_report.h"
 
 #include <cstddef>
@@ -121,7 +130,8 @@ class ReportReader {
     return expr;
   }
 
-  // Every quantity of a row. One that no row of a report has was not counted then.
+  // Every quantity of a row. A quantity that no row of the report has was not counted when it was
+  // made.
   absl::Status ReadAmounts(const Json& row, bool weights, Amounts* amounts) {
     for (size_t i = 0; i < kNumQuantities; ++i) {
       const Quantity& q = kQuantities[i];
@@ -222,7 +232,8 @@ class ReportReader {
     return absl::OkStatus();
   }
 
-  // The one that Count gives: with --memory, in the order of the file, by a formula.
+  // The peak as Count gives it: only a report with --memory, in the order of the file, by a
+  // formula.
   absl::Status ReadPeak(const Json& root, const Json& totals) {
     const std::string key(kPeakActivations.key);
     if (!root.contains("memory") || !totals.contains(key)) return absl::OkStatus();
@@ -255,7 +266,7 @@ class ReportReader {
       if (axis >= kMaxRank) return Fault("axis", "it is too large");
       symbol.axis = static_cast<int>(axis);
     }
-    // Now that it is known which symbols are sizes of inputs.
+    // A second pass: formulas need to know which symbols are sizes of inputs.
     for (size_t i = 0; i < list->size(); ++i) {
       const auto sum = (*list)[i].find("sum");
       if (sum == (*list)[i].end()) continue;
@@ -304,7 +315,7 @@ class ReportReader {
     return absl::OkStatus();
   }
 
-  // What is compared is the root of the modules.
+  // Commands compare the root of the modules, so it must equal the totals.
   absl::Status CheckRoot(const Amounts& root) const {
     for (const Quantity& q : kQuantities) {
       const Expr &total = report_.totals.*q.value, &sum = root.*q.value;

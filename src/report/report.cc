@@ -1,3 +1,12 @@
+// How it works. The report copies what inference, counts and modules know into one value that
+// refers to none of them. Totals are the counts' total; weights are those of the root module.
+// Quantities that were not asked for are marked absent, so that a 0 is never taken for a count. The
+// length of all formulas is limited before they are copied, since a value may be an output many
+// times.
+//
+// Parts are chosen, sizes raised to upper bounds and nodes listed last, as they change what was
+// made before. At() puts sizes into the totals' formulas; a size that was bound before counting
+// cannot be changed, as its symbol is gone.
 #include "src/report/report.h"
 
 #include <algorithm>
@@ -67,7 +76,7 @@ std::vector<InputInfo> DescribeInputs(const Inference& inference) {
 }
 
 // A value may be an output many times, with a long shape: the limit is met before these are copied.
-// `upper`: what raises sizes to their upper bounds, if anything does.
+// `upper`: the upper bounds to which sizes will be raised, if they are.
 absl::Status CheckOutputs(const Inference& inference, const std::optional<Ranges>& upper,
                           FormulaText text) {
   for (ValueId id : inference.model->graphs[0].outputs) {
@@ -220,7 +229,7 @@ bool Report::Has(const Quantity& quantity) const {
 
 namespace {
 
-// Whether a report of ours has what needs that. Of a backward pass it is known later.
+// True if this report has quantities with that requirement. An exact backward pass is added later.
 bool IsThere(Quantity::Needs needs, const ReportOptions& options, const Counts& counts) {
   switch (needs) {
     case Quantity::Needs::kNothing:
