@@ -1,3 +1,13 @@
+// How it works. A rule is a formula for the element of a tensor at an index, in symbols for the
+// axes. It stands for tensors that are too large for a list: ranges, masks, positions. Moving
+// elements is putting another index into the formula; element-wise operators are evaluated on the
+// formulas themselves, once with indices from the front and, if that cannot be decided, once with
+// indices from the end (an index is known to be 0 or more, and so is its distance to the end).
+// Small tensors get lists again.
+//
+// A list is read as a rule if it is affine: the first element and its neighbours suggest the
+// formula, and all elements are checked. Reshape keeps a rule: the shapes are aligned in runs of
+// axes with equal products, and within a run the index is found from the place by division.
 #include "ops/element_rule.h"
 
 #include <algorithm>
@@ -15,7 +25,7 @@ namespace onnxflops {
 
 namespace {
 
-// What it takes to find an element of a rule at one place, of the steps of a WorkLimit.
+// Steps of a WorkLimit for one element of a rule.
 constexpr size_t kStepsPerPlace = 24;
 
 const std::string& IndexName(int axis) {
@@ -53,7 +63,7 @@ void ForEachElement(const Scalar& rule, const Sizes& sizes, Visit visit) {
   });
 }
 
-// The rule that the first element and its neighbors suggest; nullopt where that is none.
+// The affine rule given by the first element and its neighbors, or nullopt if they fit none.
 std::optional<Scalar> SuggestedRule(const Content& list, const Sizes& sizes) {
   const Scalar& first = list.front();
   if (!first.is_int()) return first;
@@ -160,8 +170,8 @@ std::optional<Scalar> BroadcastRule(const Fact& operand, const Shape& result) {
   return ElementOfRule(*rule, index);
 }
 
-// Counted from the other end of every axis: an index is known to be 0 or more, and so is what is
-// left of its axis. What cannot be decided from one end may be from the other.
+// Indices counted from the end of every axis. An index is known to be 0 or more, and so is its
+// distance to the end: a comparison that cannot be decided from one end may be from the other.
 Dims FromTheEnd(const Shape& shape) {
   Dims index;
   for (int i = 0; i < shape.rank(); ++i) index.push_back(shape[i] - 1 - IndexSymbol(i));
@@ -246,7 +256,7 @@ std::vector<AxisRun> AlignedRuns(const Shape& from, const Shape& to) {
     if (i == from.rank() && j == to.rank()) break;
     const bool lacks_from = a != b && a != Expr(0) && DivideExactly(b, a).has_value();
     const bool lacks_to = a != b && b != Expr(0) && DivideExactly(a, b).has_value();
-    // Both lack the other's factors where one is minus the other, or has no value.
+    // Both may divide each other (if one is minus the other); then both runs grow.
     if (i < from.rank() && (lacks_from || !lacks_to || j == to.rank())) {
       run.from.push_back(i);
       a *= from[i++];

@@ -1,4 +1,10 @@
 // com.microsoft: matrix products with what is fused into them, distances and inverses.
+//
+// How it works. Operands are brought into the form that MatMul or Gemm takes, and their shape rules
+// run on them; costs are formulas of the rows. Gradients: the activation's first, then a product as
+// large as forward for each factor, a scale if there is one, and a sum for what was broadcast. An
+// inverse takes two products for its gradient. CDist is counted as differences, squares and sums,
+// not by the binomial formula with a matrix product that a runtime may use.
 #include <algorithm>
 #include <utility>
 
@@ -105,8 +111,8 @@ absl::StatusOr<Census> GemmFastGeluGradient(const NodeView& n, const GradientQue
   return work;
 }
 
-// 2 dC, over 2 C where that is a root; the differences again, times it, added up over the rows of
-// the other side.
+// 2 dC, divided by 2 C for a root; times the differences, which are computed again; then added up
+// over the rows of the other side.
 absl::StatusOr<Census> CDistGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape a, n.RankedShape(0, 2));
   ASSIGN_OR_RETURN(const Shape c, n.OutputShape(0));

@@ -1,5 +1,10 @@
 // com.ms.internal.nhwc: operators of ai.onnx as ONNX Runtime's layout transformation rewrites them,
 // with X and Y as [N, i1, i2.., C] and everything else unchanged; some with an activation.
+//
+// How it works. X is written with its channels first, the plain operator's rule runs at the node's
+// own version, and outputs of the rank of X are written with their channels last again. Outputs of
+// another rank are statistics per channel and stay. Resize is not turned: its scales and sizes are
+// in the order of X's dimensions as they are.
 #include <utility>
 
 #include "ops/contrib/plain.h"

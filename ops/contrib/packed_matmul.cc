@@ -1,4 +1,10 @@
 // com.microsoft: products with weights that are packed in blocks of few bits.
+//
+// How it works. N and K come from attributes or an input, since the packed weight's shape does not
+// tell them. A's last dimension must be K. Costs are formulas: the product, and the dequantisation
+// of the whole weight once. The MACs are labelled with the stored types (float16 x int4), which
+// decide the peak that a device reaches. Such weights are not trained: backward has a gradient for
+// A only and dequantises again.
 #include <optional>
 #include <utility>
 
@@ -12,7 +18,7 @@ namespace onnxflops {
 
 namespace {
 
-// Weights in few bits are not trained: the gradient of A alone, for which they are made again.
+// Weights in few bits are not trained: only A has a gradient, for which they are dequantised again.
 constexpr Gradient kPackedGradient = {
     .formula = "dA = dY B': a product as large as forward, with B made again; B is not trained",
     .as_forward = true,
@@ -41,7 +47,7 @@ absl::StatusOr<Shape> NBitsProduct(const NodeView& n, absl::string_view columns)
   return ProductWith(n, width, k);
 }
 
-// The integer type of so many bits, as the label of a product has it.
+// The integer type of so many bits, for the label of a product.
 DType BitsType(int64_t bits) {
   if (bits <= 2) return DType::kInt2;
   return bits <= 4 ? DType::kInt4 : DType::kInt8;

@@ -1,4 +1,12 @@
 // The formulas of a row, read from its data.
+//
+// How it works. A row's data are four texts: attributes, signature, let, costs. They are split at
+// ";" and "=" into parts that remember their column. In a test all rows are read with checks: every
+// name must be known in the scope and every formula well-formed. When counting, these checks are
+// skipped, because the rows are compiled in and have been tested. A row without costs of its own,
+// whose cost rule is one of the two shared ones, gets a formula per element of its first output or
+// input, so that `explain` has one for it as well. IndexNames() makes the tables by which names are
+// found without a search.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -33,7 +41,7 @@ using formula::TensorText;
 using formula::TextPart;
 using formula::Trimmed;
 
-// Element-wise rows say nothing but their cost per element.
+// Element-wise rows have no signature, only a cost per element: these stand for it.
 constexpr char kAnySignature[] = "X... -> Y";
 constexpr char kFirstSignature[] = "X others... -> Y";
 
@@ -180,14 +188,14 @@ class RowReader {
     return absl::OkStatus();
   }
 
-  // Whether it is "attr.NAME" of an activation.
+  // True for "attr.NAME" of an activation.
   bool IsActivation(absl::string_view key) const {
     return std::any_of(result_.attributes.begin(), result_.attributes.end(), [&](const auto& a) {
       return a.type == FormulaAttribute::Type::kActivation && key == absl::StrCat("attr.", a.name);
     });
   }
 
-  // What the shared cost rules multiply.
+  // The formulas of the two shared cost rules.
   absl::Status DeriveCosts() {
     if (row_.count == nullptr) return absl::OkStatus();
     const bool of_output = row_.count == CountPerOutputElement;

@@ -1,7 +1,11 @@
 // Activation functions and Dropout.
 //
-// Cost per element: what the operator's function body in ONNX executes, with both branches of a
-// Where computed. Constants (sqrt(2), 1/6) are made once and not counted.
+// How it works. Cost per element: what the operator's function body in ONNX executes, with both
+// branches of a Where computed. Constants (sqrt(2), 1/6) are made once and not counted. Most rows
+// are formulas; the code has shapes and the gradients that depend on attributes, derived in the
+// comments above them. Dropout is free at inference and then hands its input on, so it moves no
+// bytes either. Whether it drops was an attribute in old versions and is an input now; if that is
+// not known, it counts as training.
 #include <optional>
 #include <utility>
 
@@ -80,7 +84,7 @@ absl::StatusOr<Facts> InferHardmax(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-// Whether a Dropout drops. nullopt when that is decided at run time.
+// Whether a Dropout drops; nullopt if that is decided at run time.
 std::optional<bool> DropoutTrains(const NodeView& n) {
   if (n.version() < 7) return !n.Flag("is_test") && n.Float("ratio", 0.5) != 0;
   if (n.version() < 12 || !n.HasInput(2)) return false;
@@ -103,7 +107,7 @@ absl::Status DropoutBytes(const NodeView& n, Cost* cost) {
   return absl::OkStatus();
 }
 
-// Of a Dropout that drops: as many products as forward.
+// A Dropout that drops has as many products as forward.
 absl::StatusOr<Census> DropoutGradient(const NodeView&, const GradientQuery& query) {
   Census work;
   work[Kind::kMul] = query.forward[Kind::kMul];

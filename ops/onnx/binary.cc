@@ -1,7 +1,11 @@
 // Arithmetic, comparison and logic of several tensors, which broadcast.
 //
-// Cost per element of the output: one operation of the operator's kind, and k - 1 of k inputs.
-// Subtraction is an add; Where selects: free.
+// How it works. Cost per element of the output: one operation of the operator's kind, and k - 1 of
+// k inputs. Subtraction is an add; Where selects: free. Rows are made by functions for each family
+// (arithmetic, comparison, bitwise, logic), which fill in rule, cost and examples. Shapes broadcast
+// by NumPy's rule, before opset 7 by the attributes broadcast and axis. Content is evaluated
+// element by element, or on rules. Mod with fmod has another sign, so its content is evaluated a
+// second time.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,7 +79,7 @@ constexpr OpExample kLogicExamples[] = {
     {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
 };
 
-// Those of the two that there are versions for.
+// The second example is only for operators with a version before 7.
 constexpr absl::Span<const OpExample> ExamplesIn(const Versions& versions,
                                                  absl::Span<const OpExample> examples) {
   return versions.front() < 7 ? examples : examples.first(1);

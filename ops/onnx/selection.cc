@@ -1,4 +1,10 @@
 // Elements chosen by their value: how many there are depends on data, unless the content is known.
+//
+// How it works. If every element is known, the result is computed: positions, counts, distinct
+// values. A mask that is the same everywhere selects all or nothing, whatever its size. Otherwise
+// the number is a fresh symbol with an upper bound, the number of all elements. Unique and TopK are
+// counted as sorting by insertion with halving: each element is compared with the sorted list of
+// those before it, or of the k best so far.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -38,15 +44,15 @@ std::optional<Sizes> TruePositions(const Fact& fact) {
   return positions;
 }
 
-// Of a tensor that is not small: whether all elements are other than 0, or none; nullopt where that
-// is not known.
+// For a tensor with a rule: true if all elements are other than 0, false if none is; nullopt if
+// that is not known.
 std::optional<bool> AllTrue(const Fact& fact) {
   return fact.has_rule() ? IsTrue(*fact.rule) : std::nullopt;
 }
 
 // ---- Compress: the slices along axis (without axis: the elements) where condition is true
 
-// How many of `all` are selected: exactly, where the condition is known.
+// How many of `all` are selected; nullopt if the condition is not known.
 std::optional<Expr> SelectedCount(const Fact& condition, const std::optional<Sizes>& selected,
                                   const Expr& all) {
   if (selected.has_value()) return Expr(static_cast<int64_t>(selected->size()));
@@ -111,7 +117,7 @@ absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
 //
 // Each is compared, by halving, with the sorted list of those before it.
 
-// What is compared: elements, or slices along an axis, as lists of their elements.
+// An item is an element, or a slice along an axis as the list of its elements.
 using Item = std::vector<Scalar>;
 
 bool IsNumber(const Scalar& element) {

@@ -1,4 +1,11 @@
 // Fourier transforms, window functions and the mel filter bank.
+//
+// How it works. A transform of length n counts as a fast one by radix 2: ceil(log2 n) stages of n/2
+// butterflies, each a complex product and two complex sums, for any n. The code finds what the
+// formulas need: which axis is transformed, its length (given, or the axis itself), and the number
+// of bins, which is n/2 + 1 if only one side is wanted. The inverse of a one-sided transform has
+// length 2 (n - 1). An STFT transforms each frame; its number follows from signal, frame length and
+// step. A length or step that is decided at run time gives a fresh symbol.
 #include <optional>
 #include <utility>
 

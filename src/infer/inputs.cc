@@ -1,3 +1,12 @@
+// How it works. The inputs of the main graph get their facts from the file and the options. First
+// all dimensions are named: those without a name in the file get one from the input. Plain names
+// come first and then formulas such as "min(past, 63)", so that "past + seq" in a file is known as
+// a sum, whatever the order of the inputs. Then --input shapes are matched: each given size binds
+// the symbol of its dimension everywhere, and one that contradicts the file, --dim or another input
+// is an error. A size that the file fixes cannot be changed; the error shows how to export it open.
+//
+// --value gives the content of a small input, converted to its type. Initializers that are also
+// inputs keep their stored fact.
 #include "src/infer/inputs.h"
 
 #include <cstddef>
@@ -35,7 +44,7 @@ class InputBinder {
   absl::StatusOr<Fact> FactOfInput(const Value& value);
   absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);
   Expr DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis);
-  // As the file says, whatever is bound.
+  // The shape in the file, without bindings.
   Shape DeclaredShape(const Value& value);
   // --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
   absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
@@ -47,7 +56,7 @@ class InputBinder {
   const ModelData& model_;
   const InferOptions& options_;
   SymbolTable& symbols_;
-  Bindings from_input_shapes_;  // what --input says of symbols
+  Bindings from_input_shapes_;  // sizes of symbols from --input
 };
 
 Expr InputBinder::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {

@@ -1,3 +1,13 @@
+// How it works. Every value has a layout: the root, whose memory it uses, and its strides (none
+// means in order). A view takes over the root and changes the strides, as PyTorch does: Transpose
+// permutes them, Expand sets 0, Slice multiplies by its step, an index with one place drops one. A
+// Reshape is a view only if the new axes can be described by strides (ViewStrides, the rule of
+// torch's computeStride); otherwise it is a copy and a root of its own.
+//
+// New tensors do not always lie in order. Element-wise operators write in the order of their
+// inputs, flash attention in that of the queries, an einsum as its product gave it. This decides
+// later whether a view of them needs a copy, and copies are kept for backward. Sizes may be
+// symbols: if they do not tell the order of the axes, the tensor is taken as in order.
 #include "src/memory/storage.h"
 
 #include <cstdint>
@@ -23,7 +33,7 @@ bool SameButOnes(const Shape& a, const Shape& b) {
 
 namespace {
 
-// The order of the axes that a node with one input and one output gives: of Transpose alone.
+// The order of axes of a Transpose, told by its form: one input, one output, no axis; else nullopt.
 std::optional<std::vector<size_t>> PermutationOf(const Node& node, int rank) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 ||
       node.FindAttribute("axis") != nullptr) {
@@ -41,12 +51,12 @@ std::optional<std::vector<size_t>> PermutationOf(const Node& node, int rank) {
   return axes;
 }
 
-// Whether axis a goes around axis b.
+// True if axis a lies outside of axis b.
 bool IsOutside(const std::vector<Expr>& strides, size_t a, size_t b) {
   return strides[a] != strides[b] && DivideExactly(strides[a], strides[b]).has_value();
 }
 
-// What flash attention writes: in the order in which the queries lie.
+// Flash attention writes its output in the order in which the queries lie.
 std::vector<Expr> StridesOfFlash(const Shape& shape, const std::vector<Expr>& queries) {
   if (shape.rank() != 4 || queries.size() != 4) return {};
   std::vector<size_t> axes = {0, 2, 1, 3};
@@ -68,7 +78,7 @@ std::optional<int64_t> NumberOf(const Scalar& scalar) {
   return static_cast<int64_t>(value);
 }
 
-// By how much a Slice goes on along an axis; 0 if that is not known.
+// The step of a Slice along an axis; 0 if it is not known.
 int64_t StepOf(const Inference& inference, const Call& call, int axis, int rank) {
   constexpr size_t kAxes = 3, kSteps = 4;
   if (call.inputs.size() <= kSteps) return 1;
@@ -86,7 +96,7 @@ int64_t StepOf(const Inference& inference, const Call& call, int axis, int rank)
   return 1;
 }
 
-// Axes of one element apart, whose stride says nothing.
+// Strides of axes with one element are ignored.
 bool AreInOrder(const Shape& shape, const std::vector<Expr>& strides) {
   Expr step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -97,7 +107,7 @@ bool AreInOrder(const Shape& shape, const std::vector<Expr>& strides) {
   return true;
 }
 
-// Of a tensor without gaps whose axes lie in another order: the same order.
+// True if the tensor has no gaps, in whatever order its axes lie.
 bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
   Expr step = 1;
   std::vector<bool> used(strides.size(), false);
@@ -113,8 +123,8 @@ bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
   return true;
 }
 
-// Without gaps, and with the axes in the order of these strides, as TensorIterator makes an output.
-// Empty where sizes do not tell the order.
+// Strides without gaps, with the axes in the order of the given ones, as torch's TensorIterator
+// makes an output. Empty if sizes do not tell the order.
 std::vector<Expr> DenseInOrder(const Shape& shape, const std::vector<Expr>& strides) {
   std::vector<size_t> axes;  // from the outermost
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -188,7 +198,7 @@ std::optional<std::vector<Expr>> ViewStrides(const Shape& from, const std::vecto
   return result;
 }
 
-// Of Transpose, Slice, Split and Expand; nullopt where PyTorch copies.
+// The strides of a Transpose, Slice, Split or Expand; nullopt if PyTorch copies.
 std::optional<std::vector<Expr>> Storages::Strided(const Node& node, const Call& call,
                                                    const Shape& from, const Shape& to,
                                                    std::vector<Expr> strides) const {

@@ -1,3 +1,8 @@
+// How it works. Writers of one value, the MFU report. The lines state a step's FLOPs by parts, the
+// peak and its source, and then MFU and HFU. The table compares formulas: ours and those of papers,
+// with the values that each used. A formula without a figure has the reason in its place; if many
+// have none, as for an image model, they become one note. A figure of which nothing was counted is
+// null in JSON.
 #include "src/mfu/mfu_report.h"
 
 #include <cstddef>
@@ -32,8 +37,8 @@ using report::SiNumber;
 constexpr double kPercent = 100;
 
 std::string PercentText(double share) {
-  constexpr double kMost = 1e6;    // what is more is a mistake, and need not be exact
-  constexpr double kLeast = 5e-5;  // what is less would be shown as nothing
+  constexpr double kMost = 1e6;    // a larger share is a mistake and need not be exact
+  constexpr double kLeast = 5e-5;  // a smaller share would be shown as 0.00
   const bool usual = share == 0 || (share >= kLeast && share < kMost);
   return usual ? fmt::format("{:.2f}", kPercent * share) : fmt::format("{:.3g}", kPercent * share);
 }
@@ -116,7 +121,7 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
 
 void WriteNumber(const char* key, double value, JsonWriter* json) { json->Key(key).Number(value); }
 
-// A figure of which nothing is counted is none.
+// A lower bound of 0 is no figure.
 bool IsUnknown(bool lower_bound, absl::int128 flops) {
   return lower_bound && LowerBound(flops) == Known::kNothing;
 }

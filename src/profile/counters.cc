@@ -1,3 +1,13 @@
+// How it works. Hardware counters come as CSV of Nsight Compute or rocprof, as a list (kernel,
+// metric, value) or with a metric per column. Lines before the titles are skipped. Each metric is
+// turned into FLOPs by what it counts: operations, instructions per thread, instructions per wave
+// of 64, or steps of 512 operations. Counters of instructions whose operations are not known are an
+// error, not a guess. Metrics that are parts of others are left out. All kernels of one name are
+// added up.
+//
+// Kernels are joined to the groups of the profile by name. The hybrid figure takes the counters of
+// joined kernels and the count of all others. If measured and counted FLOPs differ by more than 2
+// %, likely reasons are listed.
 #include "src/profile/counters.h"
 
 #include <algorithm>
@@ -24,8 +34,8 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// FLOPs of one count of a metric; nullopt of one that is none of FLOPs. InvalidArgument where the
-// operations of an instruction are not known.
+// FLOPs per count of a metric; nullopt if the metric does not count FLOPs. InvalidArgument if the
+// operations of its instructions are not known.
 //
 // Nsight Compute: sm__ops_path_tensor_* are "math ops executed in Tensor path" (ncu
 // --query-metrics); its parts *_sparsity_on and *_sparsity_off are in it.
@@ -71,10 +81,10 @@ absl::StatusOr<std::optional<int64_t>> FlopsOfMetric(absl::string_view metric) {
   return std::nullopt;
 }
 
-// Where things stand in a record.
+// The columns of a record.
 struct Layout {
   int kernel = -1, metric = -1, value = -1, unit = -1;
-  // Of a table with a metric per column: FLOPs of one count, by column.
+  // For a table with a metric per column: column, and FLOPs per count.
   std::vector<std::pair<size_t, int64_t>> metrics;
   std::string source;
   bool is_list() const { return metric >= 0 && value >= 0; }

@@ -1,3 +1,15 @@
+// How it works. ONNX Runtime's optimizer fuses, folds and reorders nodes, but most tensors keep
+// their names. Tensors with the same name cut both graphs into pieces, and a piece of the optimised
+// graph stands for the same piece of the original. An optimised node whose outputs the model does
+// not have belongs to the piece of its readers (union-find). From the tensors that a piece makes,
+// the walk goes back through the model up to tensors that other pieces make. Each node is claimed
+// once.
+//
+// Two things need more than names. Nodes in a blocked layout have the tensor's name as their own
+// name, with "_nchwc". And a kernel may add a tensor and apply an activation after its product
+// while its output keeps the product's name: then it reads a tensor that none of its nodes reads,
+// and the readers of that tensor after the product, up to 16 and without MACs, are taken in. Bodies
+// of nodes that stand in both graphs are joined the same way.
 #include "src/profile/join_graphs.h"
 
 #include <algorithm>
@@ -17,9 +29,11 @@ namespace onnxflops::profile {
 namespace {
 
 constexpr absl::string_view kBlockedSuffix = "_nchwc";
-// What turns the blocked layout back has the model's name for its output, as its input had before.
+// The node that turns the blocked layout back: its output has the model's name, but its input
+// stands for the same tensor.
 constexpr absl::string_view kReorderOutput = "ReorderOutput";
-// Nodes that a kernel computes behind its product: an addition, and an activation of a few nodes.
+// Most nodes that a kernel may compute after its product: an addition, and an activation of a few
+// nodes.
 constexpr size_t kMostFollowing = 16;
 
 // A graph of the model and the same graph, optimised.
@@ -100,7 +114,7 @@ class PairJoiner {
       }
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (known[i] || read[i]) continue;  // what ends the graph goes to what it reads
+      if (known[i] || read[i]) continue;  // nodes at the end of the graph join their producers
       for (const OptionalValueId value : optimized_.node(nodes_[i]).inputs) {
         const auto producer = value ? made_.find(*value) : made_.end();
         if (producer != made_.end()) parent_[Root(i)] = Root(producer->second.first);
@@ -109,7 +123,7 @@ class PairJoiner {
     Collect();
   }
 
-  // By the place of the last node.
+  // Groups are in the order of their last nodes.
   void Collect() {
     absl::flat_hash_map<size_t, size_t> last;
     for (size_t i = 0; i < nodes_.size(); ++i) last[Root(i)] = i;
@@ -157,8 +171,8 @@ class PairJoiner {
   }
 
   // A kernel may add another tensor to its product and apply an activation, under the name of the
-  // product: then it reads a tensor that none of its nodes does. Those that read it behind the
-  // product, and make no tensor of another group, are its own.
+  // product: then it reads a tensor that none of its nodes does. Nodes that read it after the
+  // product, and make no tensor of another group, belong to the kernel.
   void TakeWhatFollows(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals,
                        std::vector<absl::string_view>* followed) {
     absl::flat_hash_set<absl::string_view> made, read;
@@ -197,7 +211,7 @@ class PairJoiner {
     }
   }
 
-  // What the optimised nodes read, and none of the model's nodes that they stand for.
+  // Tensors that the optimised nodes read, but none of the model's nodes that they stand for.
   absl::flat_hash_set<absl::string_view> Extra(
       const std::vector<NodeId>& nodes, const absl::flat_hash_set<absl::string_view>& made,
       const absl::flat_hash_set<absl::string_view>& read) const {
@@ -251,7 +265,7 @@ class PairJoiner {
   absl::flat_hash_map<absl::string_view, std::vector<NodeId>> consumers_;
   absl::flat_hash_set<absl::string_view> available_;  // tensors of the model that others make
   absl::flat_hash_set<NodeId> claimed_;
-  // By group: tensors that the model makes behind the one that the group is named after.
+  // By group: tensors that the model makes after the one that gives the group its name.
   std::vector<std::vector<absl::string_view>> followed_;
   // By optimised value: the place of its producer in nodes_, and which of its outputs it is.
   absl::flat_hash_map<ValueId, std::pair<size_t, size_t>> made_;
@@ -260,7 +274,7 @@ class PairJoiner {
   std::vector<std::vector<NodeId>> groups_;
 };
 
-// The bodies of nodes that are one in both graphs, in the order of the graphs.
+// Pairs the bodies of nodes that stand in both graphs, in order.
 void PushBodies(const ModelData& original, const ModelData& optimized, const JoinedGroup& group,
                 std::vector<std::pair<GraphId, GraphId>>* pairs) {
   absl::flat_hash_map<absl::string_view, std::deque<NodeId>> of_model;

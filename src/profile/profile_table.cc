@@ -1,4 +1,11 @@
 // A joined profile as text, Markdown and CSV.
+//
+// How it works. The lines above the table state what ran and how it was measured: model, profile,
+// the time of a run (median, and the spread over runs), FLOPs counted and executed, how many
+// kernels joined, loops and branches, hardware counters. The table has a row per place, with time
+// and work. Rows that are no places (time outside of kernels, for example) have a time only. The
+// bound is the larger of FLOPs at the peak and bytes at the bandwidth. Lists are cut to a few
+// entries for people; JSON has all of them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -187,7 +194,7 @@ std::vector<LabelledLine> RunLines(const ProfileReport& r) {
   return lines;
 }
 
-// How much joined, and what did not, the longest first.
+// How much was joined, and the kernels that were not, the longest first.
 std::vector<LabelledLine> JoinLines(const ProfileReport& r) {
   std::vector<const ProfileGroup*> missing;
   ProfileWork lost;

@@ -1,4 +1,11 @@
 // onnxflops.Model, how one is loaded, and what is asked of it.
+//
+// How it works. Keyword arguments of Python are read by the same options as the command line, under
+// the same names, so that both accept the same and give the same errors; what is no option is the
+// size of a dimension. Everything that takes time runs without Python's lock. Counts without
+// options share the formulas of the model: the first count() makes them, later calls take them.
+// Models may come from a path, an open file or bytes; "{" as the first sign tells a configuration
+// from a model.
 
 #include <cstddef>
 #include <memory>
@@ -80,7 +87,7 @@ PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
   return made;
 }
 
-// --dim, --input and the like, for what is no count of its own.
+// --dim, --input and the like, for functions that return no report.
 CountOptions SizesOf(const nb::kwargs& given, const char* function, bool causal, bool upper,
                      bool compares = false) {
   tools::SizeArguments args;
@@ -210,7 +217,7 @@ MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
   return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
 }
 
-// At the sizes, and with the backward pass, that the report was counted with.
+// Takes the sizes and the backward pass from the report's own count.
 MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
   tools::MfuArguments args;
   tools::OptionList list;

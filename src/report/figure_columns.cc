@@ -1,3 +1,12 @@
+// How it works. The columns of a table are figures: quantities, the share of the total, FLOP/byte,
+// the bound of a roofline, and the ends of a range. The default columns depend on what the report
+// has and on the table; --columns and --sort change them. Each cell is made from the amounts of a
+// row at the sizes of the title, or as a formula in texts for comparing.
+//
+// Care is needed where a row is not fully counted. A lower bound is marked; a share of a total that
+// is itself a lower bound can only be "at most" this; FLOP/byte of a part is no figure, since the
+// rest may change it either way. 128-bit numbers are halved before they are multiplied, so that
+// shares and quotients cannot overflow.
 #include "src/report/figure_columns.h"
 
 #include <algorithm>
@@ -176,7 +185,7 @@ FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
       figures_(ShownFigures(report, options)) {}
 
 void FigureColumns::AddColumns(TextTable* table) const {
-  // Columns that nobody asked for may go where the terminal is very narrow, but not the first and
+  // On a very narrow terminal, columns that nobody asked for may be dropped, but not the first and
   // the share.
   constexpr size_t kKept = 2;
   using Narrow = TextTable::Column::Narrow;
@@ -193,7 +202,7 @@ void FigureColumns::AddColumns(TextTable* table) const {
 std::string FigureColumns::Title(const Figure& figure) const {
   switch (figure.kind) {
     case Figure::Kind::kShare: {
-      // A share is of the column before it, or else says of what it is.
+      // A share of the column before it is titled "%"; otherwise the title names the quantity.
       const auto it = std::find_if(figures_.begin(), figures_.end(),
                                    [](const Figure& f) { return f.kind == Figure::Kind::kShare; });
       const bool after = it != figures_.begin() && std::prev(it)->quantity == &cost_;
@@ -216,7 +225,7 @@ std::string FigureColumns::Title(const Figure& figure) const {
 std::string FigureColumns::Show(const Quantity& q, const Expr& amount) const {
   if (!amount.is_literal() && options_.stable) return ShowExpr(amount, options_.exact);
   const auto value = values_.Of(amount);
-  // Below 0 the sizes do not fit the model.
+  // A figure below 0 means that the sizes do not fit the model.
   return value && *value >= 0 ? ShowNumber(q, *value) : "?";
 }
 
@@ -253,13 +262,13 @@ std::string FigureColumns::Cell(const Figure& figure, const Amounts& amounts, Kn
       const auto part = values_.Of(amount);
       const auto whole = values_.Of(report_.In(cost_, RootAmounts(report_)));
       if (!part || !whole) return "-";
-      // Of a total of which a part is not counted, it may be less.
+      // If the total is a lower bound, the share may be smaller.
       const bool of_bound = report_.totals.lower_bound && cost_.of == Quantity::Of::kWork;
       if (!of_bound) return Percent(*part, *whole);
       return known == Known::kExact ? KnownText(Known::kAtMost, Percent(*part, *whole)) : "-";
     }
     case Figure::Kind::kIntensity: {
-      if (known != Known::kExact) return "-";  // the rest may be of more, or of less
+      if (known != Known::kExact) return "-";  // the part that is missing may raise or lower it
       const auto work = values_.Of(OperationsOf(report_, amounts));
       const auto bytes = values_.Of(kBytesMoved.In(amounts));
       return work && bytes ? Intensity(*work, *bytes) : "-";

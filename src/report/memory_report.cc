@@ -1,3 +1,10 @@
+// How it works. The results of the memory stage become text: the peak of inference with what is
+// alive there, what training keeps, the peak of a step, the KV cache, and what fits into a given
+// memory. Figures are shown at the sizes of the title. A sum that lacks a part is a lower bound
+// ("at least"); one that may be off either way is a guess ("about"). Formulas are added where they
+// depend on open sizes; if one formula does not hold for all sizes, this is stated instead.
+// Formulas of training hold for sizes from 2, since with a size of 1 PyTorch may view what it
+// otherwise copies.
 #include "src/report/memory_report.h"
 
 #include <algorithm>
@@ -32,7 +39,7 @@ class ByteTexts {
   std::string Of(const Expr& bytes, bool lower_bound = false, bool guessed = false) const {
     return Of(values_.Of(bytes), lower_bound, guessed);
   }
-  // Whether it is a hundredth of the whole or more.
+  // True if the part is 1 % of the whole or more.
   bool IsPart(const Expr& bytes, const std::optional<absl::int128>& whole) const {
     const std::optional<absl::int128> part = values_.Of(bytes);
     return part && whole && *part >= *whole / 100;
@@ -99,7 +106,7 @@ LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
   return line;
 }
 
-// In which type the optimizer keeps its state, if it keeps any.
+// The type in which the optimizer keeps its state; "" if it keeps none.
 std::string StateTypeText(const TrainingOptions& training) {
   if (InfoOf(training.optimizer).states == 0) return "";
   return training.float32_masters ? " in float32" : " in the type of the parameters";
@@ -116,7 +123,7 @@ LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
                     " at the peak, ", PlaceOf(step)),
        absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "", " ",
                     texts.Of(step.loss_bytes))}};
-  // What most train with, where it is a part of the step that decides.
+  // Most models train with cross entropy: what it would take is shown if it matters for the step.
   const bool matters = texts.IsPart(step.cross_entropy_bytes, step.value);
   if (loss == Loss::kSum && !step.loss_output.empty() && matters) {
     line.texts.push_back(
@@ -150,7 +157,7 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   return line;
 }
 
-// Of a size of 1, PyTorch may view what it copies of larger ones: the formulas of training are of
+// With a size of 1, PyTorch may view what it otherwise copies, so formulas of training hold for
 // sizes from 2.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
   const auto add = [&](const char* name, const std::optional<Expr>& bytes, bool lower_bound,

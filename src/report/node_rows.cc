@@ -1,3 +1,12 @@
+// How it works. A walk visits every node of the main graph and, depth first, of the bodies of
+// control flow, each with the product of the trips around it. Functions are one row. In a loop
+// whose sizes grow from trip to trip, the row shows a trip of any number, while its amounts are the
+// sum over sample trips with their weights (infer/loop.cc); if the samples run other bodies, their
+// rows are listed apart.
+//
+// Rows may become much larger than the model: names are repeated and formulas are long. So text is
+// measured before it is kept, tensors per row are limited, and after a limit that depends on the
+// names in the model further nodes are only counted as omitted.
 #include "src/report/node_rows.h"
 
 #include <algorithm>
@@ -13,7 +22,7 @@
 namespace onnxflops::report {
 namespace {
 
-// What stands around the names of a row, and of a tensor in it.
+// Bytes that a row, and a tensor in it, take in addition to their names.
 constexpr size_t kRowFrame = 256;
 constexpr size_t kTensorFrame = 64;
 
@@ -78,8 +87,8 @@ struct NodeRun {
   CallId call = 0;
   bool shape_work = false;
   Expr times;
-  // Of a loop whose sizes change from trip to trip: `call` is a trip of any number, and what counts
-  // are these, each so often.
+  // In a loop whose sizes change from trip to trip, `call` is a trip of any number. The amounts are
+  // those of these samples, each with its weight.
   std::vector<std::pair<CallId, Expr>> samples = {};
 };
 
@@ -121,7 +130,7 @@ class Walk {
 
   using Samples = std::vector<std::pair<CallId, Expr>>;
 
-  // The bodies that `body` of each sample runs, each once, with how often it does in all.
+  // Adds the instances that `body` of each sample runs, each once, with the sum of their weights.
   void AddSamples(const Samples& samples, size_t body, Frame* frame) const {
     absl::flat_hash_map<InstanceId, size_t> places;
     for (size_t i = 0; i < frame->samples.size(); ++i) places[frame->samples[i].first] = i;
@@ -138,7 +147,7 @@ class Walk {
     }
   }
 
-  // Whether the samples run what `call` does, in other sizes.
+  // True if the samples run the same bodies as `call`, at other sizes.
   bool RunAlike(const Call& call, const Samples& samples) const {
     return std::all_of(samples.begin(), samples.end(), [&](const auto& sample) {
       const Call& other = in_.call(sample.first);
@@ -159,7 +168,7 @@ class Walk {
       return;
     }
     if (!RunAlike(call, samples)) {
-      // What is in it differs from trip to trip: row by row.
+      // The trips differ in what they run: each sample has its own rows.
       for (size_t i = samples.size(); i-- > 0;) {
         PushBodies({run.node, samples[i].first, false, samples[i].second, {}}, stack);
       }

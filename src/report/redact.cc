@@ -1,3 +1,11 @@
+// How it works. Every name of the model is replaced by a kind and a number ("m1", "t2"), the same
+// name always by the same one, so that the structure stays visible. Names that ONNX or we define
+// stay: operators, domains, numbers in paths, "(own)". Formulas are replaced as texts, symbol by
+// symbol, and parsed again. This may fail, as other names may sort terms into another order that
+// exceeds a limit; the error is kept and returned at the end.
+//
+// Sentences, reasons and patterns may hold any name, so they are left out as a whole. Modules of
+// one kind share their amounts before and after, which keeps the memory of a large tree small.
 #include "src/report/redact.h"
 
 #include <algorithm>
@@ -48,7 +56,7 @@ std::string Redactor::Replace(absl::string_view kind, absl::string_view name) {
   return replaced;
 }
 
-// Numbers stay, and so do our own "(own)" and "(outside any module)", which are not asked for.
+// Numbers stay. Our own "(own)" and "(outside any module)" are never passed in.
 std::string Redactor::Path(absl::string_view path) {
   return absl::StrJoin(
       absl::StrSplit(path, '.'), ".", [&](std::string* out, absl::string_view part) {
@@ -244,7 +252,7 @@ void Redactor::Modules(std::vector<Module>* modules) {
     m.path = before + name;
     m.name_begin = before.size();
     m.type = Replace("c", m.type);
-    // Modules of one kind go on sharing theirs.
+    // Modules of one kind still share their amounts.
     std::shared_ptr<const Amounts>& shared = amounts_[m.amounts.get()];
     if (shared == nullptr) {
       Amounts copy = *m.amounts;

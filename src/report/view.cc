@@ -1,3 +1,9 @@
+// How it works. One table per grouping. Modules come as rows from module_rows.cc. Operators and
+// nodes are lines with amounts: free ones are counted in a note, the others sorted by cost, and
+// with --top the rest is one line "[n others]" whose amounts are the total minus what is shown, so
+// that the table adds up. With --top, nodes of the same operator, shapes and amounts share a row,
+// as 24 equal layers would fill the list. A node with unknown work is equal to no other. Columns
+// without anything to say are dropped.
 #include "src/report/view.h"
 
 #include <algorithm>
@@ -27,7 +33,7 @@ std::string ModuleLabel(const ModuleRow& row) {
   return label;
 }
 
-// What the table leaves out, and the options that show it.
+// Notes what the table leaves out, and the options that show it.
 void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* table) {
   if (options.top > 0 || options.depth >= 0 || !options.fold || options.stable) return;
   std::vector<std::string> parts;
@@ -63,7 +69,7 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
-// A note on what does no arithmetic.
+// Notes the rows that do no arithmetic.
 void AddHidden(size_t count, const char* what, TextTable* table) {
   if (count == 0) return;
   table->notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(count), what),
@@ -80,7 +86,7 @@ struct Line {
   absl::int128 key = 0;  // that lines are sorted by
 };
 
-// The costliest `top` lines; what is left is one line, so that all of them add up to the total.
+// Keeps the costliest `top` lines and joins the rest in one line, so that all add up to the total.
 void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
              std::vector<Line>* lines) {
   for (Line& line : *lines) line.key = figures.SortKey(line.amounts);
@@ -106,7 +112,7 @@ void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
   lines->push_back(std::move(others));
 }
 
-// A column without anything to say.
+// Drops a column that tells nothing.
 void DropColumn(size_t column, TextTable* table) {
   table->columns.erase(table->columns.begin() + static_cast<std::ptrdiff_t>(column));
   for (TextTable::Row& row : table->rows) {
@@ -125,7 +131,7 @@ void AddLines(const FigureColumns& figures, std::vector<Line> lines, TextTable* 
   }
 }
 
-// Whether every quantity that the table shows is nothing.
+// True if every quantity that the table shows is 0.
 bool IsFree(const Report& report, const std::vector<Figure>& shown, const Amounts& amounts) {
   return std::all_of(shown.begin(), shown.end(), [&](const Figure& figure) {
     return figure.kind != Figure::Kind::kQuantity ||
@@ -154,7 +160,7 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
   table.columns = {{"operator", false, kCut}, {"nodes", true}, {"runs", true, kCutEnd}};
   AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "operator", &table);
-  // A column that only repeats another says nothing.
+  // "runs" tells nothing if it repeats "nodes".
   const bool same = std::all_of(report.by_op.begin(), report.by_op.end(),
                                 [](const OpRow& row) { return row.runs == Expr(row.nodes); });
   if (same) DropColumn(2, &table);

@@ -1,3 +1,11 @@
+// How it works. Which stored tensors is a value made of? First every value that depends on the
+// model's inputs or on chance is marked: a walk from the inputs along nodes, calls and bodies. All
+// other values are computed from stored tensors only. For these, flows are listed: an output was
+// moved from an input (a view, a cast, a selection), computed from it, or given to a function.
+//
+// Shapes, masks and numbers are no part of what they act on, so such inputs make no flow. In w = (q
+// - zero_point) * scale only the integers q are the weight. The flows are sorted by their target,
+// so that users can go from a use back to the tensors.
 #include "src/resolve/value_flow.h"
 
 #include <algorithm>
@@ -14,12 +22,12 @@ namespace {
 
 constexpr int kMaxWeightBits = 8;  // of a quantised weight
 
-// Those of which the type alone is looked at.
+// Inputs of which only the type is read.
 uint32_t TypeInputs(const OpDef& def) {
   return Has(def.traits, Traits::kCasts) ? InputBits({1}) : 0;
 }
 
-// Sorts by a value, in the order that there is, and returns where each value's begin, and the end.
+// Sorts by a value, stably. Returns where the items of each value begin, and the end.
 template <typename T>
 std::vector<size_t> SortBy(size_t values, ValueId T::*by, std::vector<T>* items) {
   std::vector<size_t> first(values + 1, 0);
@@ -34,7 +42,8 @@ std::vector<size_t> SortBy(size_t values, ValueId T::*by, std::vector<T>* items)
 
 }  // namespace
 
-// Which values depend on what the model is given, or on chance: all that can be reached from there.
+// Finds the values that depend on the model's inputs or on chance: all that can be reached from
+// these.
 class ValueFlow::VariesFinder {
  public:
   // `links`: how calls and bodies hand values on.
@@ -48,7 +57,7 @@ class ValueFlow::VariesFinder {
     for (size_t n = 0; n < model_.nodes.size(); ++n) AddNode(static_cast<NodeId>(n));
     first_ = SortBy(model_.values.size(), &Step::from, &steps_);
     for (const Graph& graph : model_.graphs) {
-      if (graph.function && !graph.parent_node) continue;  // what no call gives is not there
+      if (graph.function && !graph.parent_node) continue;  // inputs that no call gives do not exist
       for (const ValueId input : graph.inputs) {
         if (!is_linked[static_cast<size_t>(input)] && !model_.value(input).initializer) Mark(input);
       }
@@ -100,7 +109,7 @@ class ValueFlow::VariesFinder {
   }
 
   void MarkOutputs(const Node& node) {
-    // All are marked together, so that a node with many inputs is looked at once.
+    // Outputs are marked together, so one that is marked already means that all are.
     for (const OptionalValueId output : node.outputs) {
       if (!output) continue;
       if (varies_[static_cast<size_t>(*output)]) return;
@@ -171,8 +180,8 @@ ValueFlow::Passing ValueFlow::PassingOf(const OpDef* def) {
   return passing;
 }
 
-// Whether what the node makes is a constant if the inputs that are looked at are. In a function
-// that is given a weight here and an activation there, it is if there is one such input.
+// True if the node's output is a constant when the inputs taken are. Inside a function, which may
+// be given weights or activations, this holds only for a moving node with one such input.
 bool ValueFlow::IsLive(const Node& node, const Passing& passing) const {
   if (!node.output(0)) return false;
   if (!Varies(*node.output(0))) return true;
@@ -269,7 +278,7 @@ void ValueFlow::AddFlowsOf(const Node& node, NodeId id) {
     if (!node.inputs[i] || !passing.Takes(i)) continue;
     const Made& input = MadeOf(*node.inputs[i]);
     if (is_quantized && (!input.of_integers || input.elements < made.elements)) continue;
-    // A number beside others, as Where has it, is no part of what it is put in.
+    // A single number among others, as in Where, is not part of the result.
     const bool is_number = input.elements == 1 && made.elements > 1;
     const bool moves = passing.moves && !is_number;
     const Flow::Kind kind = moves ? Flow::Kind::kMoved : Flow::Kind::kComputed;

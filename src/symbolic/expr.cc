@@ -1,3 +1,14 @@
+// How it works. The operators of Expr: literals are handled here without allocation, all else is
+// passed to the polynomials. Min and Max flatten their operands and drop each one that another
+// provably dominates; what is left is sorted, so that equal expressions have equal operands. The
+// work for each proof is limited, and its budget belongs to the pair alone: a shared budget would
+// make the result depend on the order of operands. With many operands only cheap comparisons are
+// made.
+//
+// Broadcasts of two sizes resolve where the model can only run in one way: 1 gives the other, a
+// symbol against a literal gives the literal, and min(x, c) against x gives x. Only two unrelated
+// symbols stay an atom. CeilDiv is written with floor, so that both forms of a quotient compare
+// equal.
 #include "src/symbolic/expr.h"
 
 #include <algorithm>
@@ -23,8 +34,8 @@ std::vector<Expr> Operands(Kind kind, const Expr& e) {
   return atom != nullptr ? atom->args : std::vector<Expr>{e};
 }
 
-// Whether a <= b is provable (for Max: a >= b), so that `b` need not be an operand beside `a`. The
-// budget is that of this pair alone: were it shared, the order of operands would decide.
+// Whether a <= b is provable (for Max: a >= b), so that `b` can be dropped next to `a`. Each pair
+// has its own budget: with a shared one the order of operands would decide.
 bool Dominates(Kind kind, const Expr& a, const Expr& b, int budget) {
   const Expr &low = kind == Kind::kMin ? a : b, &high = kind == Kind::kMin ? b : a;
   if (low.is_literal()) return IsAtLeast(high, LiteralOf(low), &budget);
@@ -72,8 +83,8 @@ Expr MinOrMax(Kind kind, const Expr& a, const Expr& b) {
 
 bool CannotBeOne(const Expr& e) { return IsAtLeast(e, 2) || IsAtMost(e, 0); }
 
-// Whether `e` is min(..., x, ...) for an `x` of the sizes, every other operand being at least 2. If
-// it is less than x it differs from it and neither is 1; so where the sizes fit, it is x.
+// True if `e` is min(..., x, ...) for an `x` of the sizes, with all other operands at least 2. If
+// it were less than x, the two would differ and neither be 1, an error; so it is x.
 bool IsCappedSize(const Expr& e, const std::vector<Expr>& sizes) {
   const Atom* atom = AsAtom(e, Kind::kMin);
   if (atom == nullptr) return false;
@@ -267,7 +278,7 @@ Expr Power(const Expr& base, int exponent) {
   for (Expr square = base; exponent > 0; square *= square) {
     if (exponent % 2 == 1) result *= square;
     exponent /= 2;
-    if (exponent == 0) break;  // the next square may overflow for nothing
+    if (exponent == 0) break;  // the next square is not needed and might overflow
   }
   return result;
 }

@@ -1,3 +1,12 @@
+// How it works. A polynomial is a list of terms in canonical order: by falling degree, then by the
+// first atom in which they differ. Multiplying two terms by the same term keeps this order, so sums
+// are merges and a product with one term needs no sorting. Products of two sums are collected in an
+// accumulator, which sorts and joins equal terms now and then. Atoms are compared by structure and
+// hashed once when they are made; equal expressions have equal terms, whatever way they were built.
+//
+// Errors are expressions, too: an overflow or a limit gives an Expr with a text, and all further
+// arithmetic keeps it. Weight and depth are limited, since a nested minimum could otherwise double
+// in size with each step. The hash is seeded by an address, so that no file can be made to collide.
 #include "src/symbolic/poly.h"
 
 #include <algorithm>
@@ -80,7 +89,7 @@ int CompareExprs(const Expr& a, const Expr& b) {
   return x->terms.size() == y->terms.size() ? 0 : (x->terms.size() < y->terms.size() ? -1 : 1);
 }
 
-// Where the heap is, which nobody who writes a file knows.
+// An address in the heap, which the writer of a file cannot know.
 const std::unique_ptr<char> hash_place = std::make_unique<char>();
 const size_t hash_seed = reinterpret_cast<size_t>(hash_place.get());
 
@@ -157,7 +166,7 @@ Range ChoiceRange(Kind kind, const std::vector<Expr>& args, int* budget) {
   return result;
 }
 
-// An atom of operands that nothing simplifies any more (except that its range may be one value).
+// Makes an atom of simplified operands; a literal if its range is a single value.
 Expr MakeAtom(Kind kind, std::vector<Expr> args) {
   auto atom = std::make_shared<Atom>();
   atom->kind = kind;

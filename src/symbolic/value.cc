@@ -1,3 +1,13 @@
+// How it works. Evaluation of an expression at sizes. An expression is a sum of terms, products of
+// atoms; atoms are symbols or operations on expressions, so evaluation follows this structure. The
+// nesting is limited when atoms are made, so recursion is safe. A total mentions few symbols in
+// many terms, so the values of the first 16 atoms are remembered in a small array. Every step is
+// checked for overflow of 128 bits, and the work for its limit.
+//
+// Substitute() first tries to evaluate, which is fast and needs no expressions; only if a symbol
+// stays open is the expression rebuilt, each atom once. Samples are values at fixed pseudo-random
+// sizes of all magnitudes: a comparison that a sample contradicts need not be tried by proof. They
+// depend on names only, so that every process decides the same.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -258,7 +268,7 @@ class SymbolCollector {
 }  // namespace
 
 Samples::Samples(const Expr& e) {
-  // What has a higher degree, no refined bound is looked for, and most samples would overflow.
+  // For higher degrees no refined bound is looked for, and most samples would overflow.
   if (!e.is_literal() && e.error() == nullptr && TermsOf(e)[0].degree > kMaxRefinedDegree) {
     unknown_.fill(1);
     return;
@@ -280,7 +290,7 @@ absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
 
 Expr Expr::Substitute(const Bindings& bindings) const {
   if (bindings.empty() || is_literal()) return *this;
-  // Where nothing stays open, the value is found without expressions in between.
+  // If no symbol stays open, the value is computed directly.
   Evaluator evaluator(Given{bindings});
   Int value;
   return evaluator.Value(*this, &value) ? Literal(value) : Substituter(bindings).Rebuild(*this);

@@ -1,3 +1,12 @@
+// How it works. An output is written completely or not at all: into a temporary file next to the
+// target, which then replaces it. Before that, all that -o may name is told apart. "-" and
+// /dev/fd/N are open descriptors; symbolic links are followed by hand, so that the link stays and
+// its target is replaced; devices are written directly.
+//
+// A file that already exists is protected. One that is an input of the command is refused, by
+// device and inode; so is a model or any file with binary data, since weights cannot be made again.
+// Copies of models may only replace copies that we wrote. Width and color follow the terminal,
+// COLUMNS and NO_COLOR.
 #include "tools/cli/output.h"
 
 #include <fcntl.h>
