@@ -1,4 +1,11 @@
 // NodeView: what ops/op_def.h promises to the authors of rules.
+//
+// How it works. Rules ask the view for shapes, contents and attributes and get checked answers. A
+// missing or wrong input is InvalidArgument: the model is wrong. An unknown rank is
+// FailedPrecondition: the node becomes unknown. An attribute of another type gives the default and
+// is kept in status(), which the caller reads after the rule, so that rules need no check per
+// attribute. References to attributes of a function's call are resolved here. Without a host, as in
+// tests, fresh sizes are plain symbols.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

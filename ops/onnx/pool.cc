@@ -1,4 +1,10 @@
 // Pooling. Padding is counted: every output costs its whole window.
+//
+// How it works. Windows are read as for convolutions (ops/window.h), and output sizes follow from
+// them; costs are formulas per window element. Global pools have one window over the whole image.
+// LpPool counts by its p: a sum for 1, squares and a root for 2, powers otherwise. MaxUnpool moves
+// values back; its size follows from the windows or from an input, and is a fresh symbol if that is
+// not known.
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -1,3 +1,12 @@
+// How it works. Every open size has a name: from the file, from an input and its axis, or, for a
+// size that a node makes, from a hint and the node's place. The same place always gives the same
+// symbol, so that a second inference of a body finds it again; if a name is taken by another place,
+// a number is added. Names are cut, as they may come from the file and be repeated many times.
+//
+// --dim names are matched as they are written, else without quotes; names that matched nothing are
+// reported by the caller. Sizes of data have upper bounds from operators, the largest of all that
+// were given for the symbol. Bounds may refer to other symbols, so they are solved in a few passes
+// in the order in which the symbols were made.
 #include "src/infer/symbol_table.h"
 
 #include <optional>
@@ -17,7 +26,7 @@ namespace onnxflops::infer {
 
 namespace {
 
-// A tensor's name, which may be long and be said of 64 axes.
+// The beginning of a tensor's name, which may be long and is stored for each axis.
 std::string Beginning(absl::string_view name) {
   const absl::string_view begin = Utf8Prefix(name, kMaxSymbolName);
   return absl::StrCat(begin, begin.size() < name.size() ? "..." : "");
@@ -160,8 +169,8 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
   inner_.erase(name);
 }
 
-// A size that a loop carries is among its own bounds, which says nothing of it: every value that it
-// takes first came from another one.
+// A size that a loop carries is among its own bounds. That is ignored: every value that it takes
+// first came from another bound.
 void SymbolTable::Bound(const std::string& name, absl::Span<const Expr> at_most) {
   std::optional<Expr>& bound = bounds_[name];
   if (at_most.empty()) bound = std::nullopt;

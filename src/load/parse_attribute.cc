@@ -1,4 +1,14 @@
 // AttributeProto.
+//
+// How it works. The kind of an attribute may come before or after its value, and a hostile file may
+// give several values. So values go to vectors that the parser keeps for all attributes, a draft
+// notes which kinds were there, and at the end the stated type must be the only one. Then the
+// values are moved into the arena. The common fields are read in the loop itself; the others out of
+// line, as most attributes of large graphs are an int or a list of ints.
+//
+// Protobuf merges messages that come in pieces. No exporter writes pieces of a tensor or graph
+// here, so they are refused; if the first piece fails to parse, the error still is that it is a
+// piece.
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -164,8 +174,8 @@ bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType typ
   return true;
 }
 
-// Of a message that comes in pieces, the first by itself may make no sense: that it is a piece is
-// what is wrong.
+// The first piece of a message may make no sense by itself. If another piece follows, that is the
+// error to report.
 bool Parser::FailOfPiece(Cursor rest, uint32_t field, absl::string_view what) {
   while (wire_.More(rest)) {
     uint32_t tag;
@@ -183,7 +193,7 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, Attr
   }
   if (scope == nullptr) return wire_.Fail("the default of a function's attribute is a graph");
   draft.Note(type, graph_ids_);
-  // Nodes of its bodies come behind the holder.
+  // Nodes of its bodies come after the holder.
   if (holder && model_->nodes.size() == static_cast<size_t>(*holder)) model_->nodes.emplace_back();
   Cursor sub;
   GraphId id;

@@ -1,4 +1,11 @@
 // ModelProto, FunctionProto, OperatorSetIdProto and StringStringEntryProto.
+//
+// How it works. The model is read field by field; the graph may come before or after what it needs,
+// so checks that involve both (opsets, functions that nodes call, order of nodes) wait until the
+// end. When reading from a stream the end of the file is not known before it is reached, so each
+// field first asks for one more byte. A second graph field is merged with the first, as protobuf
+// does. A function is parsed like a graph without a parent; its inputs and outputs are lists of
+// names.
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"

@@ -1,4 +1,14 @@
 // NodeProto.
+//
+// How it works. Most of the time of loading a large graph goes into this loop, so what is rare is
+// out of line. Names of inputs and outputs are hashed and collected; the lookup happens later in
+// batches, when the prefetched memory has arrived (FlushMentions). Nodes of one kind often have
+// attributes of the same bytes. The bytes of all attributes are looked up as one text, and a known
+// text gives the parsed attributes of the earlier node; this also makes such nodes comparable by a
+// pointer.
+//
+// Attributes with bodies make nodes of their own while the holder is still read. So the holder's
+// place is reserved first, and the node is put there at the end.
 #include <algorithm>
 #include <span>
 
@@ -15,7 +25,7 @@
 namespace onnxflops::load {
 namespace {
 
-// Longer ones hold payloads, or are seldom alike.
+// Longer attributes hold payloads, or are seldom equal.
 constexpr size_t kMaxSharedBytes = 1024;
 
 }  // namespace
@@ -103,7 +113,7 @@ bool Parser::NodeAttributes(Cursor& c, Scope& scope, NodeId id, NodeDraft& draft
       draft.attributes_end = c.p = end;
       return true;
     }
-  } else if (draft.shared) {  // there are more of them, behind something else
+  } else if (draft.shared) {  // more attributes follow after another field
     draft.shared = false;
     attributes_.insert(attributes_.end(), draft.node.attributes.begin(),
                        draft.node.attributes.end());
@@ -169,7 +179,7 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   return scope.ready < kMaxPending || FlushMentions(scope);
 }
 
-// Puts a node in its place: at the end, unless nodes of its bodies stand there.
+// Puts a node in its place: at the end, or the place that was reserved before its bodies.
 void Parser::AddNode(NodeId id, const Node& n) {
   if (static_cast<size_t>(id) == model_->nodes.size()) {
     model_->nodes.push_back(n);

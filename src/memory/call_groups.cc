@@ -1,3 +1,13 @@
+// How it works. Two sources tell which nodes were one call of PyTorch. A dynamo export has the text
+// of the call at each node: equal texts are one group, unless one of the nodes is a product. In
+// TorchScript's files groups are found by patterns such as "Mul(x, Sigmoid(x))": the match goes
+// from the last operator back to its inputs, tries both orders of arguments where "*" allows it,
+// and binds names to values. A match counts only if nothing else reads its inner values, and if it
+// takes whole calls where calls are stated.
+//
+// A group knows its last node, at which it is treated, and whether it is a module of its own: all
+// nodes under its path and no others. Values that only nodes of one group read are inner ones,
+// which PyTorch does not keep.
 #include "src/memory/call_groups.h"
 
 #include <algorithm>
@@ -43,7 +53,7 @@ absl::string_view LastOperatorOf(absl::string_view pattern) {
 
 }  // namespace
 
-// What the names of a pattern stand for, and its nodes.
+// The values that a pattern's names stand for, and its nodes.
 struct CallGroups::Match {
   const CallPattern* pattern = nullptr;
   absl::flat_hash_map<absl::string_view, ValueId> bound;
@@ -96,7 +106,7 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   FindInner();
 }
 
-// Nodes whose results nothing uses are none, as an Identity that was looked through.
+// Nodes whose results nothing uses are no readers, such as an Identity that was looked through.
 void CallGroups::FindReaders() {
   for (size_t i = graph_.nodes.size(); i-- > 0;) {
     const Node& node = model_.node(graph_.nodes[i]);
@@ -121,7 +131,7 @@ ValueId CallGroups::InputOf(size_t place) const { return found_.at(group_[place]
 ValueId CallGroups::OtherOf(size_t place) const { return found_.at(group_[place]).other; }
 ValueId CallGroups::RowsOf(size_t place) const { return found_.at(group_[place]).rows; }
 
-// Makes a group of the nodes, of which `last` gives the result.
+// Makes a group of the nodes that match, with `last` as the one that gives the result.
 void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
   const Node& node = model_.node(graph_.nodes[last]);
   if (IsTaken(pattern, last) || node.outputs.size() != 1 || !node.output(0)) return;

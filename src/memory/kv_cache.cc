@@ -1,3 +1,13 @@
+// How it works. No file states which inputs are a cache, so it is found by names and shapes. Inputs
+// with "past" or "cache" in their name and three axes or more are pasts. The input of tokens is the
+// first integer matrix, else the first float tensor of vectors, without words such as "mask" or
+// "position". The length that grows is the symbol named "past", else the axis before the last. A
+// size that only an output tells (a head size that the exporter left open) is taken from the output
+// with the same other sizes.
+//
+// Pasts with the length in their shape grow with each token; others, as those of an encoder, are
+// fixed. Masks span past and new tokens, positions the new tokens only: their symbols are bound
+// along when a step is counted at given sizes.
 #include "src/memory/kv_cache.h"
 
 #include <algorithm>
@@ -18,7 +28,7 @@ namespace onnxflops {
 namespace memory {
 namespace {
 
-// What exporters call inputs, in small letters.
+// Words in the names that exporters give inputs, in small letters.
 constexpr absl::string_view kPastWords[] = {"past", "cache"};
 constexpr absl::string_view kNoTokens[] = {"mask", "position", "segment", "type",
                                            "len",  "past",     "cache",   "encoder_input"};
@@ -35,7 +45,7 @@ std::optional<std::string> SymbolOf(const Expr& dim) {
   return symbols[0];
 }
 
-// The symbol of a dimension that is as long as a past, or as its end that a window leaves:
+// The symbol of a dimension that is the length of a past, or of the part that a window keeps:
 // "past", "min(past, 63)".
 std::optional<std::string> LengthSymbolOf(const Expr& dim) {
   std::vector<std::string> symbols = dim.Symbols();
@@ -132,7 +142,7 @@ class DecoderFinder {
     return absl::OkStatus();
   }
 
-  // Sizes that only an output tells, which is the input with the new tokens behind it.
+  // Sizes that only an output tells: the output that is this past with the new tokens appended.
   void FindWidths(const DecoderInput& input) {
     for (int i = 0; i < input.shape.rank(); ++i) {
       if (input.shape[i] == batch_ || input.shape[i] == found_.length) continue;

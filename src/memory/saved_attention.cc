@@ -1,6 +1,12 @@
-// The math kernel of attention keeps scaled queries and keys, values and scores. The flash kernel
-// keeps queries, keys, values, the output and a number per row; attention that a file writes as
-// products is found as a pattern (attention_pattern.h) and then taken as one call.
+// How it works. The math kernel of attention keeps scaled queries and keys, values and scores. The
+// flash kernel keeps queries, keys, values, the output and a number per row; attention that a file
+// writes as products is found as a pattern (attention_pattern.h) and then taken as one call.
+//
+// What is kept are the call's own arguments, so the code goes back from the products through
+// scales, views and repeats that belong to the call. Heads that were repeated before the call are
+// copies, inside of it they are not. A mask of the size of the scores is kept as numbers if a
+// caller gave it; the causal mask of the operator itself is not. Files of TorchScript do not tell
+// who made a constant mask, so it is noted as unknown.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -24,8 +30,8 @@
 
 namespace onnxflops::memory {
 
-// Of a node that gives the output of attention taken as flash, if the order that they lie in may
-// not be theirs by shape.
+// The queries of the attention whose output this node gives, if it is taken as flash and the order
+// of their elements may differ from that of their shape.
 OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   const auto flash = flash_inside_.find(id);
   if (flash == flash_inside_.end()) {
@@ -43,8 +49,8 @@ OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   return scaled ? last.inputs[*scaled] : scores.inputs[0];
 }
 
-// What stands in no tensor of the graph.
-// All of attention, also of pairs that a causal mask hides and --causal half leaves out.
+// ---- what is in no tensor of the graph All of attention, also of pairs that a causal mask hides
+// and --causal half leaves out.
 Expr SavedWalk::ScoresOf(const Node& node, const Census& forward) const {
   if (!counts_.cost(CallIdOf(node)).causal) return forward[Kind::kExp];
   absl::InlinedVector<const Fact*, 8> inputs, outputs;
@@ -126,8 +132,8 @@ absl::string_view SavedWalk::AttentionCall(const Node& node) {
   return call && exporter::IsFxAttention(*call) ? *call : absl::string_view();
 }
 
-// One that a caller gave. TorchScript does not say who made a constant: the causal mask of the
-// operator itself, more often than not.
+// Keeps a mask that a caller gave. TorchScript's files do not tell who made a constant; mostly it
+// is the causal mask of the operator itself.
 void SavedWalk::KeepMaskBeside(const training::AttentionPattern& pattern, const Node& scores) {
   constexpr size_t kMask = 3;
   const absl::string_view call = AttentionCall(scores);
@@ -179,8 +185,8 @@ ValueId SavedWalk::BeforeRepeat(ValueId value) const {
   return value;
 }
 
-// What was spread, as over heads, and is another value in the call: its shape is another, for
-// which PyTorch copies it.
+// Keeps an argument. One that was broadcast, as over heads, and has another name in the call got
+// another shape there, for which PyTorch copies it.
 void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
   constexpr absl::string_view kNames[] = {"query", "key", "value", "attn_mask"};
   constexpr int kRankOfRepeated = 5;  // batch, heads, times that each is there, rows, width
@@ -225,7 +231,7 @@ ValueId SavedWalk::BeforeCall(ValueId value, const Node& of) const {
   return value;
 }
 
-// Of a product or quotient with a number: the other factor.
+// The other factor of a product or quotient with a number.
 std::optional<size_t> SavedWalk::ScaledInput(const Node& node, const Call& call) const {
   if (call.def == nullptr) return std::nullopt;
   const Gradient& gradient = call.def->gradient;

@@ -1,7 +1,13 @@
-// Decides what it means to keep one value. Values in one storage are kept once. A parameter is
-// never kept, as it is there anyway; a constant is kept if PyTorch computed it and the exporter
-// folded it; a number of Python is no tensor. A value that cannot be viewed with the needed axes is
-// copied.
+// How it works. Decides what it means to keep one value. Values in one storage are kept once. A
+// parameter is never kept, as it is there anyway; a constant is kept if PyTorch computed it and the
+// exporter folded it; a number of Python is no tensor. A value that cannot be viewed with the
+// needed axes is copied.
+//
+// The difficulty is that the file is not what PyTorch ran. The exporter leaves out operations
+// without effect, merges equal calls, and computes tables and masks ahead. In a dynamo export the
+// call's text names its arguments, so a name that no node makes shows what is missing, and its
+// memory is added. Without such names the node is noted as unknown, or the likelier case is taken
+// and marked as a guess.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +47,8 @@ void SavedWalk::Keep(ValueId value) {
   }
 }
 
-// What a call names and no node makes: a product or sum that the exporter left out, as one
-// with 1. Empty if all is there, and of what its optimizer made of several calls.
+// The name in a call that no node makes: a product or sum that the exporter left out, as one with
+// 1. Empty if nothing is missing, and for nodes that an optimizer made of several calls.
 absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
   const exporter::NodeMetadata metadata(node.metadata);
   if (!metadata.fx_node || metadata.rewriter_rule) return {};
@@ -59,7 +65,7 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
     const absl::string_view name = model_.value(*input).name;
     if (names.contains(name)) continue;
     ++unnamed;
-    // Equal calls, of which one is left, or another node of the same call.
+    // Not left out: one of several equal calls, or another node of the same call.
     const auto maker =
         exporter::NodeMetadata(model_.node(*model_.value(*input).producer).metadata).fx_node;
     const bool is_alike =
@@ -69,7 +75,7 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
   return unnamed == 1 ? left_out : absl::string_view();
 }
 
-// What an equal call made, for which the file has one node, is in memory of its own.
+// The file has one node for equal calls, but each call's result has memory of its own.
 bool SavedWalk::KeepMerged(ValueId value) {
   const auto name = merged_names_.find(value);
   if (name == merged_names_.end()) return false;
@@ -78,7 +84,7 @@ bool SavedWalk::KeepMerged(ValueId value) {
   return true;
 }
 
-// Such a value is in its own memory.
+// The result of a left-out operation has memory of its own.
 bool SavedWalk::KeepLeftOut(ValueId value) {
   if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
   if (!call_names_.left_out) call_names_.left_out = LeftOutBefore(model_.node(node_id_));
@@ -95,7 +101,7 @@ bool SavedWalk::IsNumber(const Fact* fact) {
          fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
 }
 
-// Buffers of places hold 0, 1, 2 and so on. Other places were made.
+// Buffers of places hold 0, 1, 2 and so on. Other places were computed, so they are kept.
 void SavedWalk::KeepStoredPlaces(ValueId root) {
   const Fact* fact = in_.FactOf(root);
   if (fact == nullptr || !fact->has_content() || fact->dtype != DType::kInt64) return;
@@ -111,8 +117,8 @@ void SavedWalk::KeepStoredPlaces(ValueId root) {
   if (numbers_.insert(root).second) More(SizeOf(*fact));
 }
 
-// Of masked_fill: mostly made, as by `mask == 0`, each time anew. The condition of torch.where is a
-// buffer, more often than not.
+// The mask of masked_fill is mostly made anew each time, as by `mask == 0`. The condition of
+// torch.where is mostly a buffer.
 void SavedWalk::KeepStoredMask(ValueId root) {
   const Node& node = model_.node(node_id_);
   const Fact* fact = in_.FactOf(root);
@@ -124,14 +130,15 @@ void SavedWalk::KeepStoredMask(ValueId root) {
   KeepCopy(root, SizeOf(*fact));
 }
 
-// A constant, where the exporter writes those as nodes.
+// True for a constant that the exporter wrote as a node.
 bool SavedWalk::IsStored(ValueId root) const {
   if (!IsOwn(root)) return false;
   const OpDef* def = in_.call(calls_.at(*model_.value(root).producer)).def;
   return def != nullptr && Has(def->traits, Traits::kStored);
 }
 
-// Of a parameter of one number, what an operator made of it is a tensor.
+// A number is kept if it is a tensor in PyTorch: what an operator made of a parameter of one
+// number, for example.
 void SavedWalk::KeepNumber(ValueId root) {
   const Value& value = model_.value(root);
   const bool is_folded = value.initializer && exporter::IsScalarParameter(value.name) &&
@@ -143,7 +150,7 @@ void SavedWalk::KeepNumber(ValueId root) {
   }
 }
 
-// By the call that is looked at, where the file states calls.
+// True if the current call has this name among its arguments, or if the file states no calls.
 bool SavedWalk::IsNamed(absl::string_view name) const {
   const bool states_call =
       exporter::NodeMetadata(model_.node(node_id_).metadata).fx_node.has_value();
@@ -162,8 +169,9 @@ const absl::flat_hash_set<absl::string_view>& SavedWalk::NamesOfCall() const {
   return call_names_.names;
 }
 
-// What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
-// What a call of several nodes reads, or a call that names a buffer, was a parameter or buffer.
+// Keeps constants that PyTorch computed and the exporter folded: tables of angles, masks. Numbers
+// are no tensors. The input of a call of several nodes, or of a call that names a buffer, was a
+// parameter or buffer.
 void SavedWalk::KeepConstant(ValueId value) {
   const TensorId id = *model_.value(value).initializer;
   const Tensor& tensor = model_.tensor(id);
@@ -185,8 +193,8 @@ void SavedWalk::KeepConstant(ValueId value) {
   if (!equal.empty() && left_out_.insert(equal).second) constants_.Add(bytes);
 }
 
-// What the call names in place of the constant, which the exporter found to be equal: of each one
-// that looks into no other's memory, PyTorch keeps its own. Empty if there is none, or several.
+// The name in the call for which the exporter put this equal constant. PyTorch keeps both, unless
+// one is a view. Empty if there is none, or more than one.
 absl::string_view SavedWalk::EqualConstant(absl::string_view name) const {
   const auto [op, number] = exporter::SplitFxName(name);
   if (!exporter::IsFoldedName(name) || exporter::IsViewName(name) || IsNamed(name)) return {};
@@ -199,7 +207,7 @@ absl::string_view SavedWalk::EqualConstant(absl::string_view name) const {
   return equal;
 }
 
-// With the first axes as one.
+// Keeps the value as a tensor whose first `axes` axes are joined.
 void SavedWalk::KeepAs(ValueId value, Shape shape, const std::vector<Expr>& strides, int axes) {
   Shape as_needed = {shape.Product(0, axes)};
   for (int d = axes; d < shape.rank(); ++d) as_needed.push_back(shape[d]);
@@ -217,7 +225,7 @@ void SavedWalk::KeepCopy(ValueId value, const Expr& bytes) {
 void SavedWalk::KeepOf(size_t place, ValueId value) {
   const int32_t group = groups_->Of(place);
   const ValueId root = storages_.Of(value).root;
-  // Of another call, it is in the memory of what that call gives.
+  // A value of another call is in the memory of that call's result.
   const bool is_own = IsOwn(root) && groups_->Of(PlaceOf(*model_.value(root).producer)) == group;
   if (!is_own || !groups_->IsInner(root)) {
     const bool is_activation = !model_.value(root).initializer && !IsNumber(in_.FactOf(root));

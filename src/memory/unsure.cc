@@ -1,3 +1,10 @@
+// How it works. Each function here recognises one trace of work that the exporter folded or merged,
+// from names and shapes of tensors and from the text of the call: tables that were looked up,
+// products that were computed, parameters that became vectors or kernels, biases of attention
+// heads. PyTorch keeps more for these than the file shows. The answer is a reason, which is either
+// an upper uncertainty or a lower bound (IsLowerBound). Names are exporters' conventions
+// ("select_1", "view_3"), so rules are strict: a name alone counts only together with a place where
+// such a tensor can stand.
 #include "src/memory/unsure.h"
 
 #include <algorithm>
@@ -28,7 +35,7 @@ bool IsFactor(const onnxflops::Gradient& gradient, size_t i) {
   return (gradient.products >> i & 1) != 0;
 }
 
-// Of sizes 1 but for one axis: what spreads over other axes, as scales of channels do.
+// True if all sizes but one are 1, as for scales of channels, which are broadcast.
 bool IsVector(const Tensor& tensor) {
   for (int64_t size : tensor.dims) {
     if (size != 1 && size != tensor.elements) return false;
@@ -58,7 +65,8 @@ bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor
   return name == tensor || exporter::IsFoldedName(tensor);
 }
 
-// What a call reads by the tensor's own name was computed: parameters and buffers have other names.
+// A tensor that the call reads by the tensor's own name was computed: parameters and buffers have
+// other names.
 bool IsValueOfCall(absl::string_view call, absl::string_view tensor) {
   if (exporter::IsFoldedName(tensor) || exporter::IsFoldedView(tensor)) return false;
   if (exporter::IsViewName(tensor)) return false;  // of a weight, more often than not

@@ -1,3 +1,13 @@
+// How it works. ONNX Runtime's profile is a list of events, TensorRT's a list of layers. Such files
+// may be gigabytes, so they are read as a stream of JSON events: only the fields of the current
+// object are held. The depth tells where the reader is: the list is the document itself or
+// "traceEvents", and fields count at the depth of an event or of its "args". At the end of an
+// object it becomes a kernel, a run, a body or a layer, by its category and name, and goes to the
+// builder of runs.
+//
+// A file that was cut off is used as far as it goes, with a warning, since profiles are often
+// killed with their program. Kernels on CUDA are launches only, whose times say little: a warning
+// counts them.
 #include "src/profile/events_json.h"
 
 #include <algorithm>
@@ -112,7 +122,7 @@ class EventReader : public JsonEvents {
   }
 
  private:
-  static constexpr int kEnded = 1 << 20;  // behind the list of events
+  static constexpr int kEnded = 1 << 20;  // after the list of events
 
   // "output_type_shape" : [{"float":[1,64,56,56]}]
   bool InOutputs() const {

@@ -1,4 +1,9 @@
 // A joined profile as JSON: tools/schema/profile.v1.schema.json.
+//
+// How it works. First the summary (runs, peak, totals, counters, loops and branches, notes), then
+// all groups, then the modules in which a kernel ran. Every place has the same figures: time,
+// FLOPs, MACs, bytes and shares of the totals. A rate needs a time and is null without one; shares
+// of the peak are there only if a peak is known. Nothing is rounded or cut, unlike in the table.
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,3 +1,9 @@
+// How it works. Figures for people have four significant digits and a prefix. All arithmetic is on
+// 128-bit integers with half-up rounding, since floats would lose digits of exact counts; a number
+// is rounded before its prefix is chosen, because 999,950 becomes 1.000 M. Formulas are shown by
+// rewriting the text of the expression: terms are found outside of parentheses and quotes, and only
+// their coefficients are replaced. Widths are counted in characters of UTF-8, and texts are cut
+// only between characters.
 #include "src/render/format.h"
 
 #include <algorithm>
@@ -38,8 +44,8 @@ int DecimalsOf(double value) {
   return decimals;
 }
 
-// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses and
-// of names in quotes.
+// The terms of a printed polynomial, from begin to end: divided at " + " and " - " outside of
+// parentheses and of names in quotes.
 std::vector<std::pair<size_t, size_t>> Terms(absl::string_view text) {
   std::vector<std::pair<size_t, size_t>> terms;
   int depth = 0;
@@ -112,7 +118,7 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
     part /= 2;
     whole /= 2;
   }
-  if (whole == 0) return "-";  // a part so much larger than the whole is none
+  if (whole == 0) return "-";  // such a part is no part of the whole
   const absl::int128 tenths = DivideRounded(part * 1000, whole);
   if (tenths == 0) return "<0.1";
   return absl::StrCat(Int128ToString(tenths / 10), ".", Int128ToString(tenths % 10));

@@ -1,4 +1,11 @@
 // The report for spreadsheets and scripts.
+//
+// How it works. A line per module, operator or node, of all models after each other, so that the
+// first column is the model. Columns are the quantities that were asked for, else all. Cells have
+// exact digits or a formula, and are empty if a figure is unknown or another tool does not have it:
+// scripts must not take a missing figure for 0. Modules are all listed, without joining rows.
+// --sort and --top work per model, and --top lists only modules that hold no others, so that
+// nothing is counted twice.
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
@@ -91,8 +98,8 @@ class Lines {
     std::vector<std::string> cells;
   };
 
-  // Exact digits; nothing for a quantity that another tool's count does not have, or an unknown
-  // one. Shares and intensities are of numbers.
+  // Exact digits or a formula; empty for a quantity that is unknown or that another tool does not
+  // count. Shares and intensities need numbers.
   std::string Cell(const Figure& figure, const Amounts& amounts, Known known) const {
     if (figure.kind == Figure::Kind::kQuantity) {
       const Quantity& q = *figure.quantity;
@@ -140,7 +147,7 @@ void AddModules(const Report& report, const ViewOptions& options, Lines* lines) 
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& m = report.modules[i];
     if (options.depth >= 0 && m.depth > options.depth) continue;
-    // The costliest of those that hold no others.
+    // --top lists only modules that hold no others.
     if (options.top > 0 && m.end != static_cast<int32_t>(i) + 1) continue;
     lines->Add(*m.amounts, m.lower_bound ? Known::kAtLeast : Known::kExact,
                {report.model.path, m.path, m.type, absl::StrCat(m.depth), absl::StrCat(m.nodes)},

@@ -1,3 +1,8 @@
+// How it works. A column per step: a prefill of many tokens, or decoding one token after a past.
+// The table has the quantities by which a step is judged, FLOP/byte, FLOPs per token and the cache
+// afterwards. Sizes that nobody gave are assumed and named. Sentences below the table state what
+// each step bound by itself, since other sizes of the model follow from tokens and past. JSON and
+// CSV have formulas where sizes are open.
 #include "src/serving/serving_report.h"
 
 #include <algorithm>

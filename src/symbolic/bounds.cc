@@ -1,3 +1,13 @@
+// How it works. Bounds by interval arithmetic: each atom has a range, terms are products of ranges,
+// and an expression is their sum. An overflow or infinity makes a bound unknown, which is safe.
+// Terms are taken one by one, so it is lost that they share symbols: n - min(n, 3) would seem to go
+// below 0.
+//
+// Two refinements recover this for small polynomials. Symbols are written as their least value plus
+// a symbol of 0 or more, after which n*m - m with n >= 1 has no negative term. And an atom is
+// replaced by something that bounds it: a min by each of its operands, floor(x/d) by x/d with a
+// scaled inequality; then equal terms cancel. Replacements are nested twice at most, and a budget
+// limits the expressions tried.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -170,8 +180,8 @@ std::optional<Int> Larger(const std::optional<Int>& a, const std::optional<Int>&
   return !a || (b && *b > *a) ? b : a;
 }
 
-// Expressions that are nowhere greater than k*e, for the k > 0 set: `e` with term `i`, a multiple
-// of one atom, replaced by what bounds the atom.
+// Expressions that are never greater than k*e, for the k > 0 that is set: `e` with term `i`, a
+// multiple of one atom, replaced by a bound of the atom.
 std::vector<Expr> Underestimates(const Expr& e, size_t i, Int* k) {
   const Term& t = TermsOf(e)[i];
   const Atom& atom = *t.factors[0].atom;

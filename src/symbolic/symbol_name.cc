@@ -1,3 +1,10 @@
+// How it works. Symbols are printed in formulas and parsed again, in reports and on the command
+// line, so every name must have exactly one written form. Identifiers stand as they are; everything
+// else is put in quotes with escapes that leave only printable characters. A written symbol has
+// three parts: a head, a place in parentheses ("nonzero(/mask/NonZero)"), and suffixes (".0",
+// "#2"). "x.0" means axis 0 of input x, so a dimension that is really named so is quoted. Two "#"
+// in a row are escaped, since they would look like a suffix. TypedSymbol() brings whatever a user
+// types into the written form.
 #include "src/symbolic/symbol_name.h"
 
 #include <algorithm>
@@ -37,8 +44,8 @@ bool IsIdentifier(absl::string_view text) {
   return !text.empty() && IdentifierLength(text) == text.size();
 }
 
-// Appends to `out` how the character at name[i] is written in quotes; returns its bytes. What is
-// written is printable, and nothing that Printable() of base/quote.h would change.
+// Appends the written form of the character at name[i] to `out`; returns its bytes in the name. The
+// written form is printable: Printable() of base/quote.h would not change it.
 size_t AppendWritten(absl::string_view name, size_t i, std::string* out) {
   const char c = name[i];
   const size_t length = PrintableSequence(name.substr(i, 4));

@@ -1,3 +1,11 @@
+// How it works. Recomputation is chosen by attention patterns, by repeated blocks, or by modules
+// whose path matches. Blocks are modules that end in a number, have siblings of the same class and
+// hold others; of nested ones the outermost counts. The forward work of the chosen nodes is counted
+// once more.
+//
+// torch's checkpointing stops as soon as all saved tensors are there again. So a block is counted
+// up to its last node whose backward pass reads something, without that node if it is a product,
+// since a product saves its inputs. With "full" the whole block runs again.
 #include "src/training/recompute.h"
 
 #include <cstddef>
@@ -23,8 +31,8 @@
 namespace onnxflops::training {
 namespace {
 
-// What stands before the number of a repeated module: "" of "0", "encoder_layer_" of torchvision's
-// "encoder_layer_0"; nullopt of other names. "layer1" is a stage, which has its own blocks.
+// The text before the number of a repeated module: "" for "0", "encoder_layer_" for torchvision's
+// "encoder_layer_0"; nullopt for other names. "layer1" is a stage, which has its own blocks.
 std::optional<absl::string_view> StemOf(absl::string_view name) {
   size_t digits = 0;
   while (digits < name.size() &&
@@ -142,8 +150,8 @@ class Recomputer {
     return id ? attribution_.paths.path(*id) : absl::string_view();
   }
 
-  // As far as the last node whose backward pass reads something: torch stops as soon as all saved
-  // tensors are there again. What a product reads is its input, so it need not run itself.
+  // Runs up to the last node whose backward pass reads something: torch stops as soon as all saved
+  // tensors are there again. A product reads its inputs only, so it need not run itself.
   void AddBlock(const std::vector<size_t>& nodes, bool stops_early) {
     size_t end = nodes.size();
     while (end > 0 && backward_[nodes[end - 1]] != NodeBackward::kReads) --end;

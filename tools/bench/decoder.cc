@@ -1,3 +1,8 @@
+// How it works. Writes a language model as a TorchScript export would: node by node, with Shape,
+// Gather, Unsqueeze and Concat around every Reshape, a rotation, a mask and RMS norms written out.
+// The benchmarks load and count it, so it must have the nodes that real files have, in the same
+// proportion: most of them are shape arithmetic. Weights are filled with bytes of 1, since a reader
+// may treat zeros differently. Names give the sizes: "big", a fixed shape, or a number of layers.
 #include "decoder.h"
 
 #include <cstddef>
@@ -15,7 +20,7 @@ namespace {
 constexpr int64_t kMaxPositions = 4096;
 constexpr int64_t kToTheEnd = INT64_MAX;
 
-// Writes nodes one after another; every method returns the name of what it computes.
+// Writes nodes one after another; every method returns the name of its result.
 class DecoderWriter {
  public:
   DecoderWriter(const DecoderSize& size, onnx::GraphProto* graph) : size_(size), graph_(*graph) {}

@@ -1,3 +1,9 @@
+// How it works. Completion scripts for three shells and the man page are written from the same
+// pages of options as --help, so they cannot differ from the program. Each form escapes what its
+// reader would take for syntax: quotes and brackets in zsh, backslashes and quotes in fish, leading
+// points in roff. Options with choices complete these, options of files complete files, others
+// nothing. The first command may be left out, so its options are offered where no other command was
+// seen.
 #include "tools/cli/manual.h"
 
 #include <algorithm>

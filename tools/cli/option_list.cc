@@ -1,3 +1,9 @@
+// How it works. Options are declared once, for parsing, --help, completion and the man page. CLI11
+// takes the named ones; positional words, unknown names and all messages are handled here, so that
+// errors have our form: the option, what is wrong, and where to ask. A value that is itself the
+// name of an option means that a value was forgotten. Names that other programs use ("--batch") get
+// a hint. "--" ends the options. Without any option CLI11 is not set up at all, which saves
+// start-up time.
 #include "tools/cli/option_list.h"
 
 #include <CLI/CLI.hpp>
@@ -155,7 +161,7 @@ absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view wo
   for (const Option& option : options_) {
     if (!option.positional) names.push_back(option.name);
   }
-  // What other programs call it.
+  // Names of other programs for our options.
   constexpr struct {
     absl::string_view name, option, instead;
   } kElsewhere[] = {

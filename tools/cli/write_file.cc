@@ -1,3 +1,12 @@
+// How it works. A file is replaced in one step: readers see the old content or the new one, never a
+// part. The new content goes to a file without a name (O_TMPFILE), which vanishes with the program;
+// then it is linked under a temporary name and renamed over the old one. Filesystems without such
+// files get a named temporary one. Signals wait during the short time in which a temporary name
+// exists, so that none is left. Owner, group and permissions are those of the old file; until it is
+// complete, only the owner can read the new one.
+//
+// Writing goes on after interruptions and on non-blocking pipes. A reader that has gone ends the
+// program by SIGPIPE, as shells expect. A named pipe is given some time to get a reader.
 #include "tools/cli/write_file.h"
 
 #include <fcntl.h>
@@ -34,8 +43,8 @@ constexpr int kPollMs = 10;
   _exit(128 + SIGPIPE);  // the first process of a container does not die of it
 }
 
-// Lets every signal wait, also the two that the C library keeps for itself and sigprocmask() does
-// not block. A signal that was sent meanwhile acts when this ends.
+// Blocks every signal while it exists, also the two that the C library keeps for itself and that
+// sigprocmask() does not block. Signals sent meanwhile act when it ends.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -55,7 +64,7 @@ class SignalsWait {
 // "folder/" or "".
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// What one run writes, and what it replaces.
+// The content of a file, and the file that it replaces.
 struct Replacement {
   const std::string& path;
   FileFiller fill;

@@ -1,4 +1,9 @@
 // onnxflops compare: what other tools count for a model, and why.
+//
+// How it works. The options become one request: which conventions, from which one to start (ours,
+// or --from), by module or not. One model gives a report with waterfalls if tools are named, and
+// else a row per convention. Several models are compared in parallel, and only their totals are
+// kept and shown; a model with a fault is reported at the end, after the rows of the others.
 #include <cstddef>
 #include <new>
 #include <string>

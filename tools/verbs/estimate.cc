@@ -1,4 +1,10 @@
 // onnxflops estimate: our count beside rules of thumb, and beside what was measured.
+//
+// How it works. Rules of thumb are conventions with a formula for the whole model, so each model is
+// compared as `compare` does, but with these only. A calibration is a measured figure divided by
+// our count at the sizes of the measurement; it is made from one model, or read from a file, and
+// scales the counts of the others. If counting fails at the measurement's sizes but works without
+// them, these sizes are the error. Sizes that the call does not give are those of the measurement.
 #include <cstddef>
 #include <new>
 #include <optional>

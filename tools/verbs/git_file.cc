@@ -1,3 +1,12 @@
+// How it works. A file at a revision is read by running git: rev-parse for the commit, ls-tree for
+// the object, cat-file for its bytes, which go to a file in memory. If the bytes are a pointer of
+// git-lfs, the object is opened in the local store. Nothing is ever fetched.
+//
+// The repository may be a stranger's, and its configuration can name programs and hosts. So git
+// gets an environment that forbids lazy fetches in every version, and may not take a folder of the
+// work tree for a bare repository. A revision that begins with "-" or holds ":" is refused. Errors
+// tell apart: no git, no repository, no such revision, no such file, and an object that a partial
+// clone does not have.
 #include "tools/verbs/git_file.h"
 
 #include <fcntl.h>
@@ -51,12 +60,12 @@ struct GitRun {
   bool ok = false;
 };
 
-// Variables that git is not to have from us, and those that it gets instead. A repository may be a
-// stranger's, and its configuration names programs and hosts: for objects that are missing, git
-// would fetch them from there. Versions before 2.44 know no GIT_NO_LAZY_FETCH. They start `git
-// fetch`, which they do not find: GIT_EXEC_PATH and PATH lead nowhere. Versions before 2.29 fetch
-// by themselves, and no protocol is allowed. Its name is "/", which no configuration can make a
-// helper or an alias of: "remote-/" is neither a program nor a key.
+// The variables that git gets instead of ours. A repository may be a stranger's, and its
+// configuration names programs and hosts: for objects that are missing, git would fetch them from
+// there. Versions before 2.44 know no GIT_NO_LAZY_FETCH. They start `git fetch`, which they do not
+// find: GIT_EXEC_PATH and PATH lead nowhere. Versions before 2.29 fetch by themselves, and no
+// protocol is allowed. Its name is "/", which no configuration can make a helper or an alias of:
+// "remote-/" is neither a program nor a key.
 constexpr absl::string_view kSetForGit[] = {
     "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=/",    "GIT_EXEC_PATH=/dev/null",
     "PATH=/dev/null",      "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
@@ -123,7 +132,8 @@ std::string Beginning(const File& file) {
       absl::string_view(text.data(), n > 0 ? static_cast<size_t>(n) : 0)));
 }
 
-// Where git-lfs keeps the object that a pointer names, below the folder of git; "" if it is none.
+// The path, below the folder of git, of the git-lfs object that a pointer names; "" if the text is
+// no pointer.
 std::string LfsObject(absl::string_view pointer) {
   constexpr size_t kDigits = 64;
   constexpr absl::string_view kOid = "\noid sha256:";
@@ -189,8 +199,8 @@ std::string ExistingFolder(const std::string& path) {
   }
 }
 
-// The same before the first symbolic link on the way: at a revision that part may be a folder. What
-// is in no repository there is found where the link leads.
+// The folder before the first symbolic link in the path: at a revision, the link may have been a
+// folder. If that is in no repository, the folder where the link leads.
 std::string FolderForGit(const std::string& path) {
   struct stat info;
   size_t end = 0;  // of the folders that are no link

@@ -1,4 +1,10 @@
 // onnxflops profile: where the time of a run went.
+//
+// How it works. All options are parsed first, since models and profiles may be large. Then the
+// model, the optimised graph, the profile and TensorRT's layers are read, and joined to one report.
+// Traces for viewers need single events, which are kept only for these formats. --strict fails if a
+// kernel did not join, or if one is above the peak: then the peak, the sizes or the join must be
+// wrong.
 #include "src/api/profile.h"
 
 #include <algorithm>

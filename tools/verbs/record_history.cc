@@ -42,7 +42,7 @@ absl::Status About(const std::string& file, const absl::Status& status) {
                       absl::StrCat("--record ", Escaped(file), ": ", status.message()));
 }
 
-// What the symbols of the model are to be: those of the call, else those of the budgets.
+// Sizes for the model's symbols: those of the call, else those of the budgets.
 Bindings SizesFor(const Bindings& of_call, const Bindings& of_budgets, const Report& open) {
   Bindings sizes;
   for (const Bindings* all : {&of_call, &of_budgets}) {
@@ -84,7 +84,7 @@ Bindings SizesOf(const Budgets& budgets, const std::string& path) {
   return {};
 }
 
-// Of the whole model, the lowest of each quantity. `path` is "" where one model was checked.
+// Adds the lowest limit of each quantity of the whole model. `path` is "" if one model was checked.
 void AddLimits(const CheckReport& report, const std::string& path, HistoryRecord* record) {
   for (const Quantity* q : RecordedQuantities()) {
     std::optional<absl::int128> lowest;
@@ -97,8 +97,7 @@ void AddLimits(const CheckReport& report, const std::string& path, HistoryRecord
   }
 }
 
-// All of the text at the end of the file, in one write, or nothing. A last line without an end gets
-// one.
+// Appends all of the text in one write, or nothing. A last line without a newline gets one.
 absl::Status AppendLines(const std::string& path, std::string lines) {
   const int fd = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (fd < 0) return FromErrno(errno);
@@ -115,7 +114,7 @@ absl::Status AppendLines(const std::string& path, std::string lines) {
   if (written == static_cast<ssize_t>(lines.size())) return absl::OkStatus();
   const int error = written < 0 ? errno : ENOSPC;
   struct stat after;
-  // Unless another program has added lines behind the part of ours.
+  // Takes back a part that was written, unless another program has added lines after it.
   if (written > 0 && fstat(fd, &after) == 0 && after.st_size == before.st_size + written) {
     static_cast<void>(ftruncate(fd, before.st_size) == 0);
   }
