@@ -1,3 +1,9 @@
+// How it works. A tensor's content is a list of elements, or a rule that gives the element at any
+// position, for tensors that are too large for a list. Operators that move data (Transpose, Slice,
+// Gather, ...) move content as well: along strides for lists; for rules, positions are split into
+// coordinates by division and remainder. Inputs that say sizes or axes are read element by element,
+// since some may be unknown while the others are needed: an unknown one is nullopt, and where it is
+// a size it becomes a fresh symbol.
 #include "ops/content.h"
 
 #include <algorithm>
@@ -32,7 +38,7 @@ Sizes RowMajorStrides(const Sizes& sizes) {
 }
 
 int64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
-  // A tensor without elements may have any other sizes beside the 0.
+  // Without elements, the other sizes may be of any magnitude: their product could overflow.
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= sizes[i];
@@ -41,7 +47,8 @@ int64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
 
 namespace {
 
-// Of the rule of a tensor whose sizes are literal, or whose element at this position is certain.
+// The element by the tensor's rule. The sizes must be literal, or the place must be certain without
+// them.
 Scalar RuleAtPosition(const Fact& fact, int64_t position) {
   if (!DependsOnPlace(*fact.rule)) return *fact.rule;
   constexpr size_t kStepsPerPosition = 64;

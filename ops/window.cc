@@ -1,3 +1,9 @@
+// How it works. Output sizes follow from padding that is explicit, or is computed for SAME, with or
+// without ceil_mode. Mean and maximum over a window need only the elements on data, not those on
+// padding; the exact number is a sum over all windows, so for kernels up to a limit it is added up
+// by position in the kernel: each position is on data for all windows but some at either end. For
+// the bytes that must be read at least, the elements are counted that any window covers; where the
+// windows do not tell, none.
 #include "ops/window.h"
 
 #include <optional>

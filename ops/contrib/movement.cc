@@ -1,4 +1,11 @@
 // com.microsoft: data that is moved, cut, sorted out or numbered.
+//
+// How it works. All of this is free of FLOPs, so only shapes and content matter. Some operators are
+// older forms of those of ai.onnx: their inputs are adapted (pads of [1, 2 * rank], limits of a
+// range of [1]), then the rule of ai.onnx runs at the version that they were taken over with, so
+// that nothing is written twice. The others have a rule of their own. How many tokens are left
+// without padding is known only if the counts are; else it is a fresh symbol, at most batch times
+// length.
 #include <optional>
 #include <utility>
 

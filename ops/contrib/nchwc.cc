@@ -1,6 +1,12 @@
 // com.microsoft.nchwc: what ONNX Runtime makes of convolutions and pooling on CPUs, on channels in
 // blocks of 8 or 16. Shapes are written [N, C, i1, i2..], C rounded up to whole blocks; the weights
 // in the file are rounded up as well, so that the padding is counted.
+//
+// How it works. Apart from the blocks these are the operators of ai.onnx, so their rules infer
+// shapes and count; an activation and a sum that were joined into a Conv are added to its cost.
+// Only ReorderInput needs the size of a block, which depends on the machine that optimised the file
+// and is written nowhere: if 8 and 16 round the channels to different numbers, they become a
+// symbol.
 #include <optional>
 #include <utility>
 

@@ -1,4 +1,11 @@
 // com.microsoft: positions in attention: rotations of queries and keys, and biases of scores.
+//
+// How it works. How many features of each head are rotated is written nowhere but in the cache of
+// cosines, whose rows hold half of them; the others are only copied and cost nothing. Queries and
+// keys may have a dimension for heads or all heads' features in one, so the number of heads comes
+// from the shape or an attribute. Packed tokens have no dimension for the batch: it comes from the
+// offsets, of which there is one more than sequences. Lengths that a bias takes from inputs are
+// read if they are known, else they become fresh symbols.
 #include <optional>
 #include <utility>
 

@@ -4,8 +4,8 @@
 // How it works. Costs are formulas of the rows: each input is dequantised, the float operator runs,
 // the output is quantised. The code finds shapes and types. A dequantised tensor remembers its
 // stored type, so that a weight keeps its real size in bytes. Block floating point packs blocks
-// with one exponent, whose bytes depend on the device's block size: their number is a symbol, while
-// shape and strides are given out as content, so that DequantizeBFP finds the shape again.
+// that share an exponent; the number of its bytes is a fresh symbol, while shape and strides are
+// given out as content, so that DequantizeBFP finds the shape again.
 #include "ops/quantization.h"
 
 #include <algorithm>

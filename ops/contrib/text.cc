@@ -1,4 +1,8 @@
 // com.microsoft: tokens, n-grams, strings and hashes.
+//
+// How it works. Strings have no FLOPs; hashes and comparisons of tokens are operations on integers,
+// counted per token or per 4 bytes as their algorithms prescribe. How many tokens a text has, or
+// how many of the predicted ones are taken, depends on the data: such a size is a fresh symbol.
 #include <algorithm>
 #include <utility>
 
@@ -100,7 +104,7 @@ absl::StatusOr<Cost> CountMurmurHash3(const NodeView& n) {
   return cost;
 }
 
-// Of whole or packed requests: the signature names ids, offsets, eos and segments.
+// For whole or packed requests: the signature names ids, offsets, eos and segments.
 constexpr FormulaData NGramData(const char* signature) {
   return {.signature = signature,
           .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",

@@ -1,4 +1,9 @@
 // Boxes and regions of images.
+//
+// How it works. How many boxes are selected, and how large a decoded image is, depends on the data:
+// such a size is a fresh symbol, with a bound where the inputs give one (boxes per class, times
+// classes, times batch). Costs are per selection or per sampled point, as the algorithm of the
+// specification prescribes.
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -1,4 +1,9 @@
 // Quantisation and dequantisation.
+//
+// How it works. The shape of the scale tells how x is quantised: one number for the tensor, one per
+// element of an axis, or one per block of an axis; a shape that fits none of these is an error. The
+// cost is per element in all three cases. A dequantised tensor remembers the type that it is stored
+// in, so that a weight of 4 bits is counted with its real bytes in memory.
 #include "ops/quantization.h"
 
 #include <cstdint>

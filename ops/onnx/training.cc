@@ -3,6 +3,11 @@
 // The inputs are the rate R, the step number T, then all X, all their gradients G, and the
 // accumulated values of each. The arithmetic is the pseudo code of the specification, constant
 // factors such as 1 - alpha taken as given.
+//
+// How it works. The number of tensors is the number of the other inputs divided by the number of
+// lists. Outputs are the lists without the gradients, each with the sizes of its input. The cost is
+// that per element times all elements, and once per step the rate, with the test whether T is 0
+// where the pseudo code has it.
 #include <cstdint>
 #include <utility>
 
@@ -66,7 +71,7 @@ absl::StatusOr<Cost> CountStep(const NodeView& n, int groups, const ElementCost&
   return CostIn(n.dtype(kFirstTensor), std::move(work));
 }
 
-// The same, with the test of whether the step number T, an integer, is 0.
+// The same, and the test whether the step number T, an integer, is 0.
 absl::StatusOr<Cost> CountStepWithTest(const NodeView& n, int groups,
                                        const ElementCost& per_element,
                                        const ElementCost& per_step) {

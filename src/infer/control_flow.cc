@@ -1,3 +1,12 @@
+// How it works. If the condition is known, only the branch that is taken exists: its outputs are
+// those of the node. If not, both are evaluated: the costlier is chosen for the count, and a
+// dimension that differs between the branches becomes a symbol named after the If. The user may
+// have bound this name to a number. When the condition is known later, for example by other sizes,
+// the bound name must not be lost: an open dimension of the branch takes its value, and the branch
+// is evaluated again.
+//
+// SequenceMap runs its body per item if the items are known one by one, since their sizes may
+// differ; else once, with the cost times the length.
 #include "src/infer/control_flow.h"
 
 #include <algorithm>
@@ -81,7 +90,7 @@ absl::StatusOr<Facts> InferIf(const ControlNode& node) {
 
 // ---- SequenceMap
 
-// Inputs of the body for one item; for all of them, where items are not known one by one.
+// The inputs of the body for one item, or for any item if they are not known one by one.
 FactIds InputsOfItem(const ControlNode& node, bool by_item, size_t trip) {
   FactTable& facts = node.facts();
   FactIds inputs;

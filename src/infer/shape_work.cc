@@ -1,8 +1,8 @@
-// A node is shape arithmetic if all it computes from are shapes and constants, and what it computes
-// ends in an input that decides a shape (Reshape's second, Range's limits, ...). Nodes are visited
-// from the outputs to the inputs, bodies inside their node. What decides a shape may stand on
-// either side of a call, so functions are visited twice: callees first to learn which of their
-// inputs decide shapes; then callers first, when all that calls need of them is known.
+// How it works. A node is shape arithmetic if all it computes from are shapes and constants, and
+// what it computes ends in an input that decides a shape (Reshape's second, Range's limits, ...).
+// Nodes are visited from the outputs to the inputs, bodies inside their node. What decides a shape
+// may stand on either side of a call, so functions are visited twice: callees first to learn which
+// of their inputs decide shapes; then callers first, when all that calls need of them is known.
 #include "src/infer/shape_work.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class ShapeWorkMarker {
   }
   When Needed(OptionalValueId v) const { return v ? needed_[static_cast<size_t>(*v)] : 0; }
 
-  // What another run of the same function needed.
+  // Clears the needs that another run of the same function left.
   void Forget(const Graph& graph) {
     std::fill(needed_.begin() + graph.first_value, needed_.begin() + graph.end_value, When{0});
   }

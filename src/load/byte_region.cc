@@ -1,3 +1,14 @@
+// How it works. The region is a range of addresses as long as the file, and bytes are loaded into
+// it where a reader comes to: pointers into it stay valid while more is loaded. After a gap one
+// page is read, then ever more, since what follows a gap is often another gap. If the reader skips
+// a long payload of weights, it next asks for bytes after it, and those between are never read, so
+// that a file of gigabytes costs as little as its nodes do.
+//
+// A stream (a pipe, a decompressor) has no places to go to: it is read forward, bytes in gaps are
+// thrown away, and its size is known at its end only. Huge pages save page faults, but cost memory
+// if little of them is used: they are taken at the beginning of the file, where the nodes are, and
+// as long as most bytes are read. Some zero bytes follow the end, so that readers may look a little
+// ahead without a test.
 #include "src/load/byte_region.h"
 
 #include <unistd.h>

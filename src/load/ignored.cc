@@ -1,3 +1,7 @@
+// How it works. Most fields of a model do not matter to its cost (training information,
+// quantisation hints, metadata, ...). They are skipped, but not blindly: a file that protobuf would
+// refuse is refused here as well, so tables say for every message which fields have a form of their
+// own, and the bytes are checked against it without being kept. Nesting is limited, as in protobuf.
 #include "src/load/ignored.h"
 
 #include "absl/strings/str_cat.h"

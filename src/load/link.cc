@@ -1,4 +1,14 @@
-// What is done when all is read: nodes in topological order, no redirected values.
+// The end of reading: brings nodes into topological order, and resolves redirected values.
+//
+// How it works. A name in a body may turn out to mean a value of an outer graph only after the body
+// was read. Until then it has a value of its own, which is redirected later. Here all references to
+// such values are replaced by their targets, the values are removed, and the ids of the rest move
+// up, so that ids stay dense.
+//
+// ONNX demands sorted nodes, but not all files are sorted. Kahn's algorithm, with the waiting nodes
+// in the file's order, leaves a sorted graph as it is, since reports list nodes in that order. If
+// nodes are left over there is a cycle, and the error names one. Warnings about what was read, such
+// as dimensions of -1, are made at the end, once per kind.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -11,7 +21,7 @@
 namespace onnxflops::load {
 namespace {
 
-// What an error shows of a long chain of names.
+// An error shows the first names of a long chain, and the last.
 constexpr size_t kShownNames = 8;
 
 }  // namespace
@@ -144,7 +154,7 @@ void Parser::RemoveRedirected() {
   };
   for (size_t i = first_node_; i < model_->nodes.size(); ++i) {
     const Node& node = model_->nodes[i];
-    // The arrays are the parser's own, in the arena: inputs, and behind them outputs.
+    // The arrays are the parser's own, in the arena, so they may be changed in place.
     auto* ids = const_cast<OptionalValueId*>(node.inputs.data());
     for (size_t k = 0; k < node.inputs.size(); ++k) renumber(ids[k]);
     ids = const_cast<OptionalValueId*>(node.outputs.data());

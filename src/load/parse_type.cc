@@ -1,4 +1,10 @@
 // ValueInfoProto and TypeProto.
+//
+// How it works. Types are nested messages, read recursively to a limited depth. Protobuf merges a
+// message that appears twice and takes the last of several kinds, and so does this reader, since a
+// file means what protobuf reads in it. Dimensions go to the arena as literals or names. A -1
+// stands for an unknown dimension in some exporters' files; it becomes one, and is counted for a
+// warning.
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
@@ -36,7 +42,7 @@ bool Parser::ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredTyp
   return true;
 }
 
-// Of several kinds of type in one message the last counts, as for any oneof.
+// If a message has several kinds of type, the last one counts, as for any oneof.
 bool Parser::ParseType(Cursor c, int depth, DeclaredType& type) {
   if (depth >= kMaxTypeNesting) {
     return wire_.Fail(LimitError(

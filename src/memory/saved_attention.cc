@@ -49,8 +49,8 @@ OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   return scaled ? last.inputs[*scaled] : scores.inputs[0];
 }
 
-// ---- what is in no tensor of the graph All of attention, also of pairs that a causal mask hides
-// and --causal half leaves out.
+// The number of all scores of attention, also of pairs that a causal mask hides and --causal half
+// leaves out.
 Expr SavedWalk::ScoresOf(const Node& node, const Census& forward) const {
   if (!counts_.cost(CallIdOf(node)).causal) return forward[Kind::kExp];
   absl::InlinedVector<const Fact*, 8> inputs, outputs;

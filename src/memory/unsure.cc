@@ -1,8 +1,8 @@
 // How it works. Each function here recognises one trace of work that the exporter folded or merged,
 // from names and shapes of tensors and from the text of the call: tables that were looked up,
 // products that were computed, parameters that became vectors or kernels, biases of attention
-// heads. PyTorch keeps more for these than the file shows. The answer is a reason, which is either
-// an upper uncertainty or a lower bound (IsLowerBound). Names are exporters' conventions
+// heads. PyTorch keeps more for these than the file shows. The answer is a reason; IsLowerBound()
+// tells whether the figure is then a lower bound or a guess. Names are exporters' conventions
 // ("select_1", "view_3"), so rules are strict: a name alone counts only together with a place where
 // such a tensor can stand.
 #include "src/memory/unsure.h"

@@ -1,3 +1,9 @@
+// How it works. A pattern selects modules; of those inside one another only the outermost count, so
+// that nothing is counted twice. One selected module becomes the root of the new tree; several get
+// a root that is their sum. The tree has the amounts of modules only; what else a report tells
+// (operators, coverage, numbers of nodes) is counted from the executions whose module lies inside.
+// If nothing matches, the error suggests the paths that share most characters with the pattern at
+// both ends.
 #include "src/module/module_part.h"
 
 #include <algorithm>
@@ -21,7 +27,7 @@ namespace {
 
 constexpr size_t kMaxSuggestions = 5;
 
-// How much of two names is equal at their ends.
+// How many characters two names share at the beginning and at the end.
 size_t Likeness(absl::string_view a, absl::string_view b) {
   const size_t most = std::min(a.size(), b.size());
   size_t begin = 0, end = 0;
@@ -118,7 +124,8 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   PartCounts result;
   result.in_part.assign(inference.model->nodes.size(), false);
   TallySum total;
-  // An addition of expressions is much dearer than an execution: equal ones are counted first.
+  // Adding expressions is far more costly than counting executions, so equal ones are counted
+  // first.
   absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
   for (const modules::Execution& e : attribution.executions) {
     if (!paths.contains(attribution.paths.path(e.module))) continue;

@@ -1,14 +1,13 @@
 // How it works. Paths such as "visual.blocks.0" are interned: each gets a number, its text is kept
-// once in an arena, and paths that are too long, too deep or too many are cut to the longest known
-// one. Paths are found three ways, by the exporter's scopes, by node names, by names of weights,
-// and all are on the hot path of large graphs. Therefore each way remembers the last answer, and
-// texts share prefixes with the one before: scopes are looked up from the whole list to shorter
-// ones until one is known; node names keep a stack of steps, and only the components that differ
-// from the last name are followed.
+// once in an arena, and paths beyond the limits stand for a module around them. Paths are found
+// three ways, by the exporter's scopes, by node names, by names of weights, and all are on the hot
+// path of large graphs. Therefore each way remembers the last answer, and texts share prefixes with
+// the one before: scopes are looked up from the whole list to shorter ones until one is known; node
+// names keep a stack of steps, and only the components that differ from the last name are followed.
 //
 // Whether a component of a node's name is a module is decided by the exporter's rules with two
-// questions: is the path known, does any weight lie below it. The index of weights is made at the
-// first question.
+// questions: is the path known, and does any weight lie below it? The index of weights is made at
+// the first question.
 #include "src/module/module_path.h"
 
 #include <algorithm>

@@ -5,9 +5,8 @@
 // object it becomes a kernel, a run, a body or a layer, by its category and name, and goes to the
 // builder of runs.
 //
-// A file that was cut off is used as far as it goes, with a warning, since profiles are often
-// killed with their program. Kernels on CUDA are launches only, whose times say little: a warning
-// counts them.
+// A file that was cut off is used as far as it goes, with a warning. Events of CUDA have the time
+// of the launch, not of the kernel on the device: a warning counts them.
 #include "src/profile/events_json.h"
 
 #include <algorithm>

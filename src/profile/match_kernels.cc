@@ -1,3 +1,14 @@
+// How it works. Kernels are matched to nodes by name; a name that two nodes have matches none,
+// since a wrong match is worse than a missing one. ONNX Runtime calls a node without a name
+// "Op_index". The index is that of the runtime's optimised graph, not of the file: if as many
+// kernels of the operator have such names as nodes of the file, they are matched in order, else by
+// their place among the nodes without Constants.
+//
+// A layer of TensorRT stands for several nodes, whose names are joined: it is split into parts, and
+// matched to all of them. Copies that TensorRT adds are named after a layer, and match nothing.
+// Outer kernels are matched first, as the kernels of a body can only be nodes of its parent's
+// bodies; of two branches that have nodes of a kernel's name, the one that knows more of the
+// kernels is tried first.
 #include "src/profile/match_kernels.h"
 
 #include <algorithm>
@@ -18,7 +29,7 @@ namespace {
 
 constexpr NodeId kTwice = -1;  // a name that two nodes have
 
-// How the nodes of one graph are called.
+// The names of the nodes of one graph.
 class GraphNames {
  public:
   GraphNames(const ModelData& model, GraphId graph) {
@@ -42,7 +53,7 @@ class GraphNames {
     return it->second;
   }
 
-  // Whether a kernel is called as a node without a name would be.
+  // Whether a kernel has the name that the runtime gives to nodes without one.
   bool IsNameless(const ProfileKernel& kernel) const {
     return kernel.index >= 0 && nameless_.contains(kernel.op) &&
            kernel.name == absl::StrCat(kernel.op, "_", kernel.index) && !Find(kernel.name);
@@ -95,7 +106,8 @@ class KernelMatcher {
   }
 
  private:
-  // In which of the graphs: of two that know a kernel, the one that knows more of them.
+  // Matches kernels to nodes of these graphs. If several know a kernel, the graph wins that knows
+  // most of the kernels.
   void MatchIn(const std::vector<GraphId>& graphs, const std::vector<int32_t>& kernels) {
     std::vector<std::vector<std::vector<NodeId>>> by_graph;
     std::vector<std::pair<int64_t, size_t>> order;

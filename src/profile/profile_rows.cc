@@ -1,3 +1,10 @@
+// How it works. The joined profile is grouped three ways: by module, by operator and by group of
+// kernels. Modules are those of a depth, by default the deepest; kernels that belong to modules
+// above it get rows of their own, "(own)", so that rows add up to the run. If there are too many
+// rows, modules that differ in numbers only, as layers do, are joined with their count. Rows are
+// sorted by time, by FLOPs, or by the gap between the share of time and the share of FLOPs, which
+// shows what is slow for its work. At the end stand the time of kernels that match no node, and the
+// time outside of kernels, without which the shares would not add up to 100 %.
 #include "src/profile/profile_rows.h"
 
 #include <algorithm>
@@ -24,8 +31,8 @@ std::string ModuleName(const ProfileReport& report, size_t i) {
   return module.path;
 }
 
-// Modules of one depth, and those without any inside above it. Kernels that belong to a module
-// above are a row of their own.
+// The modules of one depth, and those above it that have no modules inside. Kernels of the other
+// modules above are in rows of their own.
 std::vector<ProfileRow> RowsAtDepth(const ProfileReport& report, int depth) {
   std::vector<ProfileRow> rows;
   for (size_t i = 0; i < report.modules.size(); ++i) {

@@ -1,4 +1,10 @@
 // A joined profile for programs that draw traces: Perfetto and speedscope.
+//
+// How it works. Perfetto gets one event per kernel with its time, its FLOPs per call and its rate
+// as arguments. Speedscope gets samples: each is a stack of the modules around a kernel, from the
+// outermost inwards, with the kernel on top and its nanoseconds as weight. So a flame graph shows
+// modules, although the runtime knows only kernels. Time outside of kernels and of kernels that
+// match no node is a frame of its own.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,16 @@
+// How it works. The runtime writes an event when it ends, so inner events come before those around
+// them. Each thread has a list of open events; an event that began no later than the last ones of
+// its thread was around them, and becomes their parent. What is directly inside of a kernel can
+// only be the event of a body (of Loop, If), so a kernel that began in the same microsecond as the
+// kernel before it does not become its parent. The time of a kernel itself is its time less that of
+// the kernels in its bodies.
+//
+// The event of a whole run ends it: going back from the last event, those that lie within it belong
+// to it, and events of another call of the runtime at the same time wait for the end of theirs. A
+// kernel is the same in all runs if its parent and its name are; per run it has a sample of calls,
+// of executions of bodies and of nanoseconds. A hash over the shapes of the outermost kernels tells
+// runs of different sizes apart. Everything that grows has a limit, since a profile is an input
+// like any other.
 #include "src/profile/run_builder.h"
 
 #include <algorithm>
@@ -16,7 +29,8 @@ absl::Status TooMany(absl::string_view what, size_t most) {
   return absl::OutOfRangeError(absl::StrCat("more than ", most, " ", what));
 }
 
-// What is below 0 is nothing: kernels that a body ran at the same time took longer than it.
+// Times below 0 count as 0: a body may run kernels at the same time, and together they take longer
+// than it.
 void AddTime(int64_t ns, int64_t* sum) {
   *sum = std::min(*sum + std::max<int64_t>(ns, 0), kMaxProfileNs);
 }
@@ -66,7 +80,8 @@ void RunBuilder::AdoptFrom(std::vector<int32_t>* open) {
   while (!open->empty()) {
     Pending& inside = pending_[static_cast<size_t>(open->back())];
     const bool is_body = inside.kind == Event::Kind::kBody;
-    // A kernel has bodies. Another kernel before them began in the same microsecond, beside it.
+    // Directly inside of a kernel are bodies only. A kernel that ended before and began in the same
+    // microsecond ran before this one, not inside of it.
     if (event.kind == Event::Kind::kKernel && !is_body) return;
     if (inside.start_ns < event.start_ns) return;
     inside.parent = self;
@@ -156,7 +171,7 @@ void RunBuilder::EndRun() {
   const auto run = static_cast<int32_t>(out_.runs.size());
   out_.runs.push_back({.wall_ns = pending_.back().ns});
   const std::vector<int32_t> around = FindParents();
-  // What another call of the runtime has begun at the same time stays.
+  // Events of another call of the runtime, which runs at the same time, stay.
   std::vector<Pending> others;
   std::vector<int32_t> moved(pending_.size(), -1);
   for (size_t i = 0; i < pending_.size(); ++i) {

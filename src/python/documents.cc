@@ -1,4 +1,10 @@
-// What is told of a model beside its report: comparisons, explanations, diffs, checks, utilisation.
+// All that is told of a model apart from its report: comparisons, explanations, diffs, checks,
+// utilisation.
+//
+// How it works. Each is a class in Python with the same four ways out: str() is what the program
+// shows on a screen, to_json() what it writes with --json, to_dict() that text parsed by Python,
+// and to_html() the page (explanations have none). The texts come from the program's own code, so
+// both say the same.
 #include <optional>
 #include <string>
 #include <type_traits>

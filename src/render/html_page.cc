@@ -1,3 +1,11 @@
+// How it works. A page is one file without any reference to others, so that it can be mailed and
+// opened from a disk: template, style, script and data as JSON. A Content Security Policy allows
+// only this style and this script, by their hashes, as names in the data come from other people's
+// files. For the same reason "<" is escaped in the data, so that no name can end the element.
+//
+// If the data are too large for a browser, arrays are cut to their first n elements and strings to
+// some bytes, n halved until it fits. The JSON is copied piece by piece for that and not parsed,
+// since a parser would make doubles of 128-bit integers.
 #include "src/render/html_page.h"
 
 #include <algorithm>
@@ -17,7 +25,7 @@
 namespace onnxflops::report {
 namespace {
 
-// As a Content Security Policy names what may run: "'sha256-...'".
+// The form in which a Content Security Policy names a style or script: "'sha256-...'".
 std::string HashSource(absl::string_view text) {
   Sha256 hash;
   hash.Add(text);
@@ -68,7 +76,7 @@ class JsonFolder {
     if (gone_ == levels_.size()) ++left_out_;
   }
 
-  // The bytes of what a string has at `at_`: one character, or what stands for it.
+  // The number of bytes of the character at `at_` of a string, or of the escape for it.
   size_t Character() const {
     constexpr size_t kEscape = 2, kUnicode = 6;
     if (json_[at_] == '\\') return json_.substr(at_, kEscape) == "\\u" ? kUnicode : kEscape;

@@ -1,3 +1,8 @@
+// How it works. A stack of levels knows whether a comma and a new line are due; objects on one line
+// keep rows of tables short. Strings are copied up to the first character that needs an escape;
+// most have none. Names come from other people's files: what is not printable or no valid UTF-8 is
+// replaced, keys that become equal by that are made different again, and "##" is escaped, because
+// CI systems take it for a command. Integers of 128 bits are written with all digits.
 #include "src/render/json_writer.h"
 
 #include <algorithm>
@@ -13,8 +18,8 @@
 namespace onnxflops::report {
 namespace {
 
-// The length of what `text` begins with that JSON has as it is: most text, wholly. "##" is what CI
-// systems' commands begin with, "##[error]", also in the middle of a line.
+// The length of the beginning of `text` that needs no escape, which most texts need nowhere. "#"
+// ends it, since CI systems take "##[error]" for a command, also in the middle of a line.
 size_t PlainPrefix(absl::string_view text) {
   const auto special = std::find_if(text.begin(), text.end(), [](char c) {
     return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '#';

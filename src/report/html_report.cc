@@ -1,4 +1,11 @@
 // Reports as pages: what src/render/html/ draws.
+//
+// How it works. The page gets the report's JSON without its rows, and a tree of modules instead,
+// which the script can fold. Operators stand below the module that runs them: the nodes are sorted
+// by module and operator, and equal ones are summed, so that a page for a hundred thousand nodes
+// stays small. If a module has children and work of its own, the tree has a child for this work as
+// well, so that children add up to their parent; its operators stand there. If the report left out
+// nodes, sums over them would be too small: then there are modules only.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -68,13 +75,13 @@ class ReportTree {
     return quantities;
   }
 
-  // What a module does outside of its children stands in a child of its own, if that has work.
+  // The row that has a module's operators: if it has children, that of its own work.
   size_t ModuleOf(const NodeRow* row) const { return places_[static_cast<size_t>(row->module)]; }
   auto KeyOf(const NodeRow* row) const {
     return std::tie(places_[static_cast<size_t>(row->module)], row->domain, row->op);
   }
 
-  // Rows that are not all there would not add up.
+  // If nodes were left out, sums over the others would be too small: no operators then.
   void SortNodes() {
     if (report_.nodes_omitted > 0 || report_.nodes.size() > kMaxPageNodes) return;
     for (size_t m = 0; m < report_.modules.size(); ++m) {
@@ -141,7 +148,7 @@ void Cut(size_t most, std::vector<Item>* items) {
     items->erase(items->begin() + static_cast<ptrdiff_t>(most), items->end());
 }
 
-// Without rows, which the tree has, and without more of a list than people read.
+// Without rows, since the tree has them, and with lists cut to a length that people read.
 Report WithoutRows(const Report& full) {
   Report report = full;
   report.modules.resize(1);

@@ -1,3 +1,8 @@
+// How it works. One row per model, one column per figure, in the order of kMemoryFigures. A figure
+// has two forms: the exact formula, which CSV shows, and the value at the reference sizes, which
+// people read. Both may be missing: a column in which no row has a value is left out. A value is
+// marked if it is only a lower bound, if it depends on sizes inside the model that were assumed, or
+// if it rests on a guess; the marks come from the figure itself, not from its number.
 #include "src/report/memory_rows.h"
 
 #include <algorithm>
@@ -34,7 +39,7 @@ class RowBytes {
             report::RestsOnSizesInside(report_, *bytes)};
   }
 
-  // Of a peak, whose value is known where its formula may not be.
+  // As Of(), for a peak: its value may be known although its formula is not.
   MemoryRow::Bytes OfPeak(const std::optional<Expr>& bytes,
                           const std::optional<absl::int128>& value, bool at_least) const {
     MemoryRow::Bytes peak = Of(bytes, at_least);
@@ -63,7 +68,7 @@ std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
                    WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
 }
 
-// The titles of what fits, of the first row that asks: all ask the same.
+// The columns of --fit, taken from the first row, since all rows have the same ones.
 std::vector<std::string> FitTitles(absl::Span<const MemoryRow> rows) {
   std::vector<std::string> titles;
   for (const auto& [title, text] : rows.empty() ? MemoryRow().fits : rows[0].fits) {
@@ -83,7 +88,7 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     };
     if (std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    // They follow from the parameters.
+    // These follow from the parameters, so a narrow table does without them.
     const bool follows = absl::string_view(kMemoryFigures[i].key) == "gradient_bytes" ||
                          absl::string_view(kMemoryFigures[i].key) == "optimizer_bytes";
     table.columns.push_back(

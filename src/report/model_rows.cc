@@ -1,3 +1,8 @@
+// How it works. When several models are reported, each is a row, and the quantities are columns. A
+// quantity has an exact text and a value at the reference sizes, with marks for lower bounds and
+// for sizes that were assumed; models may have different symbols, so only values can be compared.
+// People see the main quantities; CSV has all of them. Columns in which no model has anything are
+// left out.
 #include "src/report/model_rows.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// How it works. A model may have sizes inside that depend on data (selected boxes, tokens), as
+// symbols with bounds. For a total, the least and the largest value over these bounds is sought
+// (Extremes), with limits on terms and steps: without an answer in time there is no range.
+// RaiseToUpperBounds() goes further and puts such upper ends in the place of all amounts and sizes
+// of a report; a formula that has none stays, and its symbols remain open. Modules that are equal
+// share one set of formulas, so each set is replaced once, and they go on sharing it.
 #include "src/report/ranges.h"
 
 #include <algorithm>
@@ -67,7 +73,7 @@ void Raiser::PutTotals(Report* report) {
   Put(&report->tool->of_model);
 }
 
-// Modules of one kind go on sharing their amounts.
+// Equal modules share their amounts, and go on sharing them.
 void Raiser::PutModules(std::vector<Module>* modules) {
   absl::flat_hash_map<std::shared_ptr<const Amounts>, std::shared_ptr<const Amounts>> shared;
   for (Module& module : *modules) {

@@ -1,3 +1,9 @@
+// How it works. Three forms of the same report for other programs. Model Explorer gets one value
+// per node, attached to its first output, summed over all executions. Perfetto draws time: costs
+// become durations, children are laid out one after another inside their module, and all is scaled
+// by a power of ten, since a trace has too few digits for FLOPs. Folded stacks have a line per
+// module with the cost that is the module's own, that is without its children's, as flame graphs
+// add up children themselves; ";" separates frames there, so in names it is replaced.
 #include "src/report/viewer_formats.h"
 
 #include <algorithm>
@@ -44,7 +50,7 @@ std::string TitleOf(const Report& report, const Quantity& quantity, const Refere
   return Escaped(title);
 }
 
-// What is shown of the modules of a report.
+// Names and costs of the modules of a report, as shown.
 class ModuleCosts {
  public:
   ModuleCosts(const Report& report, const ViewOptions& options)
@@ -155,7 +161,7 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
 
 std::string ToFolded(const Report& report, const ViewOptions& options) {
   const ModuleCosts costs(report, options);
-  // What children have is not a module's own.
+  // A module's own cost is its cost less that of its children.
   std::vector<std::optional<absl::int128>> own(report.modules.size());
   for (size_t i = report.modules.size(); i-- > 0;) {
     const std::optional<absl::int128> cost = costs.Of(report.modules[i]);

@@ -1,3 +1,11 @@
+// How it works. Exact division is the long division of polynomials by the first term of the
+// divisor, with a limit on the steps, as intermediate remainders may grow. If it gives up, the
+// caller keeps the quotient as it is.
+//
+// Floors by a literal get a normal form, so that equal sizes of convolutions compare equal: whole
+// multiples of the divisor go out, common factors are cancelled, the constant is rounded, and
+// nested floors are joined into one. A floor by an expression takes out its quotient only if that
+// makes it shorter, and is 0 if the numerator is known to be within 0 and the divisor.
 #include <algorithm>
 #include <limits>
 #include <numeric>

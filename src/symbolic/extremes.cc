@@ -1,3 +1,13 @@
+// How it works. Symbols have bounds; the least or largest value of an expression over them is
+// sought term by term. A product of factors that are not negative grows with each of them, so its
+// end is the product of their ends; a negative coefficient swaps the ends. Minima, maxima and
+// floors are monotonic, too. Where none of this can be proved there is no answer: a wrong bound
+// would be worse than none.
+//
+// Terms are taken one by one, although they may share symbols: such a bound is true, but may not be
+// tight. So it is compared with the bounds that expressions know of themselves, which do see shared
+// symbols, and the better one is taken. Ends of atoms are remembered, as the same ones recur in
+// many terms. HighestKnown() keeps terms that have no end as they are.
 #include "src/symbolic/extremes.h"
 
 #include <algorithm>
@@ -74,14 +84,14 @@ std::optional<Expr> EndFinder::Find(const Expr& e, End end) {
   std::optional<Expr> found;
   if (is_known) found = std::move(sum).Finish();
   if (found && found->error() != nullptr) return std::nullopt;
-  // That terms share symbols is lost above, but not in these.
+  // The sum above forgets that terms share symbols, these bounds do not.
   const auto bound = end == End::kLow ? e.LowerBound() : e.UpperBound();
   if (!bound || (found && !found->is_literal())) return found;
   if (!found) return Expr(*bound);
   return end == End::kLow ? Max(*found, *bound) : Min(*found, *bound);
 }
 
-// A product of what is never negative grows with each factor.
+// A product of factors that are never negative grows with each of them.
 std::optional<Expr> EndFinder::FindTerm(const Term& term, End end) {
   if (term.coefficient < 0) end = Other(end);
   Expr fixed = Literal(term.coefficient), product = fixed;

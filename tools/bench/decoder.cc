@@ -1,8 +1,8 @@
 // How it works. Writes a language model as a TorchScript export would: node by node, with Shape,
 // Gather, Unsqueeze and Concat around every Reshape, a rotation, a mask and RMS norms written out.
 // The benchmarks load and count it, so it must have the nodes that real files have, in the same
-// proportion: most of them are shape arithmetic. Weights are filled with bytes of 1, since a reader
-// may treat zeros differently. Names give the sizes: "big", a fixed shape, or a number of layers.
+// proportion: most of them are shape arithmetic. Weights are filled with bytes of 1. Names give the
+// sizes: "big", a fixed shape, or a number of layers.
 #include "decoder.h"
 
 #include <cstddef>

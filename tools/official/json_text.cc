@@ -1,5 +1,11 @@
 // Protobuf's JSON. Protobuf's own reader says neither line nor column, so a first reader looks for
 // faults of syntax, and finds the place of what Protobuf then objects to.
+//
+// How it works. The first reader walks through the text with the path of the current value
+// ("graph.node[1].op_type"). A fault of syntax ends it, and has a place already. Else Protobuf
+// reads the text; its message names a path, and a second walk looks for the value at this path, or
+// else for the innermost one around it. "op_type" and "opType" are the same field, so both are
+// written in one way before they are compared.
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -41,8 +47,8 @@ std::vector<std::string> Parts(absl::string_view path) {
   return parts;
 }
 
-// Follows a JSON text with the path of where it is, and keeps the place of the value at `target`,
-// or of the last value around it.
+// Walks through a JSON text with the path of the current value, and keeps the place of the value at
+// `target`, or else of the innermost one around it.
 class PathFinder : public JsonEvents {
  public:
   PathFinder(absl::string_view text, std::vector<std::string> target)
@@ -82,7 +88,8 @@ class PathFinder : public JsonEvents {
     std::string name;
   };
 
-  // Of the token that was just read. To know where a number ends, the reader looks one further.
+  // The last byte of the token that was just read. After a number it is the next one, which the
+  // reader has to see to know that the number ends.
   size_t Here() const {
     const auto read = static_cast<size_t>(bytes_.place());
     return read == 0 ? 0 : read - 1;
@@ -103,7 +110,7 @@ class PathFinder : public JsonEvents {
     }
     return true;
   }
-  // Looks at where it is: the more of the target's parts it shares, the nearer.
+  // Keeps the place if its path is a longer beginning of the target than any before.
   void Look() {
     if (levels_.size() <= nearest_ || levels_.size() > target_.size()) return;
     for (size_t i = 0; i < levels_.size(); ++i) {
@@ -119,7 +126,7 @@ class PathFinder : public JsonEvents {
   size_t nearest_ = 0, place_ = 0;
 };
 
-// "graph.node[1] has no field 'op_typ'"; of the outermost object that it is no model.
+// "graph.node[1] has no field 'op_typ'". For the outermost object: is this a model at all?
 std::string NoField(absl::string_view path, absl::string_view name) {
   if (!path.empty()) return absl::StrCat(path, " has no field ", Quoted(name));
   return absl::StrCat("ModelProto has no field ", Quoted(name), ": not an ONNX model?");

@@ -1,3 +1,9 @@
+// How it works. A model as text is in ONNX's own syntax, in protobuf's text form, or in JSON. The
+// official parsers call themselves for every bracket, so deep nesting would overflow the stack: it
+// is checked before they start. Brackets in strings and comments do not count, so the check knows
+// how each form writes these. Each parser reports faults in its own way, in a text, to a collector,
+// or by an exception; all become one error with line and column. Only the first fault is kept,
+// since others follow from it.
 #include "tools/official/text_form.h"
 
 #include <google/protobuf/io/tokenizer.h>
@@ -75,7 +81,7 @@ absl::Status FromOnnxMessage(absl::string_view message) {
     return absl::InvalidArgumentError(Escaped(message));
   }
   absl::string_view what = message;
-  for (int i = 0; i < 2; ++i) {  // behind two lines
+  for (int i = 0; i < 2; ++i) {  // after two lines
     what.remove_prefix(std::min(what.find('\n'), what.size() - 1) + 1);
   }
   return Fault(message.substr(line + kLine.size(), column - line - kLine.size()),
@@ -89,7 +95,7 @@ absl::Status ReadOnnxText(absl::string_view text, onnx::ModelProto* model) {
     if (status.IsOK() && !parser.EndOfInput()) status = parser.ParseError("The model ends before.");
     return status.IsOK() ? absl::OkStatus() : FromOnnxMessage(status.ErrorMessage());
   } catch (const std::exception&) {
-    // What it leaves to the standard library: numbers out of range.
+    // From the standard library, which the parser uses to read numbers: one is out of range.
     return FromOnnxMessage(parser.ParseError("A number is out of range.").ErrorMessage());
   }
 }

@@ -1,4 +1,10 @@
 // onnxflops diff: what changed from one model to another.
+//
+// How it works. Two arguments are two models, or reports that were written earlier; with --git the
+// base is the same file at a revision, which is read from git without a checkout. Both sides are
+// counted with the same options, sizes and conventions, or else their numbers would differ for
+// other reasons than the models. Peaks of memory are counted for both. Then the reports are
+// compared, and written as a table, as data or as a comment for a pull request.
 #include "src/api/diff.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// onnxflops estimate: our count beside rules of thumb, and beside what was measured.
+// onnxflops estimate: our count next to rules of thumb and measured figures.
 //
 // How it works. Rules of thumb are conventions with a formula for the whole model, so each model is
 // compared as `compare` does, but with these only. A calibration is a measured figure divided by

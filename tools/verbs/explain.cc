@@ -1,4 +1,9 @@
 // onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
+//
+// How it works. One argument is an operator, which is explained by the table of formulas alone.
+// With two, the first is a model, and the second is looked for as the name of a node and then as
+// the path of a module. A node gets its formula with the sizes of this model; a module has no
+// formula, so it gets what is in it, and its costliest nodes, which can be explained in turn.
 #include "src/explain/explain.h"
 
 #include <unistd.h>
@@ -72,7 +77,7 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
   return out;
 }
 
-// Whether one argument can be an operator: it is no file, and no option is about a model.
+// One argument is an operator only if it is not a file, and no option is about a model.
 absl::Status RequireOperator(const std::string& name, const ExplainArguments& args) {
   const auto& [what, sizes, upper, causal, output] = args;
   if (access(name.c_str(), F_OK) == 0 || name == "-") {

@@ -1,3 +1,8 @@
+// How it works. The first line has the titles: columns are found by them, in any order. --titles
+// tells other titles than name, model, figure and dim (the sizes). The model is a column with the
+// path, or follows from a pattern such as exported/{weights}.onnx, whose braces name a column. A
+// line that cannot be read keeps its own fault, so that one bad line does not hide the other
+// figures; faults of the titles or of the pattern concern all lines, and end the reading.
 #include "tools/verbs/published.h"
 
 #include <cstddef>

@@ -1,3 +1,10 @@
+// How it works. A review compares models of the working tree with those of a revision. Those on one
+// side only were added or removed, or renamed: --renamed OLD=NEW says it, and where "=" stands in
+// names, the split whose old name the revision has is taken. The rest is guessed: removed models
+// are compared with new ones, each with each up to a limit, by numbers of operators, parameters and
+// paths of modules, and pairs are taken from the most similar to the least, above a threshold that
+// is higher if there are no modules to compare. Removed models are counted at the revision, as a
+// review shows what they cost.
 #include "tools/verbs/review_arguments.h"
 
 #include <unistd.h>
@@ -25,8 +32,8 @@ namespace {
 constexpr size_t kMostCounted = 20;  // removed models
 constexpr size_t kMostTried = 16;    // removed and new models: each pair is compared
 
-// How much of two models is the same, in thousandths: the mean of operators in like numbers, of
-// parameters, and of modules with the same paths. nullopt: too little for one to be the other.
+// How similar two models are, in thousandths: the mean of the shares of operators in equal numbers,
+// of parameters, and of modules with the same paths. nullopt: too little for a rename.
 std::optional<int64_t> LikenessOf(const Diff& diff) {
   constexpr int64_t kLeast = 600, kLeastWithoutModules = 800;
   const auto share = [](double part, double whole) {
@@ -60,7 +67,7 @@ bool RevisionHas(const std::string& revision, const std::string& path) {
   return !absl::IsNotFound(fd.status());
 }
 
-// What a model cost at the revision; nullopt: it cannot be read or counted.
+// The cost of a model at the revision; nullopt if it cannot be read or counted.
 std::optional<Diff> CostAt(const std::string& path, const std::string& revision,
                            const CountOptions& options) {
   const absl::StatusOr<Model> model = LoadRevision({path, revision}, options);
@@ -96,7 +103,7 @@ absl::StatusOr<ModelMoves> ReviewArguments::Moves(const std::vector<std::string>
                                                   const std::string& revision) const {
   ModelMoves moves;
   for (const std::string& word : renamed) {
-    // Either name may have a sign of equality: the old one is a file of the revision.
+    // Both names may contain "=": the right place to split is after a file of the revision.
     size_t found = std::string::npos;
     for (size_t at = word.find('='); at != std::string::npos; at = word.find('=', at + 1)) {
       const bool fits = at > 0 && absl::c_linear_search(models, word.substr(at + 1));
