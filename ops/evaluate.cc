@@ -131,7 +131,7 @@ std::optional<Expr> TruncDiv(const Expr& a, const Expr& b) {
     if (!positive.has_value()) return std::nullopt;
     return 0 - *positive;
   }
-  // Of a and -a, one Max is 0.
+  // Either a or -a is not positive, so one of the two terms is 0.
   return FloorDiv(Max(a, 0), b) - FloorDiv(Max(0 - a, 0), b);
 }
 

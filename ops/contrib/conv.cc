@@ -104,7 +104,7 @@ absl::StatusOr<Layout> NhwcConvLayout(const NodeView& n) {
   const Fact &x = n.input(0), &w = n.input(1);
   Layout layout = {.channels_last = true, .weight_channels_last = true};
   if (!w.shape.ranked() || w.shape.rank() < 3) return layout;
-  // As a Conv these are refused, with the reason.
+  // The rule of Conv refuses these, and tells the reason.
   const size_t axes = static_cast<size_t>(w.shape.rank()) - 2;
   const size_t kernel_axes = n.Ints("kernel_shape").size();
   if (!x.shape.ranked() || x.shape.rank() != w.shape.rank()) return layout;

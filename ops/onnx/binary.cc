@@ -99,12 +99,12 @@ constexpr OpDef Comparison(const char* name, const Versions& versions, const cha
   if (row.patterns.empty()) row.patterns = ExamplesIn(versions, kComparisonExamples);
   return Binary(name, versions, formula, {.cmp = 1}, {}, row);
 }
-// Of integers.
+// Operators on the bits of integers.
 constexpr OpDef Bitwise(const char* name, const Versions& versions, const char* formula) {
   return Binary(name, versions, formula, {.cmp = 1}, {},
                 {.patterns = kBitwiseExamples, .note = kIntegerWork});
 }
-// Of booleans.
+// Operators on booleans.
 constexpr OpDef Logic(const char* name, const Versions& versions, const char* formula,
                       OpDef row = {}) {
   row.patterns = kLogicExamples;

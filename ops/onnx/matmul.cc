@@ -339,7 +339,7 @@ absl::StatusOr<Cost> CountEinsum(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(counter).Work());
 }
 
-// Of three and more operands, another order may take less.
+// With three or more operands, another order may take less, so nothing is certain.
 absl::StatusOr<Cost> LeastEinsum(const NodeView& n) {
   return n.num_inputs() > 2 ? Cost() : CountEinsum(n);
 }

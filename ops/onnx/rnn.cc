@@ -30,7 +30,7 @@ namespace {
 struct Layer {
   Expr steps, batch, features, hidden, directions;
   bool batch_first = false;
-  // What a cost per element of the hidden state is multiplied by.
+  // The factor of a cost per element of the hidden state.
   Expr States() const { return steps * batch * hidden * directions; }
 };
 
@@ -174,8 +174,8 @@ constexpr char kGateGradient[] =
     "the "
     "next: the same, but not for the first step unless initial_h needs a gradient";
 
-// The gradients of the activations are taken from their values: 2 mul and 1 add each. `states`:
-// mul and add per hidden element and step of what combines the gates.
+// The gradients of the activations are taken from their values: 2 mul and 1 add each. `states`: mul
+// and add per hidden element and step that combining the gates takes.
 Census GateGradient(const Layer& layer, const GradientQuery& query, int gates, int activations,
                     const ElementCost& combination) {
   const Expr states = layer.States();

@@ -363,9 +363,9 @@ absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
 
 // ---- Optional, OptionalGetElement, OptionalHasElement
 //
-// Of an optional, `length` says whether it holds something: 1 or 0.
+// The `length` of an optional says whether it holds something: 1 or 0.
 
-// What a type attribute says of a value. Types nest no deeper than the loader allows.
+// The facts that a type attribute states. Types nest no deeper than the loader allows.
 Fact FactOfType(const DeclaredType& type) {
   if (type.kind == TypeKind::kTensor) {
     Shape shape;

@@ -141,14 +141,15 @@ class LoopRun {
   // Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be
   // done, or not within the limits. REQUIRES: it enters.
   absl::Status Unroll();
-  // Whether what changes from trip to trip does so as a polynomial of the trip's number, and the
-  // trips could be run so. `first` is a run on what the loop begins with.
+  // Whether all that changes from trip to trip is a polynomial of the trip's number, and the trips
+  // could be run so. `first` is the run on the loop's initial values.
   absl::StatusOr<bool> Grow(const BodyResult& first, int64_t evaluations);
-  // What is carried into trip `symbol`, from three runs, one on what the other gives.
+  // The values carried into trip `symbol`, extrapolated from the first three trips' values. nullopt
+  // if they grow in no known way.
   absl::StatusOr<std::optional<FactIds>> Extrapolate(const BodyResult& first,
                                                      const std::string& symbol);
-  // The run at trip `symbol`, when `carried` comes from no more than what any trip carries on
-  // with. nullopt if it does not carry on as extrapolated.
+  // The run at trip `symbol`, with the origins in `carried` widened until no trip adds another.
+  // nullopt if it does not carry on as extrapolated.
   absl::StatusOr<std::optional<BodyResult>> RunAnyTrip(const std::string& symbol, FactIds* carried);
   // The runs at trips `symbol`, 0, 1, 2 and 3. False if they do not carry on as extrapolated.
   absl::StatusOr<bool> RunSamples(const std::string& symbol, FactIds* carried);
@@ -159,7 +160,7 @@ class LoopRun {
   // Why `trip` is not followed any more, if a limit is why.
   std::string LimitAt(int64_t trip, int64_t budget) const;
   FactIds TripInputs(const std::optional<Expr>& trip, const FactIds& carried) const;
-  // Joins what a trip carries on with what it began with. False if nothing is new.
+  // Joins the values that a trip carries on with those that it began with. False if nothing is new.
   bool TakeCarried(const BodyResult& run, int pass, FactIds* carried) const;
   // True if a loop-carried value changes its shape within one trip.
   bool ChangesSizes(const BodyResult& run) const;
@@ -364,7 +365,8 @@ absl::StatusOr<std::optional<BodyResult>> LoopRun::RunAnyTrip(const std::string&
     ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(t, *carried)));
     if (KnownBool(facts()[run.outputs[0]]) != true) return std::nullopt;
     bool changed = false;
-    // What holds of any trip and the next one holds of all, for it holds of the first.
+    // An induction: the knowledge holds for the first trip, and if it holds for a trip then for the
+    // next one.
     for (size_t k = 0; k < next.size(); ++k) {
       const FactId after = run.outputs[k + 1];
       const FactId known = facts().HasContent(next[k]) ? after : facts().WithoutContent(after);
@@ -404,7 +406,7 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   if (growing == kMaxGrowingLoops) return false;
   ++growing;
   const absl::Cleanup done = [&] { --growing; };
-  // Of nested loops each has its own symbol: a node does not run within itself.
+  // Nested loops have different symbols, since a node does not run within itself.
   const std::string symbol = DataSymbol("trip", absl::StrCat(node_.call().node));
   trips_ = Max(*max_trips_, 0);
   // A data-dependent size has one name in all runs, but may have another value in every trip; and

@@ -103,8 +103,7 @@ class ShapeWorkMarker {
     if (needed == 0 || call.def == nullptr) return false;
     // Reading a shape does not need what the tensor holds.
     if (Has(call.def->traits, Traits::kShapeOnly)) return true;
-    // What is needed of a value that holds data as well (Gather of a Shape) is what came from
-    // shapes.
+    // If a node mixes shapes and data (Gather of a Shape), only its inputs from shapes are needed.
     for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size(); ++i) {
       if (inference_.fact(call.inputs[i]).from_shapes) Need(node.inputs[i], needed);
     }

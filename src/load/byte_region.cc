@@ -28,8 +28,9 @@ namespace onnxflops::load {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
-// What is read at once: little after a gap, since another gap may follow, and then ever more. The
-// largest bounds what is read in vain where a payload begins, and stays within a core's cache.
+// How much is read at once: little after a gap, since another gap may follow, and then ever more.
+// The largest window limits how much is read in vain where a payload begins, and fits into a core's
+// cache.
 constexpr uint64_t kFirstWindow = 4 * kPage;
 constexpr uint64_t kWindowAfterGap = kPage;
 constexpr uint64_t kMaxWindow = 64 * kPage;

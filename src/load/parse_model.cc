@@ -38,7 +38,7 @@ absl::Status Parser::RunFunctions() {
   return wire_.status();
 }
 
-// Of a stream, where the file ends is known only when it does.
+// The end of a stream is known only when it is reached.
 bool Parser::NextField(Cursor& c, bool& more) {
   ByteRegion& region = wire_.region();
   if (!region.size_known() && c.p >= region.loaded() && !wire_.Need(c.p, 1) &&

@@ -285,7 +285,8 @@ void SavedWalk::KeepOfLerp(absl::string_view call) {
   }
 }
 
-// Of the places that the exporter computed, an arange is known by its shape.
+// Keeps the indices of an index call. Of those that the exporter folded, only an arange can be
+// found again, by its shape.
 void SavedWalk::KeepPlacesOfIndex(const std::vector<absl::string_view>& places) {
   const CallGroups& groups = *groups_;
   const int32_t group = groups.Of(PlaceOf(node_id_));

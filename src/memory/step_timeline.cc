@@ -104,7 +104,7 @@ class Timeline {
   }
 
  private:
-  // What checkpointing runs again.
+  // The calls that checkpointing runs again together.
   struct Block {
     absl::btree_set<ValueId> made, inputs;
     size_t first = 0, last = 0;
@@ -187,7 +187,7 @@ class Timeline {
     }
   }
 
-  // ---- what is alive
+  // ---- the bytes that are alive
 
   std::optional<absl::int128> ValueOf(const Expr& e) const {
     if (e.is_literal()) return e.literal();

@@ -57,7 +57,7 @@ bool BiasesHeads(const Tensor& tensor) {
          tensor.dims[rank - 1] > 1;
 }
 
-// A weight, or what it works on, that is a value of the call and no parameter or buffer.
+// Whether argument `i` of the call, a weight or an operand, was computed: no parameter or buffer.
 bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor) {
   const absl::string_view name = exporter::FxValueName(exporter::ParseFxArgs(call).Arg(i));
   if (name.empty() || exporter::IsFxPlaceholder(name)) return false;

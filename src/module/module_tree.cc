@@ -71,7 +71,7 @@ struct Repeated {
   }
 };
 
-// What a module does itself. Modules that do the same share one.
+// The work that a module does itself. Modules that do the same share one.
 struct OwnWork {
   Amounts amounts;
   bool lower_bound = false;
@@ -84,8 +84,8 @@ struct OwnWork {
   }
 };
 
-// Work, by what tells modules apart for a reader: they are alike though sizes that one computes and
-// the next reuses make some bytes of difference.
+// The part of work in which modules differ for a reader. Bytes are no part: modules are alike even
+// if one computes sizes that the next one reuses, which makes some bytes of difference.
 using WorkKind = std::tuple<Expr, Expr, bool>;
 
 // Adds up the executions of every module. Adding expressions is much more costly than counting
@@ -129,7 +129,7 @@ class OwnWorks {
   const OwnWork& work(int32_t id) const { return works_[static_cast<size_t>(id)]; }
   // Equal where FLOPs and MACs are.
   int32_t kind(int32_t id) const { return kinds_[static_cast<size_t>(id)]; }
-  // Of all that was multiplied.
+  // The terms of all expressions that were multiplied.
   int64_t terms() const { return terms_; }
 
  private:

@@ -64,7 +64,7 @@ std::optional<int64_t> SamplesOf(const StepRecord& record) {
   return record.samples ? record.samples : SizeNamed(record, {"batch"});
 }
 
-// What the log calls a field, for messages.
+// The name of a field in the log, for messages.
 std::string NameOf(const StepRecord& record, absl::string_view means) {
   const auto name = record.names.find(means);
   return name == record.names.end() ? "" : Escaped(name->second);
@@ -407,7 +407,7 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
   for (const std::string& sequence : work_.sequences) {
     const bool divides = batch != sizes->end() && batch->second > 0;
     if (!record.tokens || sizes->contains(sequence) || !divides) continue;
-    // As --mask-sum has it: the mean of the batch, rounded up.
+    // The same as with --mask-sum: the mean of the batch, rounded up.
     (*sizes)[sequence] = (*record.tokens + batch->second - 1) / batch->second;
   }
   const int64_t lacks = BatchOfTokens(record, sizes);

@@ -391,7 +391,7 @@ std::string JsonOfPython(absl::string_view line) {
 
 absl::Span<const LogName> LogNames() { return monitor::kLogNames; }
 
-// Of several names for the same, the first of kLogNames is read.
+// If several fields mean the same, the one whose name stands first in kLogNames is read.
 StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
   constexpr size_t kMostUnread = 12;  // that a message could name
   StepRecord record;

@@ -244,7 +244,7 @@ class PairJoiner {
   }
 
   // The model's names for a tensor that an optimised node reads and another one makes: its own, and
-  // those of what follows inside of that kernel.
+  // those of tensors that the model makes after it inside of that kernel.
   std::vector<absl::string_view> OriginalNames(ValueId id) const {
     std::vector<absl::string_view> names;
     const auto made = made_.find(id);

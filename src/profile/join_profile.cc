@@ -250,7 +250,7 @@ class ProfileJoiner {
 
   int32_t ModuleOf(NodeId id) const { return tree_.node_module[static_cast<size_t>(id)]; }
 
-  // The smallest module that holds both; -1 is none.
+  // The smallest module that holds both; -1 stands for no module.
   int32_t Common(int32_t a, int32_t b) const {
     if (a < 0) return b;
     const auto module = [this](int32_t i) -> const Module& {

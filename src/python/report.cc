@@ -42,8 +42,8 @@ using report::KnownText;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
-// For a size that was bound before counting, the formulas come from a count without sizes. If there
-// is none, because a size decides what runs, the model is counted again.
+// For a size that was bound before counting, the formulas come from a count without sizes. If that
+// is impossible, because a size decides which nodes run, the model is counted again.
 absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
   Bindings all = sizes;
   all.insert(of.options->bindings.begin(), of.options->bindings.end());

@@ -37,7 +37,7 @@ absl::int128 DivideRounded(absl::int128 value, absl::int128 divisor) {
   return value - quotient * divisor >= divisor - divisor / 2 ? quotient + 1 : quotient;
 }
 
-// That make four significant digits.
+// The number of decimals that makes four significant digits.
 int DecimalsOf(double value) {
   int decimals = kSignificantDigits - 1;
   for (double limit = 9.9995; decimals > 0 && value >= limit; limit *= 10) --decimals;

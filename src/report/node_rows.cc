@@ -41,7 +41,7 @@ size_t TextOf(const TensorInfo& tensor, size_t most) {
   return bytes;
 }
 
-// As many of the values as a row lists; `*omitted` is how many more there are.
+// The first values, as many as a row lists; `*omitted` is the number of the others.
 std::vector<TensorInfo> List(const Inference& inference, absl::Span<const OptionalValueId> values,
                              absl::Span<const FactId> facts, int64_t* omitted) {
   std::vector<TensorInfo> listed;

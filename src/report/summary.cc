@@ -411,7 +411,7 @@ void AddRange(const Report& report, const ViewOptions& options, std::vector<Labe
   lines->push_back(std::move(line));
 }
 
-// What another tool reports, in its unit and words.
+// The figures that another tool reports, in its unit and words.
 std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& options) {
   const TotalTexts texts(report, options);
   const ToolFigure& tool = *report.tool;

@@ -121,7 +121,7 @@ class RoleFinder {
     return function ? static_cast<size_t>(*function) : model_.functions.size();
   }
 
-  // As they run, those of bodies after those of the graph around them.
+  // The nodes in the order of their run, those of bodies after those of the graph around them.
   std::vector<std::vector<NodeId>> NodesByFunction() const {
     std::vector<std::vector<NodeId>> nodes(model_.functions.size() + 1);
     for (size_t g = 0; g < model_.graphs.size(); ++g) {

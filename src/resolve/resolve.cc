@@ -112,7 +112,7 @@ class Resolver {
   }
 
  private:
-  // By what is asked, the nodes that it is asked about.
+  // By question, the nodes that it is about.
   using Questions = absl::btree_map<std::string, std::vector<NodeId>>;
 
   // The version of a node's domain: a function may import its own.

@@ -220,7 +220,7 @@ void ValueFlow::LinkBody(const Node& node, NodeId id, const OpDef* def, const Gr
   const int64_t opset = node.opset > 0 ? node.opset : model_.OpsetOf(node.domain).value_or(1);
   const BodyMap map = BodyMapOf(node, def, opset, body);
   constexpr Flow::Kind kMoved = Flow::Kind::kMoved;
-  // Those before the carried ones count trips.
+  // The body's inputs before the carried ones (a Loop's trip number and condition) carry no data.
   for (size_t i = map.carried_in; map.takes_inputs && i < body.inputs.size(); ++i) {
     Link(node.input(i + static_cast<size_t>(map.first_input)), body.inputs[i], kMoved, id);
   }

@@ -122,7 +122,7 @@ std::vector<std::string> SizesOfServing(const ServingReport& report) {
   return texts;
 }
 
-// What a step binds by itself.
+// Sentences about the sizes and inputs that each step sets by itself.
 std::vector<std::string> StepSentences(const ServingReport& report) {
   std::vector<std::string> sentences;
   for (const ServingColumn& column : report.columns) {

@@ -145,8 +145,8 @@ Expr FloorDivByLiteral(const Expr& a, Int d) {
       gcd = Gcd(gcd, AbsInt(t.coefficient));
     }
   }
-  // The constant of the numerator can be rounded to the common factor, and what it holds of whole
-  // multiples of the divisor goes out: (k*x + c)/(k*d) and (x + floor(c/k))/d have one floor.
+  // The constant of the numerator can be rounded down to the common factor, and whole multiples of
+  // the divisor in it go out: (k*x + c)/(k*d) and (x + floor(c/k))/d have the same floor.
   const Int common = static_cast<Int>(gcd);
   Int whole = 0;
   FloorDivInt(constant, common, &constant);

@@ -57,7 +57,7 @@ void AppendOption(const Option& option, std::string* out) {
   absl::StrAppend(out, line, "\n");
 }
 
-// Declares what has a name to CLI11, which puts what is given with it into `given`, by option.
+// Declares the options with a name to CLI11, which puts their values into `given`, by option.
 void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
   app->set_help_flag();  // a verb has its own
   app->allow_extras();   // positional ones, and names that are no option
@@ -103,8 +103,8 @@ void OptionList::AddValues(absl::string_view name, absl::string_view type,
                       .values = values});
 }
 
-// What CLI11 says begins with the name of the option: "--dim: 1 required TEXT missing", of a flag
-// without its dashes.
+// Messages of CLI11 begin with the name of the option ("--dim: 1 required TEXT missing"), that of a
+// flag without its dashes.
 absl::Status OptionList::Rephrase(const VerbHelp& verb, absl::string_view error) const {
   const absl::string_view name = error.substr(0, error.find_first_of(": "));
   for (const Option& option : options_) {

@@ -58,8 +58,8 @@ int OwnDescriptor(const std::string& path) {
   return named.st_dev == ours.st_dev && named.st_ino == ours.st_ino ? fd : -1;
 }
 
-// What a name given with -o stands for: an open descriptor, or what a chain of symbolic links
-// names, whether it exists or not.
+// The target of a name given with -o: an open descriptor, or the file at the end of a chain of
+// symbolic links, whether it exists or not.
 struct Target {
   int fd = -1;
   std::string path;

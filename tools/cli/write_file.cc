@@ -89,8 +89,8 @@ absl::Status Fill(int fd, const Replacement& what) {
   return fchmod(fd, what.old.st_mode & 0777) == 0 ? absl::OkStatus() : FromErrno(errno);
 }
 
-// Calls `make` with names beside `path` until it finds one that is free; that name, or "" with
-// errno set.
+// Calls `make` with names in the folder of `path` until one is free; that name, or "" with errno
+// set.
 template <typename Make>
 std::string MakeTemporary(const std::string& path, const Make& make) {
   for (int i = 0; i < kTemporaryTries; ++i) {
@@ -108,8 +108,8 @@ absl::Status Rename(const std::string& temporary, const std::string& path) {
   return FromErrno(error);
 }
 
-// A file beside `path` that has no name, so that it vanishes with the program; -1 if there is no
-// such thing here.
+// A file without a name in the folder of `path`, so that it vanishes with the program; -1 if the
+// file system has no such files.
 int OpenUnnamed(const Replacement& what) {
   const std::string folder = FolderOf(what.path);
   return open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC,
@@ -117,7 +117,8 @@ int OpenUnnamed(const Replacement& what) {
 }
 
 // Gives the open file the place of `path`. A file that exists is replaced by renaming another over
-// it, so a name beside it is needed for an instant. Unavailable if the file cannot have a name.
+// it, so the new one needs a second name in the folder for an instant. Unavailable if the file
+// cannot have a name.
 absl::Status NameIt(int fd, const Replacement& what) {
   const std::string self = absl::StrCat("/proc/self/fd/", fd);
   const auto link_to = [&](const char* name) {

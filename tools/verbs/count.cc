@@ -223,7 +223,7 @@ class Counter {
   bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
   Outcome CountFile(const ModelFile& file, size_t number) const;
   absl::StatusOr<Report> CountModel(const Model& model, const CountOptions& options) const;
-  // Of several models, one may lack symbols of --dim: it is counted without these.
+  // If there are several models, one may lack symbols of --dim: it is counted without these.
   absl::StatusOr<Report> CountWithKnownDims(const Model& model,
                                             std::vector<std::string>* missing) const;
   absl::StatusOr<Outcome> TryCountFile(const std::string& path, size_t number) const;

@@ -80,15 +80,15 @@ bool IsSetForGit(absl::string_view variable) {
 std::vector<std::string> GitEnvironment() {
   std::vector<std::string> variables(std::begin(kSetForGit), std::end(kSetForGit));
   for (char** at = environ; *at != nullptr; ++at) {
-    // Hooks of git set GIT_DIR. Without a work tree beside it, every folder would be the top of
-    // one.
+    // Hooks of git set GIT_DIR. If they do not set GIT_WORK_TREE as well, git would take any
+    // current folder for the top of the work tree.
     const bool of_hook = absl::StartsWith(*at, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
     if (!of_hook && !IsSetForGit(*at)) variables.emplace_back(*at);
   }
   return variables;
 }
 
-// As exec() takes them.
+// The words in the form that exec() takes.
 std::vector<char*> Pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

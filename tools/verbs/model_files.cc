@@ -198,7 +198,7 @@ namespace {
 
 using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
 
-// The error of a file that is not there, if a model beside it may have been meant.
+// The error for a missing file, if another model in its folder may have been meant.
 absl::Status MeantAnother(const std::string& word) {
   const std::string folder = word.substr(0, word.rfind('/') + 1);
   std::vector<std::string> names;
