@@ -485,8 +485,7 @@ class Timeline {
         made->masks + (others ? made->other_masks : 0));
     add(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
         made->input_masks);
-    if (others && made->other_outputs > 0) {
-      // The gradient of what is spread is as large as the output until it is summed up.
+    if (others && made->before_sum) {
       add(*node.output(0), 1, 0);
       add(*node.input(1), -1, 0);
     }
