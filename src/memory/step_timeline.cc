@@ -496,7 +496,8 @@ class Timeline {
     return gradient.products != 0 || gradient.rule != nullptr || gradient.as_forward ||
            gradient.first != ElementCost{} || gradient.others != ElementCost{} ||
            gradient.shared != ElementCost{} || gradient.per_input != ElementCost{} ||
-           gradient.per_root != ElementCost{} || made.inputs > 0 || made.by_places;
+           gradient.per_root != ElementCost{} || made.outputs > 0 || made.inputs > 0 ||
+           made.by_places;
   }
   // Several elements of what is no parameter.
   bool IsTakenByPlaces(const Node& node) const {

@@ -26,6 +26,13 @@ bool IsArgument(absl::string_view name, CallText* text) {
   return text->value_names.contains(name);
 }
 
+// Vectors that a sum or a product may have made. Others are steps and angles, as of an arange.
+bool MayBeOfLayer(absl::string_view name) {
+  constexpr absl::string_view kCalls[] = {"amax", "amin", "flatten", "linear", "matmul",  "mean",
+                                          "mv",   "norm", "reshape", "select", "squeeze", "sum"};
+  return IsOneOf(exporter::SplitFxName(name).first, kCalls);
+}
+
 }  // namespace
 
 void FoldedTensors::Note(const TorchCall& call, CallText* text) {
@@ -61,11 +68,13 @@ int64_t FoldedTensors::FoldedIn(NodeId id, CallText* text) const {
   return folded;
 }
 
-// Lookups and vectors are no products; what has a module is a parameter.
+// Lookups and most vectors are no products; what has a module is a parameter.
 bool FoldedTensors::IsMatrixOfNoModule(const Value& value) const {
   if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
   const Tensor& tensor = evidence_.model().tensor(*value.initializer);
-  return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
+  const bool may_be =
+      tensor.dims.size() >= 2 || (tensor.dims.size() == 1 && MayBeOfLayer(value.name));
+  return IsFloat(tensor.dtype) && tensor.elements > 1 && may_be &&
          !exporter::IsFoldedLookup(value.name);
 }
 

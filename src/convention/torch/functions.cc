@@ -70,9 +70,15 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call) {
   if (added.is_tensor() && added.shape.ranked()) {
     return tool->Times(call, added.shape.NumElements());
   }
+  const Shape& result = call.shape_of_y();
+  if (call.op == Aten::kAddmm && tool->evidence().node(main).op_type == "Gemm" && result.ranked() &&
+      result.rank() > 0) {
+    tool->ledger().Assume(
+        "what an addmm adds is not in the file, as it is 0: taken for a vector, as a bias is");
+    return tool->Times(call, result[result.rank() - 1]);
+  }
   // What is added to a batch of products may be broadcast to their shape.
   const Entry& last = tool->evidence().entry(tool->trace().entries_of(call).back());
-  const Shape& result = call.shape_of_y();
   if (tool->evidence().node(last).op_type != "Add" || !result.ranked()) return call.out;
   for (size_t i = 0; i < 2; ++i) {
     const Shape& operand = ShapeOf(tool->evidence().Input(last, i));

@@ -109,6 +109,7 @@ class Fvcore : public TorchTool {
     return call.arguments.pool_dims == 2 ? Decision{call.in} : Decision{kZero, kNoHandle};
   }
   Decision ImageOut(const TorchCall& call) { return OfImage(call, call.out); }
+  Decision FourPerOut(const TorchCall& call) { return {Scaled(call.out, 4)}; }
   Decision FourPerImageOut(const TorchCall& call) { return OfImage(call, Scaled(call.out, 4)); }
 
  private:
@@ -175,7 +176,7 @@ constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kUpsampleBilinear, &Fvcore::FourPerImageOut, kBeside},
     {Aten::kUpsampleBicubic, kNotCounted, kNoHandle},
     {Aten::kUpsampleTrilinear, kNotCounted, kNoHandle},
-    {Aten::kGridSampler, &Fvcore::FourPerImageOut, kBeside},
+    {Aten::kGridSampler, &Fvcore::FourPerOut, kBeside},
     {Aten::kAdd, kNotCounted, kNoHandle},
     {Aten::kMul, kNotCounted, kNoHandle},
     {Aten::kTranspose, kNotCounted, kNoHandle},
