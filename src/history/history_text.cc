@@ -109,7 +109,7 @@ TextTable ChangesTable(const HistoryReport& report) {
                    {"commit"},
                    {"model", false, Narrow::kCutBeginning},
                    {"quantity"},
-                   {"before -> after", true},
+                   {"before to after", true},
                    {"change", true}};
   bool has_notes = false;
   for (const FigureChange& c : report.changes) {

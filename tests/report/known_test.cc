@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
 #include "src/check/ci_formats.h"

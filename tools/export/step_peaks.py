@@ -195,4 +195,5 @@ def main():
     (out / "steps.json").write_text(json.dumps(rows, indent=1))
 
 
-main()
+if __name__ == "__main__":
+    main()
