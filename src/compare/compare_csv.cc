@@ -33,7 +33,8 @@ void AddTool(const CompareReport& report, const ToolRow& tool, TextTable* table)
         std::string(UnitName(tool.convention->unit)), std::string(StandingName(tool.standing)),
         FromLabel(tool), HasFigure(tool) ? StartField(report, tool) : "",
         HasFigure(tool) ? tool.headline->ToString() : "",
-        tool.params ? Int128ToString(*tool.params) : "", absl::StrJoin(tool.assumptions, "; ")}});
+        tool.params ? Int128ToString(*tool.params) : "", absl::StrJoin(tool.assumptions, "; "),
+        report.ours.totals.lower_bound ? "true" : "false"}});
 }
 
 void AddWaterfall(const CompareReport& report, const ToolRow& tool, TextTable* table) {
@@ -62,11 +63,11 @@ std::string ToCompareCsv(const CompareReport& report, bool waterfalls) {
 std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfalls) {
   TextTable table;
   const std::vector<const char*> titles =
-      waterfalls
-          ? std::vector<const char*>{"model", "convention", "version", "unit",  "step",
-                                     "name",  "reason",     "module",  "nodes", "amount"}
-          : std::vector<const char*>{"model", "convention", "version", "unit",   "status",
-                                     "from",  "start",      "figure",  "params", "assumptions"};
+      waterfalls ? std::vector<const char*>{"model", "convention", "version", "unit",  "step",
+                                            "name",  "reason",     "module",  "nodes", "amount"}
+                 : std::vector<const char*>{"model",  "convention",  "version",    "unit",
+                                            "status", "from",        "start",      "figure",
+                                            "params", "assumptions", "lower_bound"};
   for (const char* title : titles) table.columns.push_back({title});
   for (const CompareReport& report : reports) {
     for (const ToolRow& tool : report.tools) {

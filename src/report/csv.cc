@@ -111,11 +111,14 @@ class Lines {
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
       return Bound(figure.kind, report_.In(CostQuantity(report_, options_), amounts), known);
     }
+    // Shares of a total that is a bound are bounds themselves; work per byte, and which of them
+    // takes longer, are open where a part is not counted.
+    const bool share = figure.kind == Figure::Kind::kShare;
+    if (share ? report_.totals.lower_bound : known != Known::kExact) return "";
     if (figure.kind == Figure::Kind::kBound) {
       const std::string text = columns_.BoundText(amounts);
       return text == "-" ? "" : text;
     }
-    const bool share = figure.kind == Figure::Kind::kShare;
     const Quantity& cost = CostQuantity(report_, options_);
     const auto part =
         values_.Of(share ? report_.In(cost, amounts) : OperationsOf(report_, amounts));

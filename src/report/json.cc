@@ -96,11 +96,12 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteCensus(const char* key, const Census& census, JsonWriter* json) {
+void WriteCensus(const char* key, const Census& census, bool lower_bound, JsonWriter* json) {
   json->Key(key).BeginObject();
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
-    json->Key(KindName(kind)).Quantity(census[kind]);
+    const bool known = !lower_bound || LowerBound(census[kind]) != Known::kNothing;
+    json->Key(KindName(kind)).Quantity(census[kind], known);
   }
   json->EndObject();
 }
@@ -113,8 +114,8 @@ void WriteKinds(const Report& report, JsonWriter* json) {
     }
     return;
   }
-  WriteCensus("census", report.census, json);
-  WriteCensus("int_census", report.int_census, json);
+  WriteCensus("census", report.census, report.totals.lower_bound, json);
+  WriteCensus("int_census", report.int_census, report.totals.lower_bound, json);
   json->Key("macs_by_dtype").BeginObject();
   for (const auto& [types, macs] : report.macs_by_dtype) {
     json->Key(types.ToString()).Quantity(macs);
@@ -122,7 +123,9 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   json->EndObject();
   json->Key("bops");
   if (report.Has(QuantityOf(&Amounts::bops))) {
-    json->Quantity(report.totals.bops);
+    const bool known =
+        !report.totals.lower_bound || LowerBound(report.totals.bops) != Known::kNothing;
+    json->Quantity(report.totals.bops, known);
   } else {
     json->Null();
   }

@@ -128,7 +128,8 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   WriteStep(memory.step, json);
   json->Key("attention").String(AttentionName(memory.options.training.attention));
   json->Key("recompute").String(RecomputeName(memory.options.training.recompute));
-  json->Key("training_saved_bytes").Quantity(memory.saved_bytes);
+  const bool all_unknown = memory.unknown_saved > 0 && memory.saved_bytes == Expr(0);
+  json->Key("training_saved_bytes").Quantity(memory.saved_bytes, !all_unknown);
   json->Key("training_saved_input_bytes").Quantity(memory.saved_input_bytes);
   json->Key("unknown_saved").Int(memory.unknown_saved);
   json->Key("training_guessed").Bool(memory.saved_guessed);

@@ -153,6 +153,9 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
         Escaped(report.model.path), ": nothing of it is counted; --rules FILE can give its cost"));
   }
   work.bindings = report.bindings;
+  for (const std::string& warning : report.warnings) {
+    WriteError(absl::StrCat(Escaped(report.model.path), ": ", warning));
+  }
   const InputSizes sizes = FindInputSizes(*model);
   work.batch = sizes.batch;
   work.fixed_batch = sizes.batch_size;

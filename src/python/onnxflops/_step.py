@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, Optional, Union
 
 from onnxflops._core import Model, Report
@@ -78,8 +79,8 @@ class StepWork:
         found: dict[str, int] = {}
         samples, batch = 1, 1
         for name, size in sizes.items():
-            if size < 1:
-                raise InvalidError(f"a step has {name} = {size}: it should be 1 or more")
+            if not isinstance(size, Integral) or size < 1:
+                raise InvalidError(f"a step has {name} = {size!r}: it should be a whole number of 1 or more")
             symbol = self.symbol(name)
             if symbol in self.origins:
                 found[symbol] = size
@@ -102,6 +103,9 @@ class StepWork:
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """An error if a batch has a tensor of an input whose size is fixed at another number, but for the first axis."""
         declared = self.inputs.get(name, [])
+        if not declared:  # under another name, if only one has so many axes
+            same = [x for x in self.inputs.values() if len(x) == len(shape)]
+            declared = same[0] if len(same) == 1 and len(shape) > 2 else []
         if len(declared) != len(shape):
             return
         for axis, (fixed, size) in enumerate(zip(declared, shape)):
