@@ -150,7 +150,7 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
     json.Key("args").BeginObject();
     json.Key("path").String(module.path);
     if (!module.type.empty()) json.Key("type").String(module.type);
-    json.Key(costs.quantity().key).Int(*cost);
+    if (!module.lower_bound || *cost != 0) json.Key(costs.quantity().key).Int(*cost);
     json.EndObject();
     json.EndObject();
   }
