@@ -416,8 +416,8 @@ struct Keeps {
 };
 
 // Tensors that the formula of a derivative makes on its way and drops: those that are there at its
-// peak, with the gradients. In PyTorch a temporary lives to the end of its C++ expression. Measured:
-// formula_* of tests/data/step_memory.json.
+// peak, with the gradients. In PyTorch a temporary lives to the end of its C++ expression.
+// Measured: formula_* of tests/data/step_memory.json.
 struct Temporaries {
   int outputs = 0;      // of output 0's size
   int inputs = 0;       // of input 0's size

@@ -23,11 +23,7 @@
 namespace onnxflops {
 namespace {
 
-using report::DrawLabelled;
-using report::DrawSentence;
-using report::kLineMark;
 using report::LabelledLine;
-using report::MarkdownCode;
 
 std::string VerdictText(Verdict verdict) {
   return verdict == Verdict::kNotProven ? "not proven" : std::string(NameOf(verdict));

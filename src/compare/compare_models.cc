@@ -18,7 +18,6 @@ namespace {
 using compare::KnownOfFigure;
 using compare::KnownOfOurs;
 using report::KnownText;
-using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
 

@@ -121,7 +121,7 @@ std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
 }
 
 // The figure that a tool prints. Its star is at the name.
-std::string FigureText(const Report& ours, std::string figure) {
+std::string FigureText(const Report& ours, const std::string& figure) {
   return ours.totals.lower_bound ? KnownText(Known::kAtLeast, figure) : figure;
 }
 

@@ -24,7 +24,6 @@
 namespace onnxflops {
 namespace {
 
-using report::DrawLabelled;
 using report::JsonWriter;
 using report::Known;
 using report::KnownField;

@@ -33,7 +33,6 @@ using profile::FlopsShare;
 using profile::ProfileRow;
 using profile::RowsOf;
 using profile::TimeShare;
-using report::DrawLabelled;
 using report::LabelledLine;
 using report::SiNumber;
 

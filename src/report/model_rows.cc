@@ -23,23 +23,17 @@
 namespace onnxflops {
 namespace {
 
-using report::DisplayWidth;
 using report::GroupedDigits;
-using report::kColumnGap;
-using report::kLineMark;
 using report::Known;
 using report::KnownField;
 using report::KnownOf;
 using report::KnownText;
-using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
 using report::TimeText;
 using report::WithByteUnit;
-using report::WithoutEnd;
 
 constexpr size_t kMaxListedSizes = 4;
-constexpr int kMinSizes = 20;  // columns: "batch = 1, seq = 128"
 
 // The quantities that people look for first.
 constexpr Expr Amounts::*kMainQuantities[] = {

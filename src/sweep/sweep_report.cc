@@ -34,18 +34,16 @@ namespace onnxflops {
 namespace {
 
 using report::DisplayWidth;
-using report::DrawWrapped;
 using report::Intensity;
 using report::JsonWriter;
 using report::kColumnGap;
-using report::kLineMark;
 using report::Known;
 using report::KnownField;
 using report::KnownOf;
 using report::KnownText;
 using report::kOneLine;
+using report::LabelledLine;
 using report::LowerBound;
-using report::MarkdownCode;
 using report::ModuleRow;
 using report::OperationsOf;
 using report::ShowExpr;

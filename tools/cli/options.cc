@@ -103,13 +103,13 @@ absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view option,
   return Bad(option, text, absl::StrCat("it should be a whole number of 1 to ", kMost));
 }
 
-std::string DrawTextAs(Document document, const TableStyle& style) {
-  return DrawText(std::move(document), style);
+std::string DrawTextAs(const Document& document, const TableStyle& style) {
+  return DrawText(document, style);
 }
-std::string DrawMarkdownAs(Document document, const TableStyle& /*style*/) {
+std::string DrawMarkdownAs(const Document& document, const TableStyle& /*style*/) {
   return DrawMarkdown(document);
 }
-std::string DrawLatexAs(Document document, const TableStyle& /*style*/) {
+std::string DrawLatexAs(const Document& document, const TableStyle& /*style*/) {
   return DrawLatex(document);
 }
 

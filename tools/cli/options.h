@@ -72,8 +72,8 @@ enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown, kLatex, k
 struct FormatRow {
   absl::string_view name;
   Format format;
-  absl::string_view extension;                             // of files that are written in it, or ""
-  std::string (*draw)(Document, const TableStyle& style);  // nullptr: reports have writers for it
+  absl::string_view extension;  // of files that are written in it, or ""
+  std::string (*draw)(const Document&, const TableStyle&);  // nullptr: reports have writers for it
 };
 absl::Span<const FormatRow> Formats();
 const FormatRow& RowOf(Format format);

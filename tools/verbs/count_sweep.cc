@@ -13,6 +13,7 @@
 #include "src/report/summary.h"
 #include "src/report/writers.h"
 #include "src/sweep/sweep_report.h"
+#include "tools/cli/render.h"
 #include "tools/verbs/memory_sweep.h"
 
 namespace onnxflops::tools {

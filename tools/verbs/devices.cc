@@ -91,7 +91,7 @@ absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments) {
   } else {
     Document document;
     document.Add(Document::Table{table});
-    text = RowOf(format).draw(std::move(document), style);
+    text = RowOf(format).draw(document, style);
   }
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.devices_file.file}));
   return kFine;
