@@ -292,6 +292,10 @@ nb::tuple Shown(const PyReport& of) {
                         ToStr(report::ShownSizes(report)), caveats, rows);
 }
 
+bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
+  return report.Has(q) && IsKnown(q, totals.*q.value, totals.lower_bound);
+}
+
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   const std::pair<const Quantity*, Expr Totals::*> figures[] = {
@@ -366,9 +370,7 @@ void DefineTotals(nb::module_& m) {
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
   AddQuantities(
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
-      [](const PyTotals& of, const Quantity& q) {
-        return of.report->Has(q) && IsKnown(q, of.totals.*q.value, of.totals.lower_bound);
-      });
+      [](const PyTotals& of, const Quantity& q) { return HasTotal(*of.report, of.totals, q); });
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
   totals.def("__repr__", [](const PyTotals& of) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
@@ -390,8 +392,7 @@ void DefineReport(nb::module_& m) {
   AddQuantities(
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
       [](const PyReport& of, const Quantity& q) {
-        const Totals& totals = of.report->totals;
-        return of.report->Has(q) && IsKnown(q, totals.*q.value, totals.lower_bound);
+        return HasTotal(*of.report, of.report->totals, q);
       });
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
   report.def(
