@@ -95,6 +95,10 @@ struct OutputArguments {
   absl::StatusOr<TableStyle> Style() const;
 };
 
+// `what`: "a sweep is". InvalidArgument names the formats of `args` that are left without `but`.
+absl::Status RequireFormat(const OutputArguments& args, Format format, absl::string_view what,
+                           absl::Span<const Format> but);
+
 // "batch=8"; "a=1,b=2"; "seq=128,512,2048": sizes one by one. A comma and a size go on with the
 // sizes, a comma and anything else begins the next name. "1..10" is every size from 1 to 10,
 // "1..100+10" every tenth, "1..4096*2" each twice the one before.

@@ -4,10 +4,6 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "src/render/document.h"
 #include "tools/cli/options.h"
 
@@ -37,10 +33,6 @@ std::string Render(const R& report, Format format, const TableStyle& style, cons
   return (row.draw != nullptr ? row.draw : RowOf(Format::kTable).draw)(ToDocument(report, view...),
                                                                        style);
 }
-
-// `what`: "a sweep is". InvalidArgument names the formats of `args` that are left without `but`.
-absl::Status RequireFormat(const OutputArguments& args, Format format, absl::string_view what,
-                           absl::Span<const Format> but);
 
 }  // namespace onnxflops::tools
 
