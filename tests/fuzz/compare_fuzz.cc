@@ -11,7 +11,6 @@
 #include "src/explain/explain.h"
 #include "src/onnxflops.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/require_text.h"
 
 namespace onnxflops {
 namespace {
@@ -50,7 +49,10 @@ void Compare(const Model& model, const CountOptions& options, const CompareReque
   const absl::StatusOr<CompareReport> report = CompareTools(model, options, request);
   if (!report.ok()) return RequireOneLine(report.status(), "");
   RequireSums(*report);
-  RequireDocument(ToDocument(*report, waterfalls), {.width = 80});
+  const Document document = ToDocument(*report, waterfalls);
+  RequirePrintable(DrawText(document, {.width = 80}));
+  RequirePrintable(DrawMarkdown(document));
+  RequirePrintable(DrawLatex(document));
   RequireJson(ToJson(*report));
   RequirePage(ToHtml(*report));
 }

@@ -16,7 +16,6 @@
 #include "src/onnxflops.h"
 #include "src/report/viewer_formats.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/require_text.h"
 
 namespace onnxflops {
 namespace {
@@ -38,7 +37,10 @@ void RequireSums(const Report& report) {
 }
 
 void RequireSafeText(const Report& report, const ViewOptions& view) {
-  RequireDocument(ToDocument(report, view), {.width = 80});
+  const Document document = ToDocument(report, view);
+  RequirePrintable(DrawText(document, {.width = 80}));
+  RequirePrintable(DrawMarkdown(document));
+  RequirePrintable(DrawLatex(document));
   RequirePrintable(ToCsv(absl::MakeConstSpan(&report, 1), view));
   RequireJson(ToJson(report));
   RequireJson(ToModelExplorer(report, view));

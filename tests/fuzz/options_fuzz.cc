@@ -266,7 +266,10 @@ absl::Status ParseHistory(absl::string_view text) {
   ASSIGN_OR_RETURN(History history, ReadHistory(text, "h.jsonl"));
   const HistoryReport report = MakeHistory(std::move(history), {});
   RequireJson(ToJson(report));
-  RequireDocument(ToDocument(report), {});
+  const Document document = ToDocument(report);
+  RequirePrintable(DrawText(document, {}));
+  RequirePrintable(DrawMarkdown(document));
+  RequirePrintable(DrawLatex(document));
   RequireCsv(ToCsv(report));
   Require(ToHtml(report).size() <= kMaxPageBytes, "a page is too large");
   return absl::OkStatus();
