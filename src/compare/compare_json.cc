@@ -62,8 +62,7 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bo
   WriteTextOrNull("version", tool.version, json);
   json->Key("unit").String(UnitKey(tool.convention->unit));
   if (tool.from != nullptr) json->Key("from").String(tool.from->name);
-  const bool known = tool.from != nullptr || !lower_bound ||
-                     report::LowerBound(tool.start) != report::Known::kNothing;
+  const bool known = tool.from != nullptr || report::HasFigure(tool.start, lower_bound);
   json->Key("start").Quantity(tool.start, known);
   json->Key("terms").BeginArray();
   for (const TermRow& term : tool.terms) WriteTerm(term, request, json);

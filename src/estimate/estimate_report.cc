@@ -204,8 +204,7 @@ void WriteEstimatedModel(const EstimateReport& report, const CompareReport& mode
   for (const auto& [key, amount] : {std::pair("macs", &totals.macs),
                                     {"flops", &totals.flops},
                                     {"training_flops", &totals.training_flops}}) {
-    const bool known = !totals.lower_bound || LowerBound(*amount) != Known::kNothing;
-    json->Key(key).Quantity(*amount, known);
+    json->Key(key).Quantity(*amount, HasFigure(*amount, totals.lower_bound));
   }
   json->Key("lower_bound").Bool(totals.lower_bound);
   WriteCalibrated(report, model, json);

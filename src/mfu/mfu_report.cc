@@ -120,18 +120,13 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
 
 void WriteNumber(const char* key, double value, JsonWriter* json) { json->Key(key).Number(value); }
 
-// A lower bound of 0 is no figure.
-bool IsUnknown(bool lower_bound, absl::int128 flops) {
-  return lower_bound && LowerBound(flops) == Known::kNothing;
-}
-
 void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(formula.name);
   json->Key("formula").String(formula.text);
   json->Key("source").String(formula.source);
   json->Key("flops_per_step");
-  if (formula.flops_per_step && !IsUnknown(formula.lower_bound, *formula.flops_per_step)) {
+  if (formula.flops_per_step && report::HasFigure(*formula.flops_per_step, formula.lower_bound)) {
     json->Int(*formula.flops_per_step);
     WriteNumber("mfu", formula.mfu, json);
     WriteNumber("hfu", formula.hfu, json);
@@ -250,13 +245,13 @@ std::string ToJson(const MfuReport& r) {
                                    {"backward_flops", r.backward_flops},
                                    {"training_flops", r.training_flops}}) {
     json.Key(key);
-    IsUnknown(r.lower_bound, flops) ? json.Null() : json.Int(flops);
+    report::HasFigure(flops, r.lower_bound) ? json.Int(flops) : json.Null();
   }
   json.Key("recompute_flops").Int(r.recompute_flops);
   json.Key("optimizer_flops").Int(r.optimizer_flops);
   const auto write_reached = [&](const char* key, double value) {
     json.Key(key);
-    if (IsUnknown(r.lower_bound, r.training_flops)) {
+    if (!report::HasFigure(r.training_flops, r.lower_bound)) {
       json.Null();
     } else {
       json.Number(value);

@@ -142,7 +142,7 @@ void DefineDocuments(nb::module_& m) {
       explanation, [](const Explanation& e) { return &e.amounts; },
       [](const Explanation& e, const Quantity& q) {
         return q.needs == Quantity::Needs::kNothing &&
-               IsKnown(q, e.amounts.*q.value, e.node.status == Coverage::kUnknown);
+               report::HasFigure(q, e.amounts.*q.value, e.node.status == Coverage::kUnknown);
       });
   auto diff = Define<Diff>(m, "Diff", "What changed from one model to another.");
   diff.def("delta", &Delta, nb::arg("quantity") = "flops",

@@ -231,7 +231,7 @@ void DefineModules(nb::module_& m) {
       module, [](const PyModule& of) { return of.module().amounts.get(); },
       [](const PyModule& of, const Quantity& q) {
         const Module& m = of.module();
-        return of.of.report->Has(q) && IsKnown(q, (*m.amounts).*q.value, m.lower_bound);
+        return of.of.report->Has(q) && report::HasFigure(q, (*m.amounts).*q.value, m.lower_bound);
       });
 
   nb::class_<PyModules> modules(m, "Modules",
@@ -277,7 +277,7 @@ nb::tuple Shown(const PyReport& of) {
   for (const Module& m : report.modules) {
     const Expr& cost = (*m.amounts).*q.value;
     const std::optional<absl::int128> part = values.Of(cost);
-    const bool has_share = part && whole > 0 && KnownOf(q, cost, m.lower_bound) != Known::kNothing;
+    const bool has_share = part && whole > 0 && report::HasFigure(q, cost, m.lower_bound);
     rows.append(nb::make_tuple(
         ToStr(text(q, cost, m.lower_bound)),
         has_share ? nb::object(nb::float_(static_cast<double>(*part) / static_cast<double>(whole)))
@@ -293,7 +293,7 @@ nb::tuple Shown(const PyReport& of) {
 }
 
 bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
-  return report.Has(q) && IsKnown(q, totals.*q.value, totals.lower_bound);
+  return report.Has(q) && report::HasFigure(q, totals.*q.value, totals.lower_bound);
 }
 
 template <typename Class, typename TotalsOf>
@@ -307,7 +307,7 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
         q->key.data(),
         [q = q, value = value, totals_of](const Class& of) -> nb::object {
           const Totals& totals = totals_of(of);
-          if (!IsKnown(*q, totals.*value, totals.lower_bound)) return nb::none();
+          if (!report::HasFigure(*q, totals.*value, totals.lower_bound)) return nb::none();
           return ToNumber(totals.*value);
         },
         nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),

@@ -80,11 +80,6 @@ struct PyModules {
   PyReport of;
 };
 
-// Whether a figure says something: of what nobody knows it is None, and not 0.
-inline bool IsKnown(const Quantity& q, const Expr& amount, bool lower_bound) {
-  return report::KnownOf(q, amount, lower_bound) != report::Known::kNothing;
-}
-
 // An attribute for every quantity. `amounts_of(t)` is a pointer to Amounts, and `has(t, quantity)`
 // says whether there is a figure; if not, the attribute is None.
 template <typename Class, typename AmountsOf, typename Has>

@@ -27,6 +27,15 @@ enum class Known : uint8_t {
   kNothing,
 };
 
+// Whether it is a figure at all: "at least 0" says nothing of an amount of work.
+inline bool HasFigure(const Expr& amount, bool lower_bound) {
+  return !lower_bound || amount != Expr(0);
+}
+// The same of any quantity: weights are known in any case.
+inline bool HasFigure(const Quantity& q, const Expr& amount, bool lower_bound) {
+  return HasFigure(amount, lower_bound && q.of == Quantity::Of::kWork);
+}
+
 // Of a figure of which a part is not counted. If nothing else is counted, "at least 0" would say
 // nothing.
 Known LowerBound(const Expr& amount);

@@ -23,10 +23,9 @@
 namespace onnxflops {
 namespace {
 
+using report::HasFigure;
 using report::JsonWriter;
-using report::Known;
 using report::kOneLine;
-using report::LowerBound;
 using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
@@ -41,7 +40,7 @@ void WriteWork(const Expr& amount, bool lower_bound, const Ranges& ranges, JsonW
   if (ranges.Varies(amount)) {
     json->Range(amount, ranges.Lowest(amount), ranges.Highest(amount));
   } else {
-    json->Quantity(amount, !lower_bound || LowerBound(amount) != Known::kNothing);
+    json->Quantity(amount, HasFigure(amount, lower_bound));
   }
 }
 
@@ -100,8 +99,7 @@ void WriteCensus(const char* key, const Census& census, bool lower_bound, JsonWr
   json->Key(key).BeginObject();
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
-    const bool known = !lower_bound || LowerBound(census[kind]) != Known::kNothing;
-    json->Key(KindName(kind)).Quantity(census[kind], known);
+    json->Key(KindName(kind)).Quantity(census[kind], HasFigure(census[kind], lower_bound));
   }
   json->EndObject();
 }
@@ -123,9 +121,7 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   json->EndObject();
   json->Key("bops");
   if (report.Has(QuantityOf(&Amounts::bops))) {
-    const bool known =
-        !report.totals.lower_bound || LowerBound(report.totals.bops) != Known::kNothing;
-    json->Quantity(report.totals.bops, known);
+    json->Quantity(report.totals.bops, HasFigure(report.totals.bops, report.totals.lower_bound));
   } else {
     json->Null();
   }

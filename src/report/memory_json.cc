@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/json_parts.h"
 
 namespace onnxflops::report {
@@ -128,8 +129,8 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   WriteStep(memory.step, json);
   json->Key("attention").String(AttentionName(memory.options.training.attention));
   json->Key("recompute").String(RecomputeName(memory.options.training.recompute));
-  const bool all_unknown = memory.unknown_saved > 0 && memory.saved_bytes == Expr(0);
-  json->Key("training_saved_bytes").Quantity(memory.saved_bytes, !all_unknown);
+  json->Key("training_saved_bytes")
+      .Quantity(memory.saved_bytes, HasFigure(memory.saved_bytes, memory.unknown_saved > 0));
   json->Key("training_saved_input_bytes").Quantity(memory.saved_input_bytes);
   json->Key("unknown_saved").Int(memory.unknown_saved);
   json->Key("training_guessed").Bool(memory.saved_guessed);

@@ -17,8 +17,7 @@ double SecondsOf(const Expr& zeptoseconds) {
 // Null while a size is open, and of what nobody knows.
 void WriteSeconds(const char* key, const Expr& zeptoseconds, bool lower_bound, JsonWriter* json) {
   json->Key(key);
-  const bool known = !lower_bound || LowerBound(zeptoseconds) != Known::kNothing;
-  if (known && zeptoseconds.is_literal()) {
+  if (HasFigure(zeptoseconds, lower_bound) && zeptoseconds.is_literal()) {
     json->Number(SecondsOf(zeptoseconds));
   } else {
     json->Null();

@@ -18,6 +18,7 @@
 #include "src/base/quote.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/report/figure_columns.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/expr.h"
@@ -150,7 +151,7 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
     json.Key("args").BeginObject();
     json.Key("path").String(module.path);
     if (!module.type.empty()) json.Key("type").String(module.type);
-    if (!module.lower_bound || *cost != 0) json.Key(costs.quantity().key).Int(*cost);
+    if (report::HasFigure(*cost, module.lower_bound)) json.Key(costs.quantity().key).Int(*cost);
     json.EndObject();
     json.EndObject();
   }

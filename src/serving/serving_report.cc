@@ -169,8 +169,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   WriteBindings("bindings", column.bindings, json);
   for (const Quantity& q : ServingQuantities()) {
     const Expr& amount = column.totals.*q.value;
-    json->Key(q.key).Quantity(amount,
-                              KnownOf(q, amount, column.totals.lower_bound) != Known::kNothing);
+    json->Key(q.key).Quantity(amount, report::HasFigure(q, amount, column.totals.lower_bound));
   }
   json->Key("intensity");
   if (const std::optional<double> intensity = IntensityOf(column.totals, at)) {

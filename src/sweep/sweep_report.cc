@@ -34,6 +34,7 @@ namespace onnxflops {
 namespace {
 
 using report::DisplayWidth;
+using report::HasFigure;
 using report::Intensity;
 using report::JsonWriter;
 using report::kColumnGap;
@@ -378,7 +379,7 @@ void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter
     if (q->of == Quantity::Of::kWeights) {
       json->Int(amount.literal());
     } else {
-      json->Quantity(amount, KnownOf(*q, amount, point.totals.lower_bound) != Known::kNothing);
+      json->Quantity(amount, HasFigure(*q, amount, point.totals.lower_bound));
     }
   }
   json->EndObject();

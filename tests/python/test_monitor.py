@@ -105,9 +105,24 @@ def test_sizes_that_the_model_does_not_have(gpt2):
         perf = Perf(model, peak=1e15, every=1)
         with pytest.raises(onnxflops.InvalidError, match=text):
             perf.step(**sizes)
+    with pytest.raises(onnxflops.InvalidError, match="batch = 0: it should be a whole number of 1 or more"):
+        Perf(gpt2, peak=1e15).step(batch=0, seq=8)
+    with pytest.raises(onnxflops.InvalidError, match="pixels of 4x3x192x192, and the file fixes it at 1x3x224x224"):
+        Perf(resnet, peak=1e15).work.check_shape("pixels", (4, 3, 192, 192))
     same = Perf(gpt2.count(batch=1, seq=128), peak=1e15)
     assert same.flops(batch=1, seq=128) == gpt2.count(batch=1, seq=128).training_flops
     assert Perf(resnet, peak=1e15).flops(batch=1) == resnet.count().training_flops
+
+
+def test_nothing_is_counted(tmp_path):
+    """What nobody knows is None, and no MFU of 0."""
+    path = tmp_path / "unknown.onnxtxt"
+    path.write_text('<ir_version: 8, opset_import: ["" : 17, "my" : 1]> g (float[1,8] x) => (float[1,8] y) { y = my.Foo(x) }')
+    report = onnxflops.load(str(path)).count()
+    assert (report.flops, report.macs, report.training_flops, report.params) == (None, None, None, 0)
+    assert report.modules[""].flops is None and report.to_dict()["totals"]["flops"]["value"] is None
+    with pytest.raises(onnxflops.UnavailableError, match="nothing of the model is counted"):
+        Perf(report, peak=1e15)
 
 
 def test_peak_without_its_unit(gpt2):
@@ -348,6 +363,8 @@ def test_hugging_face_fails_before_training(tmp_path):
         add_perf(trainer, onnxflops.load(ROOT / "models/resnet50.onnx"), peak=1e15)
     with pytest.raises(onnxflops.InvalidError, match="leave it out"):
         add_perf(trainer, model.count(batch=1), peak=1e15)
+    with pytest.raises(onnxflops.InvalidError, match="every is the Trainer's"):
+        add_perf(trainer, model, peak=1e15, every=5)
     callback = add_perf(trainer, model, peak=1e15)
     callback._first = False
     with pytest.warns(RuntimeWarning, match="no perf/mfu of these steps"):
