@@ -111,10 +111,8 @@ class TextDrawer {
     TextTable& table = part.table;
     if (part.stable) {
       Below(DrawStableText(std::move(table)));
-    } else if (!part.if_wide.empty() && !HasRoom(table)) {
-      for (TextTable& other : part.if_wide) {
-        Below(onnxflops::DrawText(std::move(other), style_));
-      }
+    } else if (part.if_wide && !HasRoom(table)) {
+      Below(onnxflops::DrawText(*std::move(part.if_wide), style_));
     } else if (part.divides) {
       for (size_t begin = 1; begin < table.columns.size();) {
         const size_t end = EndOfRoom(table, begin, style_.line_width());

@@ -8,6 +8,7 @@
 #ifndef ONNXFLOPS_SRC_RENDER_DOCUMENT_H_
 #define ONNXFLOPS_SRC_RENDER_DOCUMENT_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,9 +30,9 @@ struct Document {
     TextTable table;
     std::string title;    // for formats with headings
     bool stable = false;  // columns of one width: see DrawStableText
-    // What is drawn where the table is wider than the screen; without it, columns that have no room
-    // are in further tables, if `divides` says so.
-    std::vector<TextTable> if_wide;
+    // Drawn instead where the table is wider than the screen. Without it, `divides` puts columns
+    // that have no room into further tables; else they are cut or dropped.
+    std::optional<TextTable> if_wide;
     bool divides = false;
   };
   // Sentences, an item each.

@@ -333,7 +333,7 @@ Document ToDocument(const SweepReport& sweep, const ViewOptions& options) {
   document.Add(Document::Lines{HeadOf(sweep)});
   Document::Table part = {MakeSweepTable(sweep, cells)};
   part.divides = true;
-  if (sweep.rows.empty()) part.if_wide.push_back(PointTable(sweep, cells));
+  if (sweep.rows.empty()) part.if_wide = PointTable(sweep, cells);
   document.Add(std::move(part));
   return document;
 }

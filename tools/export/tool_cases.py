@@ -697,4 +697,7 @@ CASES = [
     ("functional_call_dyn", "x:2,3,6", "self.l = nn.Linear(6, 6)", "return torch.func.functional_call(self.l, {'weight': self.l.weight * 2, 'bias': self.l.bias}, (x,))"),
     ("frozen", "x:2,3,6", "self.l = nn.Linear(6, 6); self.l.weight.requires_grad_(False); self.l.bias.requires_grad_(False)", "return self.l(x)"),
     ("noparams", "x:2,3,6", "", "return F.relu(x) @ x.transpose(1, 2)"),
+    ("addmm_zero_bias", "x:2,3,6", "self.b = nn.Parameter(torch.zeros(8)); self.w = nn.Parameter(torch.randn(6, 8))", "return torch.addmm(self.b, x.view(-1, 6), self.w).view(2, 3, 8)"),
+    ("grid_sample_3d", "x:1,2,3,3,3 g:1,2,2,2,3", "self.c = nn.Conv3d(2, 2, 1)", "return F.grid_sample(self.c(x), g, align_corners=False)"),
+    ("lin_params_mean", "x:2,8", "self.z = nn.Parameter(torch.randn(3, 8)); self.l = nn.Linear(8, 4)", "return x[:, :4] + self.l(self.z).mean(0)"),
 ]
