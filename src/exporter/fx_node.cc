@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 #include "src/exporter/python_list.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -35,6 +36,15 @@ std::vector<absl::string_view> NamesInList(absl::string_view fx_node) {
     if (item != "None") names.push_back(FxValueName(item));
   }
   return names;
+}
+
+// "aten.log2.default" of "call_function[target=torch.ops.aten.log2.default]".
+absl::string_view FxOverload(absl::string_view fx_node) {
+  constexpr absl::string_view kBefore = "[target=torch.ops.";
+  const size_t at = fx_node.find(kBefore);
+  if (at == absl::string_view::npos) return "";
+  fx_node.remove_prefix(at + kBefore.size());
+  return fx_node.substr(0, fx_node.find(']'));
 }
 
 }  // namespace
@@ -95,7 +105,14 @@ bool IsPromotion(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "prims.convert_element_type");
 }
 
-bool ReadsArange(absl::string_view fx_node) { return absl::StrContains(fx_node, "%arange"); }
+bool ReadsMadeConstant(absl::string_view fx_node) {
+  constexpr absl::string_view kMakers[] = {"arange", "zeros", "ones", "full"};
+  const std::vector<absl::string_view> names = FxNames(fx_node);
+  return std::any_of(names.begin(), names.end(), [&](absl::string_view name) {
+    const absl::string_view maker = SplitFxName(name).first;
+    return std::find(std::begin(kMakers), std::end(kMakers), maker) != std::end(kMakers);
+  });
+}
 
 bool IsViewName(absl::string_view value_name) {
   constexpr absl::string_view kViews[] = {"getitem", "t",      "transpose", "permute",
@@ -108,35 +125,38 @@ bool IsFxAttention(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.scaled_dot_product_attention");
 }
 
-bool KeepsItsInputs(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "aten.bilinear.");
+bool IsFxCall(absl::string_view fx_node, absl::string_view target) {
+  absl::string_view name = FxOverload(fx_node);
+  return absl::ConsumePrefix(&name, target) && (name.empty() || name[0] == '.');
 }
 
-bool Interpolates(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "aten.lerp.Tensor]");
-}
-
-bool KeepsNothing(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "aten.trunc.") || absl::StrContains(fx_node, "aten.frac.") ||
-         absl::StrContains(fx_node, "aten.heaviside.");
-}
-
-absl::string_view FxTarget(absl::string_view fx_node) {
-  constexpr absl::string_view kBefore = "[target=torch.ops.";
-  const size_t at = fx_node.find(kBefore);
-  if (at == absl::string_view::npos) return "";
-  fx_node.remove_prefix(at + kBefore.size());
-  const absl::string_view name = fx_node.substr(0, fx_node.find(']'));
-  return name.substr(0, name.rfind('.'));
-}
-
-bool KeepsItsResult(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "aten.expm1.") || absl::StrContains(fx_node, "aten.exp2.");
-}
-
-bool KeepsFirstArgument(absl::string_view fx_node) {
-  return absl::StrContains(fx_node, "prims.var.") || absl::StrContains(fx_node, "aten.var.") ||
-         absl::StrContains(fx_node, "aten.nan_to_num.");
+std::optional<FxKept> KeptByCall(absl::string_view fx_node) {
+  using Argument = FxKept::Argument;
+  static constexpr Argument kFirst[] = {{0, std::nullopt}};
+  static constexpr Argument kBothOfSecond[] = {{0, 1}, {1, 1}};
+  static constexpr Argument kFactors[] = {{1, 2}, {2, 1}};
+  static constexpr Argument kWeighted[] = {{2, 0}, {2, 1}, {0, 2}, {1, 2}};
+  static constexpr Argument kThreeFactors[] = {{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}};
+  static constexpr std::pair<absl::string_view, FxKept> kKept[] = {
+      {"aten.trunc", {}},
+      {"aten.frac", {}},
+      {"aten.heaviside", {}},
+      {"aten.im2col", {}},
+      {"aten.lerp.Scalar", {}},
+      {"aten.expm1", {.result = true}},
+      {"aten.exp2", {.result = true}},
+      {"prims.var", {.arguments = kFirst}},
+      {"aten.var", {.arguments = kFirst}},
+      {"aten.nan_to_num", {.arguments = kFirst}},
+      {"aten.fmod.Tensor", {.arguments = kBothOfSecond}},
+      {"aten.addcmul", {.arguments = kFactors}},
+      {"aten.lerp.Tensor", {.arguments = kWeighted}},
+      {"aten.bilinear", {.arguments = kThreeFactors}},
+  };
+  const auto* const row = std::find_if(std::begin(kKept), std::end(kKept), [&](const auto& kept) {
+    return IsFxCall(fx_node, kept.first);
+  });
+  return row == std::end(kKept) ? std::nullopt : std::optional<FxKept>(row->second);
 }
 
 std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node) {

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace onnxflops::exporter {
 
@@ -48,24 +50,27 @@ bool GivesPlaces(absl::string_view fx_node);
 bool MayBePool(absl::string_view fx_node);
 // PyTorch itself casts an operand to the type of the other one.
 bool IsPromotion(absl::string_view fx_node);
-// The call reads an arange, which is a constant of the file.
-bool ReadsArange(absl::string_view fx_node);
+// The call reads what another one made of no tensor, as arange, zeros and full do: a constant of
+// the file.
+bool ReadsMadeConstant(absl::string_view fx_node);
 // What looks into the memory of another value by its name: "t", "getitem_1".
 bool IsViewName(absl::string_view value_name);
 // The call is attention as one operator.
 bool IsFxAttention(absl::string_view fx_node);
-// Autograd keeps what goes into the call, whatever the exporter made it of.
-bool KeepsItsInputs(absl::string_view fx_node);
-// lerp(start, end, weight) with a tensor as weight.
-bool Interpolates(absl::string_view fx_node);
-// "aten.log2" of a call of torch.ops.aten.log2.default; empty where the text does not say.
-absl::string_view FxTarget(absl::string_view fx_node);
-// Nothing.
-bool KeepsNothing(absl::string_view fx_node);
-// Its result.
-bool KeepsItsResult(absl::string_view fx_node);
-// Its first argument, of which the exporter may use what another call made of it.
-bool KeepsFirstArgument(absl::string_view fx_node);
+// Whether the text is of a call of "aten.lerp", or of one overload, "aten.lerp.Scalar".
+bool IsFxCall(absl::string_view fx_node, absl::string_view target);
+
+// What autograd keeps for a call that the exporter writes as operators which keep something else.
+struct FxKept {
+  struct Argument {
+    size_t argument;
+    std::optional<size_t> needed;  // kept only where this argument gets a gradient
+  };
+  bool result = false;
+  absl::Span<const Argument> arguments;
+};
+// None where the operators say it themselves.
+std::optional<FxKept> KeptByCall(absl::string_view fx_node);
 // Of a call that takes elements by tensors of places: their names; "" for what is no value.
 std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
 // The same of index_add, which torch.export writes as index_put: it keeps what is added as well.

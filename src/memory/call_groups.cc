@@ -1,9 +1,10 @@
 // How it works. Two sources tell which nodes were one call of PyTorch. A dynamo export has the text
-// of the call at each node: equal texts are one group, unless one of the nodes is a product. In
-// TorchScript's files groups are found by patterns such as "Mul(x, Sigmoid(x))": the match goes
-// from the last operator back to its inputs, tries both orders of arguments where "*" allows it,
-// and binds names to values. A match counts only if nothing else reads its inner values, and if it
-// takes whole calls where calls are stated.
+// of the call at each node: equal texts are one group, unless one of the nodes is a product of a
+// call without a derivative of its own (bilinear has one). In TorchScript's files groups are found
+// by patterns such as "Mul(x, Sigmoid(x))": the match goes from the last operator back to its
+// inputs, tries both orders of arguments where "*" allows it, and binds names to values. A match
+// counts only if nothing else reads its inner values, and if it takes whole calls where calls are
+// stated.
 //
 // A group knows its last node, at which it is treated, and whether it is a module of its own: all
 // nodes under its path and no others. Values that only nodes of one group read are inner ones,
@@ -19,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ops/op_def.h"
+#include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
 #include "src/exporter/node_name.h"
 
@@ -83,7 +85,10 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   for (size_t i = 0; i < group_.size(); ++i) {
     const OpDef* def = in_.call(instance.calls[i]).def;
     const bool product = def == nullptr || def->gradient.products != 0;
-    if (group_[i] >= 0 && product) has_product[static_cast<size_t>(group_[i])] = true;
+    if (group_[i] < 0 || !product) continue;
+    const exporter::NodeMetadata metadata(model_.node(graph_.nodes[i]).metadata);
+    const bool has_own_gradient = exporter::KeptByCall(*metadata.fx_node).has_value();
+    if (!has_own_gradient) has_product[static_cast<size_t>(group_[i])] = true;
   }
   size_.assign(ids.size(), 0);
   for (int32_t& group : group_) {

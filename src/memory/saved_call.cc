@@ -230,15 +230,9 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   if (!text) return false;
   if (KeepOfAdaptivePool(node, *text)) return true;
   const bool is_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
-  if (exporter::KeepsNothing(*text)) return true;
-  if (exporter::KeepsItsResult(*text)) {
-    if (is_result) Keep(*node.outputs[0]);
-    return true;
-  }
-  if (exporter::KeepsFirstArgument(*text)) {
-    const auto value = names_.find(exporter::FxValueName(exporter::ParseFxArgs(*text).Arg(0)));
-    if (value == names_.end()) return false;
-    if (is_result) Keep(value->second);
+  if (const std::optional<exporter::FxKept> kept = exporter::KeptByCall(*text)) {
+    if (is_result && kept->result) Keep(*node.outputs[0]);
+    if (is_result) KeepArguments(*kept, *text);
     return true;
   }
   if (const auto places = exporter::PlacesOfIndex(*text); !places.empty()) {
@@ -256,31 +250,21 @@ bool SavedWalk::KeepOfCall(const Node& node) {
     }
     return true;
   }
-  if (exporter::Interpolates(*text)) {
-    if (is_result) KeepOfLerp(*text);
-    return true;
-  }
-  if (!exporter::KeepsItsInputs(*text)) return false;
-  for (OptionalValueId value : node.inputs) {
-    if (!value || model_.value(storages_.Of(*value).root).initializer) continue;
-    const OptionalNodeId maker = model_.value(*value).producer;
-    const auto other = maker ? exporter::NodeMetadata(model_.node(*maker).metadata).fx_node
-                             : std::optional<absl::string_view>();
-    if (other != text) Keep(*value);
-  }
-  return true;
+  return false;
 }
 
-// lerp keeps its weight, and both ends if the weight needs a gradient.
-void SavedWalk::KeepOfLerp(absl::string_view call) {
-  constexpr size_t kWeight = 2;
+// What an argument is called may be the name of a parameter, which is there anyway.
+void SavedWalk::KeepArguments(const exporter::FxKept& kept, absl::string_view call) {
   const exporter::FxArgs args = exporter::ParseFxArgs(call);
-  const absl::string_view weight = exporter::FxValueName(args.Arg(kWeight));
-  const auto made = names_.find(weight);
-  const bool needs_gradient = absl::StartsWith(weight, exporter::kFxParameterName) ||
-                              (made != names_.end() && NeedsGradient(made->second));
-  for (size_t i = needs_gradient ? 0 : kWeight; i <= kWeight; ++i) {
-    const auto value = names_.find(exporter::FxValueName(args.Arg(i)));
+  const auto needs_gradient = [&](size_t i) {
+    const absl::string_view name = exporter::FxValueName(args.Arg(i));
+    const auto made = names_.find(name);
+    return absl::StartsWith(name, exporter::kFxParameterName) ||
+           (made != names_.end() && NeedsGradient(made->second));
+  };
+  for (const auto& [argument, needed] : kept.arguments) {
+    if (needed && !needs_gradient(*needed)) continue;
+    const auto value = names_.find(exporter::FxValueName(args.Arg(argument)));
     if (value != names_.end()) Keep(value->second);
   }
 }

@@ -177,7 +177,7 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
       if (keeps.assigns && AssignsToSlice(i)) continue;
       if (KeepSumOfPlaces(node, *node.inputs[i]) || KeepOfEinsum(node, i)) continue;
       KeepOf(place, BeforePromotion(*node.inputs[i]));
-      if (metadata.fx_node && exporter::ReadsArange(*metadata.fx_node)) KeepPlaces(i);
+      if (metadata.fx_node && exporter::ReadsMadeConstant(*metadata.fx_node)) KeepPlaces(i);
     }
   }
   for (size_t j = 0; j < node.outputs.size() && j < 32; ++j) {

@@ -144,7 +144,7 @@ class SavedWalk {
   static bool IsOfClass(const Node& node, absl::string_view name);
   bool KeepOfAdaptivePool(const Node& node, absl::string_view call);
   bool KeepOfCall(const Node& node);
-  void KeepOfLerp(absl::string_view call);
+  void KeepArguments(const exporter::FxKept& kept, absl::string_view call);
   void KeepPlacesOfIndex(const std::vector<absl::string_view>& places);
   bool KeepPadded(const Node& node);
   bool KeepPaddedToSame(const Node& node);

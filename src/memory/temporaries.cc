@@ -16,11 +16,13 @@ struct CallTemporaries {
 // By the formulas of PyTorch 2.15's derivatives.yaml: each operator in them makes a tensor, and C++
 // drops it at the end of the expression.
 constexpr CallTemporaries kCalls[] = {
-    {"aten.amax", {.input_masks = 1}}, {"aten.amin", {.input_masks = 1}},
-    {"aten.atan2", {.outputs = 5}},    {"aten.clamp_max", {.masks = 1}},
-    {"aten.clamp_min", {.masks = 1}},  {"aten.expm1", {.outputs = 1}},
+    {"aten.addcmul", {.outputs = 1}},  {"aten.amax", {.input_masks = 1}},
+    {"aten.amin", {.input_masks = 1}}, {"aten.atan2", {.outputs = 5}},
+    {"aten.clamp_max", {.masks = 1}},  {"aten.clamp_min", {.masks = 1}},
+    {"aten.expm1", {.outputs = 1}},    {"aten.lerp.Tensor", {.outputs = 1}},
     {"aten.log10", {.outputs = 1}},    {"aten.log1p", {.outputs = 1}},
     {"aten.log2", {.outputs = 1}},     {"aten.logaddexp", {.outputs = 3}},
+    {"aten.max.dim", {.inputs = 1}},   {"aten.min.dim", {.inputs = 1}},
     {"aten.rsqrt", {.outputs = 2}},
 };
 
@@ -34,14 +36,21 @@ Temporaries TemporariesOfClamp(absl::string_view fx_node) {
   return {.masks = (given(1, "min") ? 1 : 0) + (given(2, "max") ? 1 : 0)};
 }
 
+// Circular padding assigns slices: twice, their derivative copies the gradient whole, before the
+// gradient of what was padded is taken out of it.
+std::optional<Temporaries> TemporariesOfPad(absl::string_view fx_node) {
+  if (exporter::ParseFxArgs(fx_node).Get(2, "mode") != "circular") return std::nullopt;
+  return Temporaries{.outputs = 2, .inputs = -1};
+}
+
 }  // namespace
 
 std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node) {
-  const absl::string_view target = exporter::FxTarget(fx_node);
-  if (target == "aten.clamp") return TemporariesOfClamp(fx_node);
+  if (exporter::IsFxCall(fx_node, "aten.clamp")) return TemporariesOfClamp(fx_node);
+  if (exporter::IsFxCall(fx_node, "aten.pad")) return TemporariesOfPad(fx_node);
   const auto* const call =
       std::find_if(std::begin(kCalls), std::end(kCalls),
-                   [&](const CallTemporaries& c) { return c.target == target; });
+                   [&](const CallTemporaries& c) { return exporter::IsFxCall(fx_node, c.target); });
   if (call == std::end(kCalls)) return std::nullopt;
   return call->made;
 }
