@@ -128,8 +128,8 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->step = report::DescribeStep(analysis.inference, training.step);
   memory->saved_guessed = memory->step.guessed = training.guessed;
   memory->step.lower_bound =
-      !training.guessed &&
-      (training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0);
+      !training.guessed && (training.unknown > 0 || training.step.unknown > 0 ||
+                            training.step.held_may_be_more || memory->unknown_sizes > 0);
   if (training.unknown > 0 && training.unknown_node) {
     report->warnings.push_back(absl::StrCat(
         "what autograd keeps is not known of ", Plural(training.unknown, "node"), ", such as ",
@@ -137,6 +137,11 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
         training.unknown_why == nullptr ? "" : absl::StrCat(" (", training.unknown_why, ")"),
         ": kept bytes and the peak of a training step ",
         training.guessed ? "may be more or less" : "are lower bounds"));
+  }
+  if (training.step.held_may_be_more && !training.guessed) {
+    report->warnings.push_back(
+        "the peak of a training step is a lower bound: it may be in the forward pass of layers "
+        "without gradients, where variables of a module keep what the file does not tell");
   }
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());

@@ -9,12 +9,15 @@
 #include "src/memory/saved.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/count/count.h"
@@ -64,6 +67,39 @@ Expr FixedBytes(const Inference& inference, const TrainingMemory& memory) {
     if (fact != nullptr) sum.Add(SizeOf(*fact));
   }
   return sum.Total();
+}
+
+// "0", "block1-0", "encoder_layer_0": one of several equal blocks.
+bool IsNumbered(absl::string_view name) {
+  const size_t last = name.find_last_not_of("0123456789");
+  if (last == absl::string_view::npos) return true;
+  return last + 1 < name.size() && (name[last] == '-' || name[last] == '_');
+}
+
+// By place of the main graph, a number for the module whose variables may keep what the node makes
+// until it returns: the repeated block, as "layers.0" of "layers.0.mlp.fc1", else the module
+// around.
+std::vector<int32_t> FindHolders(const Inference& inference,
+                                 const modules::Attribution& attribution) {
+  const auto holder_of = [](absl::string_view path) {
+    for (size_t begin = 0; begin < path.size();) {
+      const size_t end = path.find('.', begin);
+      if (end == absl::string_view::npos) break;
+      if (IsNumbered(path.substr(begin, end - begin))) return path.substr(0, end);
+      begin = end + 1;
+    }
+    const size_t last = path.rfind('.');
+    return last == absl::string_view::npos ? absl::string_view() : path.substr(0, last);
+  };
+  absl::flat_hash_map<absl::string_view, int32_t> numbers;
+  std::vector<int32_t> holders;
+  for (NodeId id : inference.model->graph(0).nodes) {
+    const OptionalModuleId module = attribution.node_module[static_cast<size_t>(id)];
+    const absl::string_view path = module ? attribution.paths.path(*module) : absl::string_view();
+    const auto number = static_cast<int32_t>(numbers.size());
+    holders.push_back(numbers.emplace(holder_of(path), number).first->second);
+  }
+  return holders;
 }
 
 // Gradients, and what the optimizer keeps.
@@ -118,6 +154,7 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& given, const 
     return LimitError(LimitOf(error), absl::StrCat("what backward keeps ", error));
   }
   facts.recomputed = std::move(recomputed);
+  facts.holder = memory::FindHolders(inference, attribution);
   facts.trained = trained.value;
   facts.fixed += memory::FixedBytes(inference, result);
   facts.at = at;

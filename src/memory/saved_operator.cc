@@ -168,7 +168,7 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
   if (keeps.scores && !flash_ && KeepMathAttention(node)) keeps = {.scores = true};
   const bool contracts_more = node.FindAttribute("equation") != nullptr && needed.size() > 2;
   if (contracts_more) NoteUnknown(node_id_, kContraction);
-  if (keeps.at_least) NoteUnknown(node_id_);
+  if (keeps.at_least) NoteUnknown(node_id_, keeps.steps ? kRecurrent : nullptr);
   for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
     if (!node.inputs[i]) continue;
     bool others_need = false;

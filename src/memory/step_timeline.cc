@@ -92,6 +92,9 @@ class Timeline {
                                                        MaxSteps(model_, in_.limits),
                                                        " steps of arithmetic (steps-per-node)"));
     }
+    for (const auto& [holder, held] : held_) {
+      peak_.held_may_be_more |= peak_.value && held.alive + held.made > *peak_.value;
+    }
     largest_.DropMiddle();
     if (!largest_.too_many() && !numbers_) peak_.sums = largest_.sums();
     if (!numbers_) peak_.bytes = largest_.AsOne();
@@ -104,6 +107,11 @@ class Timeline {
   }
 
  private:
+  // Of a module without gradients: what was alive in it at most, and all that it made.
+  struct Held {
+    absl::int128 alive = 0, made = 0;
+  };
+
   // The calls that checkpointing runs again together.
   struct Block {
     absl::btree_set<ValueId> made, inputs;
@@ -258,10 +266,26 @@ class Timeline {
         KeepInputs(i);
       }
       Mark(StepPhase::kForward, graph_.nodes[i]);
+      NoteHeld(i);
       for (ValueId root : ends[i]) {
         if (!outputs_.contains(root) && IsTensor(root)) Drop(root);
       }
     }
+  }
+
+  // Without gradients nothing is kept for a backward pass, and what Python's variables keep until a
+  // module returns weighs more than that.
+  void NoteHeld(size_t place) {
+    if (IsShapeWork(place)) return;
+    absl::int128 made = 0;
+    for (OptionalValueId value : NodeAt(place).outputs) {
+      if (!value || Needs(*value) || Root(*value) != *value || !IsOwn(*value)) continue;
+      if (IsTensor(*value)) made += ValueOf(BytesOfValue(*value).expr).value_or(0);
+    }
+    if (made == 0) return;
+    Held& held = held_[facts_.holder[place]];
+    held.made += made;
+    held.alive = std::max(held.alive, ValueOf(live_.expr()).value_or(0));
   }
 
   // The node's outputs, held until their last use.
@@ -588,6 +612,7 @@ class Timeline {
   std::vector<std::vector<size_t>> members_;
   std::vector<int> block_of_;  // by place
   std::vector<Block> blocks_;
+  absl::flat_hash_map<int32_t, Held> held_;
   absl::btree_set<ValueId> outputs_;  // storages
   absl::flat_hash_map<ValueId, Gradient> gradients_;
   std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards

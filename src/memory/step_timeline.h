@@ -44,6 +44,8 @@ struct StepPeak {
   OptionalValueId loss_output;
   Expr cross_entropy_bytes;
   int64_t unknown = 0;  // nodes with more in their backward pass than is known: a lower bound
+  // Layers without gradients might take more, as their modules' variables keep what they made.
+  bool held_may_be_more = false;
 };
 
 namespace memory {
@@ -58,6 +60,7 @@ struct KeptByNode {
 struct StepFacts {
   std::vector<KeptByNode> kept;                 // by place
   std::vector<int32_t> group;                   // by place: nodes of one call of PyTorch, or -1
+  std::vector<int32_t> holder;                  // by place: whose variables keep what it makes
   std::vector<ValueId> root;                    // by ValueId: whose storage it has
   std::vector<bool> inner;                      // by ValueId: PyTorch never makes it
   std::vector<std::vector<size_t>> recomputed;  // places that run again together

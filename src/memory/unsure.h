@@ -40,6 +40,8 @@ inline constexpr char kOrderOfNorm[] =
     "rms_norm, which torch.export wrote as several calls, gives flash attention queries in order";
 inline constexpr char kComputedWeight[] =
     "the exporter computed the weight, as of a weight norm, for which PyTorch keeps more";
+inline constexpr char kRecurrent[] =
+    "who runs a recurrent layer decides what it keeps: cuDNN another amount than a CPU";
 inline constexpr char kContraction[] =
     "PyTorch contracts more than two operands one after the other, and keeps what is between";
 inline constexpr char kLeftOut[] =

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
 #include "src/api/analysis.h"
@@ -551,6 +552,26 @@ constexpr KeptCase kKept[] = {
      "com.microsoft.SkipLayerNormalization(x, x, g) }",
      0, 1, "SkipLayerNormalization"},
 };
+
+// Of frozen layers backward keeps nothing, and Python's variables are most of what is alive.
+TEST(MemoryTest, APeakThatMayBeInFrozenLayersIsALowerBound) {
+  const auto model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<std::string> stem = {"conv1"};
+  const std::vector<std::string> all_but_the_head = {"conv1", "layer1", "layer2", "layer3",
+                                                     "layer4"};
+  for (const auto& [frozen, is_bound] : {std::pair(stem, false), {all_but_the_head, true}}) {
+    CountOptions options;
+    options.memory.emplace().training.frozen = frozen;
+    const Report report = CountAt(*model, options);
+    EXPECT_EQ(report.memory->step.lower_bound, is_bound);
+    const bool is_said =
+        std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& text) {
+          return absl::StrContains(text, "layers without gradients");
+        });
+    EXPECT_EQ(is_said, is_bound);
+  }
+}
 
 // Never nothing where nobody said so.
 TEST(MemoryTest, WhatARowDoesNotTellIsUnknown) {
