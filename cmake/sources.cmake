@@ -177,6 +177,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/onnx/onnx_opcounter.cc
   src/convention/onnx/onnx_tool.cc
   src/convention/onnx/onnxsim.cc
+  src/convention/onnx/onnx_tool_order.cc
   src/convention/onnx/shapes.cc
   src/convention/onnx/xla.cc
   src/convention/onnx/xla_hlo.cc

@@ -10,14 +10,17 @@
 // shapes, the figure is assumed (Doubt). Arithmetic on shapes is found as the tool finds it, by a
 // walk back from the inputs that give sizes; there, a class must also be able to compute values.
 // Nodes are kept in a dictionary by name, so of several nodes with one name only the last counts.
+// They run in an order by the names of values (onnx_tool_order.h), in which some never come.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
+#include "src/convention/onnx/onnx_tool_order.h"
 
 namespace onnxflops::convention {
 namespace onnx_tool {
@@ -380,6 +383,7 @@ class ToolInference {
     if (op == "Constant" && !has("value")) return "'ConstantNode' object has no attribute 'value'";
     if (op == "Split" && !has("axis")) return "'NoneType' is no axis";
     if (op == "QuantizeLinear" && node.inputs.size() < 3) return kNoIndex;
+    if (op == "Unsqueeze" && HasScalarAxes(entry)) return "TypeError: len() of unsized object";
     if (op == "Squeeze" && SqueezesPartOfShape(node)) {
       return "cannot select an axis to squeeze out which has size not equal to one";
     }
@@ -433,6 +437,11 @@ class ToolInference {
   }
 
  private:
+  bool HasScalarAxes(const Entry& entry) const {
+    const Fact& axes = evidence_.Input(entry, 1);
+    return axes.is_tensor() && axes.shape.ranked() && axes.shape.rank() == 0;
+  }
+
   int Rank(const Entry& entry) const {
     const Fact& fact = evidence_.Output(entry, 0);
     return fact.is_tensor() && fact.shape.ranked() ? fact.shape.rank() : 0;
@@ -635,7 +644,12 @@ Ledger Apply(Evidence* evidence) {
   LedgerBuilder ledger(evidence, Unit::kMac);
   ToolInference inference(*evidence);
   std::vector<AmountId> known(evidence->counts().calls.size(), -1);  // equal nodes cost the same
-  for (EntryId id : NodesByName(*evidence)) {
+  const std::vector<EntryId> nodes = NodesByName(*evidence);
+  const OnnxToolOrder order = OrderOfOnnxTool(*evidence, nodes);
+  if (order.is_unsure) {
+    ledger.Assume("the tool runs all nodes, although several of their outputs are left out");
+  }
+  for (EntryId id : order.run) {
     const Entry& entry = evidence->entry(id);
     const Node& node = evidence->node(entry);
     const Row* row = FindRow(node.op_type);
@@ -669,7 +683,10 @@ Ledger Apply(Evidence* evidence) {
     ledger.Count({id}, amount, amount == ours ? kSame : TermOf(node, *row, &ledger));
   }
   const TermId twin = ledger.Term("nodes of one name", "only the last of them is kept");
-  return ledger.Finish([&](EntryId) { return twin; });
+  const TermId waiting = ledger.Term("nodes that wait for an output that is left out",
+                                     "they have its name, the empty one: never run");
+  const absl::flat_hash_set<EntryId> kept(nodes.begin(), nodes.end());
+  return ledger.Finish([&](EntryId id) { return kept.contains(id) ? waiting : twin; });
 }
 
 }  // namespace

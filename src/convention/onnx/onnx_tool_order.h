@@ -1,0 +1,24 @@
+// The order in which onnx-tool runs nodes, and the nodes that it never runs.
+#ifndef ONNXFLOPS_SRC_CONVENTION_ONNX_ONNX_TOOL_ORDER_H_
+#define ONNXFLOPS_SRC_CONVENTION_ONNX_ONNX_TOOL_ORDER_H_
+
+#include <vector>
+
+#include "src/convention/evidence.h"
+
+namespace onnxflops::convention {
+
+// graph.py:903: a node runs once all names that it waits for are there. Outputs and inputs that are
+// left out have one name, the empty one. So a GRU without its first output and without lengths of
+// sequences waits for itself: it never runs, nor does what follows, and nothing says so.
+struct OnnxToolOrder {
+  std::vector<EntryId> run;  // in the order of the file
+  // Several outputs are left out, and the tool counts them as if each were waited for: nodes with
+  // an input left out may run too early, or never.
+  bool is_unsure = false;
+};
+OnnxToolOrder OrderOfOnnxTool(const Evidence& evidence, const std::vector<EntryId>& nodes);
+
+}  // namespace onnxflops::convention
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_ONNX_ONNX_TOOL_ORDER_H_
