@@ -158,6 +158,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/torch/dynamo.cc
   src/convention/torch/dynamo_folded.cc
   src/convention/torch/dynamo_merged.cc
+  src/convention/torch/dynamo_cells.cc
   src/convention/torch/dynamo_shared.cc
   src/convention/torch/dynamo_spelling.cc
   src/convention/torch/dynamo_texts.cc
@@ -176,8 +177,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/torch/wrapped_functions.cc
   src/convention/onnx/onnx_opcounter.cc
   src/convention/onnx/onnx_tool.cc
-  src/convention/onnx/onnxsim.cc
   src/convention/onnx/onnx_tool_order.cc
+  src/convention/onnx/onnxsim.cc
   src/convention/onnx/shapes.cc
   src/convention/onnx/xla.cc
   src/convention/onnx/xla_hlo.cc

@@ -70,6 +70,7 @@ class DynamoTracer {
     FindFoldedLayers(evidence_, &trace_);
     FindSharedModules(&all_);
     FindParameters();
+    FindRecurrentCells(&all_);
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
   }

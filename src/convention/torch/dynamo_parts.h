@@ -86,6 +86,10 @@ void FindMergedCalls(DynamoCalls* calls);
 // several places of the model. An embedding whose weight a linear layer uses is no such module.
 void FindSharedModules(DynamoCalls* calls);
 
+// An nn.LSTMCell, nn.GRUCell or nn.RNNCell is exported as what it computes: the product with its
+// weight_ih stands for the cell.
+void FindRecurrentCells(DynamoCalls* calls);
+
 }  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_

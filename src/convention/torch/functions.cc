@@ -1,7 +1,9 @@
 #include "src/convention/torch/functions.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace onnxflops::convention {
@@ -99,6 +101,21 @@ Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {
   const Expr row =
       sizes.hidden * gates * inputs * per_product + sizes.hidden * per_layer * sizes.layers;
   return row * sizes.directions * sizes.RowsOfHooks();
+}
+
+AmountId CellByRow(TorchTool* tool, const TorchCall& call, int64_t per_product) {
+  const std::optional<RecurrentSizes> sizes = CellSizesOf(call);
+  if (!sizes.has_value()) {
+    tool->ledger().Assume("sizes of a recurrent cell are unknown: counted as 0");
+    return kZero;
+  }
+  if (sizes->is_unbatched || call.is_by_keyword) {
+    tool->Abort(absl::StrCat("it stops with IndexError at a recurrent cell whose input ",
+                             sizes->is_unbatched ? "lacks the batch (" : "is given by keyword (",
+                             call.name, ")"));
+    return kZero;
+  }
+  return tool->Times(call, RecurrentByRow(*sizes, LayerOfCell(call), per_product));
 }
 
 }  // namespace onnxflops::convention

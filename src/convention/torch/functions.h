@@ -29,6 +29,8 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call);
 // of the first direction of every layer, twice if there are two. `per_product` is what a
 // multiply-accumulate counts; at 2, the sums of a row count one less than its products.
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product);
+// Their hook for nn.RNNCell, nn.GRUCell and nn.LSTMCell, which stops at an input without batch.
+AmountId CellByRow(TorchTool* tool, const TorchCall& call, int64_t per_product);
 
 }  // namespace onnxflops::convention
 

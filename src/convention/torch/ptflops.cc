@@ -46,6 +46,7 @@ class Ptflops : public TorchTool {
     const TorchScope& scope = trace().scope(call);
     if (scope.nn_class != NnClass::kLinear) return {kZero, "F.linear has no wrapper"};
     if (scope.in_timm_attention) return {kZero, "inside of a module that has a hook itself"};
+    if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 1), kCellFormula};
     return ProductsAndBias(call);
   }
 

@@ -70,6 +70,7 @@ class Thop : public TorchTool {
   // ---- what rows say
   Decision Linear(const TorchCall& call) {
     if (trace().nn_class(call) == NnClass::kLinear) return Products(call);
+    if (call.arguments.cell_gates != 0) return RecurrentCell(call);
     if (call.is_out_proj) return {kZero, "its weight is used by a function: no hook"};
     return {kZero, "a function on a raw parameter, no nn.Linear: no hook"};
   }
@@ -170,6 +171,7 @@ class Thop : public TorchTool {
   Decision ConvOrSubclass(const TorchCall& call) {
     if (!IsConvClass(trace().nn_class(call))) return OfSubclass(call, call.macs);
     return Products(call);
+    if (call.arguments.cell_gates != 0) return RecurrentCell(call);
   }
   Decision NormalizationOrSubclass(const TorchCall& call) {
     const NnClass c = trace().nn_class(call);
@@ -271,8 +273,12 @@ class Thop : public TorchTool {
     if (decision.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
     const auto [it, is_new] = params_of_kind_.try_emplace(call.kind, kZero);
     if (is_new) {
-      const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
-      it->second = evidence().Intern(ParametersOf(call, sizes));
+      if (const auto cell = call.arguments.cell_gates == 0 ? std::nullopt : CellSizesOf(call)) {
+        it->second = evidence().Intern(ParametersOf(LayerOfCell(call), *cell));
+      } else {
+        const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
+        it->second = evidence().Intern(ParametersOf(call, sizes));
+      }
     }
     ++params_[it->second];
   }
@@ -327,6 +333,16 @@ class Thop : public TorchTool {
   }
 
   static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
+  Decision RecurrentCell(const TorchCall& call) {
+    const std::optional<RecurrentSizes> sizes = CellSizesOf(call);
+    if (!sizes.has_value()) {
+      ledger().Assume("sizes of a recurrent cell are unknown: counted as 0");
+      return {kZero, "unknown sizes"};
+    }
+    const Expr once = Cell(LayerOfCell(call), sizes->input, sizes->hidden, sizes->bias);
+    return {Times(call, once * sizes->RowsOfHooks()), kCellFormula};
+  }
+
     Expr state = (input + hidden) * hidden + hidden * (bias ? 3 : 1);
     if (op == Aten::kLstm) return state * 4 + hidden * 4;
     if (op == Aten::kGru) return state * 3 + hidden * 4;

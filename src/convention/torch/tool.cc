@@ -102,10 +102,12 @@ Ledger TorchTool::Apply(const AtenSet& counted,
             ? "the file does not say which modules of PyTorch its nodes came from"
             : trace_.problem);
   }
-  if (watch_.cells && trace_.recurrent_cells > 0) {
+  const int64_t lost_cells =
+      trace_.origin == TorchTrace::Origin::kDynamo ? trace_.lost_cells : trace_.recurrent_cells;
+  if (watch_.cells && lost_cells > 0) {
     return LedgerBuilder::NotApplicable(
-        "its hook counts nn.LSTMCell, nn.GRUCell and nn.RNNCell by a formula of its own, which we "
-        "do not follow");
+        "its hook counts nn.LSTMCell, nn.GRUCell and nn.RNNCell by their sizes, and the file lacks "
+        "a product of such a cell with its input");
   }
   known_.assign(static_cast<size_t>(trace_.kinds), {});
   for (const TorchCall& call : trace_.calls) {
@@ -139,7 +141,7 @@ const TorchTool::Known& TorchTool::Ask(absl::FunctionRef<Decision(const TorchCal
   Known& known = known_[static_cast<size_t>(call.kind)];
   if (known.asked) return known;
   known.asked = true;
-  known.decision = decide(call);
+  known.decision = IsInsideOfCell(call) ? Decision{kZero, kCellFormula} : decide(call);
   const auto entries = trace_.entries_of(call);
   known.is_free = std::all_of(entries.begin(), entries.end(),
                               [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; });
@@ -269,7 +271,7 @@ void TorchTool::AssumeOfCalls() {
                                 " calls stand in branches or loops: the tool may run others, or "
                                 "stop"));
   }
-  if (trace_.recurrent_cells > 0) {
+  if (trace_.recurrent_cells > 0 && !watch_.cells) {
     ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
   }
 }
@@ -617,6 +619,26 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
 bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {
   if (call.arguments.groups_heads && !fuses_groups) return false;
   const Shape& q = call.shape_of_x();
+std::optional<RecurrentSizes> CellSizesOf(const TorchCall& call) {
+  const Shape& x = call.shape_of_x();
+  const Shape& y = call.shape_of_y();
+  if (!x.ranked() || !y.ranked() || x.rank() != 2 || y.rank() != 2) return std::nullopt;
+  RecurrentSizes sizes;
+  sizes.steps = 1;
+  sizes.batch = x[0];
+  sizes.input = x[1];
+  sizes.hidden = FloorDiv(y[1], call.arguments.cell_gates);
+  sizes.bias = call.has_bias;
+  sizes.is_unbatched = call.arguments.is_cell_unbatched;
+  return sizes;
+}
+
+Aten LayerOfCell(const TorchCall& call) {
+  constexpr int32_t kGatesOfGru = 3;
+  if (call.arguments.cell_gates == 1) return Aten::kRnn;
+  return call.arguments.cell_gates == kGatesOfGru ? Aten::kGru : Aten::kLstm;
+}
+
   const Shape& out = call.shape_of_y();
   if (!q.ranked() || !out.ranked()) return true;
   constexpr int kFusedRank = 4;

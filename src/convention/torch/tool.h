@@ -33,7 +33,7 @@ struct TorchWatch {
   bool modules = false;  // it adds up over modules, so that one in several places counts again
   bool products = true;  // it counts products wherever they are made
   bool biases = false;   // it counts the bias of a convolution
-  bool cells = false;    // it has hooks for nn.LSTMCell and its like
+  bool cells = false;    // it has hooks for nn.LSTMCell and its like, which see nothing inside
   // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
   // where the file has those that it calls.
   bool whole_functions = false;
@@ -83,6 +83,12 @@ class TorchTool {
   // Whether the CPU fuses the attention, in the PyTorch that exported the file: a version decides
   // it where heads are grouped.
   bool IsFused(const TorchCall& call);
+
+  // A call inside of a cell that has a hook: only what stands for the cell is asked about.
+  bool IsInsideOfCell(const TorchCall& call) const {
+    return watch_.cells && trace_.nn_class(call) == NnClass::kRecurrentCell &&
+           call.arguments.cell_gates == 0;
+  }
 
   // ---- what many rows say
   Decision Products(const TorchCall& call) { return {call.macs}; }
@@ -182,6 +188,11 @@ struct RecurrentSizes {
 };
 std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
                                                const TorchCall& call);
+// The same of a cell, which is one step, and the layer that it is a step of. REQUIRES:
+// TorchArguments::cell_gates is not 0.
+std::optional<RecurrentSizes> CellSizesOf(const TorchCall& call);
+Aten LayerOfCell(const TorchCall& call);
+inline constexpr char kCellFormula[] = "its hook for a cell has its own formula";
 
 // Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.

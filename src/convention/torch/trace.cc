@@ -232,6 +232,7 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
            call.op == Aten::kOther ? call.target_number : -1};
     for (EntryId id : trace->entries_of(call)) {
       key.push_back(evidence.entry(id).work);
+           call.arguments.cell_gates * 2 + (call.arguments.is_cell_unbatched ? 1 : 0),
       key.push_back(evidence.entry(id).times);
     }
     call.kind = kinds(key);

@@ -74,6 +74,12 @@ struct TorchArguments {
   bool has_biases = false;
   bool batch_first = false;
   bool has_vector_weight = false;  // of linear: exporters make a matrix of it
+  bool has_named_padding = false;  // of a convolution: 'same' or 'valid'
+  bool is_unbatched = false;       // of a convolution: the export adds the batch, see IsUnbatched
+  // Of the product of an nn.RNNCell, nn.GRUCell or nn.LSTMCell with its input, which stands for the
+  // cell: 1, 3 or 4; 0 of all others.
+  int32_t cell_gates = 0;
+  bool is_cell_unbatched = false;  // the input of that cell lacks the batch
 };
 
 // Of unknown rank where the fact is of no tensor.
@@ -173,7 +179,8 @@ struct TorchTrace {
   std::vector<std::string> assumptions;
   int64_t unattributed = 0;     // nodes that compute and that no call claims
   int64_t unknown_args = 0;     // calls whose arguments are not in the file
-  int64_t recurrent_cells = 0;  // calls of nn.LSTMCell and the like
+  int64_t recurrent_cells = 0;  // calls in nn.LSTMCell and the like
+  int64_t lost_cells = 0;       // of these modules, ones that lack a product with their input
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in

@@ -58,6 +58,7 @@ Decision WrappedFunctions::Attention(const TorchCall& call) {
         absl::StrCat("it stops with TypeError at attention whose q, k and v are given by keyword (",
                      call.name, ")"));
     return {};
+  if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 2), kCellFormula};
   }
   const Shape &q = call.shape_of_x(), &y = call.shape_of_y();
   if (q.ranked() && y.ranked() && q.rank() > 0 && y.rank() == q.rank() && q[0] != y[0]) {
