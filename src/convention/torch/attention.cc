@@ -9,6 +9,7 @@
 // nn.TransformerEncoderLayer has a fast path of its own, with any mask.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "src/convention/torch/trace.h"
@@ -83,7 +84,7 @@ class AttentionFinder {
     TorchAttention attention;
     attention.first_call = static_cast<int32_t>(begin);
     attention.end_call = static_cast<int32_t>(end);
-    int in_projections = 0;
+    std::vector<const TorchCall*> in_projections;
     const TorchCall* attending = nullptr;
     Mask mask;
     bool concatenates = false;  // what add_bias_kv and add_zero_attn add
@@ -100,22 +101,44 @@ class AttentionFinder {
       if (call.op != Aten::kLinear) continue;
       call.is_out_proj = attending != nullptr;
       if (call.is_out_proj) continue;
-      ++in_projections;
-      if (attention.in_proj == nullptr) attention.in_proj = &call;
+      in_projections.push_back(&call);
     }
-    attention.is_packed = in_projections == 1;
+    SetProjections(in_projections, &attention);
+    attention.is_unbatched = AddsBatch(begin, attention.in_proj);
     attention.batch_first = BeginsWithBatch(begin, end) || FollowsBatchFirst(begin);
-    if (attention.is_packed && attending != nullptr) {
+    if (attention.projections[0] != nullptr && attending != nullptr) {
       const KnownHeads& heads = HeadsOf(attending->x, attention.in_proj->x);
       attention.heads = heads.number;
-      attention.fast_but_for_mask =
-          attention.batch_first && attention.in_proj->has_bias && !concatenates && heads.even;
+      attention.fast_but_for_mask = attention.is_packed && attention.batch_first &&
+                                    attention.in_proj->has_bias && !concatenates && heads.even;
       if (attention.fast_but_for_mask) {
         attention.fast_path = mask.is_there ? IsOfBooleans(mask) : OpenFact<bool>::Stated(true);
       }
     }
     NoteLayer(trace_.scope(trace_.calls[begin]), attention, mask.is_there);
     trace_.attentions.push_back(attention);
+  }
+
+  // Whether a call of the run makes a batch of one of what is projected.
+  bool AddsBatch(size_t begin, const TorchCall* in_proj) const {
+    if (in_proj == nullptr) return false;
+    const OptionalValueId x = evidence_.node(evidence_.entry(in_proj->main)).input(0);
+    for (const TorchCall* call = &trace_.calls[begin]; call != in_proj; ++call) {
+      if (call->scope != in_proj->scope || AtenName(call->target) != "unsqueeze") continue;
+      if (x && evidence_.node(evidence_.entry(call->main)).output(0) == x) return true;
+    }
+    return false;
+  }
+
+  // One product of what is q, k and v; two where k and v are one; or three.
+  static void SetProjections(const std::vector<const TorchCall*>& found,
+                             TorchAttention* attention) {
+    constexpr size_t kMost = 3;
+    if (found.empty()) return;
+    attention->in_proj = found[0];
+    attention->is_packed = found.size() == 1;
+    if (found.size() > kMost) return;
+    attention->projections = {found[0], found[found.size() > 1 ? 1 : 0], found.back()};
   }
 
   // An nn.TransformerEncoderLayer makes floats of its masks, and takes its fast path with any.

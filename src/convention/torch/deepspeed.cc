@@ -12,7 +12,7 @@ namespace {
 constexpr char kOnlyProducts[] = "2 per multiply-accumulate";
 
 constexpr AtenRules<WrappedFunctions> kRules = kWrappedRules.With({
-    {Aten::kConvTranspose, &WrappedFunctions::Conv, kWrappedTwiceAndBias},
+    {Aten::kConvTranspose, &WrappedFunctions::ConvTranspose, kWrappedTwiceAndBias},
     {Aten::kMatmul, &WrappedFunctions::Matmul, "prod(first) * last of second"},
     {Aten::kMm, &WrappedFunctions::Mm, kOnlyProducts},
     {Aten::kBmm, &WrappedFunctions::Mm, kOnlyProducts},

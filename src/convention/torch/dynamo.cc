@@ -21,6 +21,7 @@
 #include "src/convention/torch/dynamo_parts.h"
 #include "src/convention/torch/dynamo_texts.h"
 #include "src/convention/torch/trace.h"
+#include "src/exporter/exporter.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/python_list.h"
 #include "src/exporter/tensor_name.h"
@@ -69,8 +70,8 @@ class DynamoTracer {
     FindDecomposed();
     FindFoldedLayers(evidence_, &trace_);
     FindSharedModules(&all_);
-    FindParameters();
     FindRecurrentCells(&all_);
+    FindParameters();
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
   }
@@ -202,8 +203,20 @@ class DynamoTracer {
     call.scope = static_cast<ScopeId>(trace_.scopes.size());
     trace_.scopes.push_back(scope);
     ++trace_.assumed_convs;
+    call.has_bias = HadBias(node);
     // The BatchNorm's call stays the one that the next node is compared with.
     return Add(call, {&no_text_, name});
+  }
+
+  // A bias that it had gives its name to that of the two: "conv.bias". One that the BatchNorm
+  // brought is named by the weight, "conv.weight_bias".
+  bool HadBias(const Node& node) {
+    constexpr absl::string_view kMade = "_bias", kKept = ".bias";
+    const OptionalValueId bias = node.input(2);
+    const absl::string_view name = bias ? evidence_.model().value(*bias).name : "";
+    if (absl::EndsWith(name, kKept)) return true;
+    if (!absl::EndsWith(name, kMade)) ++trace_.assumed_biases;
+    return false;
   }
 
   // Puts the entries of each call together.
@@ -244,12 +257,14 @@ class DynamoTracer {
       case Aten::kLinear:
       case Aten::kConv:
       case Aten::kConvTranspose:
-        call->has_bias = args.Has(2, "bias");
+        if (text != &no_text_) call->has_bias = args.Has(2, "bias");
         if (absl::StartsWith(args.Get(1, "weight"), exporter::kFxConstant)) ++trace_.loose_weights;
         if (name == "convolution" || name == "_convolution") {
           constexpr size_t kTransposed = 6;
           if (args.Arg(kTransposed) == "True") call->op = Aten::kConvTranspose;
         }
+        call->arguments.has_named_padding = HasNamedPadding(*call, *text);
+        call->arguments.is_unbatched = FollowsAddedBatch(*call, *text);
         break;
       case Aten::kLayerNorm:
         call->is_affine = args.Has(2, "weight");
@@ -280,6 +295,31 @@ class DynamoTracer {
     }
     if (call->op == Aten::kAdaptiveAvgPool) call->arguments.pool_dims = PoolDims(*call, *text);
     folded_.Note(*call, text);
+  }
+
+  // PyTorch 2.14 and later keep other convolutions under their own names.
+  bool HasNamedPadding(const TorchCall& call, const CallText& text) const {
+    constexpr exporter::TorchRelease kKeepsNames = {2, 14};
+    if (call.op != Aten::kConv || AtenName(call.target) != "convolution") return false;
+    const auto release = exporter::TorchReleaseOf(evidence_.model());
+    if (!release || *release < kKeepsNames) return false;
+    return text.in_torch_nn || absl::StrContains(text.source_line, "'same'") ||
+           absl::StrContains(text.source_line, "'valid'") ||
+           absl::StrContains(text.source_line, "\"same\"") ||
+           absl::StrContains(text.source_line, "\"valid\"");
+  }
+
+  // Whether the same line of source adds an axis, though it does not say so: PyTorch writes a
+  // transposed convolution of an image without batch that way.
+  bool FollowsAddedBatch(const TorchCall& call, const CallText& text) {
+    const OptionalValueId x = evidence_.node(evidence_.entry(call.main)).input(0);
+    const OptionalNodeId maker = x ? evidence_.model().value(*x).producer : OptionalNodeId(kNone);
+    if (!maker || evidence_.model().node(*maker).op_type != "Unsqueeze") return false;
+    if (!texts_.Of(*maker).is_complete || text.source_line.empty()) return false;
+    const CallText& added = texts_.OfCall(*maker);
+    return added.source_line == text.source_line && added.scopes == text.scopes &&
+           !absl::StrContains(text.source_line, "unsqueeze") &&
+           !absl::StrContains(text.source_line, "None");
   }
 
   // Mode "area" is an adaptive pool.

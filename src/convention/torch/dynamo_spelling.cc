@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "src/convention/torch/dynamo_parts.h"
 #include "src/convention/torch/functions.h"
 #include "src/exporter/python_list.h"
@@ -24,8 +25,15 @@ namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
-constexpr absl::string_view kRmsNorm = "rms_norm(", kDistance = "cdist(", kRnn = "_VF.rnn_",
-                            kSoftmin = "F.softmin(";
+constexpr absl::string_view kDistance = "cdist(", kRnn = "_VF.rnn_", kSoftmin = "F.softmin(";
+// Functions that do products inside of PyTorch, and how a line calls products themselves.
+constexpr absl::string_view kFunctionsWithProducts[] = {"tensordot(", "multi_dot("};
+constexpr absl::string_view kWrittenProducts[] = {"@", "mm(", "matmul("};
+
+bool HoldsOneOf(absl::string_view line, absl::Span<const absl::string_view> texts) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](absl::string_view text) { return absl::StrContains(line, text); });
+}
 
 Spelling SpellingOfNn(Aten op) {
   const bool is_of_torch =
@@ -68,7 +76,8 @@ absl::string_view SpelledName(const TorchCall& call, const CallText& text) {
 
 // PyTorch runs some functions as one operator, and the exporter writes what they compute.
 void FindOperatorAround(TorchCall* call, const CallText& text) {
-  call->is_inside = absl::StrContains(text.source_line, kRmsNorm);
+  call->is_inside = IsMatmul(call->op) && HoldsOneOf(text.source_line, kFunctionsWithProducts) &&
+                    !HoldsOneOf(text.source_line, kWrittenProducts);
   // If it is given a state, nn.RNN is exported as its single steps.
   call->is_of_rnn = !IsRecurrent(call->op) && absl::StrContains(text.source_line, kRnn);
   // No table has it, and a figure that leaves out products of such a call is assumed.
@@ -125,6 +134,25 @@ OpenFact<int32_t> SizingOfModule(const TorchCall& call) {
   return has_size && differ ? OpenFact<int32_t>::Stated(sizing) : OpenFact<int32_t>(sizing);
 }
 
+// Whether a convolution is given a list of numbers after its bias, or an einsum all of its operands
+// as one argument.
+bool IsGivenList(const TorchCall& call, const exporter::LineArguments& line) {
+  constexpr size_t kTensors = 3, kEquationAndList = 2;
+  const auto& given = line.arguments;
+  if (!line.is_whole) return false;
+  if (call.op == Aten::kEinsum) {
+    return given.size() == kEquationAndList && !absl::StartsWith(given[1].value, "*") &&
+           call.w->is_tensor();
+  }
+  if (call.op != Aten::kConv && call.op != Aten::kConvTranspose) return false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if ((i >= kTensors || !given[i].keyword.empty()) && absl::StartsWith(given[i].value, "[")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void Spellings::ReadArguments(TorchCall* call, const CallText& text) const {
@@ -136,6 +164,7 @@ void Spellings::ReadArguments(TorchCall* call, const CallText& text) const {
   const exporter::LineArguments line =
       exporter::ArgumentsIn(text.source_line, SpelledName(*call, text));
   call->sizing = SizingIn(line, call->arguments.has_output_size);
+  call->is_given_list = IsGivenList(*call, line);
   int32_t positional = 0;
   for (const exporter::LineArgument& argument : line.arguments) {
     const bool is_unpacked = absl::StartsWith(argument.value, "*");
@@ -177,6 +206,10 @@ void Spellings::Read(TorchCall* call, const CallText& text) {
   if (text.in_torch_nn && call->op == Aten::kSoftmax &&
       absl::StrContains(text.source_line, kSoftmin)) {
     call->spelling = OpenFact<Spelling>::Stated(Spelling::kMethod);  // (-x).softmax(dim)
+    return;
+  }
+  if (call->is_inside) {
+    call->spelling = OpenFact<Spelling>::Stated(Spelling::kNone);
     return;
   }
   if (is_of_nn && !is_arithmetic) {

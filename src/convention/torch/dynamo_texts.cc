@@ -26,7 +26,8 @@ absl::string_view KeywordedIn(absl::string_view stack_trace) {
   const std::vector<absl::string_view> lines = exporter::SourceLines(stack_trace);
   if (lines.size() < 2 || lines[lines.size() - 2].size() > kMaxSourceLine) return "";
   const absl::string_view caller = lines[lines.size() - 2];
-  const size_t end = caller.find("(input=");
+  size_t end = caller.find("(input=");
+  if (end == absl::string_view::npos) end = caller.find("(query=");  // of attention
   if (end == absl::string_view::npos) return "";
   size_t begin = end;
   while (begin > 0 && (absl::ascii_isalnum(caller[begin - 1]) || caller[begin - 1] == '_')) --begin;

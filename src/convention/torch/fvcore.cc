@@ -27,7 +27,7 @@ class Fvcore : public TorchTool {
 
   Ledger Run(const AtenRules<Fvcore>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
-      if (call.is_of_rnn) return {kZero, kNoHandle};
+      if (call.is_of_rnn || call.is_inside) return {kZero, kNoHandle};
       if (HidesAttention(call)) {
         return {kZero, "the fast path of nn.MultiheadAttention is one operator without a handle"};
       }
@@ -64,7 +64,7 @@ class Fvcore : public TorchTool {
   }
 
   Decision Conv(const TorchCall& call) {
-    AssumeNumericPadding(call);
+    if (HasNamedPadding(call)) return {kZero, "padding 'same' or 'valid': an operator of its own"};
     return Products(call);
   }
 

@@ -27,6 +27,7 @@ class Profiler : public TorchTool {
   }
 
   Decision Conv(const TorchCall& call) {
+    if (HasNamedPadding(call)) return {kZero, "padding 'same' or 'valid': an operator of its own"};
     if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 4) return {kZero, kNoRule};
     return TwiceProducts(call);
   }

@@ -7,9 +7,12 @@
 // matters: torch.matmul has a wrapper, x @ y has none. Some modules keep a reference to a function
 // from before it was wrapped, so they are not seen by it. nn.MultiheadAttention has a hook with a
 // formula for all of it, which is added once per run, on top of what its parts count.
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch/functions.h"
 #include "src/convention/torch/tool.h"
@@ -43,10 +46,10 @@ class Ptflops : public TorchTool {
 
   // ---- what rows say
   Decision Linear(const TorchCall& call) {
+    if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 1), kCellFormula};
     const TorchScope& scope = trace().scope(call);
     if (scope.nn_class != NnClass::kLinear) return {kZero, "F.linear has no wrapper"};
     if (scope.in_timm_attention) return {kZero, "inside of a module that has a hook itself"};
-    if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 1), kCellFormula};
     return ProductsAndBias(call);
   }
 
@@ -117,14 +120,13 @@ class Ptflops : public TorchTool {
   Decision Resize(const TorchCall& call) {
     const bool hooked = trace().nn_class(call) == NnClass::kUpsample;
     if (!hooked && !IsFunctional(this, call)) return {kZero, kNotSeen};
-    const Expr in = evidence().amount(call.in);
-    if (IsByFactor(call) && Mod(evidence().amount(call.out), in) != Expr(0)) {
-      ledger().Assume("resizing by a factor that is not whole is taken for its results");
+    const AmountId by_function = IsByFactor(call) ? ResizedByFactor(call) : call.out;
+    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) {
+      return {by_function};
     }
-    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out};
     const Expr& batch = call.shape_of_y()[0];
-    const Expr results = evidence().amount(call.out);
-    return {evidence().Intern(results + FloorDiv(results, batch)), kTwice};
+    const Expr of_image = FloorDiv(evidence().amount(call.out), batch);
+    return {evidence().Intern(evidence().amount(by_function) + of_image), kTwice};
   }
 
   // w_ih and w_hh of the first direction of every layer, for every row; twice if bidirectional.
@@ -160,13 +162,62 @@ class Ptflops : public TorchTool {
     return rules.Decide(this, call);
   }
 
+  // Elements of the input times the factors. Of several, each is cut to a whole number.
+  AmountId ResizedByFactor(const TorchCall& call) {
+    const int32_t factors = FactorsOf(call);
+    if (factors == kListOfFactors) {
+      Abort(absl::StrCat("it stops with TypeError at a resizing by a list of factors (", call.name,
+                         ")"));
+      return kZero;
+    }
+    const Shape& x = call.shape_of_x();
+    const Shape& y = call.shape_of_y();
+    if (factors > kFactor && x.ranked() && y.ranked() && x.rank() == y.rank()) {
+      Expr product = evidence().amount(call.in);
+      for (int i = 2; i < x.rank(); ++i) product *= FloorDiv(y[i], x[i]);
+      return evidence().Intern(product);
+    }
+    if (Mod(evidence().amount(call.out), evidence().amount(call.in)) != Expr(0)) {
+      ledger().Assume("resizing by a factor that is not whole is taken for its results");
+    }
+    return call.out;
+  }
+
+  // As TorchCall::sizing. A module holds several factors if they differ.
+  int32_t FactorsOf(const TorchCall& call) {
+    if (!call.in_torch_nn) return SizingOf(call);
+    constexpr int kFirst = 2;
+    const Shape& x = call.shape_of_x();
+    const Shape& y = call.shape_of_y();
+    if (!x.ranked() || !y.ranked() || x.rank() != y.rank()) return kFactor;
+    for (int i = kFirst; i < x.rank(); ++i) {
+      const Expr factor = FloorDiv(y[i], x[i]), first = FloorDiv(y[kFirst], x[kFirst]);
+      if (factor.is_literal() && first.is_literal() && factor != first) return x.rank() - kFirst;
+    }
+    return kFactor;
+  }
+
   // The decision for a convolution.
   Decision OfClass(const TorchCall& call, bool hooked) {
     if (!hooked) return {kZero, "no module of torch.nn does it"};
-    if (IsUnbatched(call)) {
+    if (!IsUnbatched(call)) return ProductsAndBias(call);
+    return {Unbatched(call), "an image without batch: its channels are taken for the batch"};
+  }
+
+  // Then the first axis of the image is taken for the channels.
+  AmountId Unbatched(const TorchCall& call) {
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
+    const Shape& y = call.shape_of_y();
+    if (!x.ranked() || !w.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != x.rank()) {
       ledger().Assume("a convolution of an image without batch is counted as one with batch 1");
+      return ProductsAndBias(call).amount;
     }
-    return ProductsAndBias(call);
+    constexpr int kAfterChannels = 3;
+    const Shape& image = call.op == Aten::kConvTranspose ? x : y;
+    Expr once = w.NumElements() * x[1] * image.Product(kAfterChannels, image.rank());
+    if (call.has_bias) once += x[1] * y.Product(2, y.rank());
+    return Times(call, once);
   }
 
   // Once by a module of the class, which has a hook, and once by the function.
@@ -189,36 +240,57 @@ class Ptflops : public TorchTool {
     if (attention == nullptr) return;
     const TorchCall& first = trace().calls[static_cast<size_t>(attention->first_call)];
     if (&first != &call) return;
-    if (!attention->is_packed) {
-      ledger().Assume("nn.MultiheadAttention with separate q, k and v is counted as 0");
+    if (attention->in_proj != nullptr && StopsAtAttention(*attention)) return;
+    if (attention->projections[0] == nullptr) {
+      ledger().Assume("nn.MultiheadAttention whose products of q, k and v are not found counts 0");
       return;
     }
     TorchTool::CountAttention(*attention, HookOfAttention(*attention),
                               "its hook has a formula, with scaling, biases and softmax");
   }
 
-  // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.
+  // The hook reads three sizes of three inputs.
+  bool StopsAtAttention(const TorchAttention& attention) {
+    const TorchCall& in_proj = *attention.in_proj;
+    const bool is_unbatched = attention.is_unbatched;
+    if (!is_unbatched && !in_proj.is_by_keyword) return false;
+    Abort(absl::StrCat("its hook stops at nn.MultiheadAttention whose inputs ",
+                       is_unbatched ? "lack the batch (" : "are given by keyword (", in_proj.name,
+                       ")"));
+    return true;
+  }
+
   AmountId HookOfAttention(const TorchAttention& attention) {
-    const auto [it, is_new] = hooks_.try_emplace({attention.in_proj->kind, attention.heads}, kZero);
+    const auto& [q, k, v] = attention.projections;
+    const auto [it, is_new] =
+        hooks_.try_emplace({q->kind, k->kind, v->kind, attention.heads}, kZero);
     if (is_new) it->second = FormulaOfAttention(attention);
     return it->second;
   }
 
+  // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias. Sizes are
+  // those of what is projected.
   AmountId FormulaOfAttention(const TorchAttention& attention) {
-    const Shape& x = attention.in_proj->shape_of_x();
-    if (!x.ranked() || x.rank() != 3) return kZero;
-    const Expr length = x[0], batch = x[1], dim = x[2];
-    const Expr heads = attention.heads;
-    const Expr head = FloorDiv(dim, heads);
-    Expr row = length * dim + length * dim * dim * 3;
-    if (attention.in_proj->has_bias) row += length * dim * 3;
-    row += heads * (length * length * head * 2 + length * length);
-    row += length * dim * (dim + 1);
-    return Times(*attention.in_proj, row * batch);
+    Expr lengths[3], dims[3];
+    for (size_t i = 0; i < attention.projections.size(); ++i) {
+      const Shape& x = attention.projections[i]->shape_of_x();
+      if (!x.ranked() || x.rank() != 3) return kZero;
+      lengths[i] = x[0];
+      dims[i] = x[2];
+    }
+    const auto& [q_length, k_length, v_length] = lengths;
+    const auto& [q_dim, k_dim, v_dim] = dims;
+    const Expr& heads = attention.heads;
+    Expr row = q_length * q_dim + q_length * q_dim * q_dim + k_length * k_dim * k_dim +
+               v_length * v_dim * v_dim;
+    if (attention.in_proj->has_bias) row += (q_length + k_length + v_length) * q_dim;
+    row += heads * q_length * k_length * (FloorDiv(q_dim, heads) + FloorDiv(v_dim, heads) + 1);
+    row += q_length * v_dim * (v_dim + 1);
+    return Times(*attention.in_proj, row * attention.in_proj->shape_of_x()[1]);
   }
 
-  // By the kind of in_proj, and heads.
-  absl::flat_hash_map<std::pair<int32_t, Expr>, AmountId> hooks_;
+  // By the kinds of what projects q, k and v, and heads.
+  absl::flat_hash_map<std::tuple<int32_t, int32_t, int32_t, Expr>, AmountId> hooks_;
 };
 
 constexpr char kOwnFormula[] = "its own formula, with biases and products of gates";

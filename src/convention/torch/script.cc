@@ -406,6 +406,7 @@ class TorchScriptTracer {
     Add(transposed ? Aten::kConvTranspose : Aten::kConv, nn_class, {id}, has_bias && !fused);
     if (!fused) return;
     ++trace_.assumed_convs;
+    ++trace_.assumed_biases;
     Add(Aten::kBatchNorm,
         x.ranked() ? OfRank(NnClass::kBatchNorm1d, x.rank()) : NnClass::kBatchNorm2d, {id}, false,
         true);

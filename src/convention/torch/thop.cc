@@ -28,6 +28,7 @@ constexpr char kNoHook[] = "no hook for this class: the count is 0";
 constexpr char kFunction[] = "a function, no module: not seen";
 constexpr char kNoFunction[] = "not among the functions that it watches";
 constexpr char kNoModule[] = "no module of torch.nn does it";
+constexpr char kHeightAsChannels[] = "an image without batch: its height is taken for its channels";
 
 class Thop : public TorchTool {
  public:
@@ -69,8 +70,8 @@ class Thop : public TorchTool {
 
   // ---- what rows say
   Decision Linear(const TorchCall& call) {
-    if (trace().nn_class(call) == NnClass::kLinear) return Products(call);
     if (call.arguments.cell_gates != 0) return RecurrentCell(call);
+    if (trace().nn_class(call) == NnClass::kLinear) return Products(call);
     if (call.is_out_proj) return {kZero, "its weight is used by a function: no hook"};
     return {kZero, "a function on a raw parameter, no nn.Linear: no hook"};
   }
@@ -78,25 +79,13 @@ class Thop : public TorchTool {
   Decision Conv(const TorchCall& call) {
     if (!IsConvClass(trace().nn_class(call))) return {kZero, kNoHook};
     if (!IsUnbatched(call)) return Products(call);
-    // Channels are read at dimension 1, which is the height of an image without batch.
-    const Shape& x = call.shape_of_x();
-    const Shape& w = call.shape_of_w();
-    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
-    const Attribute* group = MainAttribute(call, "group");
-    const Expr channels = FloorDiv(x[2], group == nullptr ? 1 : group->i);
-    return {evidence().Intern(evidence().amount(call.out) * channels * w.Product(2, w.rank())),
-            "an image without batch: its height is taken for its channels"};
+    return PerResult(call);
   }
 
   // Counted by the output, as if it were not transposed: N * (Cin / groups) * kernel.
   Decision ConvTranspose(const TorchCall& call) {
     if (!IsConvTransposeClass(trace().nn_class(call))) return {kZero, kNoHook};
-    const Shape& x = call.shape_of_x();
-    const Shape& w = call.shape_of_w();
-    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
-    const Attribute* group = MainAttribute(call, "group");
-    const Expr channels = FloorDiv(x[1], group == nullptr ? 1 : group->i);
-    return {evidence().Intern(evidence().amount(call.out) * channels * w.Product(2, w.rank()))};
+    return PerResult(call);
   }
 
   Decision Normalization(const TorchCall& call) {
@@ -171,7 +160,6 @@ class Thop : public TorchTool {
   Decision ConvOrSubclass(const TorchCall& call) {
     if (!IsConvClass(trace().nn_class(call))) return OfSubclass(call, call.macs);
     return Products(call);
-    if (call.arguments.cell_gates != 0) return RecurrentCell(call);
   }
   Decision NormalizationOrSubclass(const TorchCall& call) {
     const NnClass c = trace().nn_class(call);
@@ -183,6 +171,7 @@ class Thop : public TorchTool {
   }
   // A module, or a function of torch.nn.functional, that does products.
   Decision LinearOrFunction(const TorchCall& call) {
+    if (call.arguments.cell_gates != 0) return RecurrentCell(call);
     if (trace().nn_class(call) != NnClass::kNone || IsFunctional(this, call)) return Products(call);
     return {kZero, kNoFunction};
   }
@@ -327,12 +316,23 @@ class Thop : public TorchTool {
     return sizes.hidden * gates * rows * sizes.directions;
   }
 
+  // Channels are read at dimension 1, which is the height of an image without batch.
+  Decision PerResult(const TorchCall& call) {
+    const bool is_unbatched = IsUnbatched(call);
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
+    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
+    const Attribute* group = MainAttribute(call, "group");
+    const Expr channels = FloorDiv(x[is_unbatched ? 2 : 1], group == nullptr ? 1 : group->i);
+    return {evidence().Intern(evidence().amount(call.out) * channels * w.Product(2, w.rank())),
+            is_unbatched ? kHeightAsChannels : nullptr};
+  }
+
   Decision Upsample(const TorchCall& call, int64_t per_result) {
     if (!IsUpsampleClass(trace().nn_class(call))) return {kZero, kNoModule};
     return {Scaled(call.out, per_result)};
   }
 
-  static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
   Decision RecurrentCell(const TorchCall& call) {
     const std::optional<RecurrentSizes> sizes = CellSizesOf(call);
     if (!sizes.has_value()) {
@@ -343,6 +343,7 @@ class Thop : public TorchTool {
     return {Times(call, once * sizes->RowsOfHooks()), kCellFormula};
   }
 
+  static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
     Expr state = (input + hidden) * hidden + hidden * (bias ? 3 : 1);
     if (op == Aten::kLstm) return state * 4 + hidden * 4;
     if (op == Aten::kGru) return state * 3 + hidden * 4;

@@ -230,13 +230,13 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
         "nn.TransformerEncoder drops what its padding mask hides, if that stands at the end of "
         "sequences: the file does not tell, and all is counted");
   }
-  if (trace_.assumed_convs > 0 && watch_.classes) {
+  if (trace_.assumed_convs > 0 && (watch_.classes || watch_.modules)) {
     ledger_.Assume(absl::StrCat(trace_.assumed_convs,
                                 " BatchNorms were folded into convolutions; assumed to be of "
                                 "torch.nn's classes"));
   }
-  if (trace_.assumed_convs > 0 && watch_.biases) {
-    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
+  if (trace_.assumed_biases > 0 && watch_.biases) {
+    ledger_.Assume(absl::StrCat(trace_.assumed_biases,
                                 " BatchNorms were folded into convolutions; assumed that these "
                                 "had no bias"));
   }
@@ -350,11 +350,13 @@ bool TorchTool::IsByFactor(const TorchCall& call) {
   return SizingOf(call) >= kListOfFactors;
 }
 
-void TorchTool::AssumeNumericPadding(const TorchCall& call) {
-  if (AtenName(call.target) != "convolution") return;
+bool TorchTool::HasNamedPadding(const TorchCall& call) {
+  const bool is_numeric = AtenName(call.target) != "convolution" || call.op == Aten::kConvTranspose;
+  if (call.arguments.has_named_padding || is_numeric) return call.arguments.has_named_padding;
   ledger_.Assume(
       "convolutions that the file names aten.convolution are taken for ones with padding in "
       "numbers, not 'same' or 'valid'");
+  return false;
 }
 
 bool TorchTool::IsFused(const TorchCall& call) {
@@ -418,6 +420,7 @@ AmountId TorchTool::MatmulByFirst(const TorchCall& call) {
 }
 
 bool TorchTool::IsUnbatched(const TorchCall& call) const {
+  if (call.arguments.is_unbatched) return true;
   const EntryId first = trace_.entries_of(call).front();
   return first != call.main && evidence_.node(evidence_.entry(first)).op_type == "Unsqueeze";
 }
@@ -616,9 +619,6 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
   return sizes;
 }
 
-bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {
-  if (call.arguments.groups_heads && !fuses_groups) return false;
-  const Shape& q = call.shape_of_x();
 std::optional<RecurrentSizes> CellSizesOf(const TorchCall& call) {
   const Shape& x = call.shape_of_x();
   const Shape& y = call.shape_of_y();
@@ -639,6 +639,9 @@ Aten LayerOfCell(const TorchCall& call) {
   return call.arguments.cell_gates == kGatesOfGru ? Aten::kGru : Aten::kLstm;
 }
 
+bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {
+  if (call.arguments.groups_heads && !fuses_groups) return false;
+  const Shape& q = call.shape_of_x();
   const Shape& out = call.shape_of_y();
   if (!q.ranked() || !out.ranked()) return true;
   constexpr int kFusedRank = 4;

@@ -72,8 +72,8 @@ class TorchTool {
   int32_t SizingOf(const TorchCall& call);
   // Whether by a factor, which a module of torch.nn tells.
   bool IsByFactor(const TorchCall& call);
-  // Padding 'same' and 'valid' are operators of their own, which some exports do not tell.
-  void AssumeNumericPadding(const TorchCall& call);
+  // Whether padding is 'same' or 'valid', an operator of its own, which some exports do not tell.
+  bool HasNamedPadding(const TorchCall& call);
   // Whether what the call works on lies in memory in the order of its elements.
   // Whether one native operator does the nn.MultiheadAttention, or the nn.TransformerEncoderLayer,
   // that the call is part of. Both need gradients to be off, a layer that no hook is on it.

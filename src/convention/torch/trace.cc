@@ -185,11 +185,15 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.arguments.is_variant,
       c.is_of_rnn,
       c.is_by_keyword,
+      c.is_given_list,
       c.arguments.groups_heads,
       c.arguments.of_recurrent,
       c.arguments.has_biases,
       c.arguments.batch_first,
       c.arguments.has_vector_weight,
+      c.arguments.is_unbatched,
+      c.arguments.has_named_padding,
+      c.is_inside,
   };
   int32_t flags = 0;
   for (const bool bit : bits) flags = flags * 2 + (bit ? 1 : 0);
@@ -228,11 +232,11 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
            Flags(*trace, i), call.arguments.normalized_dims, call.spelling.key(),
            FastPathKey(*trace, i), call.positional.key(), call.sizing.key(),
            call.arguments.pool_dims,
+           call.arguments.cell_gates * 2 + (call.arguments.is_cell_unbatched ? 1 : 0),
            // Only what no rule knows is named.
            call.op == Aten::kOther ? call.target_number : -1};
     for (EntryId id : trace->entries_of(call)) {
       key.push_back(evidence.entry(id).work);
-           call.arguments.cell_gates * 2 + (call.arguments.is_cell_unbatched ? 1 : 0),
       key.push_back(evidence.entry(id).times);
     }
     call.kind = kinds(key);

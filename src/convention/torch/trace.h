@@ -119,10 +119,13 @@ struct TorchCall {
   // How it gives the size or the factor of a resizing: one of these, or that many factors.
   OpenFact<int32_t> sizing;
   bool is_by_keyword = false;  // its module is called with its input by keyword
+  // The source gives a list where most give a number, a tuple, or tensors one by one: steps of a
+  // convolution, operands of an einsum.
+  bool is_given_list = false;
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
   bool has_source = false;   // there is a line of source
-  // The line of source calls a function that PyTorch runs as one operator, and the exporter as
-  // several: this may be one of those.
+  // A product inside of a function such as tensordot, which is one operator for what traces or
+  // wraps functions, and others in the export.
   bool is_inside = false;
   bool is_of_rnn = false;  // part of what nn.RNN calls, which is one operator
   TorchArguments arguments;
@@ -137,12 +140,15 @@ struct TorchCall {
 struct TorchAttention {
   int32_t first_call = 0, end_call = 0;  // with others between that cost nothing
   const TorchCall* in_proj = nullptr;    // the first; nullptr if there is none
-  bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
-  bool batch_first = false;  // transposes its input
+  // What projects q, k and v, which may be one call; nullptr if there are none, or others.
+  std::array<const TorchCall*, 3> projections = {};
+  bool is_packed = false;     // q, k and v are one tensor: one product with in_proj_weight
+  bool batch_first = false;   // transposes its input
+  bool is_unbatched = false;  // adds the batch to its input
   // In eval mode without gradients one native operator does all of it.
   OpenFact<bool> fast_path = OpenFact<bool>::Stated(false);
   bool fast_but_for_mask = false;  // the same, whatever mask there is
-  Expr heads = 1;                  // where it is packed
+  Expr heads = 1;                  // where there are projections
 };
 
 // An nn.TransformerEncoderLayer.
@@ -184,6 +190,7 @@ struct TorchTrace {
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
+  int64_t assumed_biases = 0;   // of these, ones of which nothing tells whether they had a bias
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
   int64_t loose_weights = 0;    // calls whose weight is a tensor that no module holds
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/convention/torch/functions.h"
 
 namespace onnxflops::convention {
@@ -32,7 +33,32 @@ void WrappedFunctions::StopWithoutParameters(std::string reason) {
   ledger().Assume("constants that the exporter computed are taken to be made of parameters");
 }
 
+// Half of the padding is taken on each side.
+void WrappedFunctions::AssumeOddWindow(const TorchCall& call) {
+  const Shape& x = call.shape_of_x();
+  const Shape& y = call.shape_of_y();
+  const Shape& w = call.shape_of_w();
+  const bool is_known = x.ranked() && y.ranked() && w.ranked() && x.rank() == y.rank();
+  if (!is_known || x.rank() < 3 || w.rank() != x.rank()) return;
+  const Attribute* dilations = MainAttribute(call, "dilations");
+  for (int i = 2; i < x.rank(); ++i) {
+    const size_t axis = static_cast<size_t>(i) - 2;
+    const bool has = dilations != nullptr && axis < dilations->ints.size();
+    const Expr reach = (w[i] - 1) * (has ? dilations->ints[axis] : 1);
+    if (Mod(reach, 2) == Expr(0)) continue;
+    ledger().Assume("padding 'same' of an even window counts all results");
+    return;
+  }
+}
+
+bool WrappedFunctions::StopsAtList(const TorchCall& call, absl::string_view what) {
+  if (!call.is_given_list) return false;
+  Abort(absl::StrCat("it stops with an error at ", what, " (", call.name, ")"));
+  return true;
+}
+
 Decision WrappedFunctions::Linear(const TorchCall& call) {
+  if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 2), kCellFormula};
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   if (!call.arguments.has_vector_weight) return TwiceProducts(call);
   const Shape& x = call.shape_of_x();
@@ -41,7 +67,8 @@ Decision WrappedFunctions::Linear(const TorchCall& call) {
 
 Decision WrappedFunctions::Conv(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
-  AssumeNumericPadding(call);
+  if (HasNamedPadding(call)) AssumeOddWindow(call);
+  if (StopsAtList(call, "a convolution given a list of numbers")) return {};
   if (IsUnbatched(call)) {
     Abort(absl::StrCat("it stops with AssertionError at a convolution of an image without batch (",
                        call.name, ")"));
@@ -58,7 +85,6 @@ Decision WrappedFunctions::Attention(const TorchCall& call) {
         absl::StrCat("it stops with TypeError at attention whose q, k and v are given by keyword (",
                      call.name, ")"));
     return {};
-  if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 2), kCellFormula};
   }
   const Shape &q = call.shape_of_x(), &y = call.shape_of_y();
   if (q.ranked() && y.ranked() && q.rank() > 0 && y.rank() == q.rank() && q[0] != y[0]) {
@@ -107,6 +133,7 @@ Decision WrappedFunctions::Baddbmm(const TorchCall& call) {
 
 Decision WrappedFunctions::Einsum(const TorchCall& call) {
   if (SpellingOf(call) != Spelling::kTorch) return {kZero, kWrappedNoWrapper};
+  if (StopsAtList(call, "an einsum given its operands as one tuple or list")) return {};
   const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
   if (!cost.has_value()) {
     ledger().Assume(
@@ -119,6 +146,7 @@ Decision WrappedFunctions::Einsum(const TorchCall& call) {
 
 Decision WrappedFunctions::ConvTransposeAsForward(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  if (StopsAtList(call, "a convolution given a list of numbers")) return {};
   const Shape& x = call.shape_of_x();
   const Shape& w = call.shape_of_w();
   if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() != x.rank()) {
@@ -127,25 +155,45 @@ Decision WrappedFunctions::ConvTransposeAsForward(const TorchCall& call) {
   const Attribute* group = MainAttribute(call, "group");
   const Expr filters = FloorDiv(w[1], group == nullptr ? 1 : group->i);
   Expr once = x.NumElements() * filters * w.Product(2, w.rank()) * 2;
-  if (call.has_bias) once += w[1] * x[0] * ForwardPositions(call);
+  if (call.has_bias) once += w[1] * Positions(call, true);
   return {Times(call, once)};
 }
 
-Expr WrappedFunctions::ForwardPositions(const TorchCall& call) const {
+// Without batch, the channels of the image are taken for it, and so on: the axes of the window
+// stand one too early.
+Expr WrappedFunctions::Positions(const TorchCall& call, bool is_forward) const {
   const Shape& x = call.shape_of_x();
   const Shape& w = call.shape_of_w();
   const auto at = [&](const char* name, size_t i, int64_t otherwise) {
     const Attribute* attribute = MainAttribute(call, name);
     return attribute != nullptr && i < attribute->ints.size() ? attribute->ints[i] : otherwise;
   };
-  Expr positions = 1;
-  for (int i = 2; i < x.rank(); ++i) {
+  const int skipped = IsUnbatched(call) ? 1 : 0;
+  Expr positions = x[skipped];
+  for (int i = 2; i + skipped < x.rank(); ++i) {
     const size_t axis = static_cast<size_t>(i) - 2;
     const Expr window = (w[i] - 1) * at("dilations", axis, 1) + 1;
-    const Expr padded = x[i] + Expr(at("pads", axis, 0)) * 2;
-    positions *= FloorDiv(padded - window, at("strides", axis, 1)) + 1;
+    const Expr padding = Expr(at("pads", axis, 0)) * 2;
+    const int64_t stride = at("strides", axis, 1);
+    const Expr& size = x[i + skipped];
+    positions *= is_forward
+                     ? FloorDiv(size + padding - window, stride) + 1
+                     : (size - 1) * stride - padding + window + at("output_padding", axis, 0);
   }
   return positions;
+}
+
+// Its bias is sized by the result.
+Decision WrappedFunctions::ConvTranspose(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  if (StopsAtList(call, "a convolution given a list of numbers")) return {};
+  const Shape& x = call.shape_of_x();
+  const Shape& w = call.shape_of_w();
+  const bool is_known = x.ranked() && w.ranked() && x.rank() >= 3 && w.rank() == x.rank();
+  if (!is_known || !call.has_bias || !IsUnbatched(call)) return TwiceProductsAndBias(call);
+  const Attribute* group = MainAttribute(call, "group");
+  const Expr outputs = w[1] * (group == nullptr ? 1 : group->i);
+  return {Plus(evidence().Doubled(call.macs), Times(call, outputs * Positions(call, false)))};
 }
 
 Decision WrappedFunctions::Recurrent(const TorchCall& call) {
@@ -188,8 +236,17 @@ Decision WrappedFunctions::Relu6(const TorchCall& call) {
   return Activation(call);
 }
 
+// The wrapper has the arguments of max_pool2d, and does not know output_size by its keyword.
 Decision WrappedFunctions::Pool(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  constexpr int32_t kInputAndSize = 2;
+  const bool is_adaptive = call.op == Aten::kAdaptiveAvgPool || call.op == Aten::kAdaptiveMaxPool;
+  if (is_adaptive && PositionalOf(call) < kInputAndSize) {
+    Abort(
+        absl::StrCat("it stops with TypeError at an adaptive pool given the keyword output_size (",
+                     call.name, ")"));
+    return {};
+  }
   return ElementsIn(call);
 }
 

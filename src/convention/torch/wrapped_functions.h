@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "src/convention/torch/tool.h"
 
 namespace onnxflops::convention {
@@ -35,6 +36,7 @@ class WrappedFunctions : public TorchTool {
   // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often. The bias
   // is sized as if it were not transposed.
   Decision ConvTransposeAsForward(const TorchCall& call);
+  Decision ConvTranspose(const TorchCall& call);
   Decision Recurrent(const TorchCall& call);
   Decision BatchNorm(const TorchCall& call);
   Decision Normalization(const TorchCall& call);
@@ -53,11 +55,15 @@ class WrappedFunctions : public TorchTool {
 
  private:
   using ResizeRule = Decision (WrappedFunctions::*)(const TorchCall& call);
+  void AssumeOddWindow(const TorchCall& call);
+  // Its wrapper reckons with what the source gives as a list.
+  bool StopsAtList(const TorchCall& call, absl::string_view what);
   Decision Resize(const TorchCall& call, ResizeRule by_factor);
   Decision ByLostFactor(const TorchCall& call);
   Decision ByFactor(const TorchCall& call);
-  // Results of a convolution that is not transposed, over the same input.
-  Expr ForwardPositions(const TorchCall& call) const;
+  // Images times results of a convolution over the same input; of a transposed one, or of one that
+  // is not.
+  Expr Positions(const TorchCall& call, bool is_forward) const;
 };
 
 inline constexpr char kWrappedTwice[] = "2 per multiply-accumulate: the bias is left out";
