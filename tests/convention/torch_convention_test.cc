@@ -130,10 +130,10 @@ TEST(TorchConventionTest, Addmm) {
 // ---- convolutions
 
 // 4 -> 6 channels, 3 x 3, 8 x 8 results: 13824 multiply-accumulates, 384 results.
-TorchMaker Conv2d(const char* rule = "") {
+TorchMaker Conv2d(const char* rule = "", const char* bias = "m.bias") {
   TorchMaker make;
-  make.Input("x", {"1", "4", "8", "8"}).Weight("m.weight", {6, 4, 3, 3}).Weight("m.bias", {6});
-  make.Node("n", "Conv", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
+  make.Input("x", {"1", "4", "8", "8"}).Weight("m.weight", {6, 4, 3, 3}).Weight(bias, {6});
+  make.Node("n", "Conv", {"x", "m.weight", bias}, {"y"}).Output("y");
   make.Ints("pads", {1, 1, 1, 1});
   if (*rule == '\0') {
     make.From(Nn("conv.Conv2d"), "conv2d", "%x, %p_m_weight, %p_m_bias, [1, 1], [1, 1]");
@@ -155,13 +155,16 @@ TEST(TorchConventionTest, Convolutions) {
                  {"torchstat", "14208"},
                  {"flop-counter-mode", "27648"},
                  {"torch-profiler", "27648"}});
-  ExpectFigures("with its BatchNorm", Conv2d("FuseBatchNormIntoConv"),
+  ExpectFigures("without bias, with its BatchNorm",
+                Conv2d("FuseBatchNormIntoConv", "m.weight_bias"),
                 {{"thop", "15360"},
                  {"fvcore", "14592"},
                  {"ptflops", "14592"},
                  {"ptflops-aten", "13824"},
                  {"calflops", "28416"},
                  {"flop-counter-mode", "27648"}});
+  ExpectFigures("with bias and its BatchNorm", Conv2d("FuseBatchNormIntoConv"),
+                {{"ptflops", "14976"}, {"ptflops-aten", "14208"}, {"calflops", "28800"}});
 }
 
 TorchMaker ConvTranspose(int64_t kernel, int64_t groups, const std::vector<int64_t>& weight,

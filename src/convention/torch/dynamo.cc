@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/convention/torch/dynamo_parts.h"
 #include "src/convention/torch/dynamo_texts.h"
 #include "src/convention/torch/trace.h"
@@ -211,10 +212,11 @@ class DynamoTracer {
   // A bias that it had gives its name to that of the two: "conv.bias". One that the BatchNorm
   // brought is named by the weight, "conv.weight_bias".
   bool HadBias(const Node& node) {
-    constexpr absl::string_view kMade = "_bias", kKept = ".bias";
-    const OptionalValueId bias = node.input(2);
+    constexpr absl::string_view kMade = "_bias", kWeight = "weight", kBias = "bias";
+    const OptionalValueId w = node.input(1), bias = node.input(2);
     const absl::string_view name = bias ? evidence_.model().value(*bias).name : "";
-    if (absl::EndsWith(name, kKept)) return true;
+    absl::string_view module = w ? evidence_.model().value(*w).name : "";
+    if (absl::ConsumeSuffix(&module, kWeight) && name == absl::StrCat(module, kBias)) return true;
     if (!absl::EndsWith(name, kMade)) ++trace_.assumed_biases;
     return false;
   }

@@ -340,7 +340,8 @@ class Thop : public TorchTool {
       return {kZero, "unknown sizes"};
     }
     const Expr once = Cell(LayerOfCell(call), sizes->input, sizes->hidden, sizes->bias);
-    return {Times(call, once * sizes->RowsOfHooks()), kCellFormula};
+    return {Times(call, once * (counts_parameters_ ? sizes->RowsOfHooks() : sizes->batch)),
+            kCellFormula};
   }
 
   static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
