@@ -86,6 +86,9 @@ const Case kEnds[] = {
      "y) "
      "{ y = GRU<hidden_size=5>(x, w, r, b) }",
      "-: list index out of range"},
+    {"g (float[2,3] x) => (float[2,1,3] y) { a = Constant<value = int64 {1}>() y = Unsqueeze(x, a) "
+     "}",
+     "-: TypeError: len() of unsized object"},
     {"g (float[1,1,2,2] x) => (float[1,1,4,4] y) { s = Constant<value = float[4] {1, 1, 2, "
      "2}>() "
      "y = Resize(x, \"\", s) }",
@@ -112,6 +115,16 @@ const Case kOwnFormulas[] = {
     {"g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r, float[1,30] b) => (float[2,1,3,5] "
      "y, float[1,3,5] z) "
      "{ y, z = GRU<hidden_size=5>(x, w, r, b) }",
+     absl::StrCat(kGru)},
+    // It waits for itself: what it leaves out has the name of the lengths that it is not given.
+    {"g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r, float[1,30] b, float[1,3,5] h) => "
+     "(float[1,3,5] z) { s, z0 = GRU<hidden_size=5>(x, w, r, b, \"\", h) z = Neg(z0) }",
+     absl::StrCat(kGru + 15)},
+    {"g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r, float[1,30] b, float[1,3,5] h) => "
+     "(float[1,3,5] z) { \"\", z0 = GRU<hidden_size=5>(x, w, r, b, \"\", h) z = Neg(z0) }",
+     "0"},
+    {"g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r, float[1,30] b) => "
+     "(float[1,3,5] z) { \"\", z = GRU<hidden_size=5>(x, w, r, b) }",
      absl::StrCat(kGru)},
     {"g (float[1,2,6] x) => (float[1,2,3] y) { y = MaxPool<kernel_shape=[2], strides=[2]>(x) "
      "}",
