@@ -24,6 +24,7 @@
 #include "ops/call_patterns.h"
 #include "ops/op_def.h"
 #include "src/count/count.h"
+#include "src/exporter/fx_node.h"
 #include "src/exporter/signature.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
