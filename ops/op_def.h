@@ -426,7 +426,6 @@ struct Temporaries {
   // Where an input from the second on gets a gradient, more of output 0's size.
   int other_outputs = 0;
   int other_masks = 0;
-  bool before_sum = false;  // with them, the gradient of input 1 is not summed up yet
   // Of input 0, unless it is a parameter, which is added to in place, or one element is taken,
   // whose gradient is the new tensor itself.
   bool by_places = false;

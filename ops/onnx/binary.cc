@@ -171,7 +171,7 @@ constexpr OpDef kBinaryRows[] = {
             .first = {.div = 1},
             .others = {.mul = 1, .div = 1},
             .keeps = {.inputs = InputBits({1}), .crosswise = true},
-            .temporaries = {.other_outputs = 2, .before_sum = true}},
+            .temporaries = {.other_outputs = 2}},
            {.evaluate = EvaluateDiv}),
     Comparison("Equal", {1, 7, 11, 13, 19}, "Y = A == B, broadcast",
                {.examples = kEqualExamples,

@@ -154,10 +154,27 @@ void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
 }
 
 // The facts of the main graph. REQUIRES: Run() was called, without recomputation.
+// What a call gives is made, even where its last node only turns the axes of an inner value.
+void SavedWalk::NoteResult(ValueId value, size_t place) {
+  const ValueId root = facts_.root[static_cast<size_t>(value)];
+  const bool views_inner =
+      !facts_.inner[static_cast<size_t>(value)] && facts_.inner[static_cast<size_t>(root)];
+  if (!views_inner || CastsToItself(in_, in_.call(instance_->calls[place]))) return;
+  const auto maker = places_.find(*model_.value(root).producer);
+  const bool is_same_call =
+      maker != places_.end() && facts_.group[maker->second] == facts_.group[place];
+  if (is_same_call) facts_.inner[static_cast<size_t>(root)] = false;
+}
+
 StepFacts SavedWalk::TakeFacts() {
   facts_.root.resize(model_.values.size());
   for (size_t v = 0; v < facts_.root.size(); ++v) {
     facts_.root[v] = storages_.Of(static_cast<ValueId>(v)).root;
+  }
+  for (const auto& [id, place] : places_) {
+    for (OptionalValueId value : model_.node(id).outputs) {
+      if (value) NoteResult(*value, place);
+    }
   }
   return std::move(facts_);
 }

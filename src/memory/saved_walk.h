@@ -72,6 +72,7 @@ class SavedWalk {
   void WarnOfInPlace(TrainingMemory* memory) const;
   Kept Walk(InstanceId id);
   void StartFacts(const CallGroups& groups);
+  void NoteResult(ValueId value, size_t place);
   void More(const Expr& bytes) {
     more_.Add(bytes);
     if (kept_here_ != nullptr) kept_here_->more += bytes;

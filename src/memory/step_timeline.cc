@@ -156,12 +156,18 @@ class Timeline {
     return !CallAt(place).bodies.empty() && Needs(*node.inputs[i]) && IsFloatValue(*node.inputs[i]);
   }
 
+  bool NeedsAny(size_t place) const {
+    for (size_t i = 0; i < NodeAt(place).inputs.size(); ++i) {
+      if (NeedsInput(place, i)) return true;
+    }
+    return false;
+  }
+
   void FindNeeds() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (IsShapeWork(i)) continue;
       const Node& node = NodeAt(i);
-      bool any = false;
-      for (size_t j = 0; j < node.inputs.size() && !any; ++j) any = NeedsInput(i, j);
+      const bool any = NeedsAny(i);
       for (OptionalValueId value : node.outputs) {
         if (value && any) needs_[static_cast<size_t>(*value)] = IsFloatValue(*value);
       }
@@ -477,6 +483,17 @@ class Timeline {
     for (const auto& [bytes, count] : made) live_.Add(bytes, count);
     Mark(StepPhase::kBackward, graph_.nodes[last]);
     for (const auto& [bytes, count] : made) live_.Add(bytes, -count);
+    SumUp(last);
+  }
+
+  // The engine sums up a broadcast input's gradient once the derivative has given all of them.
+  void SumUp(size_t last) {
+    for (const auto& [product, sum] : unsummed_) {
+      live_.Add(sum);
+      Mark(StepPhase::kBackward, graph_.nodes[last]);
+      live_.Take(product);
+    }
+    unsummed_.clear();
   }
 
   // What the call's derivative makes on its way: that of its name, or of the one node that does its
@@ -490,6 +507,7 @@ class Timeline {
       for (size_t member : members_[last]) {
         const OpDef* def = CallAt(member).def;
         if (def == nullptr || IsShapeWork(member) || !HasWork(def->gradient)) continue;
+        if (!NeedsAny(member)) continue;
         ++working;
         place = member;
       }
@@ -509,10 +527,6 @@ class Timeline {
         made->masks + (others ? made->other_masks : 0));
     add(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
         made->input_masks);
-    if (others && made->before_sum) {
-      add(*node.output(0), 1, 0);
-      add(*node.input(1), -1, 0);
-    }
     return tensors;
   }
   static bool HasWork(const onnxflops::Gradient& gradient) {
@@ -545,12 +559,10 @@ class Timeline {
     const Bytes& bytes = BytesOfValue(*node.inputs[i]);
     const Bytes made = node.output(0) ? BytesOfValue(*node.output(0)) : Bytes();
     const bool sums_up = def != nullptr && def->gradient.broadcast && bytes.expr != made.expr;
-    if (sums_up && !passes) {  // from a product of the output's size
+    if (sums_up && !passes) {
       live_.Add(made);
-      live_.Add(bytes);
-      Mark(StepPhase::kBackward, graph_.nodes[place]);
-      live_.Take(bytes);
-      live_.Take(made);
+      unsummed_.push_back({made, bytes});
+      return {std::make_shared<Buffer>(Buffer{bytes, 1}), true};
     }
     if (sums_up || (!is_view && !passes)) return Allocate(bytes);
     Gradient view = *given;
@@ -616,6 +628,7 @@ class Timeline {
   absl::btree_set<ValueId> outputs_;  // storages
   absl::flat_hash_map<ValueId, Gradient> gradients_;
   std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards
+  std::vector<std::pair<Bytes, Bytes>> unsummed_;   // of the output's size, and sums of them
   BytesSum live_;
   Comparisons comparisons_;
   Largest largest_{&comparisons_};
