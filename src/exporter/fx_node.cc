@@ -105,6 +105,13 @@ bool IsPromotion(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "prims.convert_element_type");
 }
 
+bool GivesOtherType(absl::string_view fx_node) {
+  constexpr size_t kType = 2;
+  const bool is_softmax =
+      IsFxCall(fx_node, "aten.softmax.int") || IsFxCall(fx_node, "aten.log_softmax.int");
+  return is_softmax && ParseFxArgs(fx_node).Has(kType, "dtype");
+}
+
 bool ReadsMadeConstant(absl::string_view fx_node) {
   constexpr absl::string_view kMakers[] = {"arange", "zeros", "ones", "full"};
   const std::vector<absl::string_view> names = FxNames(fx_node);
@@ -153,6 +160,7 @@ std::optional<FxKept> KeptByCall(absl::string_view fx_node) {
       {"aten.lerp.Tensor", {.arguments = kWeighted}},
       {"aten.bilinear", {.arguments = kThreeFactors}},
   };
+  if (GivesOtherType(fx_node)) return FxKept{.result = true};
   const auto* const row = std::find_if(std::begin(kKept), std::end(kKept), [&](const auto& kept) {
     return IsFxCall(fx_node, kept.first);
   });

@@ -154,12 +154,12 @@ void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
 }
 
 // The facts of the main graph. REQUIRES: Run() was called, without recomputation.
-// What a call gives is made, even where its last node only turns the axes of an inner value.
+// What a call gives is made, even where its last node only views an inner value.
 void SavedWalk::NoteResult(ValueId value, size_t place) {
   const ValueId root = facts_.root[static_cast<size_t>(value)];
   const bool views_inner =
       !facts_.inner[static_cast<size_t>(value)] && facts_.inner[static_cast<size_t>(root)];
-  if (!views_inner || CastsToItself(in_, in_.call(instance_->calls[place]))) return;
+  if (!views_inner) return;
   const auto maker = places_.find(*model_.value(root).producer);
   const bool is_same_call =
       maker != places_.end() && facts_.group[maker->second] == facts_.group[place];

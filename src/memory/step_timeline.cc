@@ -501,7 +501,8 @@ class Timeline {
   std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
     size_t place = last;
     const auto text = exporter::NodeMetadata(NodeAt(last).metadata).fx_node;
-    std::optional<Temporaries> made = text ? TemporariesOfCall(*text) : std::nullopt;
+    std::optional<Temporaries> made =
+        text ? TemporariesOfCall(*text, !CastsToItself(in_, CallAt(last))) : std::nullopt;
     if (!made) {
       int working = 0;
       for (size_t member : members_[last]) {

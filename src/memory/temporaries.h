@@ -11,7 +11,8 @@ namespace onnxflops::memory {
 
 // Of a call of PyTorch by the text of the exporter, of which the exporter may make several nodes,
 // or a node that other calls are made of as well. nullopt: the operator's row says it.
-std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node);
+// `casts`: its last node casts to another type.
+std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node, bool casts);
 
 }  // namespace onnxflops::memory
 
