@@ -110,7 +110,7 @@ TEST(TorchAttentionTest, WhatTakesTheFastPath) {
   EXPECT_THAT(Runs(Program().Turn({1, 2, 0}).Linear().Attend("4").Linear()),
               ElementsAre("0-4 packed, 4 heads"));
   EXPECT_THAT(Runs(Program().Turn().Linear().Linear().Linear().Attend("4").Linear()),
-              ElementsAre("0-6, batch first, 1 heads"));
+              ElementsAre("0-6, batch first, 4 heads"));
   EXPECT_THAT(Runs(Program().Turn().Linear(false).Attend("4").Linear()),
               ElementsAre("0-4 packed, batch first, 4 heads"));
   EXPECT_THAT(Runs(Program().Turn().Linear().Attend("4", true).Linear()),

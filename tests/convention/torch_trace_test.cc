@@ -60,6 +60,7 @@ TEST(TorchTraceTest, NodesOfOneCallAreOne) {
               ElementsAre("linear with bias of torch.nn in m: MatMul Add", "relu in m: Relu"));
 }
 
+// A bias that the convolution had gives its name to that of the two.
 TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
   TorchMaker make;
   make.Input("x", {"1", "4", "8", "8"}).Weight("m.weight", {6, 4, 3, 3}).Weight("m.bias", {6});
@@ -68,7 +69,7 @@ TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
                     "%conv2d, %p_w, %p_b, %m, %v");
   make.Metadata("pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv");
   EXPECT_THAT(Calls(make), ElementsAre("batch_norm of torch.nn in m: Conv",
-                                       "convolution of torch.nn in m: Conv"));
+                                       "convolution with bias of torch.nn in m: Conv"));
 }
 
 // A linear layer, with so many users by its text, a call of tanh on it, and a sum of what `inputs`
@@ -587,7 +588,11 @@ const LineCase kLines[] = {
      false,
      true},
     {{kNet, "relu", "Relu", "return torch.cdist(x, y)", Spelling::kNone, true}, 0, 0, false, false},
-    {{kNet, "relu", "Relu", "return F.rms_norm(x, y)", Spelling::kNone, true}, 0, 0, true, false},
+    {{kNet, "matmul", "MatMul", "return torch.tensordot(x, y)", Spelling::kNone, true},
+     0,
+     0,
+     true,
+     false},
 };
 
 // Lines of others in modules of torch.nn, lines of torch.nn in other classes, and functions that
