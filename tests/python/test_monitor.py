@@ -114,11 +114,24 @@ def test_sizes_that_the_model_does_not_have(gpt2):
     assert Perf(resnet, peak=1e15).flops(batch=1) == resnet.count().training_flops
 
 
-def test_nothing_is_counted(tmp_path):
+def unknown_model():
+    """x [1,8] -> my.Foo -> y [1,8], as the bytes of a file."""
+
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    shape = field(1, b"\x08\x01") + field(1, b"\x08\x08")
+    kind = field(1, b"\x08\x01" + field(2, shape))  # float, of this shape
+    node = field(1, b"x") + field(2, b"y") + field(4, b"Foo") + field(7, b"my")
+    x, y = (field(1, name) + field(2, kind) for name in (b"x", b"y"))
+    graph = field(1, node) + field(2, b"g") + field(11, x) + field(12, y)
+    opsets = [field(8, b"\x10\x11"), field(8, field(1, b"my") + b"\x10\x01")]
+    return b"\x08\x08" + field(7, graph) + b"".join(opsets)
+
+
+def test_nothing_is_counted():
     """What nobody knows is None, and no MFU of 0."""
-    path = tmp_path / "unknown.onnxtxt"
-    path.write_text('<ir_version: 8, opset_import: ["" : 17, "my" : 1]> g (float[1,8] x) => (float[1,8] y) { y = my.Foo(x) }')
-    report = onnxflops.load(str(path)).count()
+    report = onnxflops.load(unknown_model()).count()
     assert (report.flops, report.macs, report.training_flops, report.params) == (None, None, None, 0)
     assert report.modules[""].flops is None and report.to_dict()["totals"]["flops"]["value"] is None
     with pytest.raises(onnxflops.UnavailableError, match="nothing of the model is counted"):
