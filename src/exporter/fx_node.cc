@@ -105,7 +105,7 @@ bool IsPromotion(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "prims.convert_element_type");
 }
 
-bool GivesOtherType(absl::string_view fx_node) {
+bool IsSoftmaxInType(absl::string_view fx_node) {
   constexpr size_t kType = 2;
   const bool is_softmax =
       IsFxCall(fx_node, "aten.softmax.int") || IsFxCall(fx_node, "aten.log_softmax.int");
@@ -160,7 +160,7 @@ std::optional<FxKept> KeptByCall(absl::string_view fx_node) {
       {"aten.lerp.Tensor", {.arguments = kWeighted}},
       {"aten.bilinear", {.arguments = kThreeFactors}},
   };
-  if (GivesOtherType(fx_node)) return FxKept{.result = true};
+  if (IsSoftmaxInType(fx_node)) return FxKept{.result = true};
   const auto* const row = std::find_if(std::begin(kKept), std::end(kKept), [&](const auto& kept) {
     return IsFxCall(fx_node, kept.first);
   });

@@ -51,7 +51,7 @@ bool MayBePool(absl::string_view fx_node);
 // PyTorch itself casts an operand to the type of the other one.
 bool IsPromotion(absl::string_view fx_node);
 // softmax(x, dim, dtype=float32): PyTorch computes in that type, and keeps its result.
-bool GivesOtherType(absl::string_view fx_node);
+bool IsSoftmaxInType(absl::string_view fx_node);
 // The call reads what another one made of no tensor, as arange, zeros and full do: a constant of
 // the file.
 bool ReadsMadeConstant(absl::string_view fx_node);

@@ -231,8 +231,12 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   if (KeepOfAdaptivePool(node, *text)) return true;
   const bool is_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
   if (const std::optional<exporter::FxKept> kept = exporter::KeptByCall(*text)) {
+    const std::optional<std::vector<ValueId>> arguments = ArgumentsOf(*kept, *text);
+    if (!arguments) return false;
     if (is_result && kept->result) Keep(*node.outputs[0]);
-    if (is_result) KeepArguments(*kept, *text);
+    for (ValueId value : *arguments) {
+      if (is_result) Keep(value);
+    }
     return true;
   }
   if (const auto places = exporter::PlacesOfIndex(*text); !places.empty()) {
@@ -253,8 +257,10 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   return false;
 }
 
-// What an argument is called may be the name of a parameter, which is there anyway.
-void SavedWalk::KeepArguments(const exporter::FxKept& kept, absl::string_view call) {
+// The arguments that a call keeps, but for parameters, which are there anyway. nullopt where the
+// file has another name for one.
+std::optional<std::vector<ValueId>> SavedWalk::ArgumentsOf(const exporter::FxKept& kept,
+                                                           absl::string_view call) const {
   const exporter::FxArgs args = exporter::ParseFxArgs(call);
   const auto needs_gradient = [&](size_t i) {
     const absl::string_view name = exporter::FxValueName(args.Arg(i));
@@ -262,11 +268,16 @@ void SavedWalk::KeepArguments(const exporter::FxKept& kept, absl::string_view ca
     return absl::StartsWith(name, exporter::kFxParameterName) ||
            (made != names_.end() && NeedsGradient(made->second));
   };
+  std::vector<ValueId> found;
   for (const auto& [argument, needed] : kept.arguments) {
     if (needed && !needs_gradient(*needed)) continue;
-    const auto value = names_.find(exporter::FxValueName(args.Arg(argument)));
-    if (value != names_.end()) Keep(value->second);
+    const absl::string_view name = exporter::FxValueName(args.Arg(argument));
+    if (name.empty() || exporter::IsFxPlaceholder(name)) continue;
+    const auto value = names_.find(name);
+    if (value == names_.end()) return std::nullopt;
+    found.push_back(value->second);
   }
+  return found;
 }
 
 // Keeps the indices of an index call. Of those that the exporter folded, only an arange can be

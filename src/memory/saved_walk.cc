@@ -153,7 +153,6 @@ void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
   memory->warnings.push_back(WarningOf(bytes, "less", nodes, "run in place (inplace=True)"));
 }
 
-// The facts of the main graph. REQUIRES: Run() was called, without recomputation.
 // What a call gives is made, even where its last node only views an inner value.
 void SavedWalk::NoteResult(ValueId value, size_t place) {
   const ValueId root = facts_.root[static_cast<size_t>(value)];
@@ -166,6 +165,7 @@ void SavedWalk::NoteResult(ValueId value, size_t place) {
   if (is_same_call) facts_.inner[static_cast<size_t>(root)] = false;
 }
 
+// The facts of the main graph. REQUIRES: Run() was called, without recomputation.
 StepFacts SavedWalk::TakeFacts() {
   facts_.root.resize(model_.values.size());
   for (size_t v = 0; v < facts_.root.size(); ++v) {

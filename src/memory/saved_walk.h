@@ -146,7 +146,8 @@ class SavedWalk {
   static bool IsOfClass(const Node& node, absl::string_view name);
   bool KeepOfAdaptivePool(const Node& node, absl::string_view call);
   bool KeepOfCall(const Node& node);
-  void KeepArguments(const exporter::FxKept& kept, absl::string_view call);
+  std::optional<std::vector<ValueId>> ArgumentsOf(const exporter::FxKept& kept,
+                                                  absl::string_view call) const;
   void KeepPlacesOfIndex(const std::vector<absl::string_view>& places);
   bool KeepPadded(const Node& node);
   bool KeepPaddedToSame(const Node& node);

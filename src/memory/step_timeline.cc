@@ -56,6 +56,12 @@ struct Buffer {
   int users = 0;
 };
 
+// Without overflow, for what is only compared.
+absl::int128 CappedSum(absl::int128 a, absl::int128 b) {
+  const absl::int128 most = std::numeric_limits<absl::int128>::max() / 2;
+  return std::min(a, most) + std::min(b, most);
+}
+
 // The gradient of a value.
 struct Gradient {
   std::shared_ptr<Buffer> buffer;
@@ -93,7 +99,7 @@ class Timeline {
                                                        " steps of arithmetic (steps-per-node)"));
     }
     for (const auto& [holder, held] : held_) {
-      peak_.held_may_be_more |= peak_.value && held.alive + held.made > *peak_.value;
+      peak_.held_may_be_more |= peak_.value && CappedSum(held.alive, held.made) > *peak_.value;
     }
     largest_.DropMiddle();
     if (!largest_.too_many() && !numbers_) peak_.sums = largest_.sums();
@@ -283,15 +289,13 @@ class Timeline {
   // module returns weighs more than that.
   void NoteHeld(size_t place) {
     if (IsShapeWork(place)) return;
-    absl::int128 made = 0;
     for (OptionalValueId value : NodeAt(place).outputs) {
       if (!value || Needs(*value) || Root(*value) != *value || !IsOwn(*value)) continue;
-      if (IsTensor(*value)) made += ValueOf(BytesOfValue(*value).expr).value_or(0);
+      if (!IsTensor(*value)) continue;
+      Held& held = held_[facts_.holder[place]];
+      held.made = CappedSum(held.made, ValueOf(BytesOfValue(*value).expr).value_or(0));
+      held.alive = std::max(held.alive, ValueOf(live_.expr()).value_or(0));
     }
-    if (made == 0) return;
-    Held& held = held_[facts_.holder[place]];
-    held.made += made;
-    held.alive = std::max(held.alive, ValueOf(live_.expr()).value_or(0));
   }
 
   // The node's outputs, held until their last use.
@@ -501,8 +505,7 @@ class Timeline {
   std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
     size_t place = last;
     const auto text = exporter::NodeMetadata(NodeAt(last).metadata).fx_node;
-    std::optional<Temporaries> made =
-        text ? TemporariesOfCall(*text, !CastsToItself(in_, CallAt(last))) : std::nullopt;
+    std::optional<Temporaries> made = text ? TemporariesOfCall(*text, Casts(last)) : std::nullopt;
     if (!made) {
       int working = 0;
       for (size_t member : members_[last]) {
@@ -529,6 +532,12 @@ class Timeline {
     add(*node.input(0), made->inputs + (made->by_places && IsTakenByPlaces(node) ? 1 : 0),
         made->input_masks);
     return tensors;
+  }
+  // To another type.
+  bool Casts(size_t place) const {
+    const Call& call = CallAt(place);
+    return call.def != nullptr && Has(call.def->traits, Traits::kCasts) &&
+           !CastsToItself(in_, call);
   }
   static bool HasWork(const onnxflops::Gradient& gradient) {
     const Temporaries& made = gradient.temporaries;

@@ -47,7 +47,7 @@ std::optional<Temporaries> TemporariesOfPad(absl::string_view fx_node) {
 
 std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node, bool casts) {
   // Both gradients in the type of the result, before one is cast to that of the input.
-  if (exporter::GivesOtherType(fx_node)) {
+  if (exporter::IsSoftmaxInType(fx_node)) {
     return casts ? Temporaries{.outputs = 1, .inputs = -1} : Temporaries{};
   }
   if (exporter::IsFxCall(fx_node, "aten.clamp")) return TemporariesOfClamp(fx_node);

@@ -41,7 +41,7 @@ inline constexpr char kOrderOfNorm[] =
 inline constexpr char kComputedWeight[] =
     "the exporter computed the weight, as of a weight norm, for which PyTorch keeps more";
 inline constexpr char kRecurrent[] =
-    "who runs a recurrent layer decides what it keeps: cuDNN another amount than a CPU";
+    "of a recurrent layer PyTorch keeps other amounts with cuDNN than on a CPU";
 inline constexpr char kContraction[] =
     "PyTorch contracts more than two operands one after the other, and keeps what is between";
 inline constexpr char kLeftOut[] =

@@ -24,7 +24,7 @@ ONE = {
     "expm1": "torch.expm1(a)", "flip": "a.flip(1)",
     "gather": "torch.gather(a, 1, torch.zeros(8, 48, 256, dtype=torch.long))", "gelu_tanh": "F.gelu(a, approximate='tanh')",
     "glu": "F.glu(torch.cat([a, a], -1))", "hardswish": "F.hardswish(a)", "hardtanh": "F.hardtanh(a)",
-    "index_select": "a.index_select(1, torch.arange(0, 48))", "layer_norm": "F.layer_norm(a, (256,))",
+    "index": "a[torch.arange(8)]", "index_select": "a.index_select(1, torch.arange(0, 48))", "layer_norm": "F.layer_norm(a, (256,))",
     "layer_norm_by_hand": "(a - a.mean(-1, keepdim=True)) / (a.std(-1, keepdim=True) + 1e-5)", "leaky_relu": "F.leaky_relu(a)",
     "log10": "torch.log10(a * a + 1)", "log1p": "torch.log1p(a * a)", "log2": "torch.log2(a * a + 1)", "log_softmax": "a.log_softmax(-1)",
     "logsumexp": "a - torch.logsumexp(a, -1, keepdim=True)", "max_dim": "a - a.max(-1, keepdim=True).values",
@@ -42,7 +42,8 @@ ONE = {
 TWO = {
     "addcmul": "torch.addcmul(a, a, b)", "atan2": "torch.atan2(a, b)", "attention": "(a @ b.transpose(1, 2)).softmax(-1) @ b", "cosine": "a * F.cosine_similarity(a, b, -1).unsqueeze(-1)",
     "div": "a / (b * b + 1)",
-    "fmod": "torch.fmod(a, b * b + 1)", "gate": "torch.tanh(a) * torch.sigmoid(b)", "lerp": "torch.lerp(a, b, 0.3)",
+    "fmod": "torch.fmod(a, b * b + 1)", "gate": "torch.tanh(a) * torch.sigmoid(b)",
+    "gate_of_rows": "a.mean(-1, keepdim=True) * b", "lerp": "torch.lerp(a, b, 0.3)",
     "lerp_tensor": "torch.lerp(a, b, a.sigmoid())", "logaddexp": "torch.logaddexp(a, b)", "maximum": "torch.maximum(a, b)",
     "minimum": "torch.minimum(a, b)", "mse": "(a - b) ** 2", "pow": "(a * a + 1) ** b", "where": "torch.where(a > b, a, b)",
 }

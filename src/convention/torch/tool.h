@@ -74,7 +74,6 @@ class TorchTool {
   bool IsByFactor(const TorchCall& call);
   // Whether padding is 'same' or 'valid', an operator of its own, which some exports do not tell.
   bool HasNamedPadding(const TorchCall& call);
-  // Whether what the call works on lies in memory in the order of its elements.
   // Whether one native operator does the nn.MultiheadAttention, or the nn.TransformerEncoderLayer,
   // that the call is part of. Both need gradients to be off, a layer that no hook is on it.
   bool TakesFastPath(const TorchCall& call);
