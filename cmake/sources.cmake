@@ -444,7 +444,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/training/training_options.h
 )
 
-# The programs: every .cc of tools/cli/, tools/verbs/ and tools/official/
+# The programs: every .cc of tools/cli/, tools/commands/ and tools/official/
 
 set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/count_arguments.cc
@@ -460,31 +460,31 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/training_arguments.cc
   tools/cli/view_arguments.cc
   tools/cli/write_file.cc
-  tools/verbs/audit.cc
-  tools/verbs/base_model.cc
-  tools/verbs/budget_files.cc
-  tools/verbs/check.cc
-  tools/verbs/compare.cc
-  tools/verbs/completion.cc
-  tools/verbs/count.cc
-  tools/verbs/count_sweep.cc
-  tools/verbs/devices.cc
-  tools/verbs/diff.cc
-  tools/verbs/each_model.cc
-  tools/verbs/estimate.cc
-  tools/verbs/explain.cc
-  tools/verbs/git_file.cc
-  tools/verbs/history.cc
-  tools/verbs/memory_sweep.cc
-  tools/verbs/mfu.cc
-  tools/verbs/model_files.cc
-  tools/verbs/monitor.cc
-  tools/verbs/ops.cc
-  tools/verbs/profile.cc
-  tools/verbs/published.cc
-  tools/verbs/record_history.cc
-  tools/verbs/review_arguments.cc
-  tools/verbs/verbs.cc
+  tools/commands/audit.cc
+  tools/commands/base_model.cc
+  tools/commands/budget_files.cc
+  tools/commands/check.cc
+  tools/commands/commands.cc
+  tools/commands/compare.cc
+  tools/commands/completion.cc
+  tools/commands/count.cc
+  tools/commands/count_sweep.cc
+  tools/commands/devices.cc
+  tools/commands/diff.cc
+  tools/commands/each_model.cc
+  tools/commands/estimate.cc
+  tools/commands/explain.cc
+  tools/commands/git_file.cc
+  tools/commands/history.cc
+  tools/commands/memory_sweep.cc
+  tools/commands/mfu.cc
+  tools/commands/model_files.cc
+  tools/commands/monitor.cc
+  tools/commands/ops.cc
+  tools/commands/profile.cc
+  tools/commands/published.cc
+  tools/commands/record_history.cc
+  tools/commands/review_arguments.cc
 )
 
 # The Python package's extension: src/python/CMakeLists.txt.

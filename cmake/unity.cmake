@@ -11,7 +11,7 @@ set(ONNXFLOPS_BATCHES
   "src/compare src/estimate src/explain src/mfu src/serving src/sweep src/devices src/operators src/api"
   "src/profile src/annotate src/diff src/check src/history src/monitor"
   "ops ops/formula ops/ml ops/user"
-  "tools/cli tools/verbs"
+  "tools/cli tools/commands"
 )
 function(onnxflops_unity target)
   if(NOT ONNXFLOPS_UNITY)

@@ -1,4 +1,4 @@
-// onnxflops: counts the arithmetic of ONNX models. The verbs, and what they have in common.
+// onnxflops: counts the arithmetic of ONNX models. The commands, and what they have in common.
 #include <unistd.h>
 
 #include <new>
@@ -13,7 +13,7 @@
 #include "src/base/similar.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
-#include "tools/verbs/verbs.h"
+#include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -21,15 +21,15 @@ namespace {
 std::string Help() {
   std::string out =
       "onnxflops counts the arithmetic of ONNX models, exactly, without running them.\n\n"
-      "usage: onnxflops VERB ... [options]\n\n";
-  constexpr size_t kVerbColumns = 27;
-  for (const Verb& verb : Verbs()) {
-    std::string line = absl::StrCat("  ", verb.name, " ", verb.arguments);
-    line.resize(kVerbColumns, ' ');
-    absl::StrAppend(&out, line, verb.summary, "\n");
+      "usage: onnxflops COMMAND ... [options]\n\n";
+  constexpr size_t kCommandColumns = 27;
+  for (const Command& command : Commands()) {
+    std::string line = absl::StrCat("  ", command.name, " ", command.arguments);
+    line.resize(kCommandColumns, ' ');
+    absl::StrAppend(&out, line, command.summary, "\n");
   }
   absl::StrAppend(&out, R"(
-  help VERB                options and examples of a verb
+  help COMMAND             options and examples of a command
   --version
 
 Examples:
@@ -57,33 +57,33 @@ absl::StatusOr<ExitCode> Print(const std::string& text) {
   return kFine;
 }
 
-std::vector<std::string> VerbNames() {
+std::vector<std::string> CommandNames() {
   std::vector<std::string> names;
-  for (const Verb& verb : Verbs()) names.emplace_back(verb.name);
+  for (const Command& command : Commands()) names.emplace_back(command.name);
   names.emplace_back("help");
   return names;
 }
 
-absl::Status NoVerb(const std::string& word, const char* what) {
-  const std::string similar = DidYouMean(word, VerbNames());
-  return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(word), " is ", what, similar,
-                   similar.empty() ? "; the verbs are " + absl::StrJoin(VerbNames(), ", ") : "",
-                   " (see onnxflops --help)"));
+absl::Status NoCommand(const std::string& word, const char* what) {
+  const std::string similar = DidYouMean(word, CommandNames());
+  return absl::InvalidArgumentError(absl::StrCat(
+      Quoted(word), " is ", what, similar,
+      similar.empty() ? "; the commands are " + absl::StrJoin(CommandNames(), ", ") : "",
+      " (see onnxflops --help)"));
 }
 
-// The verb `help`, with the arguments after it.
+// The command `help`, with the arguments after it.
 absl::StatusOr<ExitCode> RunHelp(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "help") return Print(Help());
-  for (const Verb& verb : Verbs()) {
-    if (arguments[0] == verb.name) return verb.run({"--help"});
+  for (const Command& command : Commands()) {
+    if (arguments[0] == command.name) return command.run({"--help"});
   }
-  return NoVerb(arguments[0], "not a verb");
+  return NoCommand(arguments[0], "not a command");
 }
 
 // Whether a word cannot be meant as a file: none has this name, and it has neither a folder nor an
 // extension, nor is it a pattern.
-bool IsMistypedVerb(const std::string& word) {
+bool IsMistypedCommand(const std::string& word) {
   return word.find_first_of("./*?[-") == std::string::npos && access(word.c_str(), F_OK) != 0;
 }
 
@@ -96,11 +96,11 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
   if (first == "--version") return Print(Version());
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (first == "help") return RunHelp(rest);
-  for (const Verb& verb : Verbs()) {
-    if (first == verb.name) return verb.run(rest);
+  for (const Command& command : Commands()) {
+    if (first == command.name) return command.run(rest);
   }
-  if (IsMistypedVerb(first)) return NoVerb(first, "neither a verb nor a file");
-  return Verbs()[0].run(arguments);
+  if (IsMistypedCommand(first)) return NoCommand(first, "neither a command nor a file");
+  return Commands()[0].run(arguments);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The stages that every verb needs: a model, its facts and its costs.
+// The stages that every command needs: a model, its facts and its costs.
 #ifndef ONNXFLOPS_SRC_API_ANALYSIS_H_
 #define ONNXFLOPS_SRC_API_ANALYSIS_H_
 

@@ -1,4 +1,4 @@
-// The driver: what the program's verbs do, as functions. All of them run the stages in the same
+// The driver: what the program's commands do, as functions. All of them run the stages in the same
 // order with the same options, so that the library answers as the program does.
 //
 //   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");

@@ -1,4 +1,4 @@
-// A profile of a runtime joined with what its model costs: what the verb `profile` does.
+// A profile of a runtime joined with what its model costs: what the command `profile` does.
 //
 //   absl::StatusOr<Profile> profile = ReadProfileText(text, "p.json");
 //   ProfileOptions options;

@@ -50,15 +50,15 @@ class Program:
 def command_line(program):
     """Commands, options, whether these take a value, and the words that the value may be."""
     completion = program.output("completion", "bash")
-    for verb, body in re.findall(r"(?ms)^    ([a-z]+)\)\n      case \$prev in\n(.*?)^      esac$", completion):
-        yield verb
+    for command, body in re.findall(r"(?ms)^    ([a-z]+)\)\n      case \$prev in\n(.*?)^      esac$", completion):
+        yield command
         words = dict(re.findall(r'^ +(-[\w-]+)\) words="(.*)" ;;$', body, re.M))
         options = re.search(r'options="([^"]*)"', body)[1].split()
         for option in options:
             has_value = re.search(rf"(?m)^ +{option}\)", body) is not None
-            yield f"{verb} {option}{' VALUE' if has_value else ''}"
+            yield f"{command} {option}{' VALUE' if has_value else ''}"
             for word in words.get(option, "").split():
-                yield f"{verb} {option} {word}"
+                yield f"{command} {option} {word}"
     yield from ("--version", "help")
 
 

@@ -30,7 +30,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/training_arguments.h"
 #include "tools/cli/view_arguments.h"
-#include "tools/verbs/published.h"
+#include "tools/commands/published.h"
 
 namespace onnxflops::tools {
 namespace {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the program to what SECURITY.md promises of files under a megabyte: time, memory and output of every verb.
+"""Holds the program to what SECURITY.md promises of files under a megabyte: time, memory and output of every command.
 
-    amplification.py PROGRAM                 runs every verb on every model; exit code 1 if one takes more than the promise.
+    amplification.py PROGRAM                 runs every command on every model; exit code 1 if one takes more than the promise.
                                              Three forms run on every model, the others on a quarter of the models each
     amplification.py PROGRAM --every-form    runs every form on every model: before a release, and after work on a writer
-    amplification.py PROGRAM --only TEXT     the models, or the verbs, whose name holds TEXT; may be repeated
+    amplification.py PROGRAM --only TEXT     the models, or the commands, whose name holds TEXT; may be repeated
     amplification.py PROGRAM --all           prints what each run takes, and goes on with a model that is refused
     amplification.py PROGRAM --write NAME    writes a model to standard output
 
@@ -152,13 +152,13 @@ ALWAYS = {"count", "compare", " ".join(["count", *LIST])}
 SHARE = 4
 
 
-def most_seconds(name, verb):
+def most_seconds(name, command):
     """What the promise lets a call take."""
-    return SECONDS[verb] * ABOVE.get(name, (1, 1))[0]
+    return SECONDS[command] * ABOVE.get(name, (1, 1))[0]
 
 
-def most_memory(name, verb):
-    return (MEMORY_OF_TWO if verb in ("diff", "check") else MEMORY) * ABOVE.get(name, (1, 1))[1]
+def most_memory(name, command):
+    return (MEMORY_OF_TWO if command in ("diff", "check") else MEMORY) * ABOVE.get(name, (1, 1))[1]
 
 
 class Counter:
@@ -289,9 +289,9 @@ def nodes_to_explain(table):
     return [n for n in dict.fromkeys((costliest, last)) if n and len(n) < 100_000]
 
 
-def is_due(name, verb, options):
+def is_due(name, command, options):
     """Whether a model and a form are in each other's quarter."""
-    form = " ".join([verb, *options])
+    form = " ".join([command, *options])
     return form in ALWAYS or zlib.crc32(f"{name} {form}".encode()) % SHARE == 0
 
 
@@ -303,7 +303,7 @@ class Hunt:
             self.jobs.put(name)
         self.faults, self.runs = [], 0
         self.lock = threading.Lock()
-        self.worst = {verb: {"seconds": (0, ""), "memory": (0, ""), "output": (0, "")} for verb in SECONDS}
+        self.worst = {command: {"seconds": (0, ""), "memory": (0, ""), "output": (0, "")} for command in SECONDS}
 
     def work(self):
         """Takes models until there are none."""
@@ -317,11 +317,11 @@ class Hunt:
             finally:
                 worker.maker.close()
 
-    def note(self, verb, what, measured, faults):
+    def note(self, command, what, measured, faults):
         with self.lock:
             self.runs += 1
             for key, value in measured.items():
-                self.worst[verb][key] = max(self.worst[verb][key], (value, what))
+                self.worst[command][key] = max(self.worst[command][key], (value, what))
             for fault in faults:
                 self.faults.append(f"{what}: {fault}")
                 print(f"{what}: {fault}", flush=True)
@@ -340,42 +340,42 @@ class Worker:
         self.maker = Maker(self.path)
 
     def model(self, name):
-        """Every verb on one model. What `count` refuses, the others refuse in the same place; some of them show it."""
+        """Every command on one model. What `count` refuses, the others refuse in the same place; some of them show it."""
         self.maker.make(name)
         size = os.path.getsize(self.path)
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
-        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU), ("estimate", ESTIMATE)):
-            for options in self.forms(name, verb, forms):
+        for command, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU), ("estimate", ESTIMATE)):
+            for options in self.forms(name, command, forms):
                 if options and options != LIST and refused and not self.hunt.everything:
                     continue
-                code = self.verb(name, verb, options)
-                if verb == "count" and not options:
+                code = self.command(name, command, options)
+                if command == "count" and not options:
                     refused = code == 2
                 if options == LIST and code == 0:
                     explained = nodes_to_explain(self.out)
         for n in explained:
-            self.verb(name, "explain", [n])
+            self.command(name, "explain", [n])
 
-    def forms(self, name, verb, forms):
-        """Those of a verb that run on a model."""
-        return forms if self.hunt.every_form or self.hunt.only else [f for f in forms if is_due(name, verb, f)]
+    def forms(self, name, command, forms):
+        """Those of a command that run on a model."""
+        return forms if self.hunt.every_form or self.hunt.only else [f for f in forms if is_due(name, command, f)]
 
-    def verb(self, name, verb, options):
-        """Runs a verb. Returns its exit code; None for what --only leaves out."""
-        what = f"{name}: {verb} {' '.join(o[:60] for o in options)}".rstrip()
+    def command(self, name, command, options):
+        """Runs a command. Returns its exit code; None for what --only leaves out."""
+        what = f"{name}: {command} {' '.join(o[:60] for o in options)}".rstrip()
         if self.hunt.only and not any(text in what for text in self.hunt.only):
             return None
-        command = [self.hunt.program, verb, self.path, *(self.files.get(o, o) for o in options)]
-        code, seconds, memory, too_long = self.stopwatch.measure(command, self.out, self.err, most_seconds(name, verb))
+        words = [self.hunt.program, command, self.path, *(self.files.get(o, o) for o in options)]
+        code, seconds, memory, too_long = self.stopwatch.measure(words, self.out, self.err, most_seconds(name, command))
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
         faults += [f"{seconds:.2f} s"] if too_long else []
-        faults += [f"{memory >> 20} MiB"] if memory > most_memory(name, verb) else []
+        faults += [f"{memory >> 20} MiB"] if memory > most_memory(name, command) else []
         faults += [f"{measured['output']:,} bytes of output"] if measured["output"] > OUTPUT else []
         faults += ["an error of more bytes than that"] if os.path.getsize(self.err) > ERRORS else []
-        self.hunt.note(verb, what, measured, faults)
+        self.hunt.note(command, what, measured, faults)
         return code
 
 
@@ -406,9 +406,9 @@ def main():
         worker.start()
     for worker in workers:
         worker.join()
-    for verb, worst in hunt.worst.items():
+    for command, worst in hunt.worst.items():
         for key, (value, what) in worst.items():
-            print(f"most {key} of {verb}: {value:,.2f} in {what}")
+            print(f"most {key} of {command}: {value:,.2f} in {what}")
     print(f"{len(names)} models, {hunt.runs} runs, {len(hunt.faults)} faults")
     return 1 if hunt.faults else 0
 

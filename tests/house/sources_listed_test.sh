@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 missing=0
 shopt -s globstar nullglob
-for file in src/**/*.cc ops/**/*.cc tools/*.cc tools/{cli,verbs,official}/*.cc; do
+for file in src/**/*.cc ops/**/*.cc tools/*.cc tools/{cli,commands,official}/*.cc; do
   grep -qE "^ +${file//./\\.}$|^ *add_executable\(\S+ ${file//./\\.}\)$" cmake/sources.cmake CMakeLists.txt cmake/official.cmake || { echo "$file is not in cmake/sources.cmake"; missing=1; }
 done
 for file in tests/**/*_test.cc; do

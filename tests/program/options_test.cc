@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "tools/cli/option_list.h"
 #include "tools/cli/progress.h"
-#include "tools/verbs/each_model.h"
+#include "tools/commands/each_model.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -119,8 +119,8 @@ struct Call {
     list.AddValue("-o", "FILE", &file, "Where.");
     list.AddFlag("--exact", &exact, "Every digit.");
     std::string help;
-    const VerbHelp verb = {"onnxflops count MODEL", "Counts.\n", ""};
-    return list.Parse(verb, absl::StrSplit(line, ' ', absl::SkipEmpty()), &help).status();
+    const CommandHelp command = {"onnxflops count MODEL", "Counts.\n", ""};
+    return list.Parse(command, absl::StrSplit(line, ' ', absl::SkipEmpty()), &help).status();
   }
 };
 

@@ -78,8 +78,8 @@ class NarrowTest(ProgramTest):
         text = '<ir_version: 8, opset_import: ["": 17]> g (float[NAMEn,4] NAMEx) => (float[NAMEn,4] y) { y = Relu(NAMEx) }'
         with open(os.path.join(self.folder, "a.onnxtxt"), "w", encoding="utf-8") as file:
             file.write(text.replace("NAME", self.LONG))
-        for verb in ("count", "count --by node", "count --top 1", "explain", "compare", "compare --with macs"):
-            self.held(f"{verb} a.onnxtxt{' y' if verb == 'explain' else ''}", 60)
+        for command in ("count", "count --by node", "count --top 1", "explain", "compare", "compare --with macs"):
+            self.held(f"{command} a.onnxtxt{' y' if command == 'explain' else ''}", 60)
 
 
 class StrictTest(ProgramTest):
@@ -192,7 +192,7 @@ class WidthTest(ProgramTest):
         "audit tests/data/audit/published.csv",
         "ops",
         "--help",
-        *(f"{verb} --help" for verb in HELPS),
+        *(f"{command} --help" for command in HELPS),
     )
 
     def screen(self, call, columns):
@@ -301,7 +301,7 @@ class PrintTest(ProgramTest):
 
 
 class OutputFileTest(ProgramTest):
-    def test_no_verb_writes_over_what_it_reads(self):
+    def test_no_command_writes_over_what_it_reads(self):
         self.shell("cp $M m; cp $C c; cp $R r; sha256sum m c r > sums; ln m hard; ln -s m link")
         for call, where, what in (
             ("count m -o m", "'m'", "the input 'm'"),
@@ -377,7 +377,7 @@ class DevicesTest(ProgramTest):
 
 
 class CompletionTest(ProgramTest):
-    VERBS = ("count", "compare", "explain", "ops", "audit", "completion")
+    COMMANDS = ("count", "compare", "explain", "ops", "audit", "completion")
 
     def complete(self, *words):
         """What bash offers for the last word."""
@@ -394,13 +394,13 @@ class CompletionTest(ProgramTest):
         }
         for form, pattern in spelled.items():
             text = self.shell(f"onnxflops completion {form}")
-            for verb in self.VERBS:
-                names = re.findall(r"(?m)^  (--?[a-z-]+)", self.shell(f"onnxflops {verb} --help"))
+            for command in self.COMMANDS:
+                names = re.findall(r"(?m)^  (--?[a-z-]+)", self.shell(f"onnxflops {command} --help"))
                 for name in set(names) - {"-h"}:
-                    self.assertRegex(text, pattern(name), (form, verb))
+                    self.assertRegex(text, pattern(name), (form, command))
 
     def test_the_man_page_has_all_of_the_help(self):
-        """Word for word, under the heading of each verb; what breaks lines and marks options aside."""
+        """Word for word, under the heading of each command; what breaks lines and marks options aside."""
 
         def words(text):
             return collections.Counter(re.sub(r"\\f[IRB]|\\(?=-)", "", text.replace("\\e", "\\")).split())
@@ -408,9 +408,9 @@ class CompletionTest(ProgramTest):
         sections = re.split(r"(?m)^\.SH ", self.shell("onnxflops completion man"))
         sections = dict(re.findall(r"(?s)^ONNXFLOPS (\w+)\n(.*)", section)[0] for section in sections if section.startswith("ONNXFLOPS "))
         self.assertEqual(sorted(sections), sorted({*HELPS, "estimate", "monitor"}))
-        for verb, section in sections.items():
-            text = self.shell(f"onnxflops {verb} --help")
-            self.assertEqual(words(text) - words(section) - collections.Counter({"usage:": 1, "Options:": 1, "-h": 1}), {}, verb)
+        for command, section in sections.items():
+            text = self.shell(f"onnxflops {command} --help")
+            self.assertEqual(words(text) - words(section) - collections.Counter({"usage:": 1, "Options:": 1, "-h": 1}), {}, command)
 
     def test_bash_offers_what_fits(self):
         self.shell("mkdir d; touch d/a.onnx model.onnx")

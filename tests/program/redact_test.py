@@ -38,7 +38,7 @@ def words(text):
 
 
 def our_words():
-    texts = [run("ops").stdout, *(run(verb, "--help").stdout for verb in ("count", "compare", "explain", "ops"))]
+    texts = [run("ops").stdout, *(run(command, "--help").stdout for command in ("count", "compare", "explain", "ops"))]
     for path in glob.glob("tools/schema/*.json") + glob.glob("src/report/*.cc") + glob.glob("src/graph/dtype.cc"):
         with open(path, encoding="utf-8") as file:
             texts.append(file.read())

@@ -29,13 +29,13 @@ function file(name) {
 }
 
 // One call of both, in the folder of the files.
-function same(cwd, verb, format, options, ...names) {
-  const native = spawnSync(program, [verb, "--format", format, ...options, "--", ...names], { cwd, encoding: "utf8", maxBuffer: 1 << 30 });
+function same(cwd, command, format, options, ...names) {
+  const native = spawnSync(program, [command, "--format", format, ...options, "--", ...names], { cwd, encoding: "utf8", maxBuffer: 1 << 30 });
   const used = [...names, ...options.filter((word) => word.endsWith(".toml"))];
   const files = new Map(used.map((name) => [name, file(path.join(cwd, name))]));
-  const result = runEngine(engine, [verb, format, ...options, ...names], files);
+  const result = runEngine(engine, [command, format, ...options, ...names], files);
   for (const one of files.values()) fs.closeSync(one.fd);
-  const what = `${verb} ${format} ${options.join(" ")} ${names.join(" ")}`;
+  const what = `${command} ${format} ${options.join(" ")} ${names.join(" ")}`;
   assert.strictEqual(result.errors, native.stderr.replace(/^ {2}--limit .*\n/m, ""), what);  // which a page has not
   assert.strictEqual(result.code, native.status, what);
   assert(result.output === native.stdout, `${what}: another output`);

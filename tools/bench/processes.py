@@ -24,9 +24,9 @@ def graph(name):
     return path
 
 
-def ours(path, verb="count"):
+def ours(path, command="count"):
     start = time.perf_counter()
-    subprocess.run([BUILD / "onnxflops", verb, path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([BUILD / "onnxflops", command, path], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 

@@ -18,7 +18,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/training_arguments.h"
 #include "tools/cli/view_arguments.h"
-#include "tools/verbs/each_model.h"
+#include "tools/commands/each_model.h"
 
 namespace onnxflops::tools {
 

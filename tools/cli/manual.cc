@@ -22,15 +22,16 @@ namespace {
 
 bool IsFile(const Option& option) { return option.type == "FILE"; }
 
-std::string NamesOf(absl::Span<const VerbPage> verbs, absl::string_view separator) {
-  return absl::StrJoin(verbs, separator,
-                       [](std::string* out, const VerbPage& verb) { out->append(verb.name); });
+std::string NamesOf(absl::Span<const CommandPage> commands, absl::string_view separator) {
+  return absl::StrJoin(commands, separator, [](std::string* out, const CommandPage& command) {
+    out->append(command.name);
+  });
 }
 
 // The options that have names, with --help.
-std::vector<Option> NamedOptions(const VerbPage& verb) {
+std::vector<Option> NamedOptions(const CommandPage& command) {
   std::vector<Option> named;
-  for (const Option& option : verb.options) {
+  for (const Option& option : command.options) {
     if (!option.positional) named.push_back(option);
   }
   Option help;
@@ -50,10 +51,10 @@ std::string Brief(absl::string_view text) {
 
 // ---- bash
 
-std::string BashVerb(const VerbPage& verb) {
-  std::string out = absl::StrCat("    ", verb.name, ")\n      case $prev in\n");
+std::string BashCommand(const CommandPage& command) {
+  std::string out = absl::StrCat("    ", command.name, ")\n      case $prev in\n");
   std::vector<std::string> names;
-  for (const Option& o : NamedOptions(verb)) {
+  for (const Option& o : NamedOptions(command)) {
     names.push_back(o.name);
     if (o.type.empty()) continue;
     if (!o.choices.empty()) {
@@ -69,27 +70,27 @@ std::string BashVerb(const VerbPage& verb) {
   return out;
 }
 
-std::string Bash(absl::Span<const VerbPage> verbs) {
-  const std::string names = NamesOf(verbs, "|");
+std::string Bash(absl::Span<const CommandPage> commands) {
+  const std::string names = NamesOf(commands, "|");
   std::string out = absl::StrCat(
       "# Completion of onnxflops for bash: onnxflops completion bash\n"
       "_onnxflops() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  local verb=",
-      verbs[0].name,
+      "  local subcommand=",
+      commands[0].name,
       " words=\"\" options=\"\" files=\"\"\n"
       "  case ${COMP_WORDS[1]} in\n"
       "    ",
       names,
-      ") [ \"$COMP_CWORD\" -gt 1 ] && verb=${COMP_WORDS[1]} ;;\n"
+      ") [ \"$COMP_CWORD\" -gt 1 ] && subcommand=${COMP_WORDS[1]} ;;\n"
       "  esac\n"
-      "  case $verb in\n");
-  for (const VerbPage& verb : verbs) absl::StrAppend(&out, BashVerb(verb));
+      "  case $subcommand in\n");
+  for (const CommandPage& command : commands) absl::StrAppend(&out, BashCommand(command));
   absl::StrAppend(&out,
                   "  esac\n"
                   "  [[ $cur == -* ]] && words=$options\n"
                   "  [ \"$COMP_CWORD\" -eq 1 ] && [[ $cur != -* ]] && words=\"",
-                  NamesOf(verbs, " "),
+                  NamesOf(commands, " "),
                   " help\"\n"
                   "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                   "  [ -n \"$files\" ] && [[ $cur != -* ]] && "
@@ -122,29 +123,30 @@ std::string ZshOption(const Option& o) {
   return absl::StrCat(out, "' \\\n");
 }
 
-std::string Zsh(absl::Span<const VerbPage> verbs) {
+std::string Zsh(absl::Span<const CommandPage> commands) {
   std::string out = absl::StrCat(
       "#compdef onnxflops\n"
       "# Completion of onnxflops for zsh: onnxflops completion zsh\n"
       "_onnxflops() {\n"
-      "  local verb=",
-      verbs[0].name,
+      "  local subcommand=",
+      commands[0].name,
       "\n"
       "  if (( CURRENT > 2 )); then\n"
       "    case $words[2] in\n"
       "      ",
-      NamesOf(verbs, "|"),
-      ") verb=$words[2]; shift words; (( CURRENT-- )) ;;\n"
+      NamesOf(commands, "|"),
+      ") subcommand=$words[2]; shift words; (( CURRENT-- )) ;;\n"
       "    esac\n"
       "  elif [[ $words[2] != -* ]]; then\n"
-      "    local -a verbs=(\n");
-  for (const VerbPage& verb : verbs) {
-    absl::StrAppend(&out, "      '", verb.name, ":", ZshText(verb.summary), "'\n");
+      "    local -a subcommands=(\n");
+  for (const CommandPage& command : commands) {
+    absl::StrAppend(&out, "      '", command.name, ":", ZshText(command.summary), "'\n");
   }
-  absl::StrAppend(&out, "    )\n    _describe verb verbs\n  fi\n  case $verb in\n");
-  for (const VerbPage& verb : verbs) {
-    absl::StrAppend(&out, "    ", verb.name, ")\n      _arguments \\\n");
-    for (const Option& o : NamedOptions(verb)) absl::StrAppend(&out, ZshOption(o));
+  absl::StrAppend(&out,
+                  "    )\n    _describe subcommand subcommands\n  fi\n  case $subcommand in\n");
+  for (const CommandPage& command : commands) {
+    absl::StrAppend(&out, "    ", command.name, ")\n      _arguments \\\n");
+    for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, ZshOption(o));
     absl::StrAppend(&out, "        '*:file:_files'\n      ;;\n");
   }
   return absl::StrCat(out, "  esac\n}\n_onnxflops \"$@\"\n");
@@ -170,19 +172,20 @@ std::string FishOption(const Option& o, absl::string_view condition) {
   return absl::StrCat(out, " -d '", FishText(Brief(o.text)), "'\n");
 }
 
-std::string Fish(absl::Span<const VerbPage> verbs) {
+std::string Fish(absl::Span<const CommandPage> commands) {
   std::string out = "# Completion of onnxflops for fish: onnxflops completion fish\n";
-  for (const VerbPage& verb : verbs) {
-    absl::StrAppend(&out, "complete -c onnxflops -n __fish_use_subcommand -a ", verb.name, " -d '",
-                    FishText(verb.summary), "'\n");
+  for (const CommandPage& command : commands) {
+    absl::StrAppend(&out, "complete -c onnxflops -n __fish_use_subcommand -a ", command.name,
+                    " -d '", FishText(command.summary), "'\n");
   }
-  for (const VerbPage& verb : verbs) {
-    // The first verb may be left out.
-    const bool is_first = &verb == verbs.data();
+  for (const CommandPage& command : commands) {
+    // The first command may be left out.
+    const bool is_first = &command == commands.data();
     const std::string condition =
-        is_first ? absl::StrCat("not __fish_seen_subcommand_from ", NamesOf(verbs.subspan(1), " "))
-                 : absl::StrCat("__fish_seen_subcommand_from ", verb.name);
-    for (const Option& o : NamedOptions(verb)) absl::StrAppend(&out, FishOption(o, condition));
+        is_first
+            ? absl::StrCat("not __fish_seen_subcommand_from ", NamesOf(commands.subspan(1), " "))
+            : absl::StrCat("__fish_seen_subcommand_from ", command.name);
+    for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, FishOption(o, condition));
   }
   return out;
 }
@@ -200,10 +203,10 @@ std::string Roff(absl::string_view text) {
   return absl::StrJoin(lines, "\n");
 }
 
-std::string ManVerb(const VerbPage& verb) {
-  std::string out = absl::StrCat(".SH ONNXFLOPS ", verb.name, "\n.nf\n", Roff(verb.usage),
-                                 "\n.fi\n.PP\n", Roff(verb.text));
-  for (const Option& o : NamedOptions(verb)) {
+std::string ManCommand(const CommandPage& command) {
+  std::string out = absl::StrCat(".SH ONNXFLOPS ", command.name, "\n.nf\n", Roff(command.usage),
+                                 "\n.fi\n.PP\n", Roff(command.text));
+  for (const Option& o : NamedOptions(command)) {
     absl::StrAppend(&out, ".TP\n.B ", Roff(o.name), "\n");
     if (!o.type.empty()) {
       out.pop_back();
@@ -212,19 +215,19 @@ std::string ManVerb(const VerbPage& verb) {
     absl::StrAppend(&out, Roff(o.text), "\n");
   }
   return absl::StrCat(out, ".PP\nExamples:\n.PP\n.nf\n",
-                      Roff(absl::StripSuffix(verb.examples, "\n")), "\n.fi\n");
+                      Roff(absl::StripSuffix(command.examples, "\n")), "\n.fi\n");
 }
 
-std::string Man(absl::Span<const VerbPage> verbs) {
+std::string Man(absl::Span<const CommandPage> commands) {
   std::string out = absl::StrCat(
       ".TH ONNXFLOPS 1 \"\" \"onnxflops ", ONNXFLOPS_VERSION, "\"\n",
       ".SH NAME\nonnxflops \\- count the arithmetic of ONNX models\n.SH SYNOPSIS\n.nf\n");
-  for (const VerbPage& verb : verbs) absl::StrAppend(&out, Roff(verb.usage), "\n");
+  for (const CommandPage& command : commands) absl::StrAppend(&out, Roff(command.usage), "\n");
   absl::StrAppend(&out, ".fi\n.SH DESCRIPTION\n");
-  for (const VerbPage& verb : verbs) {
-    absl::StrAppend(&out, ".TP\n.B ", verb.name, "\n", Roff(verb.summary), "\n");
+  for (const CommandPage& command : commands) {
+    absl::StrAppend(&out, ".TP\n.B ", command.name, "\n", Roff(command.summary), "\n");
   }
-  for (const VerbPage& verb : verbs) absl::StrAppend(&out, ManVerb(verb));
+  for (const CommandPage& command : commands) absl::StrAppend(&out, ManCommand(command));
   return absl::StrCat(out,
                       ".SH EXIT STATUS\n0: success. 1: \\-\\-strict failed. 2: error.\n"
                       ".SH ENVIRONMENT\n.TP\n.B COLUMNS\nThe width of the terminal.\n"
@@ -233,11 +236,11 @@ std::string Man(absl::Span<const VerbPage> verbs) {
 
 }  // namespace
 
-std::string Manual(absl::string_view form, absl::Span<const VerbPage> verbs) {
-  if (form == "bash") return Bash(verbs);
-  if (form == "zsh") return Zsh(verbs);
-  if (form == "fish") return Fish(verbs);
-  return Man(verbs);
+std::string Manual(absl::string_view form, absl::Span<const CommandPage> commands) {
+  if (form == "bash") return Bash(commands);
+  if (form == "zsh") return Zsh(commands);
+  if (form == "fish") return Fish(commands);
+  return Man(commands);
 }
 
 }  // namespace onnxflops::tools

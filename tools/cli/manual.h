@@ -13,18 +13,18 @@
 
 namespace onnxflops::tools {
 
-// One verb, as its row of the table of verbs and its OptionList describe it.
-struct VerbPage {
+// One command, as its row of the table of commands and its OptionList describe it.
+struct CommandPage {
   std::string name, summary;
-  std::string usage, text, examples;  // of VerbHelp
+  std::string usage, text, examples;  // of CommandHelp
   std::vector<Option> options;        // of which only the words are read
 };
 
 // What `onnxflops completion WHAT` writes.
 inline constexpr absl::string_view kManualForms[] = {"bash", "zsh", "fish", "man"};
 
-// `form` is one of kManualForms. The first verb is the default one.
-std::string Manual(absl::string_view form, absl::Span<const VerbPage> verbs);
+// `form` is one of kManualForms. The first command is the default one.
+std::string Manual(absl::string_view form, absl::Span<const CommandPage> commands);
 
 }  // namespace onnxflops::tools
 

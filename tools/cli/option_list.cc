@@ -27,15 +27,15 @@ constexpr size_t kHelpColumn = 26;
 constexpr size_t kHelpWidth = 80;
 
 // "count", of "onnxflops count MODEL".
-std::string VerbName(const VerbHelp& verb) {
-  const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
+std::string CommandName(const CommandHelp& command) {
+  const std::vector<std::string> words = absl::StrSplit(command.usage, ' ');
   return words.size() > 1 ? words[1] : words[0];
 }
 
 // An error that tells where to ask. `what` begins with its subject.
-absl::Status WrongCall(const VerbHelp& verb, absl::string_view what) {
+absl::Status WrongCall(const CommandHelp& command, absl::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat(what, " (see onnxflops ", VerbName(verb), " --help)"));
+      absl::StrCat(what, " (see onnxflops ", CommandName(command), " --help)"));
 }
 
 bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
@@ -59,7 +59,7 @@ void AppendOption(const Option& option, std::string* out) {
 
 // Declares the options with a name to CLI11, which puts their values into `given`, by option.
 void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
-  app->set_help_flag();  // a verb has its own
+  app->set_help_flag();  // a command has its own
   app->allow_extras();   // positional ones, and names that are no option
   for (size_t i = 0; i < options.size(); ++i) {
     const Option& option = options[i];
@@ -105,21 +105,21 @@ void OptionList::AddValues(absl::string_view name, absl::string_view type,
 
 // Messages of CLI11 begin with the name of the option ("--dim: 1 required TEXT missing"), that of a
 // flag without its dashes.
-absl::Status OptionList::Rephrase(const VerbHelp& verb, absl::string_view error) const {
+absl::Status OptionList::Rephrase(const CommandHelp& command, absl::string_view error) const {
   const absl::string_view name = error.substr(0, error.find_first_of(": "));
   for (const Option& option : options_) {
     if (option.positional) continue;
     if (option.flag != nullptr &&
         absl::StripPrefix(option.name, "--") == absl::StripPrefix(name, "--")) {
-      return WrongCall(verb, absl::StrCat(option.name, " takes no value"));
+      return WrongCall(command, absl::StrCat(option.name, " takes no value"));
     }
     if (option.name != name) continue;
-    return WrongCall(verb, absl::StrCat(name, " needs a value: ", name, " ", option.type));
+    return WrongCall(command, absl::StrCat(name, " needs a value: ", name, " ", option.type));
   }
-  return WrongCall(verb, Escaped(error));
+  return WrongCall(command, Escaped(error));
 }
 
-absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
+absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments arguments,
                                    Arguments* others) const {
   std::vector<Arguments> given(options_.size());
   CLI::App app;
@@ -128,7 +128,7 @@ absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    return Rephrase(verb, error.what());
+    return Rephrase(command, error.what());
   }
   for (size_t i = 0; i < options_.size(); ++i) {
     const Option& option = options_[i];
@@ -136,18 +136,18 @@ absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
       const auto is_value = [&value](const Option& o) { return o.positional || o.name != value; };
       if (std::all_of(options_.begin(), options_.end(), is_value)) continue;
       return WrongCall(
-          verb, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
+          command, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
     }
     const bool has_empty = std::find(given[i].begin(), given[i].end(), "") != given[i].end();
     if (has_empty && !option.positional) {
-      return WrongCall(verb,
+      return WrongCall(command,
                        absl::StrCat(option.name, " is empty: ", option.name, " ", option.type));
     }
     if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
     if (option.value == nullptr || given[i].empty()) continue;
     if (given[i].size() > 1) {
-      return WrongCall(verb, absl::StrCat(option.name, " is given twice, as ", Quoted(given[i][0]),
-                                          " and as ", Quoted(given[i][1])));
+      return WrongCall(command, absl::StrCat(option.name, " is given twice, as ",
+                                             Quoted(given[i][0]), " and as ", Quoted(given[i][1])));
     }
     *option.value = std::move(given[i][0]);
   }
@@ -155,7 +155,7 @@ absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
   return absl::OkStatus();
 }
 
-absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view word) const {
+absl::Status OptionList::NoSuchOption(const CommandHelp& command, absl::string_view word) const {
   const absl::string_view name = word.substr(0, word.find('='));
   std::vector<std::string> names = {"--help"};
   for (const Option& option : options_) {
@@ -170,68 +170,69 @@ absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view wo
       {"--csv", "--format", "--format csv"}, {"--html", "-o", "-o FILE.html"}};
   for (const auto& [other, option, instead] : kElsewhere) {
     if (name != other || std::find(names.begin(), names.end(), option) == names.end()) continue;
-    return WrongCall(verb, absl::StrCat(name, " is not an option of ", VerbName(verb),
-                                        "; did you mean ", instead, "?"));
+    return WrongCall(command, absl::StrCat(name, " is not an option of ", CommandName(command),
+                                           "; did you mean ", instead, "?"));
   }
-  return WrongCall(verb, absl::StrCat(Escaped(name), " is not an option of ", VerbName(verb),
-                                      DidYouMean(name, names)));
+  return WrongCall(command, absl::StrCat(Escaped(name), " is not an option of ",
+                                         CommandName(command), DidYouMean(name, names)));
 }
 
-absl::Status OptionList::TakePositional(const VerbHelp& verb, Arguments words) const {
+absl::Status OptionList::TakePositional(const CommandHelp& command, Arguments words) const {
   const auto it =
       std::find_if(options_.begin(), options_.end(), [](const Option& o) { return o.positional; });
   if (it == options_.end()) {
     if (words.empty()) return absl::OkStatus();
-    return WrongCall(verb, absl::StrCat(Quoted(words[0]), " is not needed: ", VerbName(verb),
-                                        " takes options only"));
+    return WrongCall(command, absl::StrCat(Quoted(words[0]), " is not needed: ",
+                                           CommandName(command), " takes options only"));
   }
   const auto given = static_cast<int64_t>(words.size());
   if (given < it->min) {
     absl::string_view missing = it->name;
     for (int64_t i = 0; i < given; ++i) missing.remove_prefix(missing.find(' ') + 1);
-    return WrongCall(verb, absl::StrCat("no ", missing, " is given"));
+    return WrongCall(command, absl::StrCat("no ", missing, " is given"));
   }
   if (given > it->max) {
-    return WrongCall(verb, absl::StrCat(Quoted(words[static_cast<size_t>(it->max)]),
-                                        " is one too many: ", VerbName(verb), " takes ", it->name));
+    return WrongCall(command,
+                     absl::StrCat(Quoted(words[static_cast<size_t>(it->max)]),
+                                  " is one too many: ", CommandName(command), " takes ", it->name));
   }
   *it->values = std::move(words);
   return absl::OkStatus();
 }
 
-absl::Status OptionList::Take(const VerbHelp& verb, const Arguments& arguments) const {
+absl::Status OptionList::Take(const CommandHelp& command, const Arguments& arguments) const {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   const bool has_options = std::any_of(arguments.begin(), end, LooksLikeOption);
   Arguments words(arguments.begin(), end);
   if (has_options) {  // CLI11 is not set up for nothing
-    RETURN_IF_ERROR(TakeNamed(verb, Arguments(arguments.begin(), end), &words));
+    RETURN_IF_ERROR(TakeNamed(command, Arguments(arguments.begin(), end), &words));
   }
   const auto unknown = std::find_if(words.begin(), words.end(), LooksLikeOption);
-  if (unknown != words.end()) return NoSuchOption(verb, *unknown);
+  if (unknown != words.end()) return NoSuchOption(command, *unknown);
   if (end != arguments.end()) words.insert(words.end(), end + 1, arguments.end());
-  return TakePositional(verb, std::move(words));
+  return TakePositional(command, std::move(words));
 }
 
-absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, const Arguments& arguments,
+absl::StatusOr<bool> OptionList::Parse(const CommandHelp& command, const Arguments& arguments,
                                        std::string* help) const {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   const auto asks = [&](const char* flag) {
     return std::find(arguments.begin(), end, flag) != end;
   };
   if (asks("--help") || asks("-h")) {
-    *help = HelpText(verb);
+    *help = HelpText(command);
     return false;
   }
-  RETURN_IF_ERROR(Take(verb, arguments));
+  RETURN_IF_ERROR(Take(command, arguments));
   return true;
 }
 
-std::string OptionList::HelpText(const VerbHelp& verb) const {
-  std::string out = absl::StrCat("usage: ", verb.usage, "\n\n", verb.text, "\nOptions:\n");
+std::string OptionList::HelpText(const CommandHelp& command) const {
+  std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text, "\nOptions:\n");
   for (const Option& option : options_) {
     if (!option.positional) AppendOption(option, &out);
   }
-  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", verb.examples);
+  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", command.examples);
   return out;
 }
 

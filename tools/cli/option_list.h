@@ -1,4 +1,4 @@
-// The options of a verb: one table, which parsing, --help, completion and the man page read.
+// The options of a command: one table, which parsing, --help, completion and the man page read.
 #ifndef ONNXFLOPS_TOOLS_CLI_OPTION_LIST_H_
 #define ONNXFLOPS_TOOLS_CLI_OPTION_LIST_H_
 
@@ -15,8 +15,8 @@ namespace onnxflops::tools {
 
 using Arguments = std::vector<std::string>;
 
-// What a verb's --help says beside its options.
-struct VerbHelp {
+// What a command's --help says beside its options.
+struct CommandHelp {
   const char* usage;     // "onnxflops count MODEL... [options]"
   const char* text;      // what it does
   const char* examples;  // commands, each after a line that says what for
@@ -36,7 +36,7 @@ struct Option {
   int min = 0, max = 0;  // of a positional one
 };
 
-// The options of a verb: declared first, then parsed into the variables that they were declared
+// The options of a command: declared first, then parsed into the variables that they were declared
 // with. "--name value", "--name=value", "-o value" and "-ovalue" are the same. After "--" nothing
 // is an option.
 class OptionList {
@@ -56,21 +56,21 @@ class OptionList {
 
   // False when the arguments ask for help, which is then in `*help`. An error is one line that
   // names the argument.
-  absl::StatusOr<bool> Parse(const VerbHelp& verb, const Arguments& arguments,
+  absl::StatusOr<bool> Parse(const CommandHelp& command, const Arguments& arguments,
                              std::string* help) const;
 
   // In the order of their declaration.
   absl::Span<const Option> options() const { return options_; }
 
  private:
-  absl::Status Take(const VerbHelp& verb, const Arguments& arguments) const;
+  absl::Status Take(const CommandHelp& command, const Arguments& arguments) const;
   // Takes the options and their values; what is left goes to `others`.
-  absl::Status TakeNamed(const VerbHelp& verb, Arguments arguments, Arguments* others) const;
-  absl::Status TakePositional(const VerbHelp& verb, Arguments words) const;
+  absl::Status TakeNamed(const CommandHelp& command, Arguments arguments, Arguments* others) const;
+  absl::Status TakePositional(const CommandHelp& command, Arguments words) const;
   // Errors in our words.
-  absl::Status Rephrase(const VerbHelp& verb, absl::string_view error) const;
-  absl::Status NoSuchOption(const VerbHelp& verb, absl::string_view word) const;
-  std::string HelpText(const VerbHelp& verb) const;
+  absl::Status Rephrase(const CommandHelp& command, absl::string_view error) const;
+  absl::Status NoSuchOption(const CommandHelp& command, absl::string_view word) const;
+  std::string HelpText(const CommandHelp& command) const;
 
   std::vector<Option> options_;
 };

@@ -1,4 +1,4 @@
-// Command-line options: what verbs share, and what the values mean.
+// Command-line options: what commands share, and what the values mean.
 #ifndef ONNXFLOPS_TOOLS_CLI_OPTIONS_H_
 #define ONNXFLOPS_TOOLS_CLI_OPTIONS_H_
 
@@ -85,8 +85,8 @@ struct OutputArguments {
   std::string format;      // "" if not given: as the name of the file says, or else a table
   std::string file = "-";  // standard output
   std::string color = "auto";
-  std::vector<std::string> formats;  // that the verb writes
-  // `more`: what the verb writes beside formats of documents.
+  std::vector<std::string> formats;  // that the command writes
+  // `more`: what the command writes beside formats of documents.
   void AddTo(OptionList* list, std::vector<std::string> more = {"json", "csv"});
   // Only what is named.
   void AddOnly(OptionList* list, std::vector<std::string> names);

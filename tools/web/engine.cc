@@ -1,10 +1,10 @@
 // The library as a program for WebAssembly: what the page runs in a worker.
 //
-//   engine VERB FORMAT [--dim NAME=N]... [--rules FILE] MODEL [HEAD]
+//   engine COMMAND FORMAT [--dim NAME=N]... [--rules FILE] MODEL [HEAD]
 //
-// VERB is count, compare or diff; FORMAT is json or html. Standard output is byte for byte that of
-// `onnxflops VERB --format FORMAT` with the same options; so is standard error, but for how to set
-// a limit, which the page cannot.
+// COMMAND is count, compare or diff; FORMAT is json or html. Standard output is byte for byte that
+// of `onnxflops COMMAND --format FORMAT` with the same options; so is standard error, but for how
+// to set a limit, which the page cannot.
 #include <unistd.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace onnxflops::web {
 namespace {
 
 struct Request {
-  std::string verb, format;
+  std::string command, format;
   CountOptions options;
   std::vector<std::string> files;
 };
@@ -59,8 +59,8 @@ absl::Status AddDim(const std::string& text, Bindings* bindings) {
 absl::StatusOr<Request> Parse(const std::vector<std::string>& words) {
   Request request;
   request.options.bodies = nullptr;
-  if (words.size() < 3) return absl::InvalidArgumentError("engine VERB FORMAT [options] MODEL");
-  request.verb = words[0];
+  if (words.size() < 3) return absl::InvalidArgumentError("engine COMMAND FORMAT [options] MODEL");
+  request.command = words[0];
   request.format = words[1];
   for (size_t i = 2; i < words.size(); ++i) {
     if (words[i] == "--dim" && i + 1 < words.size()) {
@@ -72,7 +72,7 @@ absl::StatusOr<Request> Parse(const std::vector<std::string>& words) {
       request.files.push_back(words[i]);
     }
   }
-  if (request.files.size() == (request.verb == "diff" ? 2 : 1)) return request;
+  if (request.files.size() == (request.command == "diff" ? 2 : 1)) return request;
   return absl::InvalidArgumentError("count and compare take one model, diff takes two");
 }
 
@@ -87,12 +87,12 @@ absl::StatusOr<std::string> RunDiff(const Request& request) {
 
 absl::StatusOr<std::string> Run(const std::vector<std::string>& words) {
   ASSIGN_OR_RETURN(const Request request, Parse(words));
-  if (request.verb == "diff") return RunDiff(request);
+  if (request.command == "diff") return RunDiff(request);
   CountOptions options = request.options;
   const bool html = request.format == "html";
-  options.node_rows = html && request.verb == "count";
+  options.node_rows = html && request.command == "count";
   ASSIGN_OR_RETURN(const Model model, LoadFor(request.files[0], options));
-  if (request.verb == "compare") {
+  if (request.command == "compare") {
     ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, {}));
     return html ? ToHtml(report) : ToJson(report);
   }

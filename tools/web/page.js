@@ -2,7 +2,7 @@
 "use strict";
 
 const at = (id) => document.getElementById(id);
-const state = { files: [], verb: "count", calls: 0, shown: null };
+const state = { files: [], command: "count", calls: 0, shown: null };
 
 const worker = new Worker(URL.createObjectURL(new Blob([kWorker], { type: "text/javascript" })));
 worker.postMessage({ engine: Uint8Array.from(atob(kEngine), (c) => c.charCodeAt(0)) });
@@ -28,21 +28,21 @@ function options() {
 }
 function words(format) {
   const names = models().map((file) => file.name);
-  return [state.verb, format, ...options(), ...(state.verb === "diff" ? names.slice(0, 2) : [names[Number(at("model").value) || 0]])];
+  return [state.command, format, ...options(), ...(state.command === "diff" ? names.slice(0, 2) : [names[Number(at("model").value) || 0]])];
 }
 // The same by the program, as a shell reads it.
 function command(format, file) {
   const quoted = (word) => (/^[A-Za-z0-9_.,=/:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-  const [verb, , ...all] = words(format);
+  const [command, , ...all] = words(format);
   const rest = all.map((word) => (word.startsWith("-") && state.files.some((known) => known.name === word) ? `./${word}` : word));
-  return ["onnxflops", verb, ...rest, ...(file ? ["-o", file] : ["--format", format])].map(quoted).join(" ");
+  return ["onnxflops", command, ...rest, ...(file ? ["-o", file] : ["--format", format])].map(quoted).join(" ");
 }
 
 function choose(files) {
   for (const file of files) {
     state.files = [...state.files.filter((known) => known.name !== file.name), file];
   }
-  if (models().length > 1 && state.verb === "count") state.verb = "diff";
+  if (models().length > 1 && state.command === "count") state.command = "diff";
   draw();
   run();
 }
@@ -52,9 +52,9 @@ function draw() {
   at("begin").hidden = list.length > 0;
   at("tools").hidden = list.length === 0;
   document.body.classList.toggle("full", list.length > 0);
-  if (!several && state.verb === "diff") state.verb = "count";
-  for (const radio of document.querySelectorAll("[name=verb]")) {
-    radio.checked = radio.value === state.verb;
+  if (!several && state.command === "diff") state.command = "count";
+  for (const radio of document.querySelectorAll("[name=command]")) {
+    radio.checked = radio.value === state.command;
     if (radio.value === "diff") radio.disabled = !several;
   }
   const model = at("model"), chosen = model.value;
@@ -65,9 +65,9 @@ function draw() {
     return option;
   }));
   if (chosen !== "" && Number(chosen) < list.length) model.value = chosen;
-  at("which").hidden = !several || state.verb === "diff";
-  at("pair").hidden = state.verb !== "diff";
-  at("pair").textContent = state.verb === "diff" ? `${list[0].name} \u2192 ${list[1].name}` : "";
+  at("which").hidden = !several || state.command === "diff";
+  at("pair").hidden = state.command !== "diff";
+  at("pair").textContent = state.command === "diff" ? `${list[0].name} \u2192 ${list[1].name}` : "";
   const rules = state.files.find(isRules);
   at("rules").textContent = rules ? `rules: ${rules.name}` : "";
 }
@@ -115,9 +115,9 @@ at("clear").addEventListener("click", () => {
   at("choose").focus();
 });
 at("model").addEventListener("change", run);
-for (const radio of document.querySelectorAll("[name=verb]")) {
+for (const radio of document.querySelectorAll("[name=command]")) {
   radio.addEventListener("change", () => {
-    state.verb = radio.value;
+    state.command = radio.value;
     draw();
     run();
   });

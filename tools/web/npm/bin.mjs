@@ -20,8 +20,8 @@ class Usage extends Error {}
 
 function parsed(words) {
   const options = { dim: {} }, models = [];
-  let verb = "count", output, format;
-  if (["count", "compare", "diff"].includes(words[0])) verb = words.shift();
+  let command = "count", output, format;
+  if (["count", "compare", "diff"].includes(words[0])) command = words.shift();
   const value = (name) => {
     if (words.length === 0) throw new Usage(`${name} needs a value`);
     return words.shift();
@@ -41,10 +41,10 @@ function parsed(words) {
     else if (word.startsWith("-")) throw new Usage(`${word} is not an option here`);
     else models.push(word);
   }
-  format ??= /\.(json|html)$/.exec(output ?? "")?.[1] ?? (verb === "count" ? "text" : "json");
-  if (!["json", "html", ...(verb === "count" ? ["text"] : [])].includes(format)) throw new Usage(`--format: '${format}' is not known here`);
-  if (models.length !== (verb === "diff" ? 2 : 1)) throw new Usage(verb === "diff" ? "diff takes two models" : `${verb} takes one model`);
-  return { verb, options, models, output, format };
+  format ??= /\.(json|html)$/.exec(output ?? "")?.[1] ?? (command === "count" ? "text" : "json");
+  if (!["json", "html", ...(command === "count" ? ["text"] : [])].includes(format)) throw new Usage(`--format: '${format}' is not known here`);
+  if (models.length !== (command === "diff" ? 2 : 1)) throw new Usage(command === "diff" ? "diff takes two models" : `${command} takes one model`);
+  return { command, options, models, output, format };
 }
 
 function summary(report) {
@@ -60,9 +60,9 @@ async function main(words) {
     const { readFileSync } = await import("node:fs");
     return `onnxflops ${JSON.parse(readFileSync(new URL("./package.json", import.meta.url))).version} (WebAssembly)\n`;
   }
-  const { verb, options, models, output, format } = parsed(words);
+  const { command, options, models, output, format } = parsed(words);
   if (options.rulesFile !== undefined) options.rules = (await import("node:fs")).readFileSync(options.rulesFile, "utf8");
-  const run = { count, compare, diff }[verb];
+  const run = { count, compare, diff }[command];
   const result = await run(...models, { ...options, format: { text: "json", json: "text", html: "html" }[format] });
   const text = format === "text" ? summary(result) : result;
   if (output === undefined) return text;

@@ -71,13 +71,13 @@ export function parse(text) {
     typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value);
 }
 
-async function call(verb, models, options) {
+async function call(command, models, options) {
   const { dim = {}, rules, format = "json" } = options;
   if (!["json", "text", "html"].includes(format)) throw new TypeError(`format: '${format}' should be json, text or html`);
   engine ??= load();
   const module = await engine;
   const files = new Map();
-  const words = [verb, format === "html" ? "html" : "json"];
+  const words = [command, format === "html" ? "html" : "json"];
   for (const [name, size] of Object.entries(dim)) words.push("--dim", `${name}=${size}`);
   if (rules !== undefined) {
     files.set("rules.toml", bytesOf(new TextEncoder().encode(rules)));

@@ -1,0 +1,54 @@
+// The model that another is compared with: a file, or a report that was written earlier.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_BASE_MODEL_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_BASE_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/api/diff.h"
+#include "src/graph/model.h"
+#include "src/report/report.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::tools {
+
+// --base-missing.
+struct BaseMissingArgument {
+  std::string what = "fail";
+  void AddTo(OptionList* list);
+  // Whether a base that is not there is fine.
+  absl::StatusOr<bool> Parse() const;
+};
+
+// What models are compared with. A path is that of a model or a report; "": nothing. With a
+// revision, it is the path of the model itself, as it was in its git repository.
+struct BaseModel {
+  std::string path, revision;
+  // A base that does not exist makes everything new; so does /dev/null, which git names then.
+  bool missing_is_fine = false;
+};
+// A model at a revision. `*missing`, where it is not null: whether the revision does not have it.
+absl::StatusOr<Model> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                   bool* missing = nullptr);
+
+// What is compared with `head`; nullopt: nothing, or a base that may be missing and is.
+absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
+                                                      const ModelOrReport& head,
+                                                      const CountOptions& options);
+// What is relative to a base that no call names: with how to name one.
+absl::Status WithBaseHint(const absl::Status& status);
+
+// The difference from what LoadBase gave.
+absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
+                                  const ModelOrReport& head, const CountOptions& options);
+
+// A part of a model in millionths: "0.1%"; "" is 0.
+absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_BASE_MODEL_H_

@@ -1,0 +1,633 @@
+// onnxflops check: whether a model is within its budgets.
+//
+// How it works. The options are read and all outputs checked first, so that nothing is counted in
+// vain. Then the files of budgets are found and each model is judged against its own file, in
+// parallel: the model and its base are loaded, the rules are judged, and for --review the two are
+// compared. With several models an error of one becomes a verdict of its own and the others still
+// get theirs. Names of sizes that no model has are an error, but only if every model could be read.
+//
+// With --update the limits are raised, the files read again and all models judged a second time, so
+// that the output shows the new verdicts. --init writes a first file of budgets instead of judging.
+// The review is written last: whoever reads it may expect the other files to exist.
+#include "src/api/check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "src/api/count.h"
+#include "src/api/diff.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/version.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/base/utc_time.h"
+#include "src/check/budgets.h"
+#include "src/check/check_writers.h"
+#include "src/check/ci_formats.h"
+#include "src/check/decision.h"
+#include "src/check/edit_budgets.h"
+#include "src/check/judge.h"
+#include "src/check/review.h"
+#include "src/diff/diff_writers.h"
+#include "src/graph/symbol_origin.h"
+#include "src/hardware/device.h"
+#include "src/infer/require_symbols.h"
+#include "src/profile/profile_file.h"
+#include "src/render/format.h"
+#include "src/report/reference_sizes.h"
+#include "src/symbolic/symbol_name.h"
+#include "tools/cli/device_arguments.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+#include "tools/cli/render.h"
+#include "tools/commands/base_model.h"
+#include "tools/commands/budget_files.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/each_model.h"
+#include "tools/commands/git_file.h"
+#include "tools/commands/model_files.h"
+#include "tools/commands/record_history.h"
+#include "tools/commands/review_arguments.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandCheckHelp = {
+    "onnxflops check MODEL... [options]",
+    R"(Holds a model to budgets: limits on any quantity of the model or of its modules,
+absolute or relative to a base, at given sizes or at all sizes of a range; on
+operators, domains and opsets. The file is --budgets FILE, else the nearest
+onnxflops.toml: beside the model, in a folder above it, or here. docs/ci.md
+describes it. A figure that is only a lower bound, or that depends on an open
+size, is "not proven" and does not pass. MODEL may be a report that
+`onnxflops count --format json` wrote earlier. Of several models,
+[models."GLOB"] in the file says which rules are for which.
+)",
+    R"(  Limits without a file:
+    onnxflops check model.onnx --max "flops=40 GFLOP" --max "layer*:macs=3 GMAC"
+  No more parameters than what is released has, and 2 %:
+    onnxflops check model.onnx --max "params=+2%" --against released.onnx
+  A file of budgets from what the model costs today, with 1 % margin:
+    onnxflops check model.onnx --init
+  Whether the model is within them:
+    onnxflops check model.onnx
+  Budgets that are relative to what is released, or to another revision:
+    onnxflops check model.onnx --against released.onnx
+    onnxflops check model.onnx --git main
+  A higher cost is wanted: raise the limits, keep the comments:
+    onnxflops check model.onnx --update
+  All models of a folder, each against the file of its name in another folder:
+    onnxflops check exported/ --budgets onnxflops.toml --against released/
+  Whether training uses as much of the devices as [mfu] asks for:
+    onnxflops check gpt2.onnx --step-time 0.31 --devices 8
+  A comment on a pull request, with what changed since the main branch:
+    onnxflops check models/ --git main --base-missing ok --review comment.md
+  A line per model in a history, which onnxflops history draws:
+    onnxflops check models/ --record history.jsonl
+  A record of what was decided, with hashes of the files:
+    onnxflops check model.onnx --decision decision.json
+  For the screens of a CI system:
+    onnxflops check model.onnx --output junit=budgets.xml --format github
+
+Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
+)"};
+
+struct CheckArguments {
+  std::vector<std::string> models;
+  std::string budgets, against, git, decision;
+  std::vector<std::string> maxima, outputs;
+  bool init = false, update = false, summary = false;
+  ReviewArguments review;
+  SizeArguments sizes;
+  CausalArgument causal;
+  RooflineArguments roofline;
+  BaseMissingArgument base_missing;
+  JobsArgument jobs;
+  RateArguments rate;
+  RecordArgument record;
+  std::string profile, optimized;
+  OutputArguments output;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models, 1);
+    list->AddValue("--budgets", "FILE", &budgets,
+                   "The file of budgets, or a folder that has one for each folder of models.");
+    list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
+                    "A limit, as \"flops=400 GFLOP\", or \"params=+2%\" relative to --against; on "
+                    "modules, as \"visual.*:macs=16 GMAC\".");
+    list->AddValue("--against", "BASE", &against,
+                   "What relative budgets compare with: a model, or a report in JSON; of several "
+                   "models, a folder with files of the same names.");
+    list->AddValue(
+        "--git", "REV", &git,
+        "What relative budgets compare with: each model itself, at a revision of its git "
+        "repository.");
+    base_missing.AddTo(list);
+    review.AddTo(list);
+    list->AddFlag("--init", &init,
+                  "Write a file of budgets for the models, beside them. It must not exist.");
+    list->AddFlag("--update", &update,
+                  "Raise the limits that the model breaks, in the file. Comments stay. A rule that "
+                  "is left is named.");
+    sizes.AddTo(list);
+    causal.AddTo(list);
+    rate.AddTo(list);
+    list->AddValue("--profile", "FILE", &profile,
+                   "A profile of a run of the model, for [profile]: see onnxflops profile.");
+    list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of --profile.");
+    list->AddValue("--decision", "FILE", &decision,
+                   "Write a record of what was decided: hashes of the files, rules, verdicts.");
+    record.AddTo(list);
+    roofline.AddTo(list);
+    list->AddValues("--output", "FORMAT=FILE", &outputs,
+                    "Write to FILE as well, in any format: junit=budgets.xml.");
+    list->AddFlag("--summary", &summary,
+                  "Add Markdown to the file that GITHUB_STEP_SUMMARY names, if it is set.");
+    jobs.AddTo(list);
+    output.AddOnly(list, FormatNames());
+  }
+
+  static std::vector<std::string> FormatNames() {
+    std::vector<std::string> names;
+    for (const FormatRow& row : Formats()) {
+      if (row.format != Format::kText && row.format != Format::kJsonLines) {
+        names.emplace_back(row.name);
+      }
+    }
+    for (const CiFormat& format : kCiFormats) names.emplace_back(format.name);
+    return names;
+  }
+};
+
+// The report for --init, at the reference sizes that [at] will name. First the inputs' sizes are
+// bound, since they may settle others; then those that depend on data, if no size is open then.
+absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
+  options.activation_peak = true;
+  absl::StatusOr<Report> report = Count(model, options);
+  for (const bool of_inputs : {true, false}) {
+    if (!report.ok() || report->symbols.empty()) break;
+    const Bindings sizes = report::ReferenceSizes(*report);
+    for (const SymbolOrigin& symbol : report->symbols) {
+      const bool is_input = symbol.kind == SymbolOrigin::Kind::kInput;
+      if (is_input == of_inputs) options.bindings.emplace(symbol.name, sizes.at(symbol.name));
+    }
+    absl::StatusOr<Report> sized = Count(model, options);
+    if (of_inputs || (sized.ok() && sized->symbols.empty())) report = std::move(sized);
+  }
+  return report;
+}
+
+// A call of the command.
+struct CheckCall {
+  const CheckArguments& args;
+  CheckOptions run;
+  ModelMoves moves;
+  std::optional<DiffViewOptions> review;  // how to show changes in the review that is wanted
+  bool missing_is_fine = false;
+  ModelFiles files = {};
+  int threads = 1;
+};
+
+// The base of a model. With several models it is a file in the folder of --against.
+BaseModel BaseOf(const CheckCall& call, const std::string& path) {
+  const std::string& against = call.args.against;
+  BaseModel base = {against, call.args.git, call.missing_is_fine};
+  if (!base.revision.empty()) {
+    const auto old = call.moves.renamed.find(path);
+    base.path = old == call.moves.renamed.end() ? path : old->second;
+  }
+  if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
+  // The file of the same path below the folder, or of the longest end of it that is there.
+  absl::string_view rest = path;
+  for (base.path = absl::StrCat(against, "/", rest); !Exists(base.path);) {
+    const size_t slash = rest.find('/');
+    if (slash == absl::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+    base.path = absl::StrCat(against, "/", rest);
+  }
+  return base;
+}
+
+absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
+                       AskedSizes* asked, ReviewedModel* model) {
+  RETURN_IF_ERROR(file.fault);
+  ASSIGN_OR_RETURN(const ModelOrReport head, LoadModelOrReport(file.path, call.run.count));
+  const BaseModel base = BaseOf(call, file.path);
+  ASSIGN_OR_RETURN(const std::optional<ModelOrReport> loaded, LoadBase(base, head, call.run.count));
+  if (!base.revision.empty() && base.path != file.path) model->renamed_from = base.path;
+  if (!call.args.review.no_budgets) {
+    CheckedModel checked = {head.side(), file.path, !base.path.empty()};
+    if (loaded) checked.base = loaded->side();
+    if (!base.revision.empty()) checked.base_path = base.path;
+    const absl::Status judged = CheckModel(checked, budgets, call.run, asked, &model->check);
+    if (!judged.ok()) return checked.has_base ? judged : WithBaseHint(judged);
+    const auto is_for = [&](const std::string& path) {
+      return absl::c_any_of(budgets.rules,
+                            [&](const BudgetRule& rule) { return IsForModel(rule.models, path); });
+    };
+    model->loses_budgets = !model->renamed_from.empty() && is_for(base.path) && !is_for(file.path);
+  }
+  if (!call.review) return absl::OkStatus();
+  CountOptions options = call.run.count;
+  options.activation_peak = true;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
+  }
+  if (options.on_device) {
+    model->device = absl::StrCat(options.on_device->device.name, ", ",
+                                 PrecisionName(options.on_device->precision));
+  }
+  ASSIGN_OR_RETURN(model->diff, DiffWithBase(loaded, head, options));
+  return absl::OkStatus();
+}
+
+// An error of one of several models is a row of its own: the others have their verdicts.
+absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budgets) {
+  struct Outcome {
+    ReviewedModel model;
+    AskedSizes asked;
+    absl::Status status;
+  };
+  std::vector<Outcome> outcomes(call.files.files.size());
+  ForEach(outcomes.size(), call.threads, [&](size_t i) {
+    Outcome& outcome = outcomes[i];
+    const ModelFile& file = call.files.files[i];
+    outcome.model.path = file.path;
+    const BudgetFile& held_to = budgets.Of(i);
+    outcome.model.check.budgets = held_to.path;
+    outcome.status = held_to.fault;
+    const auto begin = std::chrono::steady_clock::now();
+    if (outcome.status.ok()) {
+      outcome.status = JudgeFile(call, held_to.budgets, file, &outcome.asked, &outcome.model);
+    }
+    CheckReport& check = outcome.model.check;
+    if (!check.judgements.empty()) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      check.judgements[0].seconds = taken.count();
+    }
+    if (outcome.status.ok() || call.files.one_file) return;
+    outcome.model.diff.reset();
+    check.judgements = {ModelError(outcome.status)};
+    check.judgements[0].model = file.path;
+    check.models.resize(1);
+    check.models[0].path = file.path;
+  });
+  Review review;
+  review.has_budgets = !call.args.review.no_budgets;
+  review.view = call.review.value_or(DiffViewOptions());
+  AskedSizes asked;
+  for (Outcome& outcome : outcomes) {
+    if (call.files.one_file) RETURN_IF_ERROR(outcome.status);
+    if (!outcome.status.ok()) WriteError(outcome.status.message());
+    asked.Add(outcome.asked);
+    review.models.push_back(std::move(outcome.model));
+  }
+  if (call.review) AddGoneModels(call.moves, call.args.git, call.run.count, &review);
+  // A model in error may be the one that has the size.
+  const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
+  if (!all_read) return review;
+  const absl::StatusOr<std::vector<std::string>> without =
+      ReportUnknownSizes(budgets.Names(), asked);
+  if (!without.ok()) {
+    // A pull request cannot mend the budgets of its base.
+    if (!call.review) return without.status();
+    WriteError(without.status().message());
+    return review;
+  }
+  for (const std::string& line : *without) WriteError(line);
+  return review;
+}
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name = {};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// The verdicts on all models.
+absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const BudgetFiles& budgets,
+                                     const Review& review) {
+  CheckReport report;
+  report.budgets = budgets.Names();
+  report.version = ONNXFLOPS_VERSION;
+  report.docs = ONNXFLOPS_DOCS_ADDRESS;
+  report.host = HostName();
+  report.made_at = TimeInUtc(kTimeFormat);
+  for (const ReviewedModel& model : review.models) {
+    RETURN_IF_ERROR(AddReport(model.check, &report));
+  }
+  if (!call.files.one_file) {
+    report.has_base = false;
+    report.head = {};
+    report.head.path = Plural(static_cast<int64_t>(report.models.size()), "model");
+  }
+  return report;
+}
+
+DecisionInfo DescribeDecision(const CheckCall& call, const BudgetFiles& budgets) {
+  DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {}, {}};
+  for (const BudgetFile& file : budgets.files()) {
+    info.budgets.push_back({file.path, Sha256OfFile(file.path)});
+  }
+  for (const ModelFile& file : call.files.files) {
+    DecisionInfo::Model& model = info.models.emplace_back();
+    model.path = file.path;
+    model.sha256 = Sha256OfFile(file.path);
+    const BaseModel base = BaseOf(call, file.path);
+    if (!base.revision.empty()) {
+      const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
+      if (!fd.ok()) continue;  // a new model
+      const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+      model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path),
+                               Sha256OfFile(absl::StrCat("/proc/self/fd/", *fd))};
+    } else if (!base.path.empty() && Exists(base.path)) {
+      model.base = DecidedFile{base.path, Sha256OfFile(base.path)};
+    }
+  }
+  return info;
+}
+
+// `format`: one of CheckArguments::FormatNames().
+std::string RenderCheck(const CheckReport& report, absl::string_view format,
+                        const TableStyle& style) {
+  for (const CiFormat& ci : kCiFormats) {
+    if (ci.name == format) return ci.write(report);
+  }
+  for (const FormatRow& row : Formats()) {
+    if (row.name == format) return Render(report, row.format, style);
+  }
+  return Render(report, Format::kTable, style);
+}
+
+// The format that --format or the file name of -o gives.
+absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
+  for (const CiFormat& ci : kCiFormats) {
+    if (ci.name == output.format) return output.format;
+  }
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  return std::string(RowOf(format).name);
+}
+
+// --output FORMAT=FILE.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
+    const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::string>> outputs;
+  const std::vector<std::string> names = CheckArguments::FormatNames();
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string format = word.substr(0, equals);
+    const bool known = std::find(names.begin(), names.end(), format) != names.end();
+    if (!known || equals == std::string::npos || equals + 1 == word.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--output ", Quoted(word), ": it should be FORMAT=FILE",
+                       known ? "" : absl::StrCat(", with one of ", absl::StrJoin(names, ", ")),
+                       known ? "" : DidYouMean(format, names)));
+    }
+    outputs.emplace_back(format, word.substr(equals + 1));
+  }
+  return outputs;
+}
+
+// Writes the results to every place that the call names.
+absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, const Review& review,
+                          const CheckReport& report, const std::vector<std::string>& inputs) {
+  const CheckArguments& args = call.args;
+  const auto write_review = [&] {
+    return call.review ? WriteOutput(ToComment(review), args.review.file, inputs)
+                       : absl::OkStatus();
+  };
+  if (args.review.no_budgets) return write_review();
+  if (!args.decision.empty()) {
+    RETURN_IF_ERROR(
+        WriteOutput(ToDecision(report, DescribeDecision(call, budgets)), args.decision, inputs));
+  }
+  ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  for (const auto& [name, file] : outputs) {
+    RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, inputs));
+  }
+  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
+  RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, inputs));
+  return write_review();  // last: a reader of it may expect the other files
+}
+
+// Raises what the models break, each in its own file.
+absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
+                           const std::vector<std::string>& inputs, BudgetFiles* budgets) {
+  for (size_t i = 0; i < budgets->files().size(); ++i) {
+    const BudgetFile& file = budgets->files()[i];
+    CheckReport report;
+    for (size_t m = 0; m < review.models.size(); ++m) {
+      if (review.models[m].is_gone || &budgets->Of(m) != &file) continue;
+      RETURN_IF_ERROR(AddReport(review.models[m].check, &report));
+    }
+    if (report.passed()) continue;
+    if (file.path.empty()) {
+      return absl::InvalidArgumentError("--update: limits of --max are in no file");
+    }
+    for (const std::string& line : LeftBudgets(file.budgets, report)) WriteError(Escaped(line));
+    RETURN_IF_ERROR(WriteOutput(RaisedBudgets(file.text, file.budgets, report), file.path, inputs));
+    RETURN_IF_ERROR(budgets->Reread(sources, i));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
+                                 const CountOptions& options) {
+  if (!args.maxima.empty()) {
+    return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
+  }
+  if (path != "-" && Exists(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Quoted(path), " exists: --update raises its limits"));
+  }
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  std::vector<Report> reports;
+  std::set<std::string> paths;
+  for (const ModelFile& file : models.files) {
+    RETURN_IF_ERROR(file.fault);
+    if (!paths.insert(file.path).second) continue;
+    if (!models.one_file && file.path.find_first_of("*?") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Quoted(file.path),
+                       ": a section of budgets names models by a pattern, so its name may not "
+                       "have * or ?"));
+    }
+    ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
+    ASSIGN_OR_RETURN(Report report, CountInitial(model, options));
+    reports.push_back(std::move(report));
+  }
+  std::vector<std::string> inputs = models.paths();
+  inputs.push_back(args.sizes.rules.file);
+  const std::string text = InitialBudgets(reports, FolderOfModels(args.models[0]));
+  RETURN_IF_ERROR(WriteOutput(text, path, inputs));
+  if (path == "-") return kFine;
+  ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
+  WriteError(absl::StrCat("wrote ", Escaped(path), ": ",
+                          Plural(static_cast<int64_t>(written.rules.size()), "rule"), ", ",
+                          reports.size() == 1
+                              ? absl::StrCat("for ", Escaped(models.files[0].path))
+                              : Plural(static_cast<int64_t>(reports.size()), "model")));
+  return kFine;
+}
+
+// A model that is named twice is one model.
+void KeepFirstOfEach(ModelFiles* files) {
+  std::set<std::string> paths;
+  std::erase_if(files->files, [&](const ModelFile& file) {
+    const std::filesystem::path path(file.path);
+    return !paths.insert(path.lexically_normal().string()).second;
+  });
+}
+
+// Reads --review and its options.
+absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
+  const ReviewArguments& review = args.review;
+  ASSIGN_OR_RETURN(call->moves, review.Moves(call->files.paths(), args.git));
+  const bool only_records = review.no_budgets && !args.record.file.empty();
+  const bool needs_review = (review.no_budgets && !only_records) || !review.threshold.empty();
+  if (review.file.empty() && needs_review) {
+    return absl::InvalidArgumentError(
+        "--no-budgets is for --review and --record, --threshold for --review");
+  }
+  const bool has_verdicts = args.update || args.summary || !args.maxima.empty() ||
+                            !args.budgets.empty() || !args.outputs.empty() ||
+                            !args.decision.empty();
+  if (review.no_budgets && has_verdicts) {
+    return absl::InvalidArgumentError(
+        "--no-budgets: there are no verdicts for --budgets, --max, --update, --output, --summary "
+        "and --decision");
+  }
+  if (review.file.empty()) return absl::OkStatus();
+  if (args.git.empty() && args.against.empty()) {
+    return absl::InvalidArgumentError("--review needs a base: --git REV, or --against FOLDER");
+  }
+  ASSIGN_OR_RETURN(call->review, review.View());
+  FindRenamed(call->files.paths(), args.git, call->run.count, &call->moves);
+  return absl::OkStatus();
+}
+
+// Reads the options that are not about budgets.
+absl::Status ReadCall(CheckCall* call) {
+  const CheckArguments& args = call->args;
+  StepRate rate;
+  RETURN_IF_ERROR(args.rate.Parse(&rate, &call->run.num_devices));
+  if (args.rate.given()) call->run.rate = rate;
+  ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
+  ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
+  KeepFirstOfEach(&call->files);
+  RETURN_IF_ERROR(ReadReview(args, call));
+  if (call->review) call->files.one_file = false;  // an error is a part of the review
+  if (!call->files.one_file && !args.against.empty() && !IsFolder(args.against)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
+  }
+  ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
+  if (!args.profile.empty()) call->run.profile = ReadProfileFile(args.profile);
+  if (!args.optimized.empty()) call->run.optimized = LoadFor(args.optimized, call->run.count);
+  call->run.one_model = call->files.one_file;
+  call->run.today = TimeInUtc(kDayFormat);
+  return absl::OkStatus();
+}
+
+// Checks that every output can be written, before anything is counted.
+absl::Status RequireOutputs(const CheckArguments& args) {
+  RETURN_IF_ERROR(FormatOf(args.output).status());
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
+  std::vector<std::string> written = {args.decision, args.review.file, args.output.file};
+  for (const auto& [format, file] : outputs) written.push_back(file);
+  if (args.summary) written.push_back(StepSummaryFile());
+  RETURN_IF_ERROR(RequireDistinct(written));
+  return args.output.Style().status();
+}
+
+}  // namespace
+
+void DescribeCheck(const UseCommand& use) {
+  OptionList list;
+  CheckArguments args;
+  args.AddTo(&list);
+  use(kCommandCheckHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
+  OptionList list;
+  CheckArguments args;
+  args.AddTo(&list);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool runs, list.Parse(kCommandCheckHelp, arguments, &help));
+  if (!runs) {
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
+    return kFine;
+  }
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  RETURN_IF_ERROR(RequireOutputs(args));
+  RETURN_IF_ERROR(args.record.Require(args.init));
+  // A file of devices by itself is for budgets on mfu.
+  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
+    ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
+  }
+  if (!args.against.empty() && !args.git.empty()) {
+    return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
+  }
+  if (args.init) {
+    const std::string beside = FolderOfModels(args.models[0]) + kBudgetsFile;
+    return RunInit(args, args.budgets.empty() ? beside : args.budgets, options);
+  }
+  ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
+  CheckCall call = {args, {options, devices}};
+  RETURN_IF_ERROR(ReadCall(&call));
+  const BudgetSources sources = {args.budgets, args.maxima,
+                                 !args.against.empty() || !args.git.empty(), devices};
+  BudgetFiles budgets;
+  if (!args.review.no_budgets) {
+    // A renamed model keeps the budgets of its old path.
+    std::vector<std::string> paths = call.files.paths();
+    for (std::string& path : paths) {
+      const auto old = call.moves.renamed.find(path);
+      if (old != call.moves.renamed.end()) path = old->second;
+    }
+    ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, paths));
+  }
+  ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
+  ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
+  std::vector<std::string> inputs = call.files.paths();
+  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
+                               args.profile, args.optimized});
+  if (args.update && !report.passed()) {
+    RETURN_IF_ERROR(UpdateBudgets(sources, review, inputs, &budgets));
+    ASSIGN_OR_RETURN(review, JudgeAll(call, budgets));
+    ASSIGN_OR_RETURN(report, Verdicts(call, budgets, review));
+  }
+  for (const BudgetFile& file : budgets.files()) inputs.push_back(file.path);
+  RETURN_IF_ERROR(WriteResults(call, budgets, review, report, inputs));
+  RETURN_IF_ERROR(args.record.Append(call.files, options, budgets, report));
+  if (report.Count(Verdict::kError) > 0) return kTrouble;
+  return report.passed() ? kFine : kFailed;
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,267 @@
+// onnxflops compare: what other tools count for a model, and why.
+//
+// How it works. The options become one request: which conventions, from which one to start (ours,
+// or --from), by module or not. One model gives a report with waterfalls if tools are named, and
+// else a row per convention. Several models are compared in parallel, and only their totals are
+// kept and shown; a model with a fault is reported at the end, after the rows of the others.
+#include <cstddef>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/compare/compare_report.h"
+#include "src/convention/convention.h"
+#include "src/convention/conventions.h"
+#include "src/load/load.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+#include "tools/cli/render.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/each_model.h"
+#include "tools/commands/model_files.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandCompareHelp = {
+    "onnxflops compare MODEL... [options]",
+    R"(Computes the figures that other tools report for a model, digit for digit, from
+the ONNX file alone. Terms lead from our count to theirs: start + terms = the
+tool's figure, exactly. Figures with a star rest on a guess; --with prints it.
+The others follow from the file. Work whose result nobody uses is in no file.
+Several models are one table with a row each.
+)",
+    R"(  The figures of every tool for CLIP:
+    onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
+  Why thop reports 136 G, term by term:
+    onnxflops compare clip-vit-l-14-336.onnx --dim batch=1 --with thop
+  In which modules, and which nodes:
+    onnxflops compare clip-vit-l-14-336.onnx --with thop --by module
+    onnxflops compare clip-vit-l-14-336.onnx --with thop --terms-nodes
+  Every tool, term by term; and three tools for a folder of models:
+    onnxflops compare clip-vit-l-14-336.onnx --with all
+    onnxflops compare exported/ --with thop,fvcore,ptflops
+  The way from one tool's figure to another's:
+    onnxflops compare clip-vit-l-14-336.onnx --from thop --to fvcore
+  For a script, and for a pull request:
+    onnxflops compare clip-vit-l-14-336.onnx --format json -o compare.json
+    onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
+  As DeepSpeed counted before 0.19.7:
+    onnxflops compare unet.onnx --with deepspeed@0.19.6
+  The conventions, with their sources and versions:
+    onnxflops compare --list
+
+Exit codes: 0 success, 2 error.
+)"};
+
+constexpr char kAllTools[] = "all";
+
+struct CompareArguments {
+  std::vector<std::string> models;
+  SizeArguments sizes;
+  UpperArgument upper;
+  NoGradArgument no_grad;
+  JobsArgument jobs;
+  OutputArguments output;
+  std::vector<std::string> with;
+  std::string from, to, by;
+  bool terms_nodes = false, conventions = false;
+
+  void AddTo(OptionList* list) {
+    const std::vector<std::string> names = convention::ConventionNames();
+    std::vector<std::string> with_names = names;
+    with_names.emplace_back(kAllTools);
+    list->AddPositional("MODEL", &models, 0);
+    sizes.AddTo(list);
+    upper.AddTo(list);
+    no_grad.AddTo(list);
+    list->AddValues("--with", "NAME,..", &with,
+                    "Print the terms that lead from our count to this tool's; all for every tool. "
+                    "NAME@VERSION is another version of it.",
+                    with_names);
+    list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.",
+                   names);
+    list->AddValue("--to", "NAME", &to, "The tool that --from leads to.", names);
+    list->AddValue("--by", "KEY", &by, "With module: print the terms module by module.",
+                   {"module"});
+    list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
+    list->AddFlag("--list", &conventions,
+                  "List the conventions: unit, what each includes and misses, source, versions.");
+    jobs.AddTo(list);
+    output.AddTo(list, {"json", "csv", "html"});
+  }
+
+  absl::StatusOr<CompareRequest> Request() const {
+    CompareRequest request;
+    for (const std::string& names : with) {
+      if (names.find_first_not_of(',') == std::string::npos) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--with ", Quoted(names), ": it names no convention"));
+      }
+      for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
+        if (name == kAllTools) {
+          for (const convention::Convention* tool : convention::Conventions()) {
+            request.with.emplace_back(tool->name);
+          }
+        } else {
+          request.with.emplace_back(name);
+        }
+      }
+    }
+    if (from.empty() != to.empty()) {
+      return absl::InvalidArgumentError("--from and --to go together");
+    }
+    if (!to.empty()) {
+      if (!request.with.empty()) {
+        return absl::InvalidArgumentError("--with starts from our count, --from from another");
+      }
+      request.with = {to};
+    }
+    request.from = from;
+    if (!by.empty() && by != "module") {
+      return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by), ": it should be module"));
+    }
+    request.by_module = !by.empty();
+    request.node_names = terms_nodes;
+    return request;
+  }
+};
+
+// Whether every term is shown, and not only figures.
+bool HasWaterfalls(const CompareRequest& request) {
+  return !request.with.empty() || request.by_module || request.node_names;
+}
+
+std::string RenderOne(const CompareReport& report, Format format, const TableStyle& style) {
+  const bool waterfalls = HasWaterfalls(report.request);
+  if (format == Format::kCsv) return ToCompareCsv(report, waterfalls);
+  return Render(report, format, style, waterfalls);
+}
+
+absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports, Format format,
+                                         const TableStyle& style) {
+  const CompareRequest& request = reports[0].request;
+  if (format == Format::kJson) return ToJson(reports);
+  if (format == Format::kHtml) {
+    return absl::InvalidArgumentError(
+        "a page shows one model, named as a file; several models are written as a table, in its "
+        "formats, or as json or csv");
+  }
+  if (format == Format::kCsv) {
+    return ToCompareCsv(reports, request.by_module || request.node_names);
+  }
+  if (request.by_module || request.node_names) {
+    return absl::InvalidArgumentError(
+        "--by module and --terms-nodes of several models are written as json or csv");
+  }
+  return Render(reports, format, style);
+}
+
+absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
+                                          const CompareRequest& request) {
+  RETURN_IF_ERROR(file.fault);
+  ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
+  return CompareTools(model, options, request);
+}
+
+// Only totals are shown of several models.
+absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const CountOptions& options,
+                                               const CompareRequest& request) {
+  try {
+    ASSIGN_OR_RETURN(CompareReport report, CompareFile(file, options, request));
+    report.ours.modules.clear();
+    return report;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(Escaped(file.path), ": there is not enough memory"));
+  }
+}
+
+// A row for each; the faults of the others are told at the end.
+absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOptions& options,
+                                       const CompareRequest& request, Format format,
+                                       const CompareArguments& args, const TableStyle& style) {
+  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
+  std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
+  ForEach(outcomes.size(), threads,
+          [&](size_t i) { outcomes[i] = CompareOneOfMany(models.files[i], options, request); });
+  std::vector<CompareReport> reports;
+  std::vector<absl::Status> faults;
+  for (absl::StatusOr<CompareReport>& outcome : outcomes) {
+    if (outcome.ok()) {
+      reports.push_back(*std::move(outcome));
+    } else {
+      faults.push_back(outcome.status());
+    }
+  }
+  if (!reports.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, RenderModels(reports, format, style));
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, models.paths()));
+  }
+  for (const absl::Status& fault : faults) {
+    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+  }
+  return faults.empty() ? kFine : kTrouble;
+}
+
+// Of --list.
+absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle& style) {
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  if (format == Format::kJson) return ListConventionsAsJson();
+  if (format == Format::kTable) return ListConventions(style);
+  return absl::InvalidArgumentError(
+      "--list writes table or json: choose one of them with --format");
+}
+
+}  // namespace
+
+void DescribeCompare(const UseCommand& use) {
+  OptionList list;
+  CompareArguments args;
+  args.AddTo(&list);
+  use(kCommandCompareHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
+  OptionList list;
+  CompareArguments args;
+  args.AddTo(&list);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCompareHelp, arguments, &help));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  if (!run || args.conventions) {
+    std::string text = help;
+    if (run) {
+      ASSIGN_OR_RETURN(text, List(args.output, style));
+    }
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
+    return kFine;
+  }
+  if (args.models.empty()) {
+    return absl::InvalidArgumentError("no MODEL is given (see onnxflops compare --help)");
+  }
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  options.upper_bounds = args.upper.given;
+  options.no_grad = args.no_grad.given;
+  ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
+  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (!models.one_file) {
+    return CompareModels(models, options, request, format, args, style);
+  }
+  ASSIGN_OR_RETURN(const CompareReport report, CompareFile(models.files[0], options, request));
+  const std::string text = RenderOne(report, format, style);
+  RETURN_IF_ERROR(
+      WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools

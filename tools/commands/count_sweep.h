@@ -1,0 +1,33 @@
+// onnxflops count at several sizes, and as steps of a decoder.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_COUNT_SWEEP_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_COUNT_SWEEP_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/api/serving.h"
+#include "src/report/report.h"
+#include "tools/cli/count_arguments.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/model_files.h"
+
+namespace onnxflops::tools {
+
+// What --strict objects to, or nothing.
+std::string Objection(const Report& report);
+
+// --dim with several sizes.
+absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
+                                  const ViewOptions& view, Format format, const TableStyle& style,
+                                  const std::vector<DimSizes>& dims, const ModelFiles& models);
+
+// --prefill and --decode. `sweep` is what --dim gives several sizes.
+absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+                                    const ViewOptions& view, Format format, const TableStyle& style,
+                                    const std::vector<DimSizes>& sweep,
+                                    const ServingRequest& request, const ModelFiles& models);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_COUNT_SWEEP_H_

@@ -1,0 +1,181 @@
+// onnxflops diff: what changed from one model to another.
+//
+// How it works. Two arguments are two models, or reports that were written earlier; with --git the
+// base is the same file at a revision, which is read from git without a checkout. Both sides are
+// counted with the same options, sizes and conventions, or else their numbers would differ for
+// other reasons than the models. Peaks of memory are counted for both. Then the reports are
+// compared, and written as a table, as data or as a comment for a pull request.
+#include "src/api/diff.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/cost/amounts.h"
+#include "src/diff/comment.h"
+#include "src/diff/diff_writers.h"
+#include "src/report/view_options.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+#include "tools/cli/render.h"
+#include "tools/cli/view_arguments.h"
+#include "tools/commands/base_model.h"
+#include "tools/commands/commands.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandDiffHelp = {
+    "onnxflops diff BASE HEAD [options]",
+    R"(Compares the cost of two models: totals, then the modules that changed, the
+largest change first, then operators and what the files declare in other ways.
+Modules are matched by path, then by what is in them, so that a rename or
+another exporter does not look like a new model. BASE and HEAD may be reports
+that `onnxflops count --format json` wrote earlier. Sizes that both models leave
+open are compared as formulas.
+)",
+    R"(  What a change of a model costs:
+    onnxflops diff old.onnx new.onnx
+  A baseline that needs no model file:
+    onnxflops count old.onnx --dim batch=1 -o old.json
+    onnxflops diff old.json new.onnx --dim batch=1
+  For a pull request, without changes below a tenth of a percent:
+    onnxflops diff old.onnx new.onnx --threshold 0.1% --format comment
+  What the working tree changes:
+    onnxflops diff --git HEAD model.onnx
+  Node by node, for a script:
+    onnxflops diff old.onnx new.onnx --by node --format csv
+
+Exit codes: 0 success, whether anything changed or not; 2 error.
+)"};
+
+std::vector<std::string> QuantityKeys() {
+  std::vector<std::string> keys;
+  for (const Quantity* q : AllQuantities()) keys.emplace_back(q->key);
+  return keys;
+}
+
+struct DiffArguments {
+  std::vector<std::string> models;
+  SizeArguments sizes;
+  CausalArgument causal;
+  BaseMissingArgument base_missing;
+  OutputArguments output;
+  std::string by = "module", depth, quantity = "flops", threshold, module, git;
+  bool exact = false;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models, 1, 2);
+    list->AddValue("--git", "REV", &git,
+                   "Compare one model with itself at a revision of its git repository.");
+    sizes.AddTo(list);
+    causal.AddTo(list);
+    base_missing.AddTo(list);
+    list->AddValue("--by", "WHAT", &by, "module, op or node. Default: module.",
+                   {"module", "op", "node"});
+    list->AddValue("--depth", "N", &depth,
+                   "Depth of the module tree. Default: opened where the change is.");
+    list->AddValue("--sort", "KEY", &quantity,
+                   "The quantity that rows show and are sorted by. Default: flops.",
+                   QuantityKeys());
+    list->AddValue("--threshold", "PERCENT", &threshold,
+                   "Join what changes by less than this part of the model, as 0.1%.");
+    list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
+    list->AddValue("--module", "GLOB", &module,
+                   "Compare only this module, as if it were the model.");
+    output.AddTo(list, {"json", "csv", "html", "comment"});
+  }
+
+  absl::Status CheckModels() const {
+    if (!git.empty() && models.size() == 2) {
+      return absl::InvalidArgumentError("--git REV compares one model with itself: give only HEAD");
+    }
+    if (git.empty() && models.size() == 1) {
+      return absl::InvalidArgumentError(
+          "diff needs BASE and HEAD, or --git REV and HEAD (see onnxflops diff --help)");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<DiffViewOptions> View() const {
+    DiffViewOptions view;
+    view.exact = exact;
+    if (by == "op") {
+      view.by = GroupBy::kOp;
+    } else if (by == "node") {
+      view.by = GroupBy::kNode;
+    } else if (by != "module") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--by ", Quoted(by), ": it should be module, op or node"));
+    }
+    if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--depth ", Quoted(depth), ": it should be a whole number, 0 or more"));
+    }
+    const std::vector<std::string> keys = QuantityKeys();
+    view.quantity = FindQuantity(quantity);
+    if (view.quantity == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--sort ", Quoted(quantity), ": it should be one of ",
+                       absl::StrJoin(keys, ", "), DidYouMean(quantity, keys)));
+    }
+    ASSIGN_OR_RETURN(view.threshold, ParseThreshold(threshold));
+    return view;
+  }
+};
+
+}  // namespace
+
+void DescribeDiff(const UseCommand& use) {
+  OptionList list;
+  DiffArguments args;
+  args.AddTo(&list);
+  use(kCommandDiffHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
+  OptionList list;
+  DiffArguments args;
+  args.AddTo(&list);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandDiffHelp, arguments, &help));
+  if (!run) {
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
+    return kFine;
+  }
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(const DiffViewOptions view, args.View());
+  const bool comment = args.output.format == "comment";
+  ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
+  options.module = args.module;
+  options.node_rows = view.by == GroupBy::kNode;
+  options.activation_peak = true;
+  RETURN_IF_ERROR(args.CheckModels());
+  const std::string &base = args.models.front(), &head = args.models.back();
+  ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(head, options));
+  ASSIGN_OR_RETURN(const auto loaded, LoadBase({base, args.git, missing_is_fine}, side, options));
+  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase(loaded, side, options));
+  if (options.node_rows && !diff.has_nodes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),
+                     ": the report has no nodes; write it with --by node for --by node here"));
+  }
+  const std::string text = comment ? ToComment(diff, view) : Render(diff, format, style, view);
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {base, head, args.sizes.rules.file}));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools

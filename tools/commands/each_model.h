@@ -1,0 +1,29 @@
+// Runs a function for many models, on several threads, with the results in the order of the models.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_EACH_MODEL_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_EACH_MODEL_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::tools {
+
+// -j.
+struct JobsArgument {
+  std::string jobs;
+  void AddTo(OptionList* list);
+  // As many threads as given, or else as there are cores for this program.
+  absl::StatusOr<int> Parse() const;
+};
+
+// Calls run(0), run(1), ... run(count - 1), each once, on up to `threads` threads. While it lasts,
+// a terminal shows on stderr how many are done.
+void ForEach(size_t count, int threads, const std::function<void(size_t)>& run);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_EACH_MODEL_H_

@@ -1,0 +1,169 @@
+// onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
+//
+// How it works. One argument is an operator, which is explained by the table of formulas alone.
+// With two, the first is a model, and the second is looked for as the name of a node and then as
+// the path of a module. A node gets its formula with the sizes of this model; a module has no
+// formula, so it gets what is in it, and its costliest nodes, which can be explained in turn.
+#include "src/explain/explain.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
+#include "src/api/operators.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/render/format.h"
+#include "src/render/text_table.h"
+#include "src/report/view.h"
+#include "src/report/writers.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+#include "tools/commands/commands.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandExplainHelp = {
+    "onnxflops explain MODEL NODE|MODULE [options]\n       onnxflops explain OP",
+    R"(Tells what a node costs and why: its operator's formula, the shapes of its
+inputs and outputs, and the formula with these sizes. NODE is a node's name, or
+the name of one of its outputs. Of a MODULE, tells what is in it and its
+costliest nodes. With OP, tells the formula, versions and examples of an
+operator.
+)",
+    R"(  One node, at batch 8:
+    onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481 --dim batch=8
+  A module, with its costliest nodes:
+    onnxflops explain clip-vit-l-14-336.onnx visual.transformer.resblocks.0
+  An operator, and one of ONNX Runtime:
+    onnxflops explain Conv
+    onnxflops explain com.microsoft.FusedMatMul
+)"};
+
+struct ExplainArguments {
+  std::vector<std::string> what;
+  SizeArguments sizes;
+  UpperArgument upper;
+  CausalArgument causal;
+  OutputArguments output;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
+    sizes.AddTo(list);
+    upper.AddTo(list);
+    causal.AddTo(list);
+    output.AddOnly(list, {"table", "json"});
+  }
+};
+
+absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, Format format,
+                                       int width) {
+  const absl::StatusOr<std::vector<Operator>> operators = FindOperators(name, rules);
+  if (!operators.ok()) {
+    return absl::NotFoundError(
+        absl::StrCat(operators.status().message(), " (to explain a node, give MODEL and NODE)"));
+  }
+  if (format == Format::kJson) return ToJson(*operators);
+  std::string out;
+  for (const Operator& op : *operators) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(op, width));
+  }
+  return out;
+}
+
+// One argument is an operator only if it is not a file, and no option is about a model.
+absl::Status RequireOperator(const std::string& name, const ExplainArguments& args) {
+  const auto& [what, sizes, upper, causal, output] = args;
+  if (access(name.c_str(), F_OK) == 0 || name == "-") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("explain needs a NODE of the model ", Quoted(name),
+                     " as well; `onnxflops count --by node` lists them"));
+  }
+  const std::pair<const char*, bool> given[] = {
+      {"--dim", !sizes.dims.empty()},     {"--input", !sizes.inputs.empty()},
+      {"--value", !sizes.values.empty()}, {"--limit", !sizes.limits.empty()},
+      {"--upper", upper.given},           {"--causal", causal.how != CausalArgument().how}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " is about a model: explain needs MODEL and NODE with it, not only ",
+                     Quoted(name)));
+  }
+  return absl::OkStatus();
+}
+
+// A module: what is in it, and its costliest nodes.
+std::string DescribeModule(const Report& report, Format format, const TableStyle& style) {
+  if (format == Format::kJson) return ToJson(report);
+  constexpr int kCostliestNodes = 5;
+  ViewOptions nodes;
+  nodes.by = GroupBy::kNode;
+  nodes.top = kCostliestNodes;
+  return absl::StrCat(ToTable(report, {}, style), "\n",
+                      DrawText(report::MakeTable(report, nodes), style));
+}
+
+// A node by its name or, if there is none, a module by its path.
+absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions options,
+                                         const std::string& name, Format format,
+                                         const TableStyle& style) {
+  const absl::StatusOr<Explanation> node = Explain(model, options, name);
+  if (node.ok()) return format == Format::kJson ? ToJson(*node) : ToText(*node, style);
+  if (!absl::IsNotFound(node.status())) return node.status();
+  options.module = name;
+  options.node_rows = true;
+  const absl::StatusOr<Report> part = Count(model, options);
+  if (part.ok()) return DescribeModule(*part, format, style);
+  return absl::IsNotFound(part.status()) ? node.status() : part.status();
+}
+
+}  // namespace
+
+void DescribeExplain(const UseCommand& use) {
+  OptionList list;
+  ExplainArguments args;
+  args.AddTo(&list);
+  use(kCommandExplainHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
+  OptionList list;
+  ExplainArguments args;
+  args.AddTo(&list);
+  const auto& [what, sizes, upper, causal, output] = args;
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandExplainHelp, arguments, &help));
+  if (!run) {
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
+    return kFine;
+  }
+  if (what.empty()) {
+    return absl::InvalidArgumentError(
+        "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
+  }
+  ASSIGN_OR_RETURN(const TableStyle style, output.Style());
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  std::string text;
+  if (what.size() == 1) {
+    RETURN_IF_ERROR(RequireOperator(what[0], args));
+    ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
+    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
+  } else {
+    ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
+    ASSIGN_OR_RETURN(options.causal, causal.Parse());
+    options.upper_bounds = upper.given;
+    ASSIGN_OR_RETURN(const Model model, LoadFor(what[0], options));
+    ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
+  }
+  const std::string model = what.size() == 2 ? what[0] : "";
+  RETURN_IF_ERROR(WriteOutput(text, output.file, {model, sizes.rules.file}));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools

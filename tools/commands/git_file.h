@@ -1,0 +1,27 @@
+// Files of a git repository as they were at a revision, and which one is checked out.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_GIT_FILE_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_GIT_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace onnxflops::tools {
+
+// A file as it was at a revision, from the git program, open for reading; whoever asks closes it.
+// `path` is relative to the working directory, and the file need not exist there. Where the
+// revision has a Git LFS pointer, it is the object that the pointer names, in the repository's
+// store. Git runs no program and opens no connection for it, whatever the repository's
+// configuration says: an object that is not there is not fetched. Errors: NotFound if the revision
+// does not have the file; InvalidArgument if there is no such revision, object, repository or git;
+// OutOfRange above kMaxTextBytes.
+absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
+
+// The commit that is checked out in the repository of a file, its hash in full; "" where git finds
+// none: outside of a repository, before its first commit, without git. As OpenGitFile it runs no
+// program of the repository.
+std::string HeadCommit(const std::string& path);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_GIT_FILE_H_

@@ -1,0 +1,29 @@
+// What models hold in memory as rows: of several models, and of one at several sizes.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_MEMORY_SWEEP_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_MEMORY_SWEEP_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/api/sweep.h"
+#include "src/report/memory_rows.h"
+#include "src/report/writers.h"
+#include "tools/cli/options.h"
+
+namespace onnxflops::tools {
+
+// As table, text, Markdown or CSV.
+std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
+                             const ViewOptions& view, const TableStyle& style);
+
+// A row for every point, or reports as JSON. With `redact`, as Redactor has it. `objection`, if it
+// is there, becomes what --strict says of the first report that it refuses.
+absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
+                                              const std::vector<SweptSymbol>& swept, bool redact,
+                                              Format format, const ViewOptions& view,
+                                              const TableStyle& style, std::string* objection);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_MEMORY_SWEEP_H_

@@ -1,0 +1,256 @@
+// How it works. Each word of the command line is a file, a folder or a pattern; an existing file is
+// taken as such even if its name looks like a pattern. Folders are searched for ONNX files below
+// them; configurations count only where there is no export, since exports often have one next to
+// them. A folder with a single configuration at its top stands for that model. "**" is expanded
+// here, since glob() does not know it. Results are sorted, limited in number, and links to folders
+// are not followed. A word that fails keeps its error as the fault of one file, so that others are
+// still counted.
+#include "tools/commands/model_files.h"
+
+#include <fnmatch.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/sha256.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/load/input_file.h"
+#include "tools/cli/options.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr absl::string_view kExtensions[] = {".onnx", ".onnxtxt"};
+constexpr absl::string_view kConfigNames[] = {"config.json", "open_clip_config.json"};
+constexpr char kAnyFolders[] = "**/";
+
+bool IsModelName(absl::string_view path) {
+  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
+                     [&](absl::string_view end) { return absl::EndsWith(path, end); });
+}
+
+absl::Status TooMany() {
+  return LimitError("models", absl::StrCat("more than ", kMaxModels, " models in one call"));
+}
+
+// The files below a folder, by name. Links to folders are not followed, so that it ends.
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  const auto skip = std::filesystem::directory_options::skip_permission_denied;
+  std::filesystem::recursive_directory_iterator it(folder, skip, error);
+  for (; !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code no_type;
+    if (it->is_directory(no_type)) continue;
+    if (found.size() == kMaxModels) return TooMany();
+    found.push_back(it->path().string());
+  }
+  if (error) return absl::UnknownError(absl::StrCat("cannot be read: ", error.message()));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t result = {};
+  const absl::Cleanup release = [&] { globfree(&result); };
+  if (glob(pattern.c_str(), 0, nullptr, &result) != 0) return {};
+  return std::vector<std::string>(result.gl_pathv, result.gl_pathv + result.gl_pathc);
+}
+
+// "a/**/b*.onnx": what "b*.onnx" matches in a, or in a folder below it.
+absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pattern) {
+  const size_t at = pattern.find(kAnyFolders);
+  const std::string base = at == 0 ? "." : pattern.substr(0, at);
+  const std::string rest = pattern.substr(at + absl::string_view(kAnyFolders).size());
+  std::vector<std::string> matching;
+  for (const std::string& folder : Matches(base)) {
+    if (!IsFolder(folder)) continue;
+    ASSIGN_OR_RETURN(const std::vector<std::string> below, FilesBelow(folder));
+    for (const std::string& file : below) {
+      absl::string_view tail = absl::string_view(file).substr(folder.size());
+      for (size_t slash = 0; slash != absl::string_view::npos; slash = tail.find('/')) {
+        tail.remove_prefix(slash + (slash > 0 || absl::StartsWith(tail, "/") ? 1 : 0));
+        if (fnmatch(rest.c_str(), std::string(tail).c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) {
+          continue;
+        }
+        matching.push_back(at == 0 ? file.substr(2) : file);
+        break;
+      }
+    }
+  }
+  return matching;
+}
+
+bool IsConfigName(absl::string_view path) {
+  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  return std::find(std::begin(kConfigNames), std::end(kConfigNames), name) !=
+         std::end(kConfigNames);
+}
+
+// Exports often have the configuration next to them: it counts only if there is no export.
+absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
+  std::vector<std::string> models, configs;
+  for (const std::string& file : files) {
+    if (IsModelName(file)) models.push_back(file);
+    if (IsConfigName(file)) configs.push_back(file);
+  }
+  if (models.empty()) models = std::move(configs);
+  if (models.empty()) {
+    return absl::NotFoundError(
+        "the folder has no *.onnx, *.onnxtxt or config.json file, at any depth");
+  }
+  return models;
+}
+
+absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) {
+  std::vector<std::string> files;
+  if (absl::StrContains(pattern, kAnyFolders)) {
+    ASSIGN_OR_RETURN(files, MatchesAtAnyDepth(pattern));
+  } else {
+    files = Matches(pattern);
+  }
+  if (files.empty()) return absl::NotFoundError("no file matches this pattern");
+  return files;
+}
+
+// A folder with the configuration of a model, as hubs have them, stands for that model.
+bool IsModelFolder(absl::string_view folder, const ModelFiles& found) {
+  if (found.files.size() != 1) return false;
+  const absl::string_view path = found.files[0].path;
+  return IsConfigName(path) && path.substr(0, path.rfind('/')) == absl::StripSuffix(folder, "/");
+}
+
+// Folders of a hub hold JSON of other kinds, too: a tokenizer's, an index of weights.
+bool HoldsConfiguration(const std::string& path) {
+  constexpr absl::string_view kKeys[] = {"\"model_type\"", "\"vision_cfg\"", "\"model_cfg\""};
+  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxConfigBytes);
+  if (!text.ok()) return false;
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&](absl::string_view key) { return absl::StrContains(*text, key); });
+}
+
+absl::StatusOr<std::vector<std::string>> ConfigurationsIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
+  std::vector<std::string> configs;
+  for (const std::string& file : files) {
+    if (absl::EndsWith(file, ".json") && HoldsConfiguration(file)) configs.push_back(file);
+  }
+  if (configs.empty()) {
+    return absl::NotFoundError("the folder has no configuration (*.json), at any depth");
+  }
+  return configs;
+}
+
+absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
+  if (IsFolder(word)) return ModelsIn(word);
+  return ModelsLike(word);
+}
+
+}  // namespace
+
+std::optional<std::string> Sha256OfFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+  }
+  if (!file.eof()) return std::nullopt;
+  return hash.Hex();
+}
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::vector<std::string> ModelFiles::paths() const {
+  std::vector<std::string> result;
+  for (const ModelFile& file : files) result.push_back(file.path);
+  return result;
+}
+
+namespace {
+
+using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
+
+// The error for a missing file, if another model in its folder may have been meant.
+absl::Status MeantAnother(const std::string& word) {
+  const std::string folder = word.substr(0, word.rfind('/') + 1);
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator it(folder.empty() ? "." : folder, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (names.size() == kMaxModels) break;
+    if (IsModelName(name) || IsConfigName(name)) names.push_back(folder + name);
+  }
+  std::sort(names.begin(), names.end());
+  const std::string similar = DidYouMean(word, names);
+  if (similar.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(Escaped(word), ": no such file", similar));
+}
+
+absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) {
+  ModelFiles models;
+  const auto is_file = [](const std::string& word) {
+    const bool pattern = word.find_first_of("*?[") != std::string::npos;
+    return word == "-" || (Exists(word) ? !IsFolder(word) : !pattern);
+  };
+  for (const std::string& word : words) {
+    if (is_file(word)) {
+      models.files.push_back(
+          {word, word == "-" || Exists(word) ? absl::OkStatus() : MeantAnother(word)});
+    } else if (absl::StatusOr<std::vector<std::string>> found = expand(word); found.ok()) {
+      for (std::string& path : *found) models.files.push_back({std::move(path), absl::OkStatus()});
+    } else {
+      models.files.push_back(
+          {word, WithMessage(found.status(),
+                             absl::StrCat(Escaped(word), ": ", found.status().message()))});
+    }
+    if (models.files.size() > kMaxModels) return TooMany();
+  }
+  models.one_file = words.size() == 1 && (is_file(words[0]) || IsModelFolder(words[0], models));
+  if (std::count(words.begin(), words.end(), "-") > 1) {
+    return absl::InvalidArgumentError("- is given twice: standard input can be read only once");
+  }
+  return models;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
+  return FindFiles(words, Expand);
+}
+
+absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words) {
+  return FindFiles(words, [](const std::string& word) {
+    return IsFolder(word) ? ConfigurationsIn(word) : Expand(word);
+  });
+}
+
+}  // namespace onnxflops::tools

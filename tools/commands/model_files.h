@@ -1,0 +1,42 @@
+// The models that a call names: files, folders and patterns.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_MODEL_FILES_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_MODEL_FILES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::tools {
+
+struct ModelFile {
+  std::string path;
+  absl::Status fault;  // why a folder or a pattern stands for no model
+};
+
+struct ModelFiles {
+  std::vector<ModelFile> files;  // in the order of the call; those of a folder by name
+  // The call is one file, whatever it is called: its result is a report, not a list of reports.
+  bool one_file = false;
+
+  std::vector<std::string> paths() const;
+};
+
+// In hexadecimal; nullopt of what can be read only once, or not at all.
+std::optional<std::string> Sha256OfFile(const std::string& path);
+bool Exists(const std::string& path);
+bool IsFolder(const std::string& path);
+
+// A file is itself, and so is "-". A folder stands for all *.onnx and *.onnxtxt in it, at any
+// depth. A pattern (*, ? and [..] as in a shell, ** for folders at any depth) that is not the name
+// of a file stands for what it matches. OutOfRange for more than kMaxModels.
+absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
+// The same where a folder stands for every configuration in it, *.json of any name.
+absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_MODEL_FILES_H_

@@ -1,0 +1,44 @@
+// The figures that somebody published, as a CSV file lists them.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_PUBLISHED_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_PUBLISHED_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/compare/audit.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::tools {
+
+struct Published {
+  int64_t line = 0;  // of the file
+  std::string name, model;
+  Bindings sizes;  // of this figure only
+  PublishedFigure figure;
+  absl::Status fault;  // what is wrong with the line
+};
+
+// How a file is laid out.
+struct PublishedLayout {
+  // The titles of the columns.
+  std::string name = "name", model = "model", figure = "figure", dim = "dim";
+  std::string unit;     // of figures that are written without one
+  std::string pattern;  // of a model's path, with {TITLE} for a field; "": the column `model`
+};
+// "name=weights,figure=gmacs": InvalidArgument for a column that no figure has.
+absl::Status ParseTitles(absl::string_view text, PublishedLayout* layout);
+
+// A line of titles, and a line per figure. A line that is wrong has a fault, and the others go on.
+// InvalidArgument for missing titles, and for a text without figures. The paths of models are
+// relative to `folder`, which is empty or ends in a slash.
+absl::StatusOr<std::vector<Published>> ParsePublished(absl::string_view text,
+                                                      const PublishedLayout& layout,
+                                                      const std::string& folder);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_PUBLISHED_H_

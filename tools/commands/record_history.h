@@ -1,0 +1,32 @@
+// --record: a line per model of a check in a history, which `onnxflops history` reads.
+#ifndef ONNXFLOPS_TOOLS_COMMANDS_RECORD_HISTORY_H_
+#define ONNXFLOPS_TOOLS_COMMANDS_RECORD_HISTORY_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "src/api/count.h"
+#include "src/check/judge.h"
+#include "tools/cli/option_list.h"
+#include "tools/commands/budget_files.h"
+#include "tools/commands/model_files.h"
+
+namespace onnxflops::tools {
+
+struct RecordArgument {
+  std::string file;  // "": nothing is recorded
+
+  void AddTo(OptionList* list);
+  // Whether lines can be added to the file: it is not there yet, or it is a history.
+  absl::Status Require(bool init) const;
+  // Adds a line for each model that `report` has no error of, all of them in one write. A model
+  // that has open sizes is counted at those of the call, and at the first sizes of the budgets for
+  // it. The limits are those of `report`. The error of a model that cannot be counted, after the
+  // others are added.
+  absl::Status Append(const ModelFiles& files, const CountOptions& options,
+                      const BudgetFiles& budgets, const CheckReport& report) const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_COMMANDS_RECORD_HISTORY_H_
