@@ -1,11 +1,36 @@
-# What the library and the program need; all of it is in Debian.
+# What the library and the program need: installed, as Debian has all of it, or as sources.
 
-find_package(absl REQUIRED)
-find_package(fmt REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
-find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+# A folder as `tools/setup sources` makes it; a source distribution has it inside.
+set(third_party "")
+if(EXISTS ${PROJECT_SOURCE_DIR}/third_party/abseil)
+  set(third_party ${PROJECT_SOURCE_DIR}/third_party)
+endif()
+set(ONNXFLOPS_THIRD_PARTY "${third_party}" CACHE PATH "Sources of the libraries, where they are not installed")
+
+if(ONNXFLOPS_THIRD_PARTY)
+  set(ABSL_PROPAGATE_CXX_STD ON)
+  set(BUILD_TESTING OFF)
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 knows no policies as old as those of this Abseil
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_subdirectory(${ONNXFLOPS_THIRD_PARTY}/abseil third_party/abseil EXCLUDE_FROM_ALL SYSTEM)
+  unset(CMAKE_POSITION_INDEPENDENT_CODE)
+  unset(CMAKE_COMPILE_WARNING_AS_ERROR)
+  foreach(name fmt::fmt-header-only CLI11::CLI11 nlohmann_json::nlohmann_json)
+    add_library(${name} INTERFACE IMPORTED)
+    target_include_directories(${name} SYSTEM INTERFACE ${ONNXFLOPS_THIRD_PARTY}/include)
+  endforeach()
+  target_compile_definitions(fmt::fmt-header-only INTERFACE FMT_HEADER_ONLY=1)
+  set(PROTOZERO_INCLUDE_DIR ${ONNXFLOPS_THIRD_PARTY}/include)
+  set(TOMLPLUSPLUS_INCLUDE_DIR ${ONNXFLOPS_THIRD_PARTY}/include)
+else()
+  find_package(absl REQUIRED)
+  find_package(fmt REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+  find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+endif()
 
 set(ONNXFLOPS_ABSL
   absl::btree
@@ -48,6 +73,6 @@ function(onnxflops_prefer_archives)
     endif()
   endwhile()
 endfunction()
-if(NOT BUILD_SHARED_LIBS)
+if(NOT BUILD_SHARED_LIBS AND NOT ONNXFLOPS_THIRD_PARTY)
   onnxflops_prefer_archives(${ONNXFLOPS_ABSL})
 endif()
