@@ -4,7 +4,7 @@ namespace onnxflops::tools {
 
 absl::Span<const Command> Commands() {
   static constexpr Command kCommands[] = {
-      {"count", "MODEL...", "cost by module, operator or node (the default command)", RunCount,
+      {"count", "MODEL...", "cost by module, operator or node (the default)", RunCount,
        DescribeCount},
       {"compare", "MODEL...", "what other tools report, and why they differ", RunCompare,
        DescribeCompare},
