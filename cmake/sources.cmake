@@ -1,5 +1,27 @@
 # What is compiled and installed. A new .cc file is one new line in the list of its folder.
 
+# What systems do each in its own way: src/base/platform/platform.h
+if(WIN32)
+  set(ONNXFLOPS_PLATFORM_SOURCES
+    src/base/platform/portable.cc
+    src/base/platform/windows.cc
+  )
+elseif(CMAKE_SYSTEM_NAME STREQUAL "WASI")  # tools/web/build
+  set(ONNXFLOPS_PLATFORM_SOURCES
+    src/base/platform/wasi.cc
+  )
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(ONNXFLOPS_PLATFORM_SOURCES
+    src/base/platform/linux.cc
+    src/base/platform/unix.cc
+  )
+else()
+  set(ONNXFLOPS_PLATFORM_SOURCES
+    src/base/platform/portable.cc
+    src/base/platform/unix.cc
+  )
+endif()
+
 # The library: every .cc of src/ and ops/, by folder, in alphabetical order
 
 set(ONNXFLOPS_LIBRARY_SOURCES
@@ -7,6 +29,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/base/glob.cc
   src/base/json_reader.cc
   src/base/limit_error.cc
+  ${ONNXFLOPS_PLATFORM_SOURCES}
   src/base/quote.cc
   src/base/sha256.cc
   src/base/similar.cc

@@ -1,7 +1,7 @@
 # With ONNXFLOPS_UNITY the folders of a line are compiled as one file, any other folder by itself, by CMake's unity build: most of the
 # time of a file goes into headers that all of them include. So names without linkage have to differ within a line.
 set(ONNXFLOPS_BATCHES
-  "src/base src/symbolic"
+  "src/base src/base/platform src/symbolic"
   "src/graph src/cost src/load src/exporter src/resolve"
   "src/infer"
   "src/family"

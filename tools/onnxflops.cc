@@ -1,5 +1,4 @@
 // onnxflops: counts the arithmetic of ONNX models. The commands, and what they have in common.
-#include <unistd.h>
 
 #include <new>
 #include <string>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "tools/cli/options.h"
@@ -109,7 +109,7 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
 int main(int argc, char** argv) {
   using namespace onnxflops::tools;  // NOLINT(google-build-using-namespace)
   try {
-    const absl::StatusOr<ExitCode> code = Run(Arguments(argv + 1, argv + argc));
+    const absl::StatusOr<ExitCode> code = Run(onnxflops::platform::PreparedArguments(argc, argv));
     if (code.ok()) return *code;
     WriteError(absl::StrCat(code.status().message(), LimitHint(code.status())));
   } catch (const std::bad_alloc&) {

@@ -11,6 +11,7 @@
 #include "ops/formula/scope.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
+#include "src/base/platform/platform.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -69,8 +70,8 @@ absl::Status AppendTerms(const NamedFormula& cost, bool float_work, const Formul
 // The formulas of a row of ours, read when a node of the thread first asks: a thread waits for no
 // other.
 absl::StatusOr<const Formulas*> ReadOnce(const OpDef& row) {
-  thread_local absl::flat_hash_map<const OpDef*, std::unique_ptr<const Formulas>> read;
-  std::unique_ptr<const Formulas>& formulas = read[&row];
+  using Read = absl::flat_hash_map<const OpDef*, std::unique_ptr<const Formulas>>;
+  std::unique_ptr<const Formulas>& formulas = platform::OfThisThread<Read>()[&row];
   if (formulas == nullptr) {
     ASSIGN_OR_RETURN(Formulas checked, formula::CheckedFormulasOf(row));
     formulas = std::make_unique<const Formulas>(std::move(checked));

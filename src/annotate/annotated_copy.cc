@@ -9,9 +9,6 @@
 // file changed meanwhile: an error.
 #include "src/annotate/annotated_copy.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -27,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/byte_region.h"

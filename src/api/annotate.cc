@@ -1,7 +1,5 @@
 #include "src/api/annotate.h"
 
-#include <unistd.h>
-
 #include <optional>
 #include <string>
 
@@ -13,6 +11,7 @@
 #include "src/api/analysis.h"
 #include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"

@@ -7,8 +7,6 @@
 // counted again.
 #include "src/api/diff.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
@@ -22,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/model.h"

@@ -1,16 +1,11 @@
 // How it works. What an input holds must be known before it is read: an ONNX model, a text form of
-// one, or a configuration. So the first bytes are looked at and left in place, by pread from a file
-// and by tee from a pipe. JSON that is no text form is a configuration. A text form is told by the
+// one, or a configuration. So the first bytes are looked at and left in place.
+// JSON that is no text form is a configuration. A text form is told by the
 // ending of the file's name, or for standard input, which has none, by its bytes. It goes through
 // the program onnxflops-official, which gives the bytes of a model. All else is loaded as ONNX. A
 // folder stands for the configuration in it. A path that is no plain file is opened once only,
 // since a named pipe cannot be opened twice.
 #include "src/api/load.h"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <optional>
@@ -23,6 +18,7 @@
 #include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
@@ -33,21 +29,6 @@ namespace onnxflops {
 namespace {
 
 constexpr const char* kConfigNames[] = {"config.json", "open_clip_config.json"};
-
-// The first bytes that a pipe has or will have, left in it. Blocks until there are some.
-size_t PeekPipe(int fd, char* bytes, size_t size) {
-  int copy[2];
-  if (pipe2(copy, O_CLOEXEC) != 0) return 0;
-  const absl::Cleanup close_both = [&] {
-    close(copy[0]);
-    close(copy[1]);
-  };
-  pollfd one = {fd, POLLIN, 0};
-  poll(&one, 1, -1);  // tee() would not wait in a pipe that another program made non-blocking
-  const ssize_t there = tee(fd, copy[1], size, 0);
-  const ssize_t n = there > 0 ? read(copy[0], bytes, static_cast<size_t>(there)) : 0;
-  return n > 0 ? static_cast<size_t>(n) : 0;
-}
 
 // The first bytes of a file or a pipe, which stay to be read.
 std::string Peek(int fd) {
@@ -60,7 +41,7 @@ std::string Peek(int fd) {
     const ssize_t n = at < 0 ? 0 : pread(fd, bytes.data(), bytes.size(), at);
     size = n > 0 ? static_cast<size_t>(n) : 0;
   } else if (S_ISFIFO(info.st_mode)) {
-    size = PeekPipe(fd, bytes.data(), bytes.size());
+    size = platform::PeekPipe(fd, bytes.data(), bytes.size(), kMaxStreamBytes);
   }
   bytes.resize(size);
   return bytes;

@@ -1,8 +1,5 @@
 #include "src/api/official_bodies.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/official_program.h"
+#include "src/base/platform/platform.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -24,7 +22,7 @@ absl::Status SendAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed("cannot write to memory");
+    if (n < 0) return Failed("cannot write to a file without a name");
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   return absl::OkStatus();
@@ -45,12 +43,12 @@ absl::StatusOr<std::string> ReadAll(int fd) {
 }  // namespace
 
 absl::StatusOr<std::string> OfficialBodies::Find(absl::string_view request) const {
-  // A file in memory, not a pipe: the other may begin to answer before it has read everything.
-  const int fd = memfd_create("request", MFD_CLOEXEC);
-  if (fd < 0) return Failed("cannot make a file in memory");
+  // A file, not a pipe: the other may begin to answer before it has read everything.
+  const int fd = platform::MakeUnnamedFile();
+  if (fd < 0) return Failed("cannot make a file without a name");
   const absl::Cleanup close_file = [fd] { close(fd); };
   RETURN_IF_ERROR(SendAll(fd, request));
-  if (lseek(fd, 0, SEEK_SET) != 0) return Failed("cannot seek in memory");
+  if (lseek(fd, 0, SEEK_SET) != 0) return Failed("cannot seek in a file without a name");
   ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"bodies"}, fd));
   ASSIGN_OR_RETURN(std::string answer, ReadAll(program.output()));
   RETURN_IF_ERROR(program.Finish());

@@ -6,12 +6,6 @@
 // early and has an error of its own. Any other signal is a crash of the library.
 #include "src/api/official_program.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -19,12 +13,12 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
@@ -34,24 +28,17 @@ namespace {
 constexpr char kName[] = "onnxflops-official";
 constexpr size_t kMaxMessage = 4096;  // bytes of its stderr that are read
 
-// The folder of the program that runs, with a slash; "" if that cannot be read.
-std::string OwnFolder() {
-  std::array<char, 4096> self;
-  const ssize_t size = readlink("/proc/self/exe", self.data(), self.size());
-  if (size <= 0) return "";
-  const std::string path(self.data(), static_cast<size_t>(size));
-  return path.substr(0, path.rfind('/') + 1);
-}
-
 // The program that the environment names, and no other then. Otherwise it is searched next to this
 // program, then in libexec next to it (both installed), then at the same two places from each
 // folder of PATH, since a third-party program may use this library. Empty if it is not found.
 std::string FindProgram() {
   const char* named = std::getenv(kOfficialProgramVariable);
-  if (named != nullptr && *named != '\0') return access(named, X_OK) == 0 ? named : "";
+  if (named != nullptr && *named != '\0') return platform::IsProgram(named) ? named : "";
   const char* path = std::getenv("PATH");
-  std::vector<std::string> folders = {OwnFolder()};
-  for (absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
+  const std::string own = platform::OwnProgram();
+  std::vector<std::string> folders = {own.substr(0, platform::NameBegin(own))};
+  for (absl::string_view folder :
+       absl::StrSplit(path == nullptr ? "" : path, platform::kPathSeparator)) {
     folders.push_back(absl::StrCat(folder, "/"));
   }
   for (const std::string& folder : folders) {
@@ -59,7 +46,7 @@ std::string FindProgram() {
       continue;  // relative to the working directory: not trusted
     for (const char* place : {"", "../libexec/onnxflops/"}) {
       std::string candidate = absl::StrCat(folder, place, kName);
-      if (access(candidate.c_str(), X_OK) == 0) return candidate;
+      if (platform::IsProgram(candidate)) return candidate;
     }
   }
   return "";
@@ -68,26 +55,6 @@ std::string FindProgram() {
 absl::Status Failed(absl::string_view what, int error) {
   return absl::UnknownError(
       absl::StrCat("cannot start ", kName, ": ", what, ": ", std::strerror(error)));
-}
-
-absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& arguments,
-                            const std::array<int, 3>& streams) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const absl::Cleanup destroy = [&] { posix_spawn_file_actions_destroy(&actions); };
-  for (int i = 0; i < 3; ++i) {
-    posix_spawn_file_actions_adddup2(&actions, streams[static_cast<size_t>(i)], i);
-  }
-  std::vector<std::string> words = {program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
-  if (error != 0) return Failed("posix_spawn", error);
-  return pid;
 }
 
 std::string ReadMessage(int fd) {
@@ -107,7 +74,7 @@ std::string ReadMessage(int fd) {
 }  // namespace
 
 OfficialProgram::OfficialProgram(OfficialProgram&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : program_(std::exchange(other.program_, -1)),
       output_(std::exchange(other.output_, -1)),
       errors_(std::exchange(other.errors_, -1)) {}
 
@@ -121,40 +88,37 @@ absl::StatusOr<OfficialProgram> OfficialProgram::Start(const std::vector<std::st
         "text models need ", kName, ": run `tools/setup official` once (it takes minutes), or set ",
         kOfficialProgramVariable, " to its path"));
   }
-  int output[2], errors[2];
-  if (pipe2(output, O_CLOEXEC) != 0) return Failed("pipe", errno);
-  if (pipe2(errors, O_CLOEXEC) != 0) {
+  std::array<int, 2> output, errors;
+  if (!platform::MakePipe(&output)) return Failed("pipe", errno);
+  if (!platform::MakePipe(&errors)) {
     const int error = errno;
     close(output[0]);
     close(output[1]);
     return Failed("pipe", error);
   }
-  const absl::StatusOr<pid_t> pid = Spawn(program, arguments, {input, output[1], errors[1]});
+  const absl::StatusOr<intptr_t> started =
+      platform::StartProgram(program, arguments, {}, {input, output[1], errors[1]});
   close(output[1]);
   close(errors[1]);
-  if (pid.ok()) return OfficialProgram(*pid, output[0], errors[0]);
+  if (started.ok()) return OfficialProgram(*started, output[0], errors[0]);
   close(output[0]);
   close(errors[0]);
-  return pid.status();
+  return WithMessage(started.status(),
+                     absl::StrCat("cannot start ", kName, ": ", started.status().message()));
 }
 
 absl::Status OfficialProgram::Finish() {
-  if (pid_ < 0) return absl::OkStatus();
+  if (program_ < 0) return absl::OkStatus();
   close(output_);
   const std::string message = ReadMessage(errors_);
   close(errors_);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kTextTooLong) {
-    return LimitError("text-bytes", message);
-  }
-  if (WIFEXITED(status)) return absl::InvalidArgumentError(message);
-  if (WTERMSIG(status) == SIGPIPE) return absl::OkStatus();
+  const platform::ProgramEnd end = platform::WaitForProgram(std::exchange(program_, -1));
+  if (end.exited && end.code == 0) return absl::OkStatus();
+  if (end.exited && end.code == kTextTooLong) return LimitError("text-bytes", message);
+  if (end.exited) return absl::InvalidArgumentError(message);
+  if (end.broken_pipe) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("the official library fails on it (signal ", WTERMSIG(status), ")"));
+      absl::StrCat("the official library fails on it (signal ", end.code, ")"));
 }
 
 }  // namespace onnxflops

@@ -3,8 +3,7 @@
 #ifndef ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
 #define ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,10 +40,10 @@ class OfficialProgram {
   absl::Status Finish();
 
  private:
-  OfficialProgram(pid_t pid, int output, int errors)
-      : pid_(pid), output_(output), errors_(errors) {}
+  OfficialProgram(intptr_t program, int output, int errors)
+      : program_(program), output_(output), errors_(errors) {}
 
-  pid_t pid_;
+  intptr_t program_;
   int output_, errors_;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/find_last.h"
 
 namespace onnxflops::exporter {
 namespace {
@@ -27,10 +28,9 @@ bool EndsWithPath(absl::string_view parent, absl::string_view head) {
 }  // namespace
 
 std::optional<absl::string_view> PathInNodeName(absl::string_view name) {
-  if (name.empty()) return std::nullopt;
-  const void* slash = memrchr(name.data(), '/', name.size());
-  if (slash == nullptr) return std::nullopt;
-  return name.substr(0, static_cast<size_t>(static_cast<const char*>(slash) - name.data()));
+  const size_t slash = FindLast(name, '/');
+  if (slash == absl::string_view::npos) return std::nullopt;
+  return name.substr(0, slash);
 }
 
 bool IsOutputOfNamedNode(absl::string_view output) { return absl::StartsWith(output, "/"); }

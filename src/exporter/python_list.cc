@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/ascii.h"
+#include "src/base/find_last.h"
 
 namespace onnxflops::exporter {
 namespace {
@@ -68,9 +69,8 @@ absl::string_view PyStrings::last() const {
 size_t PyStrings::LastItem() const {
   size_t end = text_.size();
   while (end > 0) {
-    const void* comma = memrchr(text_.data(), ',', end);
-    if (comma == nullptr) return 0;
-    end = static_cast<size_t>(static_cast<const char*>(comma) - text_.data());
+    end = FindLast(text_.substr(0, end), ',');
+    if (end == absl::string_view::npos) return 0;
     const absl::string_view next = text_.substr(end + 1, 2);
     if (next == " '" || next == " \"") return end;
   }

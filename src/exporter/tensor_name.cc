@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "src/base/find_last.h"
 #include "src/exporter/fx_node.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -87,10 +88,9 @@ constexpr absl::string_view kFoldedNames[] = {"add",
 }  // namespace
 
 std::optional<absl::string_view> ModuleOfParameter(absl::string_view name) {
-  if (name.empty()) return std::nullopt;
-  const void* dot = memrchr(name.data(), '.', name.size());
-  if (dot == nullptr) return std::nullopt;
-  return name.substr(0, static_cast<size_t>(static_cast<const char*>(dot) - name.data()));
+  const size_t dot = FindLast(name, '.');
+  if (dot == absl::string_view::npos) return std::nullopt;
+  return name.substr(0, dot);
 }
 
 bool IsParameterName(absl::string_view name) {

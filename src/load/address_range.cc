@@ -1,8 +1,8 @@
 #include "src/load/address_range.h"
 
-#include <sys/mman.h>
-
 #include <utility>
+
+#include "src/base/platform/platform.h"
 
 namespace onnxflops::load {
 namespace {
@@ -19,22 +19,20 @@ uint64_t ToBoundary(const char* p) {
 
 AddressRange AddressRange::Reserve(uint64_t bytes) {
   AddressRange range;
-  const bool few = bytes < kHugePageBytes / 4;
+  const bool few = !platform::kHasPartialUnmap || bytes < kHugePageBytes / 4;
   const uint64_t unit = few ? kPageBytes : kHugePageBytes;
   bytes = RoundUp(bytes, unit);
   const uint64_t more = few ? bytes : bytes + unit;
-  void* address = mmap(nullptr, more, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) return range;
-  char* begin = static_cast<char*>(address);
+  char* begin = platform::MapAddresses(more);
+  if (begin == nullptr) return range;
   const uint64_t before = few ? 0 : ToBoundary(begin);
-  if (before > 0) munmap(begin, before);
+  if (before > 0) platform::UnmapAddresses(begin, before);
   begin += before;
-  if (more > before + bytes) munmap(begin + bytes, more - before - bytes);
+  if (more > before + bytes) platform::UnmapAddresses(begin + bytes, more - before - bytes);
   range.begin_ = begin;
   range.bytes_ = bytes;
   // Where huge pages are the default, a page of a payload would take as much as a small model.
-  if (!few) madvise(range.begin_, bytes, MADV_NOHUGEPAGE);
+  if (!few) platform::AdviseHugePages(range.begin_, bytes, false);
   return range;
 }
 
@@ -48,7 +46,7 @@ AddressRange& AddressRange::operator=(AddressRange&& other) noexcept {
 }
 
 AddressRange::~AddressRange() {
-  if (begin_ != nullptr) munmap(begin_, bytes_);
+  if (begin_ != nullptr) platform::UnmapAddresses(begin_, bytes_);
 }
 
 void UseHugePages(void* begin, uint64_t bytes) {
@@ -59,7 +57,7 @@ void UseHugePages(void* begin, uint64_t bytes) {
   const uint64_t before = ToBoundary(page);
   if (bytes <= before) return;
   const uint64_t huge = (bytes - before + kHugePageBytes / 2) / kHugePageBytes * kHugePageBytes;
-  if (huge > 0) madvise(page + before, huge, MADV_HUGEPAGE);
+  if (huge > 0) platform::AdviseHugePages(page + before, huge, true);
 }
 
 }  // namespace onnxflops::load

@@ -11,8 +11,6 @@
 // ahead without a test.
 #include "src/load/byte_region.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/load/input_file.h"
 
 namespace onnxflops::load {

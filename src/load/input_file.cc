@@ -1,12 +1,6 @@
 #include "src/load/input_file.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -16,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -44,23 +39,11 @@ int Open(const std::string& path, int flags) {
   return fd;
 }
 
-// Whether a program holds the other end of an empty pipe. Only tee() tells that apart from the end
-// of the pipe without taking bytes out of it.
-bool HasWriter(int fd) {
-  std::array<int, 2> copy;
-  if (pipe2(copy.data(), O_CLOEXEC) != 0) return false;
-  const ssize_t n = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK);
-  const bool has_writer = n > 0 || (n < 0 && errno == EAGAIN);
-  close(copy[0]);
-  close(copy[1]);
-  return has_writer;
-}
-
 absl::Status WaitForWriter(int fd) {
   for (int waited = 0; waited <= kMaxPipeWaitMs; waited += kPollMs) {
     pollfd one = {fd, POLLIN, 0};
     // There are bytes, or a writer came and went, or one is there and has written nothing yet.
-    if (poll(&one, 1, kPollMs) > 0 || HasWriter(fd)) return absl::OkStatus();
+    if (poll(&one, 1, kPollMs) > 0 || platform::HasWriter(fd)) return absl::OkStatus();
   }
   return absl::DeadlineExceededError(absl::StrCat("a named pipe that no program writes to (waited ",
                                                   kMaxPipeWaitMs / 1000,
@@ -76,14 +59,21 @@ absl::StatusOr<int> OpenForReading(absl::string_view path) {
   int fd = Open(name, O_NONBLOCK);
   // Another program's lease on the file, which the system ends in time.
   if (fd < 0 && errno == EWOULDBLOCK) fd = Open(name, 0);
-  if (fd < 0) return FromErrno(errno);
+  if (fd < 0) {
+    const int error = errno;
+    struct stat folder;  // which Windows does not open
+    if (stat(name.c_str(), &folder) == 0 && S_ISDIR(folder.st_mode)) {
+      return absl::InvalidArgumentError("is a directory, not a file");
+    }
+    return FromErrno(error);
+  }
   absl::Cleanup close_file = [fd] { close(fd); };
   struct stat info;
   if (fstat(fd, &info) != 0) return FromErrno(errno);
   if (S_ISFIFO(info.st_mode)) {
     if (absl::Status status = WaitForWriter(fd); !status.ok()) return status;
   }
-  if (!S_ISREG(info.st_mode) && fcntl(fd, F_SETFL, 0) != 0) return FromErrno(errno);
+  if (!S_ISREG(info.st_mode) && !platform::MakeBlocking(fd)) return FromErrno(errno);
   std::move(close_file).Cancel();
   return fd;
 }

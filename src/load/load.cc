@@ -1,8 +1,5 @@
 #include "src/load/load.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -16,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/byte_region.h"

@@ -1,12 +1,11 @@
 #include "src/load/looks_like_model.h"
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/load/byte_region.h"
 #include "src/load/wire.h"
 

@@ -1,18 +1,19 @@
 #include "src/load/name_table.h"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
+
+#include "src/base/platform/platform.h"
 
 namespace onnxflops::load {
 
-NameHash::NameHash() : key_{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93} {
-  // The address of 16 random bytes.
-  const auto* random = reinterpret_cast<const void*>(getauxval(AT_RANDOM));  // NOLINT
-  if (random != nullptr) std::memcpy(key_, random, sizeof(key_));
-  key_[1] |= 1;
+NameHash::NameHash() {
+  const std::array<uint64_t, 2> key = platform::RandomKey();
+  key_[0] = key[0];
+  key_[1] = key[1] | 1;
 }
 
 void NameTable::Reserve(size_t names) {

@@ -1,8 +1,5 @@
 #include "src/profile/profile_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <type_traits>
 
@@ -10,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"

@@ -1,14 +1,12 @@
 #include "tools/cli/line_reader.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "src/base/platform/platform.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "tools/cli/write_file.h"
@@ -53,10 +51,10 @@ absl::StatusOr<LineReader> LineReader::Open(const std::string& path, bool follow
 
 absl::Status LineReader::Wait() {
   std::this_thread::sleep_for(kPause);
-  struct stat named, open;
-  if (stat(path_.c_str(), &named) != 0 || fstat(fd_, &open) != 0) return absl::OkStatus();
+  struct stat open;
+  if (!platform::IdOf(path_) || fstat(fd_, &open) != 0) return absl::OkStatus();
   const off_t at = lseek(fd_, 0, SEEK_CUR);
-  if (named.st_ino == open.st_ino && named.st_dev == open.st_dev) {
+  if (platform::IdOf(path_) == platform::IdOf(fd_)) {
     if (open.st_size < at) lseek(fd_, 0, SEEK_SET);  // it was made empty
     return absl::OkStatus();
   }

@@ -9,9 +9,6 @@
 // "--input" splits at commas, or at "x" if there are none.
 #include "tools/cli/options.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -30,6 +27,7 @@
 #include "src/api/official_bodies.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"

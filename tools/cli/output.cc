@@ -9,20 +9,12 @@
 // COLUMNS and NO_COLOR.
 #include "tools/cli/output.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
@@ -31,6 +23,7 @@
 #include "src/api/annotate.h"
 #include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/load.h"
@@ -43,21 +36,6 @@ namespace {
 constexpr int kMaxLinks = 40;  // symbolic links in a row, as Linux has it
 constexpr int kMaxWidth = 1000;
 
-// A descriptor of ours that `path` names, as /dev/fd/63 and /proc/self/fd/1 do; else -1.
-int OwnDescriptor(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  int fd = -1;
-  struct statfs filesystem;
-  struct stat named, ours;
-  if (slash == std::string::npos || !absl::SimpleAtoi(path.substr(slash + 1), &fd) || fd < 0 ||
-      statfs(path.substr(0, slash).c_str(), &filesystem) != 0 ||
-      filesystem.f_type != PROC_SUPER_MAGIC || stat(path.c_str(), &named) != 0 ||
-      fstat(fd, &ours) != 0) {
-    return -1;
-  }
-  return named.st_dev == ours.st_dev && named.st_ino == ours.st_ino ? fd : -1;
-}
-
 // The target of a name given with -o: an open descriptor, or the file at the end of a chain of
 // symbolic links, whether it exists or not.
 struct Target {
@@ -69,7 +47,7 @@ absl::StatusOr<Target> FollowLinks(const std::string& file) {
   if (file == "-") return Target{STDOUT_FILENO, ""};
   Target target = {-1, file};
   for (int i = 0; i < kMaxLinks; ++i) {
-    target.fd = OwnDescriptor(target.path);
+    target.fd = platform::OwnDescriptor(target.path);
     if (target.fd >= 0) return target;
     std::array<char, 4096> link;
     const ssize_t n = readlink(target.path.c_str(), link.data(), link.size());
@@ -82,11 +60,12 @@ absl::StatusOr<Target> FollowLinks(const std::string& file) {
   return FromErrno(ELOOP);
 }
 
-absl::Status RefuseInput(const struct stat& output, absl::Span<const std::string> inputs) {
+absl::Status RefuseInput(const std::optional<platform::FileId>& output,
+                         absl::Span<const std::string> inputs) {
   for (const std::string& input : inputs) {
-    struct stat info;
-    if ((input == "-" ? fstat(STDIN_FILENO, &info) : stat(input.c_str(), &info)) != 0) continue;
-    if (info.st_dev != output.st_dev || info.st_ino != output.st_ino) continue;
+    const std::optional<platform::FileId> id =
+        input == "-" ? platform::IdOf(STDIN_FILENO) : platform::IdOf(input);
+    if (!id || id != output) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("it is the same file as ",
                      input == "-" ? "standard input" : absl::StrCat("the input ", Quoted(input))));
@@ -141,7 +120,7 @@ absl::Status WriteFile(const Output& output, const std::string& path) {
   if (S_ISDIR(info.st_mode)) return FromErrno(EISDIR);
   if (access(path.c_str(), W_OK) != 0) return FromErrno(errno);
   if (!S_ISREG(info.st_mode)) return WriteToDevice(path, output.fill);
-  RETURN_IF_ERROR(RefuseInput(info, output.inputs));
+  RETURN_IF_ERROR(RefuseInput(platform::IdOf(path), output.inputs));
   RETURN_IF_ERROR(output.may_replace(path));
   return ReplaceFile(path, output.fill);
 }
@@ -149,14 +128,14 @@ absl::Status WriteFile(const Output& output, const std::string& path) {
 absl::Status WriteDescriptor(const Output& output, int fd) {
   struct stat info;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
-    RETURN_IF_ERROR(RefuseInput(info, output.inputs));
+    RETURN_IF_ERROR(RefuseInput(platform::IdOf(fd), output.inputs));
   }
   return output.fill(fd);
 }
 
 absl::Status WriteTo(const std::string& file, const Output& output) {
   // A limit on file size is an error of write(), not the end of the program.
-  signal(SIGXFSZ, SIG_IGN);
+  platform::IgnoreFileSizeSignal();
   ASSIGN_OR_RETURN(const Target target, FollowLinks(file));
   return target.fd >= 0 ? WriteDescriptor(output, target.fd) : WriteFile(output, target.path);
 }
@@ -203,7 +182,7 @@ std::string StepSummaryFile() {
 absl::Status AppendToStepSummary(absl::string_view text, absl::Span<const std::string> inputs) {
   const std::string path = StepSummaryFile();
   if (path.empty()) return absl::OkStatus();
-  signal(SIGXFSZ, SIG_IGN);
+  platform::IgnoreFileSizeSignal();
   struct stat info;
   const bool exists = stat(path.c_str(), &info) == 0;
   const auto fill = [&](int fd) { return WriteAll(fd, text); };
@@ -211,7 +190,7 @@ absl::Status AppendToStepSummary(absl::string_view text, absl::Span<const std::s
   if (exists && !S_ISREG(info.st_mode)) {
     written = S_ISDIR(info.st_mode) ? FromErrno(EISDIR) : WriteToDevice(path, fill);
   } else {
-    if (exists) written = RefuseInput(info, inputs);
+    if (exists) written = RefuseInput(platform::IdOf(path), inputs);
     if (exists && written.ok()) written = RefuseModelAndBinary(path);
     if (written.ok()) written = AppendToFile(path, text);
   }
@@ -231,12 +210,10 @@ namespace {
 // the terminal.
 TableStyle SizeOfOutput(bool is_terminal) {
   TableStyle style;
-  winsize size;
-  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-    style.width = size.ws_col;
-    style.height = size.ws_row;
-  } else if (is_terminal) {
-    style.width = 80;
+  if (is_terminal) {
+    const platform::TerminalSize size = platform::SizeOfTerminal(STDOUT_FILENO);
+    style.width = size.known ? size.columns : 80;
+    style.height = size.lines;
   }
   const char* columns = getenv("COLUMNS");
   int width = 0;

@@ -1,10 +1,9 @@
 #include "tools/cli/progress.h"
 
-#include <unistd.h>
-
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/platform/posix.h"
 #include "tools/cli/write_file.h"
 
 namespace onnxflops::tools {

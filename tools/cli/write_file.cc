@@ -9,12 +9,7 @@
 // program by SIGPIPE, as shells expect. A named pipe is given some time to get a reader.
 #include "tools/cli/write_file.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -23,6 +18,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops::tools {
@@ -34,6 +30,7 @@ constexpr int kPollMs = 10;
 // The kernel sends SIGPIPE to a writer without a reader. Where it is ignored or blocked, write()
 // fails instead, and the program ends as if the signal had been sent.
 [[noreturn]] void EndBySigpipe() {
+#if defined(SIGPIPE)
   signal(SIGPIPE, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);
@@ -41,28 +38,13 @@ constexpr int kPollMs = 10;
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   raise(SIGPIPE);
   _exit(128 + SIGPIPE);  // the first process of a container does not die of it
+#else
+  _exit(1);
+#endif
 }
 
-// Blocks every signal while it exists, also the two that the C library keeps for itself and that
-// sigprocmask() does not block. Signals sent meanwhile act when it ends.
-class SignalsWait {
- public:
-  SignalsWait() {
-    sigset_t all;
-    memset(&all, 0xff, sizeof(all));
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, kBytes);
-  }
-  ~SignalsWait() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, kBytes); }
-  SignalsWait(const SignalsWait&) = delete;
-  SignalsWait& operator=(const SignalsWait&) = delete;
-
- private:
-  static constexpr size_t kBytes = _NSIG / 8;  // of the kernel's set
-  sigset_t before_;
-};
-
 // "folder/" or "".
-std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+std::string FolderOf(const std::string& path) { return path.substr(0, platform::NameBegin(path)); }
 
 // The content of a file, and the file that it replaces.
 struct Replacement {
@@ -79,14 +61,9 @@ struct Replacement {
 absl::Status Fill(int fd, const Replacement& what) {
   RETURN_IF_ERROR(what.fill(fd));
   // A filesystem on a network may report a full disk only when a descriptor is closed.
-  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy >= 0 && close(copy) != 0) return FromErrno(errno);
-  if (!what.exists) return absl::OkStatus();
-  // Only root may give a file away; others may give it to a group of theirs.
-  if (fchown(fd, what.old.st_uid, what.old.st_gid) != 0) {
-    static_cast<void>(fchown(fd, static_cast<uid_t>(-1), what.old.st_gid) == 0);
-  }
-  return fchmod(fd, what.old.st_mode & 0777) == 0 ? absl::OkStatus() : FromErrno(errno);
+  if (!platform::FlushToServer(fd)) return FromErrno(errno);
+  if (!what.exists || platform::KeepOwner(fd, what.old)) return absl::OkStatus();
+  return FromErrno(errno);
 }
 
 // Calls `make` with names in the folder of `path` until one is free; that name, or "" with errno
@@ -102,37 +79,26 @@ std::string MakeTemporary(const std::string& path, const Make& make) {
 }
 
 absl::Status Rename(const std::string& temporary, const std::string& path) {
-  if (rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  if (platform::Rename(temporary.c_str(), path.c_str())) return absl::OkStatus();
   const int error = errno;
   unlink(temporary.c_str());
   return FromErrno(error);
-}
-
-// A file without a name in the folder of `path`, so that it vanishes with the program; -1 if the
-// file system has no such files.
-int OpenUnnamed(const Replacement& what) {
-  const std::string folder = FolderOf(what.path);
-  return open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC,
-              what.first_mode());
 }
 
 // Gives the open file the place of `path`. A file that exists is replaced by renaming another over
 // it, so the new one needs a second name in the folder for an instant. Unavailable if the file
 // cannot have a name.
 absl::Status NameIt(int fd, const Replacement& what) {
-  const std::string self = absl::StrCat("/proc/self/fd/", fd);
-  const auto link_to = [&](const char* name) {
-    return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
-  };
+  const auto link_to = [&](const char* name) { return platform::NameFile(fd, name); };
   if (!what.exists && link_to(what.path.c_str())) return absl::OkStatus();
-  const SignalsWait wait;
+  const platform::SignalsWait wait;
   const std::string temporary = MakeTemporary(what.path, link_to);
   if (temporary.empty()) return absl::UnavailableError(strerror(errno));
   return Rename(temporary, what.path);
 }
 
 absl::Status ReplaceByUnnamed(const Replacement& what) {
-  const int fd = OpenUnnamed(what);
+  const int fd = platform::OpenUnnamedIn(FolderOf(what.path), what.first_mode());
   if (fd < 0) return absl::UnavailableError(strerror(errno));
   const absl::Cleanup close_file = [fd] { close(fd); };
   RETURN_IF_ERROR(Fill(fd, what));
@@ -140,7 +106,7 @@ absl::Status ReplaceByUnnamed(const Replacement& what) {
 }
 
 absl::Status ReplaceByTemporary(const Replacement& what) {
-  const SignalsWait wait;
+  const platform::SignalsWait wait;
   int fd = -1;
   const std::string temporary = MakeTemporary(what.path, [&](const char* name) {
     fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, what.first_mode());
@@ -185,7 +151,7 @@ absl::Status WriteAll(int fd, absl::string_view text) {
       // The program at the other end of a pipe or terminal made it non-blocking for all.
       pollfd one = {fd, POLLOUT, 0};
       poll(&one, 1, -1);
-    } else if (errno == EPIPE) {
+    } else if (platform::IsBrokenPipe(fd, errno)) {
       EndBySigpipe();
     } else if (errno != EINTR) {
       return FromErrno(errno);
@@ -214,7 +180,7 @@ absl::Status AppendToFile(const std::string& path, absl::string_view text) {
 
 absl::Status WriteToDevice(const std::string& path, FileFiller fill) {
   ASSIGN_OR_RETURN(const int fd, OpenDevice(path));
-  fcntl(fd, F_SETFL, 0);
+  platform::MakeBlocking(fd);
   absl::Status written = fill(fd);
   if (close(fd) != 0 && written.ok()) written = FromErrno(errno);
   return written;

@@ -11,9 +11,6 @@
 // The review is written last: whoever reads it may expect the other files to exist.
 #include "src/api/check.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -40,6 +37,7 @@
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/version.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -322,7 +320,7 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
 }
 
 std::string HostName() {
-  std::array<char, HOST_NAME_MAX + 1> name = {};
+  std::array<char, 256> name = {};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
@@ -499,7 +497,7 @@ void KeepFirstOfEach(ModelFiles* files) {
   std::set<std::string> paths;
   std::erase_if(files->files, [&](const ModelFile& file) {
     const std::filesystem::path path(file.path);
-    return !paths.insert(path.lexically_normal().string()).second;
+    return !paths.insert(path.lexically_normal().generic_string()).second;
   });
 }
 

@@ -9,7 +9,6 @@
 // it. A --dim that only some models have is left out for the others, with a message; one that no
 // model has is an error. All outputs are joined in the order of the models, whatever the number of
 // threads.
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -155,22 +155,18 @@ absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& o
   return absl::OkStatus();
 }
 
-// The folder that a file is in; an error if there is none.
-absl::StatusOr<struct stat> FolderInfo(const std::string& file) {
-  const size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  struct stat info;
-  if (stat(folder.c_str(), &info) != 0) return absl::NotFoundError("no such folder");
-  return info;
+// The folder that a file is in, if there is one.
+std::optional<platform::FileId> FolderId(const std::string& file) {
+  const std::string folder = file.substr(0, platform::NameBegin(file));
+  return platform::IdOf(folder.empty() ? "." : folder);
 }
 
 // External data is looked for in the model's folder, so a copy elsewhere would not find it.
 void WarnOfOtherFolder(const Model& model, const std::string& copy) {
   const bool external = std::any_of(model->tensors.begin(), model->tensors.end(),
                                     [](const Tensor& tensor) { return tensor.external; });
-  const absl::StatusOr<struct stat> from = FolderInfo(model->path), to = FolderInfo(copy);
-  if (!external || !from.ok() || !to.ok()) return;
-  if (from->st_dev == to->st_dev && from->st_ino == to->st_ino) return;
+  const std::optional<platform::FileId> from = FolderId(model->path), to = FolderId(copy);
+  if (!external || !from || !to || from == to) return;
   WriteError(absl::StrCat(Escaped(copy), ": its weights are in files beside ", Escaped(model->path),
                           ", and programs look for them beside the copy"));
 }

@@ -1,7 +1,5 @@
 #include "tools/commands/each_model.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <system_error>
@@ -11,18 +9,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "tools/cli/progress.h"
 
 namespace onnxflops::tools {
 namespace {
 
-int Cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  return std::clamp(cores, 1, kMaxThreads);
-}
+int Cores() { return std::min(platform::AvailableProcessors(), kMaxThreads); }
 
 }  // namespace
 

@@ -6,8 +6,6 @@
 // formula, so it gets what is in it, and its costliest nodes, which can be explained in turn.
 #include "src/explain/explain.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/api/operators.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/render/format.h"

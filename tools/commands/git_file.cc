@@ -9,13 +9,6 @@
 // clone does not have.
 #include "tools/commands/git_file.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -37,6 +30,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
@@ -79,47 +73,29 @@ bool IsSetForGit(absl::string_view variable) {
 
 std::vector<std::string> GitEnvironment() {
   std::vector<std::string> variables(std::begin(kSetForGit), std::end(kSetForGit));
-  for (char** at = environ; *at != nullptr; ++at) {
+  for (std::string& variable : platform::Environment()) {
     // Hooks of git set GIT_DIR. If they do not set GIT_WORK_TREE as well, git would take any
     // current folder for the top of the work tree.
-    const bool of_hook = absl::StartsWith(*at, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
-    if (!of_hook && !IsSetForGit(*at)) variables.emplace_back(*at);
+    const bool of_hook =
+        absl::StartsWith(variable, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
+    if (!of_hook && !IsSetForGit(variable)) variables.push_back(std::move(variable));
   }
   return variables;
 }
 
-// The words in the form that exec() takes.
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string> words) {
-  GitRun run = {File(memfd_create("git", MFD_CLOEXEC))};
+  GitRun run = {File(platform::MakeUnnamedFile())};
   if (run.output.fd < 0) return absl::UnknownError(strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, run.output.fd, STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   // A folder of the repository may look like a repository of its own, whose configuration names
   // programs to run: git is not to take it for one.
-  words.insert(words.begin(), {"git", "-c", "safe.bareRepository=explicit", "-C", folder});
-  std::vector<std::string> environment = GitEnvironment();
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, "git", &actions, nullptr, Pointers(words).data(),
-                                 Pointers(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("git cannot be run: ", strerror(error)));
+  words.insert(words.begin(), {"-c", "safe.bareRepository=explicit", "-C", folder});
+  const absl::StatusOr<intptr_t> git =
+      platform::StartProgram("git", words, GitEnvironment(), {-1, run.output.fd, -1});
+  if (!git.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("git cannot be run: ", git.status().message()));
   }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  run.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const platform::ProgramEnd end = platform::WaitForProgram(*git);
+  run.ok = end.exited && end.code == 0;
   lseek(run.output.fd, 0, SEEK_SET);
   return run;
 }

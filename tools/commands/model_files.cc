@@ -7,10 +7,6 @@
 // still counted.
 #include "tools/commands/model_files.h"
 
-#include <fnmatch.h>
-#include <glob.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -26,6 +22,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/sha256.h"
 #include "src/base/similar.h"
@@ -59,18 +56,11 @@ absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
     std::error_code no_type;
     if (it->is_directory(no_type)) continue;
     if (found.size() == kMaxModels) return TooMany();
-    found.push_back(it->path().string());
+    found.push_back(it->path().generic_string());
   }
   if (error) return absl::UnknownError(absl::StrCat("cannot be read: ", error.message()));
   std::sort(found.begin(), found.end());
   return found;
-}
-
-std::vector<std::string> Matches(const std::string& pattern) {
-  glob_t result = {};
-  const absl::Cleanup release = [&] { globfree(&result); };
-  if (glob(pattern.c_str(), 0, nullptr, &result) != 0) return {};
-  return std::vector<std::string>(result.gl_pathv, result.gl_pathv + result.gl_pathc);
 }
 
 // "a/**/b*.onnx": what "b*.onnx" matches in a, or in a folder below it.
@@ -79,16 +69,14 @@ absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pa
   const std::string base = at == 0 ? "." : pattern.substr(0, at);
   const std::string rest = pattern.substr(at + absl::string_view(kAnyFolders).size());
   std::vector<std::string> matching;
-  for (const std::string& folder : Matches(base)) {
+  for (const std::string& folder : platform::MatchingFiles(base)) {
     if (!IsFolder(folder)) continue;
     ASSIGN_OR_RETURN(const std::vector<std::string> below, FilesBelow(folder));
     for (const std::string& file : below) {
       absl::string_view tail = absl::string_view(file).substr(folder.size());
       for (size_t slash = 0; slash != absl::string_view::npos; slash = tail.find('/')) {
         tail.remove_prefix(slash + (slash > 0 || absl::StartsWith(tail, "/") ? 1 : 0));
-        if (fnmatch(rest.c_str(), std::string(tail).c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) {
-          continue;
-        }
+        if (!platform::MatchesPath(rest, std::string(tail))) continue;
         matching.push_back(at == 0 ? file.substr(2) : file);
         break;
       }
@@ -124,7 +112,7 @@ absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) 
   if (absl::StrContains(pattern, kAnyFolders)) {
     ASSIGN_OR_RETURN(files, MatchesAtAnyDepth(pattern));
   } else {
-    files = Matches(pattern);
+    files = platform::MatchingFiles(pattern);
   }
   if (files.empty()) return absl::NotFoundError("no file matches this pattern");
   return files;

@@ -11,9 +11,6 @@
 // error.
 #include "src/monitor/monitor.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -39,6 +36,7 @@
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/model.h"

@@ -10,10 +10,6 @@
 // after it. Models that cannot be counted are told, and the others are still recorded.
 #include "tools/commands/record_history.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -32,6 +28,7 @@
 #include "src/api/diff.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
+#include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/base/utc_time.h"

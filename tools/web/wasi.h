@@ -35,17 +35,5 @@ class std::basic_ifstream<char, std::char_traits<char>> : public std::istream {
 };
 // There are no exceptions: what would throw, when memory ends, stops the engine.
 #define throw std::abort(), (void)
-extern "C" {
-#endif
-#include <fcntl.h>
-#include <sys/types.h>
-#include <unistd.h>
-#define SPLICE_F_NONBLOCK 2
-#define MFD_CLOEXEC 1U
-int pipe2(int fds[2], int flags);
-ssize_t tee(int from, int to, size_t bytes, unsigned flags);
-int memfd_create(const char* name, unsigned flags);
-#ifdef __cplusplus
-}
 #endif
 #endif

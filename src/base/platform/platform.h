@@ -1,0 +1,193 @@
+// What Linux, other Unixes, Windows and WebAssembly do each in its own way. All else of the project
+// asks for what C++ and posix.h have.
+//
+//   linux.cc      what only Linux has
+//   portable.cc   the same where nothing like it is there, in plain C++
+//   unix.cc       what Linux and other Unixes have alike
+//   windows.cc, wasi.cc
+#ifndef ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
+#define ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/base/platform/posix.h"
+
+namespace onnxflops::platform {
+
+// ---- Memory ------------------------------------------------------------------------------------
+
+#if defined(_WIN32) || defined(__wasi__)
+inline constexpr bool kHasPartialUnmap = false;
+#else
+inline constexpr bool kHasPartialUnmap = true;
+#endif
+
+// Zeroed bytes, which take memory only where they are touched; null if there are not as many
+// addresses.
+char* MapAddresses(uint64_t bytes);
+// Gives them back; a part of them only where kHasPartialUnmap.
+void UnmapAddresses(char* begin, uint64_t bytes);
+// Advice, which has no effect but on speed.
+void AdviseHugePages(char* begin, uint64_t bytes, bool use);
+
+// Bytes that nobody outside can guess.
+std::array<uint64_t, 2> RandomKey();
+
+// ---- Descriptors -------------------------------------------------------------------------------
+
+// A pipe whose ends no other program inherits. False, and errno, if there is none.
+bool MakePipe(std::array<int, 2>* ends);
+
+// Whether a program holds the other end of an empty pipe; true where that cannot be known.
+bool HasWriter(int fd);
+
+// Whether a write that failed with `error` has no reader any more.
+bool IsBrokenPipe(int fd, int error);
+
+// Undoes O_NONBLOCK. False, and errno.
+bool MakeBlocking(int fd);
+
+// The first bytes that a pipe has or will have, which stay to be read. Waits until there are some.
+// Where a system cannot look into a pipe, the pipe is read to its end, at most `most` bytes, and
+// the descriptor is then that of a file with these bytes.
+size_t PeekPipe(int fd, char* bytes, size_t size, uint64_t most);
+
+// A file without a name, to read and write, as long as the descriptor is open; -1, and errno.
+int MakeUnnamedFile();
+
+// The descriptor of ours that a path such as /dev/fd/63 names; else -1.
+int OwnDescriptor(const std::string& path);
+
+// Which file a name or a descriptor is of, whatever its name; nullopt if that is none.
+struct FileId {
+  uint64_t device = 0, file = 0;
+  bool operator==(const FileId& other) const = default;
+};
+std::optional<FileId> IdOf(const std::string& path);
+std::optional<FileId> IdOf(int fd);
+
+// ---- Files that replace others -----------------------------------------------------------------
+
+// A file in a folder ("" is the current one) that gets its name when it is complete, by NameFile,
+// and vanishes without one. -1 where a system or a file system does not have such files.
+int OpenUnnamedIn(const std::string& folder, mode_t mode);
+bool NameFile(int fd, const char* name);
+
+// Renames, also over a file that exists. False, and errno.
+bool Rename(const char* from, const char* to);
+
+// Gives a new file the owner, group and permissions of the one that it is about to replace, as far
+// as the user may. False, and errno, if the permissions cannot be set.
+bool KeepOwner(int fd, const struct stat& old);
+
+// Whether the end of what has been written is told to have arrived. Network file systems may say
+// that a disk is full only then.
+bool FlushToServer(int fd);
+
+// While it exists, signals wait, also those that the C library keeps for itself.
+class SignalsWait {
+ public:
+  SignalsWait();
+  ~SignalsWait();
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  std::array<unsigned long, 16> before_;  // the kernel's set, or more
+};
+
+// A limit on the size of files is an error of write(), not the end of the program.
+void IgnoreFileSizeSignal();
+
+// ---- Programs ----------------------------------------------------------------------------------
+
+// What a program reads and writes. -1: nothing to read, or nowhere to write to.
+struct Streams {
+  int input = -1, output = -1, errors = -1;
+};
+
+// How a program ended: by an exit code, or by a signal.
+struct ProgramEnd {
+  bool exited = false;
+  int code = 0;  // or the signal
+  bool broken_pipe = false;
+};
+
+// Starts a program with arguments after its name; in the folders of PATH if the name has no slash.
+// Errors say why not. `environment` replaces ours unless it is empty ("NAME=value").
+absl::StatusOr<intptr_t> StartProgram(const std::string& program,
+                                      const std::vector<std::string>& arguments,
+                                      const std::vector<std::string>& environment,
+                                      const Streams& streams);
+ProgramEnd WaitForProgram(intptr_t program);
+
+// Whether a path is a program that may be started.
+bool IsProgram(const std::string& path);
+
+// Our variables, as "NAME=value".
+std::vector<std::string> Environment();
+
+// The path of the program that runs; "" if the system does not tell.
+std::string OwnProgram();
+
+// A value that each thread has for itself. g++ for Windows would destroy it when its memory is
+// gone.
+template <typename T>
+T& OfThisThread() {
+#if defined(_WIN32)
+  thread_local T* const value = new T;
+  return *value;
+#else
+  thread_local T value;
+  return value;
+#endif
+}
+
+// Processors that this process may use; at least 1.
+int AvailableProcessors();
+
+// ---- Terminals and names -----------------------------------------------------------------------
+
+struct TerminalSize {
+  bool known = false;
+  int columns = 0, lines = 0;
+};
+TerminalSize SizeOfTerminal(int fd);
+
+// Called first in main(). Text is UTF-8, and bytes go through as they are. The arguments, with "/"
+// between folders where Windows has another sign.
+std::vector<std::string> PreparedArguments(int argc, char** argv);
+
+// Separates folders in PATH.
+#if defined(_WIN32)
+inline constexpr char kPathSeparator = ';';
+#else
+inline constexpr char kPathSeparator = ':';
+#endif
+
+// Where the last part of a path begins. Windows has two signs between folders.
+inline size_t NameBegin(absl::string_view path) {
+#if defined(_WIN32)
+  return path.find_last_of("/\\:") + 1;
+#else
+  return path.rfind('/') + 1;
+#endif
+}
+
+// Existing files and folders that match a pattern of the shell, sorted.
+std::vector<std::string> MatchingFiles(const std::string& pattern);
+// Whether a relative path matches a pattern of the shell: * does not match "/" nor a dot that
+// begins a name.
+bool MatchesPath(const std::string& pattern, const std::string& path);
+
+}  // namespace onnxflops::platform
+
+#endif  // ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_

@@ -1,0 +1,42 @@
+// The calls of POSIX that the project makes. Where a system does not have one of them, it is made
+// of what the system has, or fails with ENOSYS.
+#ifndef ONNXFLOPS_SRC_BASE_PLATFORM_POSIX_H_
+#define ONNXFLOPS_SRC_BASE_PLATFORM_POSIX_H_
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#if defined(_WIN32)
+
+#include <io.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Descriptors are never inherited, and nothing blocks but pipes.
+inline constexpr int O_CLOEXEC = _O_NOINHERIT;
+inline constexpr int O_NONBLOCK = 0;
+inline constexpr int O_NOCTTY = 0;
+
+struct pollfd {
+  int fd;
+  short events, revents;
+};
+inline constexpr short POLLIN = 1, POLLOUT = 4;
+
+// Waits for `timeout` ms if there is nothing to look at; a read or a write waits by itself.
+int poll(pollfd* fds, unsigned count, int timeout);
+ssize_t pread(int fd, void* bytes, size_t size, int64_t at);
+ssize_t readlink(const char* path, char* bytes, size_t size);
+int gethostname(char* name, size_t size);
+inline int lstat(const char* path, struct stat* info) { return stat(path, info); }
+
+#else
+
+#include <poll.h>
+
+#endif
+
+#endif  // ONNXFLOPS_SRC_BASE_PLATFORM_POSIX_H_

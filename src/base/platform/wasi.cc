@@ -1,0 +1,27 @@
+// What WebAssembly has in another way or not at all: there is one process, without signals,
+// programs and terminals.
+#include <algorithm>
+#include <cerrno>
+
+#include "src/base/platform/platform.h"
+
+namespace onnxflops::platform {
+
+// Memory that grows is zero, and takes room only where it is touched: payloads never are. It is not
+// given back; each call of the page has an instance of its own.
+char* MapAddresses(uint64_t bytes) {
+  constexpr uint64_t kPage = 65536, kMostPages = 65535;
+  const uint64_t pages = (bytes + kPage - 1) / kPage;
+  if (pages > kMostPages) return nullptr;
+  const size_t at = __builtin_wasm_memory_grow(0, pages);
+  return at == SIZE_MAX ? nullptr : reinterpret_cast<char*>(at * kPage);
+}
+void UnmapAddresses(char* /*begin*/, uint64_t /*bytes*/) {}
+void AdviseHugePages(char* /*begin*/, uint64_t /*bytes*/, bool /*use*/) {}
+std::array<uint64_t, 2> RandomKey() { return {0x9e3779b97f4a7c15, 0xd6e8feb86659fd93}; }
+
+bool HasWriter(int /*fd*/) { return true; }
+size_t PeekPipe(int /*fd*/, char* /*bytes*/, size_t /*size*/, uint64_t /*most*/) { return 0; }
+bool MakeBlocking(int /*fd*/) { return true; }
+
+}  // namespace onnxflops::platform
