@@ -17,8 +17,12 @@ if(NOT ONNXFLOPS_SANITIZE)
   elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(position -fPIE)
   endif()
-  set(hardening ${position} -fstack-protector-strong -fstack-clash-protection -fcf-protection=return)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # clang before 16 wants a second option beside it, clang-tidy as well
+  set(hardening ${position} -fstack-protector-strong)
+  if(NOT WIN32)  # g++ 12 cannot compile these for it
+    list(APPEND hardening -fstack-clash-protection -fcf-protection=return)
+  endif()
+  # Clang before 16 wants a second option as well, and so does clang-tidy.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 16))
     list(APPEND hardening -ftrivial-auto-var-init=zero)
   endif()
   foreach(flag ${hardening})
@@ -30,7 +34,17 @@ if(NOT ONNXFLOPS_SANITIZE)
   endforeach()
   target_compile_options(onnxflops_options INTERFACE
     -U_FORTIFY_SOURCE $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3> -D_GLIBCXX_ASSERTIONS)
-  target_link_options(onnxflops_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+  if(WIN32)  # what the stack protector and checked functions call
+    link_libraries(ssp)
+  elseif(NOT APPLE)
+    target_link_options(onnxflops_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+  endif()
+  if(APPLE)  # its programs always load the system's library
+    set(ONNXFLOPS_STATIC)
+  endif()
+  if(WIN32 OR APPLE)  # whose linkers make every program so that it is loaded at a random address
+    return()
+  endif()
   check_linker_flag(CXX -static-pie ONNXFLOPS_HAS_static_pie)
   check_linker_flag(CXX "-static-pie;-Wl,-z,pack-relative-relocs" ONNXFLOPS_HAS_relr)  # fewer bytes and instructions at the start
   if(ONNXFLOPS_STATIC_PROGRAM AND ONNXFLOPS_HAS_relr)

@@ -1,9 +1,5 @@
 # Installation: find_package(onnxflops) gives onnxflops::onnxflops
 
-include(CMakePackageConfigHelpers)
-set(ONNXFLOPS_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/onnxflops)
-
-install(TARGETS onnxflops_lib EXPORT onnxflops DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(BUILD_SHARED_LIBS)
   set_target_properties(onnxflops PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -13,10 +9,26 @@ endif()
 if(TARGET onnxflops-official)  # only where it has been built
   install(TARGETS onnxflops-official RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/onnxflops OPTIONAL)
 endif()
-install(FILES ${manual}/onnxflops DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${manual}/_onnxflops DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${manual}/onnxflops.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES ${manual}/onnxflops.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+if(CMAKE_CROSSCOMPILING)  # whoever packs it takes them from a build for this machine
+  set(ONNXFLOPS_MANUAL OPTIONAL)
+endif()
+install(FILES ${manual}/onnxflops ${ONNXFLOPS_MANUAL} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${manual}/_onnxflops ${ONNXFLOPS_MANUAL} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${manual}/onnxflops.fish ${ONNXFLOPS_MANUAL} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${manual}/onnxflops.1 ${ONNXFLOPS_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY tools/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops)
+# Help texts name pages of docs/.
+install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS)
+
+# The library, unless Abseil is compiled into it: its users have to have the same.
+if(ONNXFLOPS_THIRD_PARTY)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(ONNXFLOPS_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/onnxflops)
+install(TARGETS onnxflops_lib EXPORT onnxflops DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Installed, "src/api/count.h" is "onnxflops/api/count.h", so that it cannot be taken for a header of its user.
 install(CODE "set(headers \"${ONNXFLOPS_PUBLIC_HEADERS}\")
 set(source \"${PROJECT_SOURCE_DIR}\")
@@ -35,11 +47,6 @@ foreach(header ${headers})
   file(WRITE "${path}" "${text}")
 endforeach()
 ]])
-install(DIRECTORY tools/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops)
-# Help texts name pages of docs/.
-install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS)
 install(EXPORT onnxflops NAMESPACE onnxflops:: DESTINATION ${ONNXFLOPS_PACKAGE_DIR} FILE onnxflopsTargets.cmake)
 file(CONFIGURE OUTPUT onnxflopsConfig.cmake @ONLY CONTENT [[
 include(CMakeFindDependencyMacro)

@@ -1,5 +1,8 @@
 # Completion of shells and the man page, which the program writes itself, so that who has only the program has them as well.
 set(manual ${PROJECT_BINARY_DIR}/manual)
+if(CMAKE_CROSSCOMPILING)  # the program does not run here
+  return()
+endif()
 file(MAKE_DIRECTORY ${manual})
 add_custom_command(OUTPUT ${manual}/onnxflops ${manual}/_onnxflops ${manual}/onnxflops.fish ${manual}/onnxflops.1
   DEPENDS onnxflops

@@ -13,7 +13,11 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # in the place of checks of clang-tid
   target_compile_options(onnxflops_options INTERFACE
     -Wreserved-identifier -Wreserved-macro-identifier -Wsuggest-override -Wzero-as-null-pointer-constant)
 endif()
-target_link_options(onnxflops_options INTERFACE -Wl,--gc-sections)
+if(APPLE)
+  target_link_options(onnxflops_options INTERFACE -Wl,-dead_strip)
+else()
+  target_link_options(onnxflops_options INTERFACE -Wl,--gc-sections)
+endif()
 if(ONNXFLOPS_SANITIZE)
   target_compile_options(onnxflops_options INTERFACE
     -fno-omit-frame-pointer -fsanitize=${ONNXFLOPS_SANITIZE} -fno-sanitize-recover=all)
