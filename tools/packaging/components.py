@@ -41,7 +41,10 @@ LLVM = Component("libc++", "Apache-2.0 WITH LLVM-exception", "https://libcxx.llv
                  zig=("lib/libcxx/LICENSE.TXT", "lib/libcxxabi/LICENSE.TXT", "lib/libunwind/LICENSE.TXT"))
 ZIG = Component("compiler-rt", "MIT", "https://ziglang.org/", zig=("LICENSE",))
 MUSL = Component("musl", "MIT", "https://musl.libc.org/", zig=("lib/libc/musl/COPYRIGHT",))
-MINGW = Component("mingw-w64", "ZPL-2.1", "https://www.mingw-w64.org/", zig=("lib/libc/mingw/COPYING",))
+MINGW_RUNTIME = (
+    Component("libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org/", "g++-mingw-w64-x86-64-posix"),
+    Component("mingw-w64", "ZPL-2.1", "https://www.mingw-w64.org/", "mingw-w64-x86-64-dev"),
+)
 
 
 def fail(what):
@@ -70,11 +73,9 @@ def components_of(artefact, by_zig):
     if name.endswith(".whl"):
         found += (NANOBIND,)
     if not by_zig:
-        return found + GCC_RUNTIME
-    if re.search("linux", name):
+        return found + (MINGW_RUNTIME if "-windows-" in name else GCC_RUNTIME)
+    if "linux" in name:
         found += (MUSL,)
-    elif re.search("win", name) and "darwin" not in name:
-        found += (MINGW,)
     return found + (LLVM, ZIG)
 
 
