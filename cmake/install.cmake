@@ -20,7 +20,8 @@ install(DIRECTORY tools/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops)
 # Help texts name pages of docs/.
 install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS)
+install(FILES tools/packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)  # not in a source distribution
+install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS PATTERN pin EXCLUDE)
 
 # The library, unless Abseil is compiled into it: its users have to have the same.
 if(ONNXFLOPS_THIRD_PARTY)

@@ -9,6 +9,8 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "counts the arithmetic of ONNX models, exa
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+  "onnxflops counts FLOPs, MACs, parameters, bytes and memory of an ONNX model by\n module, operator and node, says why other tools print other figures, and holds\n models to budgets in CI.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)

@@ -1,5 +1,6 @@
-// How it works. A pattern selects modules; of those inside one another only the outermost count, so
-// that nothing is counted twice. One selected module becomes the root of the new tree; several get
+// How it works. Patterns select modules; of those inside one another only the outermost count, so
+// that nothing is counted twice. Where a part of a module is left out, its other parts are selected
+// instead of it. One selected module becomes the root of the new tree; several get
 // a root that is their sum. The tree has the amounts of modules only; what else a report tells
 // (operators, coverage, numbers of nodes) is counted from the executions whose module lies inside.
 // If nothing matches, the error suggests the paths that share most characters with the pattern at
@@ -14,10 +15,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/status_macros.h"
 #include "src/cost/amounts_sum.h"
 #include "src/count/tally_sum.h"
 #include "src/module/attribution.h"
@@ -76,18 +81,70 @@ void Append(const ModuleTree& tree, int32_t from, int32_t parent, ModulePart* pa
   moved.name_begin = 0;  // its parent is not shown
 }
 
+// Patterns of modules to count, and of those to leave out.
+struct Patterns {
+  std::vector<std::string> wanted, excluded;
+};
+
+bool MatchesAny(const std::vector<std::string>& globs, const Module& m) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return MatchesGlob(glob, m.path); });
+}
+
+absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::string_view globs) {
+  Patterns patterns;
+  for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
+    word = absl::StripAsciiWhitespace(word);
+    const bool excludes = absl::ConsumePrefix(&word, "!");
+    const auto found = [&](const std::string& glob) {
+      return std::any_of(modules.begin() + 1, modules.end(),
+                         [&](const Module& m) { return MatchesGlob(glob, m.path); });
+    };
+    std::string glob(word);
+    if (!found(glob)) glob = absl::StrCat("*.", word);
+    if (!found(glob)) return NoSuchModule(modules, word);
+    (excludes ? patterns.excluded : patterns.wanted).push_back(std::move(glob));
+  }
+  if (patterns.wanted.empty()) patterns.wanted.emplace_back("*");
+  return patterns;
+}
+
+// Whether each module is left out, or a part of it.
+std::vector<bool> Reduced(const std::vector<Module>& modules, const Patterns& patterns) {
+  std::vector<bool> reduced(modules.size(), false);
+  for (size_t i = modules.size(); i-- > 1;) {
+    reduced[i] = reduced[i] || MatchesAny(patterns.excluded, modules[i]);
+    if (reduced[i]) reduced[static_cast<size_t>(modules[i].parent)] = true;
+  }
+  return reduced;
+}
+
+// The outermost modules that are wanted whole.
+std::vector<int32_t> Outermost(const std::vector<Module>& modules, const Patterns& patterns) {
+  const std::vector<bool> reduced = Reduced(modules, patterns);
+  std::vector<int32_t> selected;
+  int32_t wanted_until = 0;
+  const auto size = static_cast<int32_t>(modules.size());
+  for (int32_t i = 1; i < size;) {
+    const Module& m = modules[static_cast<size_t>(i)];
+    const bool excluded = MatchesAny(patterns.excluded, m);
+    const bool wanted = !excluded && (i < wanted_until || MatchesAny(patterns.wanted, m));
+    const bool whole = wanted && !reduced[static_cast<size_t>(i)];
+    if (whole) selected.push_back(i);
+    if (wanted) wanted_until = std::max(wanted_until, m.end);
+    i = excluded || whole ? m.end : i + 1;
+  }
+  return selected;
+}
+
 }  // namespace
 
-absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view glob) {
-  std::vector<int32_t> selected;
-  const auto size = static_cast<int32_t>(tree.modules.size());
-  for (int32_t i = 1; i < size;) {
-    const Module& m = tree.modules[static_cast<size_t>(i)];
-    const bool matches = MatchesGlob(glob, m.path);
-    if (matches) selected.push_back(i);
-    i = matches ? m.end : i + 1;
+absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view globs) {
+  ASSIGN_OR_RETURN(const Patterns patterns, ReadPatterns(tree.modules, globs));
+  const std::vector<int32_t> selected = Outermost(tree.modules, patterns);
+  if (selected.empty()) {
+    return absl::NotFoundError(absl::StrCat("no module is left of ", Quoted(globs)));
   }
-  if (selected.empty()) return NoSuchModule(tree.modules, glob);
   ModulePart part;
   part.place.assign(tree.modules.size(), -1);
   if (selected.size() == 1) {
@@ -95,7 +152,7 @@ absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_vi
     part.modules[0].own = false;
     return part;
   }
-  part.modules.emplace_back().path = std::string(glob);
+  part.modules.emplace_back().path = std::string(globs);
   AmountsSum sum;
   for (int32_t i : selected) {
     const Module& m = tree.modules[static_cast<size_t>(i)];

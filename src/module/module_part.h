@@ -23,9 +23,11 @@ struct ModulePart {
   std::vector<int32_t> place;   // by index in the whole tree: the index in `modules`, or -1
 };
 
-// The modules whose paths match: * stands for any signs, ? for one. What is inside of a module that
-// matches belongs to it. NotFound, with paths that are similar.
-absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view glob);
+// The modules whose paths match one of the patterns, which commas divide: * stands for any signs, ?
+// for one. What is inside of a module that matches belongs to it, but for what matches a pattern
+// after "!". A pattern that matches nothing may be the end of paths, "text_model" of
+// "m.text_model". NotFound, with paths that are similar, if one matches nothing at all.
+absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view globs);
 
 struct PartCounts {
   Tally total;

@@ -73,6 +73,26 @@ bool IsOneOfTheAttentions(const Module& m) {
   return false;
 }
 
+// Patterns are added up and left out, and the end of a path is enough: by the rows of the whole.
+TEST(ModulePartTest, PatternsAreJoinedAndLeftOut) {
+  const absl::StatusOr<Report> whole = CountFile("clip-vit-b-32");
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const auto macs = [&](const std::string& module) {
+    const absl::StatusOr<Report> part = CountFile("clip-vit-b-32", {.module = module});
+    EXPECT_TRUE(part.ok()) << module << part.status();
+    return part.ok() ? part->totals.macs : Expr(0);
+  };
+  const Expr visual = macs("visual"), stem = macs("visual.conv1");
+  EXPECT_NE(stem, Expr(0));
+  EXPECT_EQ(macs("visual, !visual.conv1"), visual - stem);
+  EXPECT_EQ(macs("visual,!conv1"), visual - stem);
+  EXPECT_EQ(macs("!visual"), whole->totals.macs - visual);
+  EXPECT_EQ(macs("visual.conv1,visual.transformer"), stem + macs("visual.transformer"));
+  EXPECT_EQ(macs("visual,visual.conv1"), visual);
+  EXPECT_THAT(CountFile("clip-vit-b-32", {.module = "visual,!visual"}).status().message(),
+              HasSubstr("no module is left of 'visual,!visual'"));
+}
+
 // Several modules stand under a row that holds them, each with all that is inside of it.
 TEST(ModulePartTest, SeveralModulesAreAddedUp) {
   const absl::StatusOr<Report> whole = CountFile("bert-base");

@@ -44,9 +44,9 @@ void ViewArguments::AddTo(OptionList* list) {
   list->AddValue("--top", "N", &top,
                  "Only the N costliest nodes (or --by op, --by module), with their shapes. Equal "
                  "nodes share a row.");
-  list->AddValue("--module", "GLOB", &module,
-                 "Only a part of the model, as if it were the model: a path like visual.conv1, or "
-                 "several with *.");
+  list->AddValue("--module", "GLOBS", &module,
+                 "Only a part of the model, as if it were the model: a path like visual.conv1 or "
+                 "its end, several with * or commas, without what follows a !.");
   list->AddValue("--depth", "D", &depth,
                  "Depth of the module tree; 0 is the model. Default: opened where the cost is, "
                  "down to 1 %, as far as a terminal has lines.");

@@ -91,7 +91,7 @@ struct DiffArguments {
     list->AddValue("--threshold", "PERCENT", &threshold,
                    "Join what changes by less than this part of the model, as 0.1%.");
     list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
-    list->AddValue("--module", "GLOB", &module,
+    list->AddValue("--module", "GLOBS", &module,
                    "Compare only this module, as if it were the model.");
     output.AddTo(list, {"json", "csv", "html", "comment"});
   }
