@@ -5,11 +5,12 @@
 // function counts for what a call gives it; what is computed from a tensor passes its uses back to
 // it (ValueFlow), until nothing is added any more.
 //
-// Then RoleOf decides. Clear uses come first. After that names and forms: a square matrix used only
-// as a mask is a buffer, a name like a parameter's is a weight, a number is a constant. Constant
-// nodes with few elements are constants unless a product takes them as a factor. Integers are
-// weights only with 8 bits or less, or 32 as a bias, since index tensors also stand in places of
-// weights.
+// Then RoleOf decides. The signature of torch.export comes first, if the file has one: it lists
+// parameters and buffers by name. Clear uses come next. After that names and forms: a square matrix
+// used only as a mask is a buffer, a name like a parameter's is a weight, a number is a constant.
+// Constant nodes with few elements are constants unless a product takes them as a factor. Integers
+// are weights only with 8 bits or less, or 32 as a bias, since index tensors also stand in places
+// of weights.
 #include "src/resolve/parameters.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/exporter/exporter.h"
+#include "src/exporter/signature.h"
 #include "src/exporter/tensor_name.h"
 #include "src/family/family.h"
 #include "src/resolve/value_flow.h"
@@ -76,7 +78,8 @@ class RoleFinder {
         uses_(model.values.size()),
         stands_for_(model.values.size(), kNone),
         place_(model.values.size()),
-        flow_(model) {
+        flow_(model),
+        signature_(model) {
     FindStored();
     const std::vector<std::vector<NodeId>> nodes = NodesByFunction();
     const std::vector<size_t> order = CalleesFirst(nodes);
@@ -376,6 +379,11 @@ class RoleFinder {
     if (!is_initializer && t.elements < kMinConstantWeight && !use.as_factor) {
       return TensorRole::kConstant;
     }
+    if (signature_.IsParameter(model_.value(value).name)) return TensorRole::kWeight;
+    // Quantised weights are buffers of integers; they count by their use.
+    if (IsFloat(t.dtype) && signature_.IsBuffer(model_.value(value).name)) {
+      return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
+    }
     if (use.used && !use.as_parameter) {
       return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
     }
@@ -415,6 +423,7 @@ class RoleFinder {
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: tensors of Constant nodes that may be weights; empty if none
   const ValueFlow flow_;
+  const exporter::Signature signature_;
 };
 
 }  // namespace

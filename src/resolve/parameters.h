@@ -1,7 +1,9 @@
 // What the tensors of a file are to the model, and which of them are its parameters.
 //
 // ONNX does not say: weights, buffers, masks, shapes and constants that an exporter folded are all
-// initializers. The rule:
+// initializers. A file of torch.export has a signature, which lists parameters and buffers by name;
+// it decides about these, except buffers of integers, which may be quantised weights. Elsewhere the
+// rule is:
 //
 //   A floating-point initializer is a parameter, unless
 //     - it is a running statistic (BatchNormalization's mean and variance) or an initial state of
@@ -30,7 +32,7 @@
 // TorchScript transposes) counts twice,
 // unless the user says that it is one (src/resolve/ties.h); one that was folded away (a BatchNorm
 // inside its Conv) does not count; a buffer that is used like a weight (a rotary embedding's
-// frequencies) counts.
+// frequencies) counts, unless a signature lists it.
 #ifndef ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
 #define ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
 

@@ -207,6 +207,32 @@ TEST(RolesTest, SmallConstants) {
       ParametersOf("(float[2,2] x) => (y) { " + constant + "p = MatMul(w, w) y = Mul(x, p) }"), 0);
 }
 
+// The signature of torch.export decides over places and names.
+TEST(RolesTest, TheSignatureListsParametersAndBuffers) {
+  ModelMaker make = MakerOf(
+      "(float[2,8] x, float[8,8] table, float[8] mean, float[1] scale, int8[8,8] packed) => (y) {"
+      " a = MatMul(x, table) b = Add(a, mean) c = Mul(b, scale) q = Cast<to=1>(packed)"
+      " y = MatMul(c, q) }");
+  auto* signature = make.proto.mutable_graph()->add_metadata_props();
+  signature->set_key("pkg.torch.export.ExportedProgram.graph_signature");
+  signature->set_value(
+      "# inputs\n"
+      "b_table: BUFFER target='table' persistent=False\n"
+      "p_mean: PARAMETER target='mean'\n"
+      "p_scale: PARAMETER target='scale'\n"
+      "b_packed: BUFFER target='packed' persistent=True\n"
+      "x: USER_INPUT\n"
+      "# outputs\n"
+      "y: USER_OUTPUT\n");
+  const absl::StatusOr<Model> model = make.Load();
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::vector<std::string> names;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(**model)) {
+    names.emplace_back(parameter.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"mean", "scale", "packed"}));
+}
+
 // Each value is made of the one before twice: what is looked at is of the order of the model.
 TEST(RolesTest, ValuesThatAreMadeOfOneTwice) {
   std::string nodes = "a0 = Add(val_1, val_1) ";
