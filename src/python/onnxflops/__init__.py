@@ -58,6 +58,7 @@ from onnxflops._errors import (
 from onnxflops._load import Source, check, diff, load
 
 if TYPE_CHECKING:
+    from onnxflops._config import from_config
     from onnxflops._scan import scan
     from onnxflops._torch import from_torch
 
@@ -83,6 +84,7 @@ __all__ = [
     "__version__",
     "check",
     "diff",
+    "from_config",
     "from_torch",
     "load",
     "mfu",
@@ -91,7 +93,7 @@ __all__ = [
     "scan",
 ]
 
-_LATE = {"from_torch": "onnxflops._torch", "scan": "onnxflops._scan"}
+_LATE = {"from_config": "onnxflops._config", "from_torch": "onnxflops._torch", "scan": "onnxflops._scan"}
 
 
 def __getattr__(name: str) -> object:

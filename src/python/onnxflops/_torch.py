@@ -1,13 +1,26 @@
-"""Models from PyTorch's modules."""
+"""Models from PyTorch's modules: the one road through PyTorch's ONNX exporter."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import os
+import re
+import traceback
+import warnings
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxflops import _core
+from onnxflops._errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import torch
+
+_MOST_REASON = 300  # characters of PyTorch's reason in an error
+_MOST_CONDITIONS = 4  # that a warning lists
+_SAMPLES = (1, 2, 3, 5, 8, 13, 31, 64, 100, 224, 257, 384, 512, 1000, 1024, 2049)  # sizes that conditions are tried at
 
 
 def from_torch(
@@ -33,22 +46,239 @@ def from_torch(
     )
     if program is None:
         raise RuntimeError("torch.onnx.export gives no model")
-    return _core._load_bytes(_without_weights(program.model), name or type(module).__name__)
+    return _model_of(program.model, module, name or type(module).__name__)
+
+
+class Inputs(NamedTuple):
+    """What a module is exported with."""
+
+    tensors: dict[str, Any]  # by argument of forward(): a tensor, or a list of pairs of them
+    axes: dict[str, Any]  # in the same form: {axis: name of the open size}
+    renamed: dict[str, str]  # inputs and outputs of the graph that get another name
+    limits: dict[str, tuple[int, int]]  # the least and the most that an open size may be, where that is known
+
+
+def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model:
+    """The graph of a module whose tensors are on the device meta. The module is changed: its tensors become fake."""
+    import torch
+    from torch.export import Dim
+    from torch.fx.experimental import _config
+    from torch.utils import _pytree
+
+    shapes = _pytree.tree_map_only(str, lambda _: Dim.AUTO, inputs.axes)
+    _make_fake(module)
+    with _quiet():
+        try:
+            with torch.no_grad(), _config.patch(backed_size_oblivious=True):
+                program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
+            exported = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+        except Exception as error:
+            raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
+    if exported is None:
+        raise UnsupportedError(f"{name} cannot be exported: torch.onnx.export gives no model")
+    _name_sizes(exported.model, inputs)
+    _tell_conditions(program, inputs, name)
+    return _model_of(exported.model, module, name)
+
+
+def _make_fake(module: torch.nn.Module) -> None:
+    """Puts fake tensors of the CPU in the place of those on meta: the module's code makes others on the CPU."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    known: dict[int, Any] = {}  # tied parameters stay tied
+
+    def fake(tensor: torch.Tensor) -> Any:
+        if id(tensor) not in known:
+            made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+            is_parameter = isinstance(tensor, torch.nn.Parameter)
+            # The old tensor is kept, so that its id stays its own.
+            known[id(tensor)] = (torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made, tensor)
+        return known[id(tensor)][0]
+
+    with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
+        for part in module.modules():
+            for tensors in (part._parameters, part._buffers):
+                for key, tensor in tensors.items():
+                    if tensor is not None and tensor.is_meta:
+                        tensors[key] = fake(tensor)
+            for key, value in vars(part).items():  # tensors that the class did not register
+                if isinstance(value, torch.Tensor) and value.is_meta:
+                    setattr(part, key, fake(value))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What the exporter logs is of no use here: a failure is an error with its reason."""
+    import logging
+
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _reason(error: BaseException) -> str:
+    """In one line: the operator, the first sentence of PyTorch's reason, and the line of the class."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = next((line for line in lines if not line.endswith(":")), type(error).__name__)
+    operator = re.search(r"OpOverload\(op='([\w.]+)'|\b(aten\.\w+(?:\.\w+)?|\w+::\w+(?:\.\w+)?)", str(error))
+    if operator and (operator[1] or operator[2]) not in text:
+        text = f"{operator[1] or operator[2]}: {text}"
+    if not isinstance(error, UnsupportedError) and type(error).__name__ not in text:
+        text = f"{type(error).__name__}: {text}"
+    if len(text) > _MOST_REASON:
+        text = text[: _MOST_REASON - 3] + "..."
+    outside = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if f"{os.sep}torch{os.sep}" not in frame.filename and f"{os.sep}onnx" not in frame.filename
+    ]
+    if outside:
+        frame = outside[-1]
+        text += f" ({os.path.basename(frame.filename)}, line {frame.lineno}: {frame.line})"
+    return text
+
+
+def _name_sizes(model: Any, inputs: Inputs) -> None:
+    """Gives open sizes of a graph's inputs the names that `inputs` has, and inputs and outputs theirs."""
+    import onnx_ir
+    from torch.utils import _pytree
+
+    def is_axes(value: Any) -> bool:
+        return isinstance(value, dict) and all(isinstance(key, int) for key in value)
+
+    axes = _pytree.tree_leaves([inputs.axes[name] for name in inputs.tensors], is_leaf=is_axes)
+    names: dict[str, str] = {}
+    for value, named in zip(model.graph.inputs, axes):
+        for axis, name in (named or {}).items():
+            size = value.shape[axis]
+            if isinstance(size, onnx_ir.SymbolicDim) and size.value is not None:
+                names.setdefault(size.value, name)
+    values = [*model.graph.inputs]
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        values += [value for node in graph.all_nodes() for value in node.outputs]
+    for value in values:
+        if value.shape is None:
+            continue
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, onnx_ir.SymbolicDim) and size.value is not None:
+                value.shape[axis] = _renamed(size.value, names)
+    for value in (*model.graph.inputs, *model.graph.outputs):
+        if value.name in inputs.renamed:
+            value.name = inputs.renamed[value.name]
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
+
+
+def _tell_conditions(program: Any, inputs: Inputs, name: str) -> None:
+    """Warns where the class branches on an open size: the graph is that of one branch."""
+
+    def size_of(found: re.Match[str]) -> str:
+        value: Any = inputs.axes
+        for key in re.findall(r"\[('?\w+'?)\]", found[1]):
+            value = value[key.strip("'") if key.startswith("'") else int(key)]
+        return str(value.get(int(found[2]), "?"))
+
+    guards = getattr(program, "_guards_code", None) or []
+    texts = [re.sub(r"L((?:\['?\w+'?\])+)\.size\(\)\[(\d+)\]", size_of, guard) for guard in guards]
+    conditions = [text for text in dict.fromkeys(texts) if not _holds(text, inputs.limits)]
+    if conditions:
+        shown = "; ".join(conditions[:_MOST_CONDITIONS]).replace("torch.sym_", "")
+        more = len(conditions) - _MOST_CONDITIONS
+        warnings.warn(
+            f"{name}: the graph holds where {shown}{f' and {more} more' if more > 0 else ''}. "
+            "For other sizes, fix them: sizes={...}",
+            stacklevel=4,
+        )
+
+
+def _holds(condition: str, limits: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a condition of torch.export on open sizes holds at all of many sizes. Single ones may differ (!=)."""
+    if " != " in condition:
+        return True
+    names = sorted(set(re.findall(r"(?<![\w.])[a-z_]+(?![\w.(])", condition)) - {"and", "or", "not"})
+    values = {}
+    for name in names:
+        least, most = limits.get(name, (2, max(_SAMPLES)))
+        values[name] = [size for size in (*_SAMPLES, most) if least <= size <= most] or [least]
+    functions = SimpleNamespace(sym_min=min, sym_max=max, sym_float=float, sym_int=int)
+    try:
+        for turn in range(len(_SAMPLES) * 5):
+            sizes = {name: values[name][turn * (2 * i + 1) % len(values[name])] for i, name in enumerate(names)}
+            if not eval(condition, {"__builtins__": {}, "torch": functions}, sizes):
+                return False
+    except Exception:
+        return False
+    return True
+
+
+def _model_of(model: Any, module: torch.nn.Module, name: str) -> _core.Model:
+    _add_unused(model, module)
+    return _core._load_bytes(_without_weights(model), name)
+
+
+def _add_unused(model: Any, module: torch.nn.Module) -> None:
+    """Adds the parameters that the exporter removed since forward() does not use them. Tied ones are one."""
+    import onnx_ir
+
+    named: dict[int, tuple[Any, list[str]]] = {}
+    for key, parameter in module.named_parameters(remove_duplicate=False):
+        named.setdefault(id(parameter), (parameter, []))[1].append(key)
+    initializers = model.graph.initializers
+    for parameter, keys in named.values():
+        present = [key for key in keys if key in initializers]
+        for other in present[1:]:
+            initializers[other].replace_all_uses_with(initializers[present[0]])
+            del initializers[other]
+        if present:
+            continue
+        value = onnx_ir.Value(name=keys[0], type=onnx_ir.TensorType(_dtype_of(parameter)))
+        value.shape = onnx_ir.Shape(parameter.shape)
+        value.const_value = _outside(keys[0], value.dtype, value.shape)
+        initializers[keys[0]] = value
+
+
+def _dtype_of(tensor: Any) -> Any:
+    import onnx_ir
+
+    return onnx_ir.DataType[str(tensor.dtype).rpartition(".")[2].upper().replace("FLOAT32", "FLOAT").replace("FLOAT64", "DOUBLE")]
+
+
+def _outside(name: str, dtype: Any, shape: Any) -> Any:
+    """A tensor whose data is in a file that is not there."""
+    import math
+
+    import onnx_ir
+
+    length = math.ceil(dtype.itemsize * math.prod(shape))
+    return onnx_ir.ExternalTensor("weights", 0, length, dtype, shape=shape, name=name, base_dir="")
 
 
 def _without_weights(model: Any) -> bytes:
-    """The bytes of the exporter's model. Large weights are named as data in a file that is not there."""
+    """The bytes of the exporter's model. Large weights, and those without data, are named as data of another file."""
     import onnx_ir
+    from torch._subclasses.fake_tensor import FakeTensor
 
     most_elements = 1024  # smaller tensors may be sizes, which the graph depends on
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         for value in getattr(graph, "initializers", {}).values():
             tensor = value.const_value
-            if tensor is None or tensor.size <= most_elements:
+            if tensor is None:
                 continue
-            value.const_value = onnx_ir.ExternalTensor(
-                "weights", 0, tensor.nbytes, tensor.dtype, shape=tensor.shape, name=tensor.name or value.name, base_dir=""
-            )
+            raw = getattr(tensor, "raw", None)
+            has_data = not (isinstance(raw, FakeTensor) or getattr(raw, "is_meta", False))
+            if tensor.size > most_elements or not has_data:
+                value.const_value = _outside(tensor.name or value.name, tensor.dtype, tensor.shape)
     proto = onnx_ir.serde.serialize_model(model)
     data: bytes = proto.SerializeToString()
     return data

@@ -1,0 +1,215 @@
+"""Example inputs of a class of transformers, from the signature of forward() and the configuration."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from onnxflops._errors import InvalidError, UnsupportedError
+from onnxflops._torch import Inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import torch
+
+Sizes = "Mapping[str, int | None]"
+
+# What open sizes are in the export. No two are equal, and none is 1, which torch.export would fix.
+_EXAMPLES = {
+    "batch": 2, "seq": 12, "decoder_seq": 10, "past": 9, "height": 224, "width": 224, "frames": 96, "samples": 6400,
+    "options": 3, "video_frames": 4, "time": 48,
+}  # fmt: skip
+_LIKE_IDS = ("token_type_ids", "position_ids", "mc_token_ids", "langs")
+# By argument of forward(): the kind of numbers, and the axes. A number or "name?" stands in the configuration.
+_FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "input_ids": ("int", ("batch", "seq")),
+    "attention_mask": ("ones", ("batch", "seq")),
+    "decoder_input_ids": ("int", ("batch", "decoder_seq")),
+    "token_type_ids": ("int", ("batch", "seq")),
+    "bbox": ("int", ("batch", "seq", 4)),
+    "qformer_input_ids": ("int", ("batch", "seq")),
+    "classes_input_ids": ("int", ("batch", "seq")),
+    "inputs_embeds": ("float", ("batch", "seq", "hidden_size?")),
+    "hidden_states": ("float", ("batch", "seq", "hidden_size?")),
+    "query_embeds": ("float", ("batch", "seq", "hidden_size?")),
+    "encoder_hidden_states": ("float", ("batch", "frames", "encoder_hidden_size?")),
+    "pixel_values": ("float", ("batch", "channels?", "height", "width")),
+    "image": ("float", ("batch", "channels?", "height", "width")),
+    "prompt_pixel_values": ("float", ("batch", "channels?", "height", "width")),
+    "prompt_masks": ("float", ("batch", "channels?", "height", "width")),
+    "pixel_values_videos": ("float", ("batch", "frames?", "channels?", "height", "width")),
+    "pixel_mask": ("ones", ("batch", "height", "width")),
+    "input_values": ("float", ("batch", "samples")),
+    "input_features": ("float", ("batch", "frames", "features?")),
+    "audio_mel": ("float", ("batch", "frames", "features?")),
+    "spectrogram": ("float", ("batch", "frames", "features?")),
+    "past_values": ("float", ("batch", "context_length?", "series?")),
+    "flattened_patches": ("float", ("batch", "seq", "patch_features?")),
+}  # fmt: skip
+_NAMES = {  # what configurations call a number, the likeliest first
+    "hidden_size": ("hidden_size", "d_model", "n_embd", "dim", "embed_dim", "hidden_dim"),
+    "encoder_hidden_size": ("encoder_hidden_size", "cross_attention_hidden_size", "hidden_size", "d_model"),
+    "channels": ("num_channels", "in_channels", "in_chans", "num_input_channels", "channels", "audio_channels"),
+    "features": (
+        "num_mel_bins", "feature_projection_input_dim", "input_feat_per_channel", "input_feat_size", "input_dim",
+        "feature_size", "n_mels", "model_in_dim", "mel_dim",
+    ),
+    "frames": ("num_frames", "frames_per_clip", "tubelet_frames"),
+    "context_length": ("context_length", "input_size"),
+    "series": ("num_input_channels", "input_size"),
+    "vocab_size": ("vocab_size", "text_vocab_size"),
+    "positions": ("max_position_embeddings", "n_positions", "max_target_positions", "max_sequence_length", "n_ctx"),
+}  # fmt: skip
+_PARTS = ("text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder")
+
+
+def numbers(config: Any, name: str) -> Iterator[Any]:
+    """What `config` and its parts have under the names of a number."""
+    for key in _NAMES.get(name, (name,)):
+        value = getattr(config, key, None)
+        if value is not None and not isinstance(value, str):
+            yield value
+    for part in _PARTS:
+        inner = getattr(config, part, None)
+        if inner is not None and not isinstance(inner, dict):
+            yield from numbers(inner, name)
+
+
+def number(config: Any, name: str) -> int | None:
+    for value in numbers(config, name):
+        if isinstance(value, (list, tuple)) and value:
+            value = value[0]
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
+
+
+def image_size(config: Any) -> tuple[int, int] | None:
+    """Height and width, if the configuration fixes them."""
+    for value in numbers(config, "image_size"):
+        if isinstance(value, dict):
+            value = (value.get("height"), value.get("width"))
+        pair = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
+        if len(pair) == 1:
+            pair *= 2
+        if len(pair) == 2 and all(isinstance(x, int) and x > 0 for x in pair):
+            return pair
+    return None
+
+
+def names_of(module: torch.nn.Module, config: Any) -> list[str]:
+    """The arguments of forward() that a model of this class is given in use."""
+    arguments = inspect.signature(type(module).forward).parameters
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = {
+        name
+        for name, argument in arguments.items()
+        if name != "self" and argument.default is inspect.Parameter.empty and argument.kind not in variadic
+    }
+    given = set(required)
+    if "input_ids" in arguments and not given & {"inputs_embeds", "hidden_states", "input_values", "input_features", "image"}:
+        given.add("input_ids")
+    main = getattr(module, "main_input_name", None)
+    if main in arguments and main in _FORMS and not (main == "input_ids" and required):
+        given.add(main)
+    has_parts = any(getattr(config, part, None) is not None for part in ("vision_config", "backbone_config"))
+    if "pixel_values" in arguments and (has_parts or not given & set(_FORMS)):
+        given.add("pixel_values")
+    for name in ("input_features", "input_values"):
+        if name in arguments and (getattr(config, "audio_config", None) is not None or not given & set(_FORMS)):
+            given.add(name)
+            break
+    if "decoder_input_ids" in arguments:
+        given.add("decoder_input_ids")
+    if "inputs_embeds" in given and "input_ids" in given and "inputs_embeds" not in required:
+        given.discard("inputs_embeds")
+    if "attention_mask" in arguments and given & {"input_ids"}:
+        given.add("attention_mask")
+    return [name for name in arguments if name in given]
+
+
+class Maker:
+    """Makes the inputs of one module."""
+
+    def __init__(self, module: torch.nn.Module, config: Any, sizes: Mapping[str, int | None]) -> None:
+        self.module, self.config, self.sizes = module, config, sizes
+        self.fixed: dict[str, int] = {}
+        for axis, size in zip(("height", "width"), image_size(config) or ()):
+            self.fixed[axis] = size
+        positions = number(config, "positions")
+        self.examples = dict(_EXAMPLES)
+        self.limits: dict[str, tuple[int, int]] = {}
+        for axis in ("seq", "decoder_seq") if positions is not None else ():
+            self.examples[axis] = max(2, min(positions, self.examples[axis]))
+            self.limits[axis] = (2, max(2, positions))
+        for axis, given in sizes.items():
+            if given is None:
+                self.fixed.pop(axis, None)
+            else:
+                self.fixed[axis] = given
+
+    def make(self, names: Sequence[str]) -> Inputs:
+        tensors, axes = {}, {}
+        for name in names:
+            tensors[name], axes[name] = self.tensor(name)
+        unknown = set(self.sizes) - {axis for named in axes.values() for axis in named.values()} - self.used
+        if unknown:
+            known = sorted({axis for named in axes.values() for axis in named.values()} | self.used)
+            raise InvalidError(
+                f"{type(self.module).__name__} has no size {sorted(unknown)[0]}; it has {', '.join(known) or 'none'}"
+            )
+        return Inputs(tensors, axes, {}, self.limits)
+
+    @property
+    def used(self) -> set[str]:
+        return set(self._used)
+
+    _used: frozenset[str] = frozenset()
+
+    def tensor(self, name: str) -> tuple[torch.Tensor, dict[int, str]]:
+        import torch
+
+        kind, form = self.form(name)
+        shape, axes = [], {}
+        for axis, size in enumerate(form):
+            if isinstance(size, str) and size.endswith("?"):
+                found = number(self.config, size[:-1])
+                if found is None and size == "channels?":
+                    found = 3
+                if found is None:
+                    raise UnsupportedError(
+                        f"{type(self.module).__name__}: the configuration has no {size[:-1]} for the input {name}"
+                    )
+                shape.append(found)
+            elif isinstance(size, str):
+                self._used |= {size}
+                if size in self.fixed:
+                    shape.append(self.fixed[size])
+                else:
+                    shape.append(self.examples[size])
+                    axes[axis] = size
+            else:
+                shape.append(size)
+        if kind == "float":
+            dtype = next((p.dtype for p in self.module.parameters() if p.dtype.is_floating_point), torch.float32)
+            return torch.zeros(shape, dtype=dtype), axes
+        if kind == "int":
+            return torch.zeros(shape, dtype=torch.int64), axes
+        return torch.ones(shape, dtype=torch.int64), axes
+
+    def form(self, name: str) -> tuple[str, tuple[Any, ...]]:
+        """Of an argument; some names mean other shapes in other classes."""
+        config = self.config
+        if name == "input_values" and number(config, "features") and number(config, "max_length"):
+            return "float", ("batch", number(config, "max_length"), "features?")  # a spectrogram
+        if name == "input_values" and number(config, "audio_channels"):
+            return "float", ("batch", "audio_channels?", "samples")
+        if name == "input_features" and number(config, "max_source_positions") and number(config, "num_mel_bins"):
+            if not hasattr(config, "input_feat_per_channel"):
+                return "float", ("batch", "num_mel_bins?", 2 * (number(config, "max_source_positions") or 0))
+        if name == "pixel_values" and number(config, "frames") and "text_config" not in vars(config):
+            return "float", ("batch", "frames?", "channels?", "height", "width")
+        if name in _FORMS:
+            return _FORMS[name]
+        raise UnsupportedError(f"{type(self.module).__name__}: the form of its input {name} is not known")
