@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def with_cache(module: torch.nn.Module, maker: Maker) -> Inputs:
     """Gives forward() of a decoder the arguments input_ids and past, a list of keys and values by layer."""
-    import torch
     from transformers import DynamicCache
 
     name = type(module).__name__
@@ -35,11 +34,6 @@ def with_cache(module: torch.nn.Module, maker: Maker) -> Inputs:
     head = number(text, "head_dim") or width // queries
     ids, axes = maker.tensor("input_ids")
     dtype = next(p.dtype for p in module.parameters() if p.dtype.is_floating_point)
-    batch = ids.shape[0]
-    past = maker.fixed.get("past", maker.examples["past"])
-    open_axes = {0: "batch"} if "batch" not in maker.fixed else {}
-    if "past" not in maker.fixed:
-        open_axes[2] = "past"
     original = module.forward
 
     def forward(input_ids: torch.Tensor, past: list[list[torch.Tensor]]) -> Any:
@@ -51,10 +45,11 @@ def with_cache(module: torch.nn.Module, maker: Maker) -> Inputs:
         return done[0], [[layer.keys, layer.values] for layer in now.layers]
 
     module.forward = forward
-    made = [[torch.zeros(batch, heads, past, head, dtype=dtype) for _ in range(2)] for _ in range(layers)]
-    shapes = [[dict(open_axes) for _ in range(2)] for _ in range(layers)]
+    made = [[maker.sizes.tensor("float", ("batch", heads, "past", head), dtype) for _ in range(2)] for _ in range(layers)]
+    maker.sizes.check(name)
+    tensors, shapes = ([[pair[i] for pair in layer] for layer in made] for i in range(2))
     renamed = {}
     for layer in range(layers):
         for place, word in enumerate(("key", "value")):
             renamed[f"past_{layer}_{place}"] = f"past_key_values.{layer}.{word}"
-    return Inputs({"input_ids": ids, "past": made}, {"input_ids": axes, "past": shapes}, renamed, maker.limits)
+    return Inputs({"input_ids": ids, "past": tensors}, {"input_ids": axes, "past": shapes}, renamed, maker.sizes.limits)

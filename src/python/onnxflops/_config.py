@@ -273,7 +273,7 @@ def build(cls: Any, config: Any) -> Any:
     try:
         with torch.device("meta"):
             make = getattr(cls, "_from_config", cls)
-            dtype = getattr(config, "dtype", None) or getattr(config, "torch_dtype", None)
+            dtype = getattr(config, "dtype" if hasattr(config, "dtype") else "torch_dtype", None)
             module = make(config, **({"dtype": dtype} if isinstance(dtype, torch.dtype) else {})).eval()
     except OnnxflopsError:
         raise

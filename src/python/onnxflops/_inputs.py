@@ -13,14 +13,11 @@ if TYPE_CHECKING:
 
     import torch
 
-Sizes = "Mapping[str, int | None]"
-
 # What open sizes are in the export. No two are equal, and none is 1, which torch.export would fix.
 _EXAMPLES = {
     "batch": 2, "seq": 12, "decoder_seq": 10, "past": 9, "height": 224, "width": 224, "frames": 96, "samples": 6400,
     "options": 3, "video_frames": 4, "time": 48,
 }  # fmt: skip
-_LIKE_IDS = ("token_type_ids", "position_ids", "mc_token_ids", "langs")
 # By argument of forward(): the kind of numbers, and the axes. A number or "name?" stands in the configuration.
 _FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "input_ids": ("int", ("batch", "seq")),
@@ -61,10 +58,11 @@ _NAMES = {  # what configurations call a number, the likeliest first
     "vocab_size": ("vocab_size", "text_vocab_size"),
     "positions": ("max_position_embeddings", "n_positions", "max_target_positions", "max_sequence_length", "n_ctx"),
 }  # fmt: skip
+_MOST_DEPTH = 3  # of configurations in configurations
 _PARTS = ("text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder")
 
 
-def numbers(config: Any, name: str) -> Iterator[Any]:
+def numbers(config: Any, name: str, depth: int = 0) -> Iterator[Any]:
     """What `config` and its parts have under the names of a number."""
     for key in _NAMES.get(name, (name,)):
         value = getattr(config, key, None)
@@ -72,8 +70,8 @@ def numbers(config: Any, name: str) -> Iterator[Any]:
             yield value
     for part in _PARTS:
         inner = getattr(config, part, None)
-        if inner is not None and not isinstance(inner, dict):
-            yield from numbers(inner, name)
+        if hasattr(inner, "to_dict") and inner is not config and depth < _MOST_DEPTH:
+            yield from numbers(inner, name, depth + 1)
 
 
 def number(config: Any, name: str) -> int | None:
@@ -129,74 +127,68 @@ def names_of(module: torch.nn.Module, config: Any) -> list[str]:
     return [name for name in arguments if name in given]
 
 
-class Maker:
-    """Makes the inputs of one module."""
+class Sizes:
+    """Which sizes of inputs are fixed, and what the open ones are in the export."""
 
-    def __init__(self, module: torch.nn.Module, config: Any, sizes: Mapping[str, int | None]) -> None:
-        self.module, self.config, self.sizes = module, config, sizes
-        self.fixed: dict[str, int] = {}
-        for axis, size in zip(("height", "width"), image_size(config) or ()):
-            self.fixed[axis] = size
-        positions = number(config, "positions")
+    def __init__(self, fixed: Mapping[str, int], given: Mapping[str, int | None]) -> None:
+        self.fixed = {**fixed, **{axis: size for axis, size in given.items() if size is not None}}
+        for axis in given:
+            if given[axis] is None:
+                self.fixed.pop(axis, None)
         self.examples = dict(_EXAMPLES)
         self.limits: dict[str, tuple[int, int]] = {}
-        for axis in ("seq", "decoder_seq") if positions is not None else ():
-            self.examples[axis] = max(2, min(positions, self.examples[axis]))
-            self.limits[axis] = (2, max(2, positions))
-        for axis, given in sizes.items():
-            if given is None:
-                self.fixed.pop(axis, None)
-            else:
-                self.fixed[axis] = given
+        self._given, self._used = set(given), set[str]()
 
-    def make(self, names: Sequence[str]) -> Inputs:
-        tensors, axes = {}, {}
-        for name in names:
-            tensors[name], axes[name] = self.tensor(name)
-        unknown = set(self.sizes) - {axis for named in axes.values() for axis in named.values()} - self.used
-        if unknown:
-            known = sorted({axis for named in axes.values() for axis in named.values()} | self.used)
-            raise InvalidError(
-                f"{type(self.module).__name__} has no size {sorted(unknown)[0]}; it has {', '.join(known) or 'none'}"
-            )
-        return Inputs(tensors, axes, {}, self.limits)
-
-    @property
-    def used(self) -> set[str]:
-        return set(self._used)
-
-    _used: frozenset[str] = frozenset()
-
-    def tensor(self, name: str) -> tuple[torch.Tensor, dict[int, str]]:
+    def tensor(self, kind: str, form: Sequence[int | str], dtype: Any = None) -> tuple[torch.Tensor, dict[int, str]]:
+        """A tensor of "float", "int" or "ones", and its open axes."""
         import torch
 
+        axes = {axis: size for axis, size in enumerate(form) if isinstance(size, str) and size not in self.fixed}
+        shape = [self.fixed.get(size, self.examples.get(size, 7)) if isinstance(size, str) else size for size in form]
+        self._used |= {size for size in form if isinstance(size, str)}
+        make = torch.ones if kind == "ones" else torch.zeros
+        return make(shape, dtype=(dtype or torch.float32) if kind == "float" else torch.int64), axes
+
+    def check(self, name: str) -> None:
+        """An error for a size that was given and that no input has."""
+        for unknown in sorted(self._given - self._used):
+            raise InvalidError(f"{name} has no size {unknown}; it has {', '.join(sorted(self._used)) or 'none'}")
+
+
+class Maker:
+    """Makes the inputs of one module of transformers."""
+
+    def __init__(self, module: torch.nn.Module, config: Any, given: Mapping[str, int | None]) -> None:
+        self.module, self.config, self.name = module, config, type(module).__name__
+        self.sizes = Sizes(dict(zip(("height", "width"), image_size(config) or ())), given)
+        positions = number(config, "positions")
+        for axis in ("seq", "decoder_seq") if positions is not None else ():
+            self.sizes.examples[axis] = max(2, min(positions, self.sizes.examples[axis]))
+            self.sizes.limits[axis] = (2, max(2, positions))
+
+    def make(self, names: Sequence[str]) -> Inputs:
+        arguments = inspect.signature(type(self.module).forward).parameters
+        for name in names:
+            if name not in arguments:
+                raise InvalidError(f"{self.name} takes no input {name}; it takes {', '.join(list(arguments)[1:])}")
+        made = {name: self.tensor(name) for name in arguments if name in names}
+        self.sizes.check(self.name)
+        tensors = {name: tensor for name, (tensor, _) in made.items()}
+        return Inputs(tensors, {name: axes for name, (_, axes) in made.items()}, {}, self.sizes.limits)
+
+    def tensor(self, name: str) -> tuple[torch.Tensor, dict[int, str]]:
         kind, form = self.form(name)
-        shape, axes = [], {}
-        for axis, size in enumerate(form):
-            if isinstance(size, str) and size.endswith("?"):
-                found = number(self.config, size[:-1])
-                if found is None and size == "channels?":
-                    found = 3
-                if found is None:
-                    raise UnsupportedError(
-                        f"{type(self.module).__name__}: the configuration has no {size[:-1]} for the input {name}"
-                    )
-                shape.append(found)
-            elif isinstance(size, str):
-                self._used |= {size}
-                if size in self.fixed:
-                    shape.append(self.fixed[size])
-                else:
-                    shape.append(self.examples[size])
-                    axes[axis] = size
-            else:
-                shape.append(size)
-        if kind == "float":
-            dtype = next((p.dtype for p in self.module.parameters() if p.dtype.is_floating_point), torch.float32)
-            return torch.zeros(shape, dtype=dtype), axes
-        if kind == "int":
-            return torch.zeros(shape, dtype=torch.int64), axes
-        return torch.ones(shape, dtype=torch.int64), axes
+        sizes = [self.configured(size[:-1], name) if isinstance(size, str) and size.endswith("?") else size for size in form]
+        dtype = next((p.dtype for p in self.module.parameters() if p.dtype.is_floating_point), None)
+        return self.sizes.tensor(kind, sizes, dtype)
+
+    def configured(self, size: str, name: str) -> int:
+        found = number(self.config, size)
+        if found is None and size == "channels":
+            return 3
+        if found is None:
+            raise UnsupportedError(f"{self.name}: the configuration has no {size} for the input {name}")
+        return found
 
     def form(self, name: str) -> tuple[str, tuple[Any, ...]]:
         """Of an argument; some names mean other shapes in other classes."""
@@ -212,4 +204,4 @@ class Maker:
             return "float", ("batch", "frames?", "channels?", "height", "width")
         if name in _FORMS:
             return _FORMS[name]
-        raise UnsupportedError(f"{type(self.module).__name__}: the form of its input {name} is not known")
+        raise UnsupportedError(f"{self.name}: the form of its input {name} is not known")

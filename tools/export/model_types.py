@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Which types of transformers onnxflops.from_config() counts, and whether the count is what PyTorch executes.
+
+  python3 tools/export/model_types.py tests/data/config/model_types.csv [--types NAME,..] [--seconds N] [--retry]
+
+needs: onnxflops, torch, onnxscript, transformers. Types that the table has are left out; with --retry, those that it has as
+counted. Each type is a configuration of its class's defaults with two layers, in a process of its own that has 60 seconds of the processor.
+Widths stay, since nothing is allocated on the device meta. The order is that of a hash, so a part of the table is a fair sample.
+
+exported is "fixed" if the class is exported only with fixed sizes, once for each of two sizes; the reason then says why.
+
+A row has the MACs at two sizes, and what torch.utils.flop_counter counts when the class itself runs on the device meta at the same
+sizes (2 per multiply-accumulate of contractions). equal is "yes" if that is twice the MACs at both and params is the sum over
+module.parameters(); "explained" if the figure is the one of `onnxflops compare --with flop-counter-mode`, whose terms are then the
+reason; else "no".
+"""
+import argparse
+import csv
+import hashlib
+import multiprocessing
+import os
+import resource
+import time
+import warnings
+
+COLUMNS = ("type", "class", "built", "exported", "macs_1", "macs_2", "flop_counter_1", "flop_counter_2", "params", "module_params", "equal", "reason")
+SECONDS = 60  # of the processor, for a type
+MOST_SECONDS = 240  # by the clock, on a machine that others use as well
+SIZES = (
+    {"batch": 2, "seq": 14, "decoder_seq": 10, "height": 192, "width": 224, "frames": 80, "samples": 6000},
+    {"batch": 3, "seq": 22, "decoder_seq": 6, "height": 256, "width": 160, "frames": 112, "samples": 9000},
+)
+LAYERS = (
+    "num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers", "num_encoder_layers",
+    "num_decoder_layers", "encoder_num_hidden_layers", "decoder_num_hidden_layers", "depth", "num_hidden_groups", "e_layers", "d_layers",
+    "encoder_depth", "decoder_depth", "attention_layers", "vision_layers", "text_layers", "num_blocks", "num_conv_layers",
+    "speech_decoder_layers", "speech_encoder_layers", "n_codes_layers",
+)  # fmt: skip
+BY_LAYER = ("layer_types", "mlp_layer_types", "layers_block_type", "attention_types", "no_rope_layers", "indexer_types")
+
+
+def smaller(document):
+    """The same with two layers in each stack."""
+    made = {}
+    for key, value in document.items():
+        if isinstance(value, dict):
+            value = smaller(value)
+        elif key in LAYERS and isinstance(value, int) and not isinstance(value, bool):
+            value = min(value, 2)
+        elif key == "depths" and isinstance(value, (list, tuple)):
+            value = [min(depth, 1) for depth in value]
+        elif key in BY_LAYER and isinstance(value, (list, tuple)):
+            value = list(value)[:2]
+        made[key] = value
+    return made
+
+
+def configuration(kind):
+    from transformers import CONFIG_MAPPING
+
+    config = CONFIG_MAPPING[kind]()
+    try:
+        return CONFIG_MAPPING[kind].from_dict(smaller(config.to_dict()))
+    except Exception:
+        return config
+
+
+def executed(cls, config, sizes):
+    """What FlopCounterMode counts of a run on the device meta, or where the class mixes devices, on fake tensors of the CPU."""
+    import torch
+    from onnxflops._config import build
+    from onnxflops._inputs import Maker, names_of
+    from onnxflops._torch import _make_fake
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def run(module, mode):
+        module.requires_grad_(False)
+        maker = Maker(module, module.config, {})
+        maker.sizes.fixed = {**sizes, **maker.sizes.fixed}
+        with mode, torch.no_grad():
+            inputs = maker.make(names_of(module, module.config)).tensors
+            counter = FlopCounterMode(display=False)
+            with counter:
+                module(**inputs)
+        return counter.get_total_flops()
+
+    try:
+        return run(build(cls, config), torch.device("meta"))
+    except Exception:
+        module = build(cls, config)
+        _make_fake(module)
+        return run(module, FakeTensorMode(allow_non_fake_inputs=True))
+
+
+def row_of(kind, send):
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    warnings.filterwarnings("ignore")
+    row = dict.fromkeys(COLUMNS, "")
+    row.update(type=kind, built="no", exported="no", equal="no")
+    try:
+        fill(kind, row, lambda: send.send(row))
+    except Exception as error:
+        row["reason"] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    send.send(row)
+
+
+def fill(kind, row, note):
+    import onnxflops
+    import transformers
+    from onnxflops._config import build, class_of, offline
+
+    with offline():
+        cls = class_of(transformers, configuration(kind), None)
+        row["class"] = cls.__name__
+        module = build(cls, configuration(kind))
+        row["module_params"] = sum(parameter.numel() for parameter in module.parameters())
+        row["built"] = "yes"
+        note()
+        try:
+            models = [onnxflops.from_config(configuration(kind))] * 2
+            row["exported"] = "yes"
+        except onnxflops.UnsupportedError as error:
+            row["reason"] = str(error)[:300]
+            note()
+            models = [fixed(kind, module, sizes) for sizes in SIZES]
+            row["exported"] = "fixed"
+        note()
+        row["params"] = models[0].count().params
+        differences = []
+        for number, (sizes, model) in enumerate(zip(SIZES, models), 1):
+            given = {name: sizes[name] for name in model.count().symbols if name in sizes}
+            at = model.count(dim=given)
+            row[f"macs_{number}"] = at.macs
+            if at.lower_bound:
+                raise ValueError("a part is not counted, so this is a lower bound")
+            note()
+            row[f"flop_counter_{number}"] = flops = executed(cls, configuration(kind), sizes)
+            if 2 * at.macs != flops:
+                differences.append((model, given, flops))
+        row["equal"] = "yes" if not differences else "no"
+        explain(differences, row)
+        if row["params"] != row["module_params"]:
+            row["equal"], row["reason"] = "no", f"params {row['params']}, module.parameters() {row['module_params']}; {row['reason']}"
+
+
+def fixed(kind, module, sizes):
+    """The model with all sizes fixed, since it cannot be exported with open ones."""
+    import onnxflops
+    from onnxflops._inputs import Maker, names_of
+
+    maker = Maker(module, module.config, {})
+    names = maker.make(names_of(module, module.config)).axes.values()
+    return onnxflops.from_config(configuration(kind), sizes={axis: sizes[axis] for named in names for axis in named.values()})
+
+
+def explain(differences, row):
+    """If our figure of the tool is right at each size, its terms are the reason."""
+    for model, given, flops in differences:
+        comparison = model.compare(["flop-counter-mode"], dim=given)
+        if comparison.headlines["flop-counter-mode"] != flops:
+            row["equal"] = "no"
+            row["reason"] = f"flop-counter-mode gives {comparison.headlines['flop-counter-mode']}"
+            return
+        terms = comparison.to_dict()["conventions"][0]["terms"]
+        row["equal"] = "explained"
+        row["reason"] = "; ".join(f"{term['name']}: {term['reason']}" for term in terms)[:300]
+
+
+def types_of(given):
+    import transformers
+
+    names = given or list(transformers.CONFIG_MAPPING.keys())
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def read(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8", newline="") as file:
+        return {row["type"]: row for row in csv.DictReader(file)}
+
+
+def write(path, rows):
+    with open(path + ".tmp", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[name] for name in sorted(rows))
+    os.replace(path + ".tmp", path)
+
+
+def measure(kind):
+    """The row of a type, or what there is of it when its time is over."""
+    receive, send = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=row_of, args=(kind, send), daemon=True)
+    process.start()
+    send.close()
+    row = {**dict.fromkeys(COLUMNS, ""), "type": kind, "built": "no", "exported": "no", "equal": "no"}
+    end = time.monotonic() + MOST_SECONDS
+    while receive.poll(max(0.0, end - time.monotonic())):
+        try:
+            row = dict(receive.recv())
+        except EOFError:
+            break
+    process.kill()
+    process.join()
+    if row["equal"] == "no" and not row["reason"]:
+        row["reason"] = f"more than {SECONDS} s"
+    return row
+
+
+def warm_up():
+    """What every process needs is imported once, before it is forked."""
+    import onnxflops
+    import onnxflops._config
+    import onnxflops._inputs
+    import torch
+    import torch.utils.flop_counter
+    import transformers.models.auto.modeling_auto  # noqa: F401
+
+    torch.set_num_threads(1)
+    onnxflops.from_torch(torch.nn.Linear(2, 2).eval(), torch.zeros(2, 2))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table")
+    parser.add_argument("--types", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no type after so many")
+    parser.add_argument("--retry", action="store_true")
+    arguments = parser.parse_args()
+    end = time.monotonic() + arguments.seconds
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
+    warm_up()
+    rows = read(arguments.table)
+    for kind in types_of(arguments.types):
+        if kind in rows and not arguments.types and not (arguments.retry and rows[kind]["equal"] == "no"):
+            continue
+        if time.monotonic() > end:
+            break
+        begin = time.monotonic()
+        rows[kind] = measure(kind)
+        write(arguments.table, rows)
+        print(f"{time.monotonic() - begin:5.1f} s", kind, {k: v for k, v in rows[kind].items() if k != "type"}, flush=True)
+
+
+if __name__ == "__main__":
+    main()
