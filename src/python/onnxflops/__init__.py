@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from onnxflops._config import from_config
     from onnxflops._scan import scan
     from onnxflops._torch import from_torch
+    from onnxflops._zoo import from_diffusers, from_open_clip, from_timm, from_torchvision
 
 __all__ = [
     "Check",
@@ -85,7 +86,11 @@ __all__ = [
     "check",
     "diff",
     "from_config",
+    "from_diffusers",
+    "from_open_clip",
+    "from_timm",
     "from_torch",
+    "from_torchvision",
     "load",
     "mfu",
     "parse_expr",
@@ -93,7 +98,15 @@ __all__ = [
     "scan",
 ]
 
-_LATE = {"from_config": "onnxflops._config", "from_torch": "onnxflops._torch", "scan": "onnxflops._scan"}
+_LATE = {
+    "from_config": "onnxflops._config",
+    "from_diffusers": "onnxflops._zoo",
+    "from_open_clip": "onnxflops._zoo",
+    "from_timm": "onnxflops._zoo",
+    "from_torch": "onnxflops._torch",
+    "from_torchvision": "onnxflops._zoo",
+    "scan": "onnxflops._scan",
+}
 
 
 def __getattr__(name: str) -> object:

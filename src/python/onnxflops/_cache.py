@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnxflops._inputs import Maker
 
 
-def with_cache(module: torch.nn.Module, maker: Maker) -> Inputs:
+def with_cache(module: Any, maker: Maker) -> Inputs:
     """Gives forward() of a decoder the arguments input_ids and past, a list of keys and values by layer."""
     from transformers import DynamicCache
 

@@ -180,7 +180,7 @@ def read_config(transformers: Any, config: Config, trust_remote_code: bool) -> A
     try:
         return known[kind].from_dict(document)
     except Exception as error:
-        raise InvalidError(f"{known[kind].__name__}: {_line(error)}") from error
+        raise InvalidError(f"{known[kind].__name__}: {line_of(error)}") from error
 
 
 def _refuse_code(auto_map: Any, trust_remote_code: bool) -> None:
@@ -191,7 +191,7 @@ def _refuse_code(auto_map: Any, trust_remote_code: bool) -> None:
         )
 
 
-def _line(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines)[:300]}" if lines else type(error).__name__
 
@@ -278,9 +278,9 @@ def build(cls: Any, config: Any) -> Any:
     except OnnxflopsError:
         raise
     except ImportError as error:
-        raise UnsupportedError(f"{cls.__name__} cannot be built: {_line(error)}") from error
+        raise UnsupportedError(f"{cls.__name__} cannot be built: {line_of(error)}") from error
     except Exception as error:
-        raise InvalidError(f"{cls.__name__} cannot be built: {_line(error)}") from error
+        raise InvalidError(f"{cls.__name__} cannot be built: {line_of(error)}") from error
     return module
 
 

@@ -162,9 +162,10 @@ class Maker:
         self.module, self.config, self.name = module, config, type(module).__name__
         self.sizes = Sizes(dict(zip(("height", "width"), image_size(config) or ())), given)
         positions = number(config, "positions")
-        for axis in ("seq", "decoder_seq") if positions is not None else ():
-            self.sizes.examples[axis] = max(2, min(positions, self.sizes.examples[axis]))
-            self.sizes.limits[axis] = (2, max(2, positions))
+        if positions is not None:
+            for axis in ("seq", "decoder_seq"):
+                self.sizes.examples[axis] = max(2, min(positions, self.sizes.examples[axis]))
+                self.sizes.limits[axis] = (2, max(2, positions))
 
     def make(self, names: Sequence[str]) -> Inputs:
         arguments = inspect.signature(type(self.module).forward).parameters

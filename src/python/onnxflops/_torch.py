@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
 import traceback
@@ -62,14 +63,14 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
     """The graph of a module whose tensors are on the device meta. The module is changed: its tensors become fake."""
     import torch
     from torch.export import Dim
-    from torch.fx.experimental import _config
     from torch.utils import _pytree
 
+    settings: Any = importlib.import_module("torch.fx.experimental._config")
     shapes = _pytree.tree_map_only(str, lambda _: Dim.AUTO, inputs.axes)
     _make_fake(module)
     with _quiet():
         try:
-            with torch.no_grad(), _config.patch(backed_size_oblivious=True):
+            with torch.no_grad(), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
             exported = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
         except Exception as error:
