@@ -55,7 +55,7 @@ class Inputs(NamedTuple):
 
     tensors: dict[str, Any]  # by argument of forward(): a tensor, or a list of pairs of them
     axes: dict[str, Any]  # in the same form: {axis: name of the open size}
-    renamed: dict[str, str]  # inputs and outputs of the graph that get another name
+    renamed: dict[str, str]  # inputs of the graph that get another name
     limits: dict[str, tuple[int, int]]  # the least and the most that an open size may be, where that is known
 
 
@@ -72,14 +72,27 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
         try:
             with torch.no_grad(), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
-            exported = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+            exported = torch.onnx.export(
+                program, dynamo=True, optimize=False, verbose=False, custom_translation_table=_translations()
+            )
         except Exception as error:
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
         raise UnsupportedError(f"{name} cannot be exported: torch.onnx.export gives no model")
-    _name_sizes(exported.model, inputs)
+    _name_sizes(exported.model, inputs, name)
     _tell_conditions(program, inputs, name)
     return _model_of(exported.model, module, name)
+
+
+def _translations() -> dict[Any, Any]:
+    """Operators of checks, which the exporter has none for."""
+    import torch
+    from onnxscript import opset18 as op
+
+    def is_all_true(self: Any) -> Any:
+        return op.Cast(op.ReduceMin(op.Cast(self, to=6), keepdims=0), to=9)  # int32, bool
+
+    return {torch.ops.aten._is_all_true.default: is_all_true}
 
 
 def _make_fake(module: torch.nn.Module) -> None:
@@ -148,31 +161,39 @@ def _reason(error: BaseException) -> str:
     return text
 
 
-def _name_sizes(model: Any, inputs: Inputs) -> None:
-    """Gives open sizes of a graph's inputs the names that `inputs` has, and inputs and outputs theirs."""
+def _name_sizes(model: Any, inputs: Inputs, name: str) -> None:
+    """Gives open sizes of a graph's inputs the names that `inputs` has, and the inputs theirs.
+
+    A size that the class fixed in one input and not in another would count two batches in one model.
+    """
     import onnx_ir
     from torch.utils import _pytree
 
     def is_axes(value: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(key, int) for key in value)
 
-    axes = _pytree.tree_leaves([inputs.axes[name] for name in inputs.tensors], is_leaf=is_axes)
+    axes = _pytree.tree_leaves([inputs.axes[key] for key in inputs.tensors], is_leaf=is_axes)
     names: dict[str, str] = {}
+    fixed: dict[str, str] = {}
     for value, named in zip(model.graph.inputs, axes):
-        for axis, name in (named or {}).items():
-            size = value.shape[axis]
-            if isinstance(size, onnx_ir.SymbolicDim) and size.value is not None:
-                names.setdefault(size.value, name)
+        for axis, size in named.items():
+            text = str(getattr(value.shape[axis], "value", value.shape[axis]))
+            if text.isdigit():
+                fixed[size] = f"{size} at {text} in {value.name}"
+            else:
+                names.setdefault(text, size)
+    for size in fixed.keys() & set(names.values()):
+        raise UnsupportedError(f"{name}: the class fixes {fixed[size]}, and not elsewhere: sizes={{{size!r}: N}} gives it")
+    if fixed:
+        warnings.warn(f"{name}: the class fixes {', '.join(fixed.values())}; sizes={{...}} gives another size", stacklevel=4)
     values = [*model.graph.inputs]
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         values += [value for node in graph.all_nodes() for value in node.outputs]
     for value in values:
-        if value.shape is None:
-            continue
-        for axis, size in enumerate(value.shape):
-            if isinstance(size, onnx_ir.SymbolicDim) and size.value is not None:
-                value.shape[axis] = _renamed(size.value, names)
-    for value in (*model.graph.inputs, *model.graph.outputs):
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, onnx_ir.SymbolicDim) and dim.value is not None:
+                value.shape[axis] = int(dim.value) if dim.value.isdigit() else _renamed(dim.value, names)
+    for value in model.graph.inputs:
         if value.name in inputs.renamed:
             value.name = inputs.renamed[value.name]
 
