@@ -61,7 +61,8 @@ Signature::Signature(const ModelData& model) {
 }
 
 void Signature::Read(absl::string_view text) {
-  constexpr absl::string_view kParameter = ": PARAMETER target=", kBuffer = ": BUFFER target=";
+  constexpr absl::string_view kParameter = ": PARAMETER target=", kBuffer = ": BUFFER target=",
+                              kConstant = ": CONSTANT_TENSOR target=";
   while (!text.empty()) {
     const absl::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -74,6 +75,7 @@ void Signature::Read(absl::string_view text) {
     if (target.empty()) continue;
     if (absl::StartsWith(rest, kParameter)) parameters_.emplace(target, argument);
     if (absl::StartsWith(rest, kBuffer)) buffers_.emplace(target, argument);
+    if (absl::StartsWith(rest, kConstant)) constants_.insert(target);
   }
 }
 

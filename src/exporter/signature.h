@@ -4,6 +4,7 @@
 //   # inputs
 //   p_fc_weight: PARAMETER target='fc.weight'
 //   b_mask: BUFFER target='mask' persistent=False
+//   c_lifted_tensor_0: CONSTANT_TENSOR target='lifted_tensor_0'
 //   x: USER_INPUT
 //
 // It names parameters that stand nowhere else in the file, as the exporter computed with them.
@@ -34,6 +35,9 @@ class Signature {
   // By the name that the module has it under: "fc.weight".
   bool IsParameter(absl::string_view name) const { return parameters_.contains(name); }
   bool IsBuffer(absl::string_view name) const { return buffers_.contains(name); }
+  // A tensor of the program that is neither: torch.tensor(2.0), an attribute that is not
+  // registered.
+  bool IsConstant(absl::string_view name) const { return constants_.contains(name); }
   // Parameters that neither a node nor an initializer names, of all modules and of one: "weight" of
   // "fc". One that several modules share has the name that it has in one of them.
   bool HasUnnamed() const { return !unnamed_.empty(); }
@@ -50,6 +54,7 @@ class Signature {
   bool is_stated_ = false;
   absl::flat_hash_map<absl::string_view, absl::string_view> parameters_;  // and its argument
   absl::flat_hash_map<absl::string_view, absl::string_view> buffers_;
+  absl::flat_hash_set<absl::string_view> constants_;
   using ByModule = absl::flat_hash_map<absl::string_view, std::vector<absl::string_view>>;
   ByModule unnamed_, places_;
 };

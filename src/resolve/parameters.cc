@@ -6,11 +6,11 @@
 // it (ValueFlow), until nothing is added any more.
 //
 // Then RoleOf decides. The signature of torch.export comes first, if the file has one: it lists
-// parameters and buffers by name. Clear uses come next. After that names and forms: a square matrix
-// used only as a mask is a buffer, a name like a parameter's is a weight, a number is a constant.
-// Constant nodes with few elements are constants unless a product takes them as a factor. Integers
-// are weights only with 8 bits or less, or 32 as a bias, since index tensors also stand in places
-// of weights.
+// parameters, buffers and constants by name. Clear uses come next. After that names and forms: a
+// square matrix used only as a mask is a buffer, a name like a parameter's is a weight, a number is
+// a constant. Constant nodes with few elements are constants unless a product takes them as a
+// factor. Integers are weights only with 8 bits or less, or 32 as a bias, since index tensors also
+// stand in places of weights.
 #include "src/resolve/parameters.h"
 
 #include <algorithm>
@@ -380,6 +380,7 @@ class RoleFinder {
       return TensorRole::kConstant;
     }
     if (signature_.IsParameter(model_.value(value).name)) return TensorRole::kWeight;
+    if (signature_.IsConstant(model_.value(value).name)) return TensorRole::kConstant;
     // Quantised weights are buffers of integers; they count by their use.
     if (IsFloat(t.dtype) && signature_.IsBuffer(model_.value(value).name)) {
       return use.as_state ? TensorRole::kState : TensorRole::kBuffer;

@@ -1,9 +1,9 @@
 // What the tensors of a file are to the model, and which of them are its parameters.
 //
 // ONNX does not say: weights, buffers, masks, shapes and constants that an exporter folded are all
-// initializers. A file of torch.export has a signature, which lists parameters and buffers by name;
-// it decides about these, except buffers of integers, which may be quantised weights. Elsewhere the
-// rule is:
+// initializers. A file of torch.export has a signature, which lists parameters, buffers and
+// constants; it decides about these, except buffers of integers, which may be quantised weights.
+// Elsewhere the rule is:
 //
 //   A floating-point initializer is a parameter, unless
 //     - it is a running statistic (BatchNormalization's mean and variance) or an initial state of

@@ -207,11 +207,12 @@ TEST(RolesTest, SmallConstants) {
       ParametersOf("(float[2,2] x) => (y) { " + constant + "p = MatMul(w, w) y = Mul(x, p) }"), 0);
 }
 
-// The signature of torch.export decides over places and names.
-TEST(RolesTest, TheSignatureListsParametersAndBuffers) {
+// The signature of torch.export decides before places and names.
+TEST(RolesTest, TheSignatureListsParametersBuffersAndConstants) {
   ModelMaker make = MakerOf(
-      "(float[2,8] x, float[8,8] table, float[8] mean, float[1] scale, int8[8,8] packed) => (y) {"
-      " a = MatMul(x, table) b = Add(a, mean) c = Mul(b, scale) q = Cast<to=1>(packed)"
+      "(float[2,8] x, float[8,8] table, float[8] mean, float[1] scale, int8[8,8] packed, "
+      "float[8,8] lifted) => (y) { m = MatMul(x, lifted) a = MatMul(m, table) b = Add(a, mean) c = "
+      "Mul(b, scale) q = Cast<to=1>(packed)"
       " y = MatMul(c, q) }");
   auto* signature = make.proto.mutable_graph()->add_metadata_props();
   signature->set_key("pkg.torch.export.ExportedProgram.graph_signature");
@@ -221,6 +222,7 @@ TEST(RolesTest, TheSignatureListsParametersAndBuffers) {
       "p_mean: PARAMETER target='mean'\n"
       "p_scale: PARAMETER target='scale'\n"
       "b_packed: BUFFER target='packed' persistent=True\n"
+      "c_lifted: CONSTANT_TENSOR target='lifted'\n"
       "x: USER_INPUT\n"
       "# outputs\n"
       "y: USER_OUTPUT\n");

@@ -18,6 +18,9 @@ _EXAMPLES = {
     "batch": 2, "seq": 12, "decoder_seq": 10, "past": 9, "height": 224, "width": 224, "frames": 96, "samples": 6400,
     "options": 3, "video_frames": 4, "time": 48,
 }  # fmt: skip
+_MOST = 10**5
+# Nobody asks for less of a sound or an image.
+_LIMITS = {"samples": (1000, _MOST), "frames": (16, _MOST), "height": (32, _MOST), "width": (32, _MOST)}
 # By argument of forward(): the kind of numbers, and the axes. A number or "name?" stands in the configuration.
 _FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "input_ids": ("int", ("batch", "seq")),
@@ -136,7 +139,7 @@ class Sizes:
             if given[axis] is None:
                 self.fixed.pop(axis, None)
         self.examples = dict(_EXAMPLES)
-        self.limits: dict[str, tuple[int, int]] = {}
+        self.limits = dict(_LIMITS)
         self._given, self._used = set(given), set[str]()
 
     def tensor(self, kind: str, form: Sequence[int | str], dtype: Any = None) -> tuple[torch.Tensor, dict[int, str]]:

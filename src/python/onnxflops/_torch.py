@@ -63,6 +63,7 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
     """The graph of a module whose tensors are on the device meta. The module is changed: its tensors become fake."""
     import torch
     from torch.export import Dim
+    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils import _pytree
 
     settings: Any = importlib.import_module("torch.fx.experimental._config")
@@ -70,11 +71,12 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
     _make_fake(module)
     with _quiet():
         try:
-            with torch.no_grad(), settings.patch(backed_size_oblivious=True):
+            # The fused attention of a CPU has other strides than the products that the exporter makes of it.
+            with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
-            exported = torch.onnx.export(
-                program, dynamo=True, optimize=False, verbose=False, custom_translation_table=_translations()
-            )
+                exported = torch.onnx.export(
+                    program, dynamo=True, optimize=False, verbose=False, custom_translation_table=_translations()
+                )
         except Exception as error:
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
