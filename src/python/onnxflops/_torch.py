@@ -273,9 +273,11 @@ def _add_unused(model: Any, module: torch.nn.Module) -> None:
 
 
 def _dtype_of(tensor: Any) -> Any:
+    """torch.float8_e4m3fn is FLOAT8E4M3FN."""
     import onnx_ir
 
-    return onnx_ir.DataType[str(tensor.dtype).rpartition(".")[2].upper().replace("FLOAT32", "FLOAT").replace("FLOAT64", "DOUBLE")]
+    name = str(tensor.dtype).rpartition(".")[2].upper().replace("FLOAT8_", "FLOAT8")
+    return onnx_ir.DataType[{"FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}.get(name, name)]
 
 
 def _outside(name: str, dtype: Any, shape: Any) -> Any:
