@@ -62,7 +62,9 @@ _NAMES = {  # what configurations call a number, the likeliest first
     "positions": ("max_position_embeddings", "n_positions", "max_target_positions", "max_sequence_length", "n_ctx"),
 }  # fmt: skip
 _MOST_DEPTH = 3  # of configurations in configurations
-_PARTS = ("text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder")
+_PARTS = (
+    "text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder",
+)  # fmt: skip
 
 
 def numbers(config: Any, name: str, depth: int = 0) -> Iterator[Any]:

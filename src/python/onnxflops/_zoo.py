@@ -102,7 +102,8 @@ def _latent_forms(module: Any, kind: str) -> dict[str, Any]:
     """What a network of diffusers is given at a step."""
     config, arguments = module.config, inspect.signature(module.forward).parameters
     flat = "img_ids" in arguments or "image_rotary_emb" in arguments
-    text = next((config[key] for key in ("joint_attention_dim", "cross_attention_dim", "caption_channels") if config.get(key)), None)
+    widths = ("joint_attention_dim", "cross_attention_dim", "caption_channels")
+    text = next((config[key] for key in widths if config.get(key)), None)
     text = text[0] if isinstance(text, (list, tuple)) else text
     channels = config.get("in_channels")
     latent = ("float", ("batch", "image_seq", channels) if flat else ("batch", channels, "height", "width"))
