@@ -89,7 +89,8 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
 def _translations() -> dict[Any, Any]:
     """Operators of checks, which the exporter has none for."""
     import torch
-    from onnxscript import opset18 as op
+
+    op: Any = importlib.import_module("onnxscript").opset18
 
     def is_all_true(self: Any) -> Any:
         return op.Cast(op.ReduceMin(op.Cast(self, to=6), keepdims=0), to=9)  # int32, bool
