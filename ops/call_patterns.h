@@ -23,7 +23,7 @@ struct CallPattern {
   };
   const char* call;  // in PyTorch
   // The operators, the last one first: "Mul*(x, Sigmoid(x))". x, y, z: any value, the same at all
-  // places. k: a constant of the file, or a number that is made of sizes. The two arguments behind
+  // places. k: a constant of the file, or a number that is made of sizes. The two arguments after
   // a * stand in any order; further ones of others may be there. Of an operator with several
   // outputs, any of them. rows=: it has an element for every row.
   const char* operators;

@@ -33,7 +33,7 @@ absl::StatusOr<int64_t> ParsePrefill(absl::string_view text);
 absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text);
 
 // A configuration whose prompt runs an encoder or a tower of images has a graph of its own for
-// steps behind a cache. Errors as of Count; also FailedPrecondition for a model without past
+// steps after a cache. Errors as of Count; also FailedPrecondition for a model without past
 // inputs, or whose export fixed another size.
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request);

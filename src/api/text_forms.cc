@@ -49,7 +49,7 @@ bool BeginsWithKey(absl::string_view json) {
   });
 }
 
-// A name, and behind it what a field's value begins with.
+// A name, and after it what a field's value begins with.
 bool BeginsWithField(absl::string_view text) {
   return std::any_of(std::begin(kFields), std::end(kFields), [&](absl::string_view field) {
     absl::string_view rest = text;
@@ -105,7 +105,7 @@ TextForm TextFormOfBytes(absl::string_view text) {
     text = absl::StripLeadingAsciiWhitespace(text);
   }
   if (!comment && absl::StartsWith(text, "{")) return TextForm::kJson;
-  // XML and HTML begin so as well, with a name right behind; ONNX's text has one of these.
+  // XML and HTML begin so as well, with a name right after; ONNX's text has one of these.
   if (absl::ConsumePrefix(&text, "<")) {
     text = absl::StripLeadingAsciiWhitespace(text);
     return BeginsWithField(text) ? TextForm::kOnnx : TextForm::kNone;

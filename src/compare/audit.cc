@@ -146,7 +146,7 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   bool point = false;
   for (const char c : number) {
     if (point && !absl::ascii_isdigit(static_cast<unsigned char>(c))) {
-      return wrong("it should have digits only behind its point");
+      return wrong("it should have digits only after its point");
     }
     point = point || c == '.';
     if (c == '.' || c == ',') continue;

@@ -9,7 +9,7 @@
 namespace onnxflops::exporter {
 namespace {
 
-// How the depth changes behind a character.
+// How the depth changes after a character.
 int BracketStep(char c) {
   if (c == '(' || c == '[' || c == '{') return 1;
   if (c == ')' || c == ']' || c == '}') return -1;

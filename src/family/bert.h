@@ -17,7 +17,7 @@ struct BertShape {
   EncoderShape encoder;
   // Of the tokens that a second attention of each layer looks at; 0: there is none.
   int64_t other_width = 0;
-  // The longest text: RoBERTa counts positions from 2, behind the padding token's.
+  // The longest text: RoBERTa counts positions from 2, after the padding token's.
   int64_t Longest() const;
 };
 

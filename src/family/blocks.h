@@ -103,7 +103,7 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
 // them, that are in the cache of a layer: past_key_values.N.encoder.key.
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
                         const AttentionShape& shape, const Dim& length);
-// What a decoder's cache holds, and places of the n new tokens x behind it.
+// What a decoder's cache holds, and places of the n new tokens x after it.
 struct StepPlaces {
   Tensor total;   // past and new tokens: a number
   Tensor places;  // [n]

@@ -23,11 +23,11 @@ struct LatentAttention {
 
 // How the layers of a family are made.
 struct DecoderForm {
-  const char* body = "Model";  // behind the prefix, of the class without a head
+  const char* body = "Model";  // after the prefix, of the class without a head
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   bool head_norms = false;    // of queries and keys, over each head
   bool fused = false;         // qkv_proj, and gate_up_proj of the MLP
-  bool sandwich = false;      // norms behind attention and MLP as well
+  bool sandwich = false;      // norms after attention and MLP as well
   bool scaled_input = false;  // embeddings times sqrt(hidden)
 };
 
@@ -49,7 +49,7 @@ struct DecoderShape : DecoderForm {
   std::string ModelClass() const { return prefix + body; }
 };
 
-// Layers and the norm behind them, in the modules that are open; `x`: [batch, seq, hidden].
+// Layers and the norm after them, in the modules that are open; `x`: [batch, seq, hidden].
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& shape);
 // Reads nothing: builds the graph by its shape, or gives back the first fault of `config`.
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& shape);

@@ -1,4 +1,4 @@
-// DINOv2: a ViT with learned scales behind each part, and gated MLPs in its largest model.
+// DINOv2: a ViT with learned scales after each part, and gated MLPs in its largest model.
 #include <string>
 
 #include "absl/strings/str_cat.h"

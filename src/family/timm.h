@@ -22,8 +22,8 @@ struct TimmStyle {
   TimmQkv qkv = TimmQkv::kFused;
   bool class_token = true, qkv_bias = true;
   bool pre_norm = false;     // a norm before the layers, and patches without a bias
-  bool post_norm = false;    // norms behind attention and MLP, not before
-  bool layer_scale = false;  // a factor for each feature behind attention and MLP
+  bool post_norm = false;    // norms after attention and MLP, not before
+  bool layer_scale = false;  // a factor for each feature after attention and MLP
   bool gated = false;        // an MLP of three matrices
   bool inner_norms = false;  // of attention's heads and of the MLP's features
   bool rotary = false;       // patches are turned by row and column
@@ -36,7 +36,7 @@ struct TimmVit {
   const TimmStyle* style;
   const char* activation = "gelu";
 };
-// EVA's lines: the first, EVA-02, and that with norms behind attention and MLP.
+// EVA's lines: the first, EVA-02, and that with norms after attention and MLP.
 extern const TimmStyle kEva, kEva02, kEvaPostNorm;
 // The row of this name; nullptr without one.
 const TimmVit* FindTimmVit(absl::string_view name);
@@ -53,7 +53,7 @@ const TimmConvnext* FindTimmConvnext(absl::string_view name);
 // [batch, 8 width], averaged over the image.
 Tensor BuildTimmConvnext(GraphBuilder* b, const Tensor& pixels, const TimmConvnext& shape);
 
-// A tower and what open_clip puts behind it.
+// A tower and what open_clip puts after it.
 struct TimmShape {
   const TimmVit* vit = nullptr;
   const TimmConvnext* convnext = nullptr;

@@ -56,7 +56,7 @@ AttentionShape CachedShape(const WhisperShape& s, int64_t layer) {
   return shape;
 }
 
-// With the norm before it and the sum behind it. `mix`: of the normed values, what they become by
+// With the norm before it and the sum after it. `mix`: of the normed values, what they become by
 // attention.
 template <typename Mix>
 Tensor Attend(GraphBuilder* b, const Tensor& x, const char* name, int64_t width, const Mix& mix) {

@@ -58,7 +58,7 @@ struct BodyRun {
 };
 
 // The sizes in a Loop's body change from trip to trip, as polynomials in the trip's number. Then
-// bodies[0] is the trip `symbol` and does not count; behind it are trips 0, 1, 2 and 3, as often as
+// bodies[0] is the trip `symbol` and does not count; after it are trips 0, 1, 2 and 3, as often as
 // SumWeights(count) says: the sum over all trips of whatever is a polynomial of the number, up to
 // power 3. Whether a body's work is one, counting checks.
 struct GrowingTrips {

@@ -49,7 +49,7 @@ class ByteRegion {
   // Reads at least [p, p + n), or what there is of it up to the end. `p` must not lie before a gap
   // that was left. False if reading fails, or a file or stream ends before `p`.
   bool Load(const char* p, size_t n);
-  // How far behind `loaded()` a next read may begin without leaving a gap.
+  // How far after `loaded()` a next read may begin without leaving a gap.
   static constexpr ptrdiff_t kMaxReadOver = 8192;
   // Why Load returned false.
   const std::string& error() const { return error_; }

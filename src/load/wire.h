@@ -163,7 +163,7 @@ class WireReader {
     return true;
   }
 
-  // A submessage: `c` moves behind it, `sub` is what is inside.
+  // A submessage: `c` moves after it, `sub` is what is inside.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Message(Cursor& c, Cursor& sub) {
     uint64_t length;
     if (!Length(c, length)) return false;

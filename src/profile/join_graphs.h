@@ -16,10 +16,10 @@ struct JoinedGroup {
   std::vector<NodeId> optimized, original;
 };
 
-// Groups by the execution of their last nodes, those of bodies behind the groups of the graph
+// Groups by the execution of their last nodes, those of bodies after the groups of the graph
 // around them. A tensor of ONNX Runtime's blocked layout, whose node is called X_nchwc, is X.
 // `has_macs`: whether a node of the model multiplies matrices. Such a node begins a group: it is
-// never taken for what a kernel does behind its own product.
+// never taken for what a kernel does after its own product.
 std::vector<JoinedGroup> JoinGraphs(const ModelData& original, const ModelData& optimized,
                                     absl::FunctionRef<bool(NodeId)> has_macs);
 

@@ -54,7 +54,7 @@ struct TraceEvent {
 struct Profile {
   std::string path;
   ProfileSource source = ProfileSource::kOnnxRuntime;
-  std::vector<ProfileKernel> kernels;  // each behind its parent
+  std::vector<ProfileKernel> kernels;  // each after its parent
   std::vector<ProfileRun> runs;
   // The runtime gives means of many runs, or its last ones: none of `runs` is a warm-up.
   bool averaged = false;

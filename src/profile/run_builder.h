@@ -61,7 +61,7 @@ class RunBuilder {
   void AdoptFrom(std::vector<int32_t>* open);
   void EndRun();
   // By event: the kernel around it, in pending_; -1 in the main graph; kNotInRun of what is not in
-  // the run that ended. Finds the kernels as well. A parent stands behind what is inside of it.
+  // the run that ended. Finds the kernels as well. A parent stands after what is inside of it.
   std::vector<int32_t> FindParents();
   void Take(const Pending& event, int32_t run);
   int32_t KernelOf(const Pending& pending, int32_t parent);

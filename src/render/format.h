@@ -63,7 +63,7 @@ int DisplayWidth(absl::string_view text);
 // ("  ..resblocks.0-23"), or its end.
 std::string WithoutBeginning(absl::string_view text, int width);
 std::string WithoutEnd(absl::string_view text, int width);
-// Keeps so many columns of the beginning, behind the indent, and as much of the end as has room. Of
+// Keeps so many columns of the beginning, after the indent, and as much of the end as has room. Of
 // texts that are too long.
 std::string WithoutMiddle(absl::string_view text, int width, int beginning);
 

@@ -53,7 +53,7 @@ std::string DrawMarkdown(const TextTable& table);
 
 // RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
 // they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
-// begins behind a semicolon, which divides fields in many countries.
+// begins after a semicolon, which divides fields in many countries.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops

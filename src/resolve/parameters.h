@@ -23,7 +23,7 @@
 //
 // The place of a weight is an input that operators of the kind keep for weights: a factor of a
 // contraction, the scale of a normalization, the table of an embedding. A tensor has it as well
-// where something made of constants alone has it, and the tensor is part of that: behind a Cast or
+// where something made of constants alone has it, and the tensor is part of that: after a Cast or
 // a Transpose, in a Concat, in w + B A or v / |v| (src/resolve/value_flow.h). So has it the place
 // of a statistic. A single number that a weight is computed with is a constant, and so are the
 // scales and zero points of integers.

@@ -53,7 +53,7 @@ TEST(PublishedFigureTest, WhatIsNone) {
       {"1234,567 MACs", "its commas should stand between groups of three digits"},
       {",512 MACs", "its commas should stand between groups of three digits"},
       {"1,234, MACs", "its commas should stand between groups of three digits"},
-      {"1.234.567 GFLOPs", "it should have digits only behind its point"},
+      {"1.234.567 GFLOPs", "it should have digits only after its point"},
       {std::string(31, '1') + " MACs", "it has too many digits"},
       {std::string(30, '1') + " GMACs", "it should have no more digits than its prefix"},
   };

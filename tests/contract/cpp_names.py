@@ -53,7 +53,7 @@ class Reader:
                 return
 
     def skip_statement(self):
-        """Behind the next ; or block."""
+        """After the next ; or block."""
         while self.peek() not in (";", "{"):
             if self.peek() in OPEN:
                 self.skip_pair()
@@ -188,7 +188,7 @@ class Reader:
                 last = self.take() if token != "~" else self.take() + self.take()
 
     def next_variable(self):
-        """Behind the , before the next one, or behind the ; of the last."""
+        """After the , before the next one, or after the ; of the last."""
         while self.peek() not in (",", ";"):
             if self.peek() in OPEN:
                 self.skip_pair()

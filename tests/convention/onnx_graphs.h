@@ -55,7 +55,7 @@ inline constexpr const char* kGraphs[] = {
     "g (float[5,3] x) => (int64 t, float z) { s = Constant<value = int64[2] {3, 4}>() "
     "t, z = Scan<num_scan_inputs=1, body = b (int64[2] u, float[3] e) => (int64[2] v, float o) "
     "{ v = Identity(u) o = ConstantOfShape(u) }>(s, x) }",
-    // A state that loses its shape in the body still has it behind the Scan.
+    // A state that loses its shape in the body still has it after the Scan.
     "g (float[3] a, float[5,3] x, int64[n] q) => (float y, float z) { y, z = Scan<"
     "num_scan_inputs=1, body = b (float[3] s, float[3] e) => (float t, float o) "
     "{ t = Reshape(s, q) o = Relu(e) }>(a, x) }",

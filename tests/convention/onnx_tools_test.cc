@@ -225,7 +225,7 @@ const Case kOtherShapes[] = {
     {"g (float[2,3,4] x) => (float[1,24] y) { y = Flatten<axis=0>(x) }", "0"},
     {"g (float[2,2] x) => (float[2,2] y) { s = Shape(x) m = Min(s, s) y = Reshape(x, m) }",
      "2: its Min negates values"},
-    // The same, behind a sum and a product, each of which counts 2.
+    // The same, after a sum and a product, each of which counts 2.
     {"g (float[2,2] x) => (float[2,2] y) <int64[2] no = {0, 0}, int64[2] one = {1, 1}> "
      "{ s = Shape(x) m = Min(s, s) a = Add(m, no) b = Mul(a, one) y = Reshape(x, b) }",
      "6: its Min negates values"},

@@ -204,7 +204,7 @@ TEST(ScriptTraceTest, GemmIsALinearLayerIfItTransposesItsWeight) {
       {"x:2,8 onnx::Gemm_3=8,4 b=4|/fc/Gemm x onnx::Gemm_3 b > y",
        {"linear Linear in fc: Gemm, bias"}},
       {"x:2,8 onnx::Gemm_3=8,4|/fc/Gemm x onnx::Gemm_3 > y", {"linear Linear in fc: Gemm"}},
-      // What stands behind a Gemm is no part of it.
+      // What stands after a Gemm is no part of it.
       {"x:2,8 w=4,8 c=4|/fc/Gemm{transB=1} x w > a|/fc/Add a c > y",
        {"linear Linear in fc: Gemm", "add - in fc: Add, affine"}},
       {"x:2,8 w=4,8 c=4|/fc/Gemm{transB=1} x w > a|/fc/Relu a > y",

@@ -100,7 +100,7 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops resnet50.onnx --format model-explorer -o resnet50.flops.json
     onnxflops resnet50.onnx --format perfetto -o resnet50.trace.json
     onnxflops resnet50.onnx --format folded --sort macs -o resnet50.folded
-  A configuration, without a model; one step of decoding behind 1,000 tokens:
+  A configuration, without a model; one step of decoding after 1,000 tokens:
     onnxflops config.json --dim batch=1,seq=1,past=1000
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict

@@ -64,7 +64,7 @@ attention mask, are the tokens of the step. All are of a whole step, on all
 devices. Where tokens or samples only grow, they are read as running totals.
 Where there is no batch, it is tokens over the length of a sequence.
 
-The names that other logs have are read as well, also behind "train/":
+The names that other logs have are read as well, also after "train/":
   step               trainer/global_step, train/global_step, global_step,
                      iteration, iter, _step
   time               timestamp, _timestamp, wall_time, _runtime, train_runtime

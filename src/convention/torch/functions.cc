@@ -10,7 +10,7 @@ namespace onnxflops::convention {
 
 namespace {
 
-// Whether a convolution, or the BatchNorm behind one, gave what is added.
+// Whether a convolution, or the BatchNorm after one, gave what is added.
 bool AddsToConvolution(const Evidence& evidence, const TorchCall& call) {
   constexpr absl::string_view kConvolutions[] = {"Conv", "BatchNormalization"};
   for (OptionalValueId input : evidence.node(evidence.entry(call.main)).inputs) {
