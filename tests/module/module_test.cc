@@ -458,7 +458,7 @@ TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
       {"m.layers.7",
        "no module is called 'm.layers.7'; similar: 'm.layers.0', 'm.layers.0.fc', "
        "'m.layers.1', 'm.layers.1.fc'"},
-      {"layers.1", "no module is called 'layers.1'; similar: 'm.layers.1'"},
+      {"ayers.1", "no module is called 'ayers.1'; similar: 'm.layers.1'"},
       {"conv", "no module is called 'conv'; modules are 'm'"},
   };
   for (const auto& c : cases) {
