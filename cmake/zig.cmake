@@ -19,3 +19,6 @@ set(CMAKE_CXX_ARCHIVE_APPEND "${ONNXFLOPS_ZIG} ar q <TARGET> <LINK_FLAGS> <OBJEC
 set(CMAKE_CXX_ARCHIVE_FINISH "${ONNXFLOPS_ZIG} ranlib <TARGET>")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+# Programs have no symbols; what strips those of this machine does not know theirs.
+set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
+set(CMAKE_STRIP "")
