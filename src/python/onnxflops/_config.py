@@ -120,7 +120,7 @@ def offline() -> Iterator[None]:
     os.environ.update(dict.fromkeys(before, "1"))
     constants: Any = None
     with contextlib.suppress(ImportError):  # it reads the variable once
-        from huggingface_hub import constants
+        constants = importlib.import_module("huggingface_hub.constants")
     was_offline = getattr(constants, "HF_HUB_OFFLINE", None)
     if constants is not None:
         constants.HF_HUB_OFFLINE = True
