@@ -96,6 +96,7 @@ absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::
   for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
     word = absl::StripAsciiWhitespace(word);
     const bool excludes = absl::ConsumePrefix(&word, "!");
+    if (word.empty()) return NoSuchModule(modules, word);
     const auto found = [&](const std::string& glob) {
       return std::any_of(modules.begin() + 1, modules.end(),
                          [&](const Module& m) { return MatchesGlob(glob, m.path); });
@@ -105,6 +106,7 @@ absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::
     if (!found(glob)) return NoSuchModule(modules, word);
     (excludes ? patterns.excluded : patterns.wanted).push_back(std::move(glob));
   }
+  if (patterns.wanted.empty() && patterns.excluded.empty()) return NoSuchModule(modules, globs);
   if (patterns.wanted.empty()) patterns.wanted.emplace_back("*");
   return patterns;
 }

@@ -89,6 +89,9 @@ TEST(ModulePartTest, PatternsAreJoinedAndLeftOut) {
   EXPECT_EQ(macs("!visual"), whole->totals.macs - visual);
   EXPECT_EQ(macs("visual.conv1,visual.transformer"), stem + macs("visual.transformer"));
   EXPECT_EQ(macs("visual,visual.conv1"), visual);
+  for (const char* nothing : {",", "!", "visual,!"}) {
+    EXPECT_FALSE(CountFile("clip-vit-b-32", {.module = nothing}).ok()) << nothing;
+  }
   EXPECT_THAT(CountFile("clip-vit-b-32", {.module = "visual,!visual"}).status().message(),
               HasSubstr("no module is left of 'visual,!visual'"));
 }
