@@ -43,6 +43,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/symbolic/interval.cc
   src/symbolic/parse.cc
   src/symbolic/poly.cc
+  src/symbolic/sample_sum.cc
   src/symbolic/sum.cc
   src/symbolic/symbol_name.cc
   src/symbolic/text.cc
@@ -238,6 +239,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/reference_sizes.cc
   src/report/report.cc
   src/report/roofline_json.cc
+  src/report/samples_report.cc
   src/report/summary.cc
   src/report/report_document.cc
   src/report/training_json.cc
@@ -319,6 +321,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/memory.cc
   src/api/mfu.cc
   src/api/profile.cc
+  src/api/samples.cc
   src/api/sequence.cc
   src/api/serving.cc
   src/api/official_bodies.cc
@@ -480,6 +483,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/options.cc
   tools/cli/output.cc
   tools/cli/progress.cc
+  tools/cli/sample_arguments.cc
   tools/cli/training_arguments.cc
   tools/cli/view_arguments.cc
   tools/cli/write_file.cc

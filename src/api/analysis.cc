@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/official_bodies.h"
+#include "src/api/samples.h"
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
@@ -86,13 +87,14 @@ absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
   return symbols;
 }
 
-// Adds the sizes that the model states for symbols that nobody binds. Metadata is untrusted:
-// entries for symbols that no input has are ignored.
-void BindStated(const ModelData& model, Bindings* dims) {
+// Adds the sizes that the model states for symbols that nobody binds, but those in `open`. Metadata
+// is untrusted: entries for symbols that no input has are ignored.
+void BindStated(const ModelData& model, const std::vector<std::string>& open, Bindings* dims) {
   const auto assumed = AssumedDims(model);
   const auto followed = FollowedDims(model);
   if (assumed.empty() && followed.empty()) return;
-  const absl::flat_hash_set<std::string> symbols = InputSymbols(model);
+  absl::flat_hash_set<std::string> symbols = InputSymbols(model);
+  for (const std::string& symbol : open) symbols.erase(symbol);
   for (const auto& [symbol, size] : assumed) {
     if (symbols.contains(symbol)) dims->try_emplace(symbol, size);
   }
@@ -104,10 +106,11 @@ void BindStated(const ModelData& model, Bindings* dims) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal, bool assume, Calls calls) {
+// `stated_but`: sizes that the model states are bound, but for these symbols; nullopt: none is.
+absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& options,
+                                     CausalCounting causal,
+                                     const std::optional<std::vector<std::string>>& stated_but,
+                                     Calls calls) {
   std::vector<std::string> warnings;
   ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
   dims.insert(options.bindings.begin(), options.bindings.end());
@@ -117,7 +120,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = std::move(dims);
-  if (assume) BindStated(*model, &infer.dims);
+  if (stated_but) BindStated(*model, *stated_but, &infer.dims);
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
@@ -146,6 +149,74 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   }
   ASSIGN_OR_RETURN(Counts counts, Count(inference, causal, roofline));
   return Analysis{std::move(inference), std::move(counts)};
+}
+
+}  // namespace
+
+absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
+                                 CausalCounting causal, bool assume, Calls calls) {
+  if (options.samples) {
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model->path),
+        ": samples of different sizes are summed in counts and utilisation, not here; name one "
+        "size of each dimension"));
+  }
+  using Names = std::vector<std::string>;
+  return AnalyzeOpen(model, options, causal, assume ? std::make_optional(Names()) : std::nullopt,
+                     calls);
+}
+
+namespace {
+
+// A formula of sizes holds for all of them unless a size decides what runs. So the counts at the
+// smallest and at the largest sizes have to agree with it. These also meet what the model refuses.
+absl::Status CheckFormula(const Model& model, const CountOptions& options,
+                          const SampleSizes& samples, const Expr& flops) {
+  CountOptions at = options;
+  for (const bool largest : {false, true}) {
+    for (size_t i = 0; i < samples.symbols.size(); ++i) {
+      at.bindings[samples.symbols[i]] = largest ? samples.LargestOf(i) : samples.LeastOf(i);
+    }
+    if (!samples.count.empty()) {
+      at.bindings[samples.count] = largest && !samples.packed ? samples.samples() : 1;
+    }
+    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, at, at.causal));
+    if (analysis.counts.total.amounts.flops == flops.Substitute(at.bindings)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(model->path),
+        ": a size decides what the model runs, so samples of different sizes have no sum; name "
+        "one size of each dimension"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOptions& options) {
+  CountOptions open = options;
+  open.samples.reset();
+  std::optional<SampleSizes> sizes;
+  if (options.samples) {
+    if (options.tokens || options.mask_sum) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(model->path),
+                       ": the samples have their lengths, so there is no "
+                       "other number of tokens"));
+    }
+    ASSIGN_OR_RETURN(sizes, FindSamples(*model, *options.samples, &open.bindings));
+    if (options.samples->layout == Samples::Layout::kOneRow) {
+      open.bindings.merge(sizes->Rectangle());
+      sizes.reset();
+    }
+  }
+  ASSIGN_OR_RETURN(
+      Analysis analysis,
+      AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : std::vector<std::string>(),
+                  Calls::kInlined));
+  if (sizes) {
+    RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis.counts.total.amounts.flops));
+  }
+  return SampledAnalysis{std::move(analysis), std::move(sizes)};
 }
 
 absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOptions& options,

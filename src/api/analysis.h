@@ -3,6 +3,7 @@
 #define ONNXFLOPS_SRC_API_ANALYSIS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,6 +11,7 @@
 #include "src/count/count.h"
 #include "src/graph/symbol_origin.h"
 #include "src/infer/infer.h"
+#include "src/symbolic/sample_sum.h"
 
 namespace onnxflops {
 
@@ -22,13 +24,20 @@ struct Analysis {
 enum class Calls : uint8_t { kInlined, kKept };
 
 // `assume`: sizes that the model states for symbols that nobody binds (AssumedDims) are bound.
+// Unimplemented with CountOptions::samples.
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal, bool assume = true,
                                  Calls calls = Calls::kInlined);
 
-// The same and, with CountOptions::upper_bounds, at sizes inside the model that the bounds of these
-// sizes give, as if they were bound: `raised` are those whose bound is a number. The others stay
-// open.
+// The same, with the sizes open that CountOptions::samples have, and these by the model's symbols.
+struct SampledAnalysis : Analysis {
+  std::optional<SampleSizes> samples;
+};
+absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOptions& options);
+
+// The same as Analyze and, with CountOptions::upper_bounds, at sizes inside the model that the
+// bounds of these sizes give, as if they were bound: `raised` are those whose bound is a number.
+// The others stay open.
 struct RaisedAnalysis : Analysis {
   std::vector<SymbolOrigin> raised;
 };

@@ -27,6 +27,7 @@
 #include "src/explain/make_explanation.h"
 #include "src/hardware/roofline.h"
 #include "src/report/make_report.h"
+#include "src/report/samples_report.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
@@ -145,12 +146,64 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
 }
 
+absl::Status AddSamples(const Model& model, const SampleSizes& samples, Report* report) {
+  report::SumOverSamples(SampleSum(samples), report);
+  const char* const error = report->totals.error();
+  if (error == nullptr) return absl::OkStatus();
+  return LimitError(LimitOf(error),
+                    absl::StrCat(Escaped(model->path), ": a sum over the samples ", error));
+}
+
+// What there is for one size of each dimension only.
+absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) {
+  if (options.samples->layout == Samples::Layout::kOneRow) return absl::OkStatus();
+  if (!options.memory && !options.on_device && !options.upper_bounds) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat(Escaped(model->path), ": ",
+                   options.memory      ? "memory"
+                   : options.on_device ? "a bound on time"
+                                       : "an upper bound of sizes inside",
+                   " is no sum over samples of different sizes; name one size of each dimension"));
+}
+
 // The options of a training: those of the FLOPs, or else those of memory, if they change the
 // backward pass.
 const TrainingOptions* TrainingOf(const CountOptions& options) {
   if (options.training) return &*options.training;
   if (!options.memory || !HasOwnBackward(options.memory->training)) return nullptr;
   return &options.memory->training;
+}
+
+// Memory, the peak of activations and an exact backward pass, as far as they are asked for.
+absl::Status AddParts(const Model& model, const SampledAnalysis& analysis,
+                      const CountOptions& options, Report* report) {
+  if (options.memory) {
+    if (const absl::Status added = AddMemoryAtBounds(model, analysis, options, report);
+        !added.ok()) {
+      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
+    }
+    if (report->memory->fit) {
+      RETURN_IF_ERROR(CheckFitAtOne(model, options, report));
+      RETURN_IF_ERROR(CapFit(model, options, &*report->memory->fit));
+    }
+  }
+  if (options.activation_peak && !options.memory && options.module.empty() &&
+      !options.upper_bounds && !analysis.samples) {
+    AddActivationPeak(analysis, report);
+  }
+  const TrainingOptions* const training = TrainingOf(options);
+  if (training == nullptr) return absl::OkStatus();
+  const absl::StatusOr<Backward> backward =
+      CountBackward(analysis.inference, analysis.counts, options.causal, *training);
+  if (!backward.ok()) {
+    return WithMessage(backward.status(),
+                       absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
+  }
+  if (!options.memory) {  // memory has added them already
+    report->warnings.insert(report->warnings.end(), backward->warnings.begin(),
+                            backward->warnings.end());
+  }
+  return SetTraining(analysis.inference, analysis.counts, *backward, *training, report);
 }
 
 }  // namespace
@@ -165,35 +218,11 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
                      " of its own; leave out --module ", Quoted(options.module),
                      options.training ? ", and rows by module have its share" : ""));
   }
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
+  if (options.samples) RETURN_IF_ERROR(RefuseWithSamples(model, options));
+  ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
-  if (options.memory) {
-    if (const absl::Status added = AddMemoryAtBounds(model, analysis, options, &report);
-        !added.ok()) {
-      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
-    }
-    if (report.memory->fit) {
-      RETURN_IF_ERROR(CheckFitAtOne(model, options, &report));
-      RETURN_IF_ERROR(CapFit(model, options, &*report.memory->fit));
-    }
-  }
-  if (options.activation_peak && !options.memory && options.module.empty() &&
-      !options.upper_bounds) {
-    AddActivationPeak(analysis, &report);
-  }
-  const TrainingOptions* const training = TrainingOf(options);
-  if (training == nullptr) return report;
-  const absl::StatusOr<Backward> backward =
-      CountBackward(analysis.inference, analysis.counts, options.causal, *training);
-  if (!backward.ok()) {
-    return WithMessage(backward.status(),
-                       absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
-  }
-  if (!options.memory) {  // memory has added them already
-    report.warnings.insert(report.warnings.end(), backward->warnings.begin(),
-                           backward->warnings.end());
-  }
-  RETURN_IF_ERROR(SetTraining(analysis.inference, analysis.counts, *backward, *training, &report));
+  RETURN_IF_ERROR(AddParts(model, analysis, options, &report));
+  if (analysis.samples) RETURN_IF_ERROR(AddSamples(model, *analysis.samples, &report));
   return report;
 }
 

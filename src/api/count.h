@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/user/user_rules.h"
 #include "src/api/official_bodies.h"
+#include "src/api/samples.h"
 #include "src/base/limits.h"
 #include "src/compare/compare_report.h"
 #include "src/cost/cost.h"
@@ -48,6 +49,11 @@ struct CountOptions {
   // their symbol in `bindings`. `mask_sum` is over the batch, and its mean is rounded up. Tokens of
   // an image that the model puts beside them come on top.
   std::optional<int64_t> tokens, mask_sum;
+  // What really ran: samples of different sizes, summed by Count and CountMfu. The batch and these
+  // sizes are then not in `bindings`. Fills in Report::samples. Errors: as of FindSamples;
+  // Unimplemented together with `memory` or `on_device`; FailedPrecondition where a size decides
+  // what the model runs, so that it has no formula.
+  std::optional<Samples> samples;
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;

@@ -35,6 +35,8 @@
 #include "src/convention/formula_facts.h"
 #include "src/render/format.h"
 #include "src/report/make_report.h"
+#include "src/report/samples_report.h"
+#include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 #include "src/training/backward.h"
 
@@ -64,13 +66,17 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
 
 class MfuMaker {
  public:
-  MfuMaker(const Analysis& analysis, const MfuOptions& options)
-      : analysis_(analysis), options_(options) {}
+  MfuMaker(const SampledAnalysis& analysis, const MfuOptions& options)
+      : analysis_(analysis), options_(options) {
+    if (analysis.samples) sum_.emplace(*analysis.samples);
+  }
 
   absl::StatusOr<MfuReport> Make() {
     ASSIGN_OR_RETURN(report_, MakeReport(analysis_.inference, analysis_.counts,
                                          {.causal = options_.count.causal}));
     RETURN_IF_ERROR(CountBackwardPass());
+    facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
+    if (sum_) SumOverSamples();
     RETURN_IF_ERROR(FindStep());
     RETURN_IF_ERROR(FindPeakOfDevice());
     RETURN_IF_ERROR(CountStep());
@@ -94,6 +100,25 @@ class MfuMaker {
     return absl::OkStatus();
   }
 
+  // From here on, all figures are of the samples together. Formulas of others get the tokens that
+  // there are, and the length that their authors would fill in: of the longest sample, or the row.
+  void SumOverSamples() {
+    const Expr training =
+        report_.totals.flops +
+        (options_.count.training ? backward_.flops : report_.totals.backward_flops);
+    rectangle_ = training.Substitute(sum_->sizes().Rectangle());
+    report::SumOverSamples(*sum_, &report_);
+    out_.samples = report_.samples;
+    backward_.flops = sum_->Of(backward_.flops);
+    recomputed_ = sum_->Of(recomputed_);
+    facts_.attention.flops = sum_->Of(facts_.attention.flops);
+    if (facts_.batch) facts_.batch = sum_->Of(*facts_.batch);
+    for (const FormulaParameter& parameter : kFormulaParameters) {
+      std::optional<Expr>& value = facts_.parameters.*parameter.value;
+      if (value) value = sum_->Of(*value);
+    }
+  }
+
   absl::Status FindStep() {
     out_.model = report_.model.path;
     out_.bindings.assign(report_.bindings.begin(), report_.bindings.end());
@@ -102,7 +127,6 @@ class MfuMaker {
     if (options_.grad_accumulation < 1 || options_.devices < 1) {
       return absl::InvalidArgumentError("--devices and --grad-accumulation are 1 or more");
     }
-    facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
     out_.batch = KnownSize(facts_.batch);
     const InputSizes sizes = FindInputSizes(*analysis_.inference.model);
     out_.batch_is_fixed = out_.batch && sizes.batch.empty() && sizes.batch_size;
@@ -196,8 +220,10 @@ class MfuMaker {
     ASSIGN_OR_RETURN(const convention::Convention* convention, convention::RequireConvention(name));
     ASSIGN_OR_RETURN(const ToolFigure tool,
                      FigureAs(analysis_.inference, analysis_.counts, *convention));
-    return PerStep(tool.counts_macs ? 2 * tool.headline : tool.headline);
+    return PerStep(Summed(tool.counts_macs ? 2 * tool.headline : tool.headline));
   }
+
+  Expr Summed(const Expr& amount) const { return sum_ ? sum_->Of(amount) : amount; }
 
   // Adds one of our own figures.
   void AddOurs(MfuFormula formula, const absl::StatusOr<absl::int128>& flops) {
@@ -241,6 +267,14 @@ class MfuMaker {
              .source = "PaLM, arXiv 2204.02311, appendix B",
              .chosen = ours && !exact},
             PerStep(kForwardAndBackward * forward));
+    if (sum_) {
+      const bool packed = sum_->sizes().packed;
+      AddOurs({.name = packed ? "one_row" : "rectangle",
+               .text = packed ? "attention takes the row as one sequence"
+                              : "every sample as long as the longest",
+               .source = packed ? "a kernel without cu_seqlens" : "a padded batch"},
+              PerStep(*rectangle_));
+    }
     AddOurs({.name = "contractions",
              .text = "3 x 2 x MACs: matrix products and convolutions alone",
              .source = "torch.utils.flop_counter"},
@@ -322,7 +356,7 @@ class MfuMaker {
 
   // Samples are whole: a device cannot have a part of one, unless devices share the samples.
   void NoteDivision() {
-    if (!out_.batch || *out_.batch % out_.devices == 0) return;
+    if (!out_.batch || *out_.batch % out_.devices == 0 || sum_) return;
     out_.notes.push_back(absl::StrCat(
         "a batch of ", *out_.batch, " does not divide among ", out_.devices,
         " devices: right only if devices share samples, as tensor-parallel ones do; else ",
@@ -359,8 +393,10 @@ class MfuMaker {
                            : absl::StrCat("; without them MFU is ", absl::StrJoin(figures, ", "));
   }
 
-  const Analysis& analysis_;
+  const SampledAnalysis& analysis_;
   const MfuOptions& options_;
+  std::optional<SampleSum> sum_;
+  std::optional<Expr> rectangle_;  // FLOPs of a training step where nothing is left out
   Report report_;
   Backward backward_;    // as if nothing were recomputed
   Expr recomputed_ = 0;  // FLOPs executed in addition
@@ -396,7 +432,7 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
 
 absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) {
   ASSIGN_OR_RETURN(const MfuOptions options, WithBatch(*model, given));
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options.count, options.count.causal));
+  ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options.count));
   return MfuMaker(analysis, options).Make();
 }
 

@@ -220,6 +220,11 @@ inline constexpr size_t kMaxRefinedTerms = 16;    // of a polynomial whose bound
 inline constexpr int kMaxRefinedDegree = 4;
 inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
 inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bounds of one call
+// Samples of a batch, each with its sizes, and bytes of a file of them. Where sizes stand in
+// divisions, formulas are evaluated for each different sample: samples times terms, some seconds.
+inline constexpr size_t kMaxSamples = 10'000'000;
+inline constexpr size_t kMaxSamplesBytes = size_t{1} << 28;
+inline constexpr int64_t kMaxSampleEvaluations = 200'000'000;
 // An expression in an option: its characters, the terms of an operand of * and //, parentheses
 // inside each other.
 inline constexpr size_t kMaxParsedChars = 16'384;

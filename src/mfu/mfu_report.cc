@@ -19,6 +19,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/json_parts.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
@@ -80,6 +81,9 @@ LabelledLine ModelLineOf(const MfuReport& report) {
 std::vector<LabelledLine> StepLines(const MfuReport& r) {
   const Known known = r.lower_bound ? LowerBound(r.training_flops) : Known::kExact;
   std::vector<LabelledLine> lines = {ModelLineOf(r)};
+  if (r.samples) {
+    lines.push_back({"samples", report::SampleTexts(*r.samples, r.lower_bound)});
+  }
   lines.push_back(
       {"step",
        {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),
@@ -241,6 +245,9 @@ std::string ToJson(const MfuReport& r) {
   json.Key("lower_bound").Bool(r.lower_bound);
   json.Key("grad_accumulation").Int(r.grad_accumulation);
   if (r.batch) json.Key("batch").Int(*r.batch);
+  if (r.samples) {
+    report::WriteSamples(*r.samples, report::HasFigure(r.training_flops, r.lower_bound), &json);
+  }
   for (const auto& [key, flops] : {std::pair("forward_flops", r.forward_flops),
                                    {"backward_flops", r.backward_flops},
                                    {"training_flops", r.training_flops}}) {

@@ -11,6 +11,7 @@
 #include "absl/numeric/int128.h"
 #include "src/hardware/mfu.h"
 #include "src/render/document.h"
+#include "src/report/samples_report.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -36,8 +37,9 @@ struct MfuReport {
   bool lower_bound = false;
   std::vector<std::pair<std::string, int64_t>> bindings;
   int64_t grad_accumulation = 1;
-  std::optional<int64_t> batch;  // of a run of the model, on all devices
-  bool batch_is_fixed = false;   // by the file
+  std::optional<int64_t> batch;          // of a run of the model, on all devices
+  bool batch_is_fixed = false;           // by the file
+  std::optional<SamplesReport> samples;  // that were summed, of a run of the model
   double step_seconds = 0;
   double achieved_flops_per_second = 0;  // of the model, per device
   double peak_flops_per_second = 0;      // per device

@@ -23,6 +23,9 @@ constexpr absl::string_view kNotInPython[] = {
     "--plot",   "--sort",    "--redact-names", "-j",        "--columns",  "--top",
     "--depth",  "--no-fold", "--exact",        "--prefill", "--decode"};
 
+// Whose list is one value.
+constexpr absl::string_view kLists[] = {"--lengths", "--cu-seqlens", "--images"};
+
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&
          !nb::isinstance<nb::bytes>(value);
@@ -62,7 +65,16 @@ void AddTexts(nb::handle value, const std::string& what, std::vector<std::string
 }
 
 void SetOption(const tools::Option& option, nb::handle value, const std::string& what) {
-  if (option.flag != nullptr) {
+  const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
+                                                      option.name) != std::end(kLists);
+  if (is_list) {
+    std::string text = ToText(value, what);
+    if (option.value != nullptr) {
+      *option.value = std::move(text);
+    } else {
+      option.values->push_back(std::move(text));
+    }
+  } else if (option.flag != nullptr) {
     if (!PyBool_Check(value.ptr())) {
       RaiseTypeError(absl::StrCat(what, " should be a bool, not ", TypeName(value)));
     }

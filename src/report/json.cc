@@ -284,6 +284,9 @@ void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Lay
   json->Key("causal").String(report.causal == CausalCounting::kHalf ? "half" : "full");
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
+  if (report.samples) {
+    WriteSamples(*report.samples, HasFigure(report.totals.flops, report.totals.lower_bound), json);
+  }
   WriteTotals(report, ranges, json);
   if (report.roofline) WriteRoofline(report, json);
   if (report.training) WriteTraining(*report.training, json);

@@ -33,6 +33,9 @@ void WriteRoofline(const Report& report, JsonWriter* json);
 // "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
 void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, JsonWriter* json);
 
+// "samples": what CountOptions::samples asked for. `known`: some of it is counted.
+void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json);
+
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 

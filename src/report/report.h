@@ -30,6 +30,7 @@
 #include "src/module/module.h"
 #include "src/report/memory_report.h"
 #include "src/report/roofline_report.h"
+#include "src/report/samples_report.h"
 #include "src/report/training_report.h"
 
 namespace onnxflops {
@@ -128,6 +129,7 @@ struct Report {
   std::optional<ToolFigure> tool;                 // of another tool's convention
   CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
   int64_t causal_nodes = 0;                       // of how many nodes
+  std::optional<SamplesReport> samples;           // CountOptions::samples: figures are of all
   Totals totals;
   std::optional<TrainingReport> training;  // CountOptions::training
   std::optional<MemoryReport> memory;      // CountOptions::memory

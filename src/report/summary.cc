@@ -653,6 +653,9 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   if (options.title == ViewOptions::Title::kPath) s.title = report.model.path;
   if (options.title == ViewOptions::Title::kFileName) s.title = FileName(report.model.path);
   s.head = {ModelLine(report, s.title), InputLine(report)};
+  if (report.samples) {
+    s.head.push_back({"samples", SampleTexts(*report.samples, report.totals.lower_bound)});
+  }
   s.totals = TotalLines(report, options);
   // The lines of inputs show where their symbols stand, if all inputs are listed.
   const bool all_inputs = report.inputs.size() <= kMaxShownInputs + 1;
@@ -690,6 +693,9 @@ std::string ShownSizes(const Report& report) {
 
 std::vector<std::string> Caveats(const Report& report) {
   std::vector<std::string> texts;
+  if (report.samples) {
+    texts = SampleTexts(*report.samples, report.totals.lower_bound);
+  }
   if (!SizesInsideText(report).empty()) {
     const std::string range = absl::StrJoin(RangeTexts(report, /*exact=*/false), "; ");
     texts.push_back(

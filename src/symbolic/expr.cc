@@ -285,9 +285,10 @@ Expr Power(const Expr& base, int exponent) {
 
 absl::string_view LimitOf(const char* error) {
   const std::pair<const char*, const char*> limits[] = {
-      {kTooManyTerms, "terms"},       {kTooLarge, "expr-weight"}, {kAtomTooLarge, "atom-weight"},
-      {kTooManyOperands, "operands"}, {kDegreeTooHigh, "degree"}, {kTooMuchWork, "steps-per-node"},
-      {kTooDeep, "expr-depth"}};
+      {kTooManyTerms, "terms"},       {kTooLarge, "expr-weight"},
+      {kAtomTooLarge, "atom-weight"}, {kTooManyOperands, "operands"},
+      {kDegreeTooHigh, "degree"},     {kTooMuchWork, "steps-per-node"},
+      {kTooDeep, "expr-depth"},       {kTooManySamples, "sample-evaluations"}};
   for (const auto& [text, limit] : limits) {
     if (text == error) return limit;
   }

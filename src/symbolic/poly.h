@@ -6,7 +6,7 @@
 //   division.cc  floors and exact quotients
 //   expr.cc      min, max, broadcast, and the interface
 //   value.cc     evaluation and substitution;  text.cc, parse.cc: print and parse
-//   sum.cc       sums over a symbol
+//   sum.cc       sums over a symbol;  sample_sum.cc: over samples of different sizes
 //   work.cc      what all of it takes
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
@@ -48,8 +48,11 @@ inline constexpr char kTooManyOperands[] =
 inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (degree)";
 inline constexpr char kTooMuchWork[] = "takes more steps than are left (steps-per-node)";
 inline constexpr char kTooDeep[] = "is nested more than 64 deep (expr-depth)";
-static_assert(kMaxTerms == 100'000 && kMaxExprWeight == 2'000'000 && kMaxAtomWeight == 10'000 &&
-              kMaxOperands == 64 && kMaxDegree == 1000 && kMaxExprDepth == 64);
+inline constexpr char kTooManySamples[] =
+    "has divisions of sizes, and more than 200000000 samples times terms (sample-evaluations)";
+static_assert(kMaxSampleEvaluations == 200'000'000 && kMaxTerms == 100'000 &&
+              kMaxExprWeight == 2'000'000 && kMaxAtomWeight == 10'000 && kMaxOperands == 64 &&
+              kMaxDegree == 1000 && kMaxExprDepth == 64);
 inline constexpr char kMismatch[] = "broadcasts different sizes";
 
 // ---- Checked integers. Each returns false on overflow. ----

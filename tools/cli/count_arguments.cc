@@ -7,6 +7,7 @@ namespace onnxflops::tools {
 
 absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* sweep) const {
   ASSIGN_OR_RETURN(CountOptions options, sizes.Parse(sweep));
+  ASSIGN_OR_RETURN(options.samples, samples.Parse());
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.tied, training.ParseTied());
   ASSIGN_OR_RETURN(const TrainingOptions trained, training.ParseOptions());

@@ -16,6 +16,7 @@
 #include "tools/cli/memory_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/sample_arguments.h"
 #include "tools/cli/training_arguments.h"
 #include "tools/cli/view_arguments.h"
 #include "tools/commands/each_model.h"
@@ -25,6 +26,7 @@ namespace onnxflops::tools {
 struct CountArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
+  SampleArguments samples;
   CausalArgument causal;
   TrainingArguments training;
   RooflineArguments roofline;
@@ -41,6 +43,7 @@ struct CountArguments {
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
+    samples.AddTo(list);
     causal.AddTo(list);
     training.AddTo(list);
     roofline.AddTo(list);

@@ -79,11 +79,13 @@ void MfuArguments::AddModelTo(OptionList* list) {
 void MfuArguments::AddTo(OptionList* list) {
   AddRateTo(list);
   AddModelTo(list);
+  samples.AddTo(list);
 }
 
 absl::StatusOr<MfuOptions> MfuArguments::Parse() const {
   MfuOptions options;
   ASSIGN_OR_RETURN(options.count, sizes.Parse());
+  ASSIGN_OR_RETURN(options.count.samples, samples.Parse());
   ASSIGN_OR_RETURN(options.count.tied, training.ParseTied());
   ASSIGN_OR_RETURN(options.count.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.count.training, training.Parse());

@@ -10,12 +10,14 @@
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/option_list.h"
 #include "tools/cli/options.h"
+#include "tools/cli/sample_arguments.h"
 #include "tools/cli/training_arguments.h"
 
 namespace onnxflops::tools {
 
 struct MfuArguments {
   SizeArguments sizes;
+  SampleArguments samples;
   CausalArgument causal;
   TrainingArguments training;
   DevicesFileArgument devices_file;

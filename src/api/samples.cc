@@ -1,0 +1,376 @@
+// How it works. Texts become lists of sizes. For a model each list gets the symbol of an input:
+// where none was named, the only length that is open. Sizes that follow another one, as the length
+// of a decoder's input may, get its list. Equal samples then become one row with a number, so that
+// a batch of a million sequences is as many rows as it has different lengths.
+#include "src/api/samples.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "fmt/format.h"
+#include "src/api/sequence.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/family/family.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kSeparators = " ,;\t\r\n[]()";
+
+bool IsWhole(absl::string_view token) {
+  int64_t value = 0;
+  return absl::SimpleAtoi(token, &value);
+}
+
+// "size 3: '12x'": where a text is wrong.
+absl::Status AtSize(size_t index, absl::string_view token, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("size ", index + 1, ": ", Quoted(token), ": ", what));
+}
+
+absl::Status TooMany() {
+  return LimitError("samples",
+                    absl::StrCat("there are more than ", kMaxSamples, " sizes (samples)"));
+}
+
+absl::StatusOr<std::vector<int64_t>> WholeNumbers(absl::Span<const absl::string_view> tokens,
+                                                  int64_t least) {
+  std::vector<int64_t> numbers;
+  if (tokens.size() > kMaxSamples) return TooMany();
+  numbers.reserve(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(tokens[i], &number))
+      return AtSize(i, tokens[i], "it should be a whole number");
+    if (number < least || number > kMaxPromptTokens) {
+      return AtSize(i, tokens[i],
+                    absl::StrCat("it should be from ", least, " to ", kMaxPromptTokens));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+absl::Status AddColumn(std::string symbol, std::vector<int64_t> sizes, Samples* samples) {
+  if (sizes.empty()) return absl::InvalidArgumentError("there are no sizes");
+  const std::string shown = symbol.empty() ? "the length" : Escaped(symbol);
+  if (samples->sizes.emplace(std::move(symbol), std::move(sizes)).second) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the sizes of ", shown, " are given twice"));
+}
+
+// A table: the symbols, then a line for each sample.
+absl::Status AddTable(absl::string_view text, Samples* samples) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('\n', 1));
+  const std::vector<absl::string_view> names =
+      absl::StrSplit(parts.first, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  const std::vector<absl::string_view> tokens =
+      absl::StrSplit(parts.second, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  if (tokens.size() % names.size() != 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} sizes are no whole number of lines of {}", tokens.size(), names.size()));
+  }
+  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeNumbers(tokens, 1));
+  for (size_t c = 0; c < names.size(); ++c) {
+    std::vector<int64_t> column;
+    for (size_t i = c; i < sizes.size(); i += names.size()) column.push_back(sizes[i]);
+    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(column), samples));
+  }
+  return absl::OkStatus();
+}
+
+// The symbols that dimensions of inputs have, each once.
+std::vector<std::string> OpenSymbols(const ModelData& model) {
+  std::vector<std::string> symbols;
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    if (value.initializer || value.declared == nullptr) continue;
+    for (const DeclaredDim& dim : value.declared->dims) {
+      if (dim.size >= 0 || dim.name.empty()) continue;
+      std::string symbol = FileSymbol(dim.name);
+      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+        symbols.push_back(std::move(symbol));
+      }
+    }
+  }
+  return symbols;
+}
+
+std::string ShownSymbols(const std::vector<std::string>& symbols) {
+  return absl::StrJoin(symbols, ", ", [](std::string* out, const std::string& symbol) {
+    absl::StrAppend(out, Escaped(QuotedSymbol(symbol)));
+  });
+}
+
+class SampleFinder {
+ public:
+  SampleFinder(const ModelData& model, Bindings* dims)
+      : model_(model), dims_(*dims), inputs_(FindInputSizes(model)), open_(OpenSymbols(model)) {}
+
+  absl::StatusOr<SampleSizes> Find(const Samples& samples) {
+    for (const auto& [symbol, sizes] : samples.sizes) {
+      ASSIGN_OR_RETURN(const std::string found, SymbolOf(symbol));
+      RETURN_IF_ERROR(Add(found, sizes));
+    }
+    RETURN_IF_ERROR(AddImageSizes(samples.images));
+    if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
+    AddFollowing();
+    RETURN_IF_ERROR(CheckPositions());
+    sizes_.packed = samples.layout != Samples::Layout::kRows;
+    RETURN_IF_ERROR(FindCount());
+    FillRows();
+    return std::move(sizes_);
+  }
+
+ private:
+  // The symbol that a list is of.
+  absl::StatusOr<std::string> SymbolOf(const std::string& given) const {
+    if (!given.empty()) {
+      if (std::find(open_.begin(), open_.end(), given) != open_.end()) return given;
+      return absl::FailedPreconditionError(
+          absl::StrCat("no input has an open size ", Escaped(QuotedSymbol(given)),
+                       open_.empty() ? "" : absl::StrCat("; there are ", ShownSymbols(open_))));
+    }
+    std::vector<std::string> lengths = Unbound(inputs_.lengths);
+    if (lengths.empty()) lengths = Unbound(open_);
+    if (lengths.size() == 1) return lengths[0];
+    for (const std::string& symbol : inputs_.lengths) RETURN_IF_ERROR(RequireOpen(symbol));
+    if (lengths.empty()) {
+      return absl::FailedPreconditionError(
+          "no input leaves a length open that the samples could have");
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("the sizes need a name, as ", Escaped(QuotedSymbol(lengths[0])),
+                     "=512,300: the inputs leave open ", ShownSymbols(lengths)));
+  }
+
+  absl::Status RequireOpen(const std::string& symbol) const {
+    const auto given = dims_.find(symbol);
+    if (given == dims_.end()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("{} = {} is given, and each sample has its own: leave it out",
+                    Escaped(QuotedSymbol(symbol)), given->second));
+  }
+
+  // Without those of the batch, those that --dim sets and those that follow another one.
+  std::vector<std::string> Unbound(const std::vector<std::string>& symbols) const {
+    std::vector<std::string> left;
+    for (const std::string& symbol : symbols) {
+      const auto follows = [&](const auto& pair) { return pair.first == symbol; };
+      const auto followed = FollowedDims(model_);
+      if (symbol == inputs_.batch || dims_.contains(symbol) ||
+          std::any_of(followed.begin(), followed.end(), follows) ||
+          std::find(left.begin(), left.end(), symbol) != left.end()) {
+        continue;
+      }
+      left.push_back(symbol);
+    }
+    return left;
+  }
+
+  absl::Status Add(const std::string& symbol, std::vector<int64_t> sizes) {
+    if (symbol == inputs_.batch) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(QuotedSymbol(symbol)), " is the number of samples, and no size of one"));
+    }
+    RETURN_IF_ERROR(RequireOpen(symbol));
+    if (!columns_.empty() && columns_[0].size() != sizes.size()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} samples have a size {}, and {} a size {}: each sample has one of each",
+                      columns_[0].size(), Escaped(QuotedSymbol(sizes_.symbols[0])), sizes.size(),
+                      Escaped(QuotedSymbol(symbol))));
+    }
+    if (sizes.size() > kMaxSamples) return TooMany();
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] >= 1 && sizes[i] <= kMaxPromptTokens) continue;
+      return absl::InvalidArgumentError(fmt::format("sample {}: {} = {}: it should be from 1 to {}",
+                                                    i + 1, Escaped(QuotedSymbol(symbol)), sizes[i],
+                                                    kMaxPromptTokens));
+    }
+    sizes_.symbols.push_back(symbol);
+    columns_.push_back(std::move(sizes));
+    return absl::OkStatus();
+  }
+
+  // The two open sizes of an input of rank 4 are the image's, in their order.
+  absl::Status AddImageSizes(const std::vector<std::pair<int64_t, int64_t>>& images) {
+    if (images.empty()) return absl::OkStatus();
+    for (ValueId id : model_.graphs[0].inputs) {
+      const DeclaredType* type = model_.value(id).declared;
+      if (type == nullptr || type->dims.size() != 4) continue;
+      std::vector<std::string> open;
+      for (size_t i = 1; i < type->dims.size(); ++i) {
+        const DeclaredDim& dim = type->dims[i];
+        if (dim.size < 0 && !dim.name.empty()) open.push_back(FileSymbol(dim.name));
+      }
+      if (open.size() != 2 || open[0] == open[1]) continue;
+      std::vector<int64_t> heights, widths;
+      for (const auto& [height, width] : images) {
+        heights.push_back(height);
+        widths.push_back(width);
+      }
+      RETURN_IF_ERROR(Add(open[0], std::move(heights)));
+      return Add(open[1], std::move(widths));
+    }
+    return absl::FailedPreconditionError(
+        "no input takes images whose height and width are open sizes of their own");
+  }
+
+  void AddFollowing() {
+    for (const auto& [follower, leader] : FollowedDims(model_)) {
+      const std::string symbol(follower);
+      const auto has = [&](absl::string_view name) {
+        return std::find(sizes_.symbols.begin(), sizes_.symbols.end(), name);
+      };
+      const auto at = has(leader);
+      if (at == sizes_.symbols.end() || has(symbol) != sizes_.symbols.end() ||
+          dims_.contains(symbol) || std::find(open_.begin(), open_.end(), symbol) == open_.end()) {
+        continue;
+      }
+      std::vector<int64_t> sizes = columns_[static_cast<size_t>(at - sizes_.symbols.begin())];
+      sizes_.symbols.push_back(symbol);
+      columns_.push_back(std::move(sizes));
+    }
+  }
+
+  absl::Status CheckPositions() const {
+    for (const auto& [symbol, most] : MostDims(model_)) {
+      for (size_t c = 0; c < sizes_.symbols.size(); ++c) {
+        if (sizes_.symbols[c] != symbol) continue;
+        const auto largest = std::max_element(columns_[c].begin(), columns_[c].end());
+        if (*largest <= most) continue;
+        return absl::InvalidArgumentError(
+            fmt::format("sample {}: {} = {}: the configuration has positions for at most {}",
+                        largest - columns_[c].begin() + 1, Escaped(symbol), *largest, most));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FindCount() {
+    const auto samples = static_cast<int64_t>(columns_[0].size());
+    const int64_t rows = sizes_.packed ? 1 : samples;
+    const std::string asked = sizes_.packed ? "they are packed into one row"
+                                            : fmt::format("there are {} samples", samples);
+    if (inputs_.batch.empty()) {
+      if (inputs_.batch_size.value_or(1) == 1) return absl::OkStatus();
+      return absl::FailedPreconditionError(
+          fmt::format("the file fixes a batch of {}, and {}: export the model with an open batch",
+                      *inputs_.batch_size, asked));
+    }
+    sizes_.count = inputs_.batch;
+    const auto given = dims_.find(inputs_.batch);
+    if (given == dims_.end()) return absl::OkStatus();
+    if (given->second != rows && given->second != samples) {
+      return absl::InvalidArgumentError(fmt::format("{} = {} is given, and {}: leave it out",
+                                                    Escaped(QuotedSymbol(inputs_.batch)),
+                                                    given->second, asked));
+    }
+    dims_.erase(given);
+    return absl::OkStatus();
+  }
+
+  void FillRows() {
+    std::vector<SampleSizes::Row>& rows = sizes_.rows;
+    for (size_t i = 0; i < columns_[0].size(); ++i) {
+      SampleSizes::Row row;
+      for (const std::vector<int64_t>& column : columns_) row.sizes.push_back(column[i]);
+      rows.push_back(std::move(row));
+    }
+    std::sort(rows.begin(), rows.end(),
+              [](const auto& a, const auto& b) { return a.sizes < b.sizes; });
+    size_t kept = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (kept > 0 && rows[kept - 1].sizes == rows[i].sizes) {
+        ++rows[kept - 1].samples;
+      } else {
+        if (kept != i) rows[kept] = std::move(rows[i]);
+        ++kept;
+      }
+    }
+    rows.resize(kept);
+  }
+
+  const ModelData& model_;
+  Bindings& dims_;
+  const InputSizes inputs_;
+  const std::vector<std::string> open_;
+  SampleSizes sizes_;
+  std::vector<std::vector<int64_t>> columns_;  // by symbol
+};
+
+}  // namespace
+
+absl::Status AddLengths(absl::string_view text, Samples* samples) {
+  std::string symbol;
+  const size_t equals = text.find('=');
+  if (equals != absl::string_view::npos) {
+    symbol = TypedSymbol(text.substr(0, equals));
+    text.remove_prefix(equals + 1);
+  }
+  const std::vector<absl::string_view> tokens =
+      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  if (tokens.empty()) return absl::InvalidArgumentError("there are no sizes");
+  if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
+    return AddTable(text, samples);
+  }
+  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, 1));
+  return AddColumn(std::move(symbol), std::move(sizes), samples);
+}
+
+absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
+  const std::vector<absl::string_view> tokens =
+      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(tokens, 0));
+  if (ends.size() < 2 || ends[0] != 0) {
+    return absl::InvalidArgumentError("it should begin with 0, and go on with where samples end");
+  }
+  std::vector<int64_t> sizes;
+  for (size_t i = 1; i < ends.size(); ++i) {
+    if (ends[i] < ends[i - 1]) return AtSize(i, tokens[i], "it is less than the one before");
+    if (ends[i] > ends[i - 1]) sizes.push_back(ends[i] - ends[i - 1]);
+  }
+  if (samples->layout == Samples::Layout::kRows) samples->layout = Samples::Layout::kPacked;
+  return AddColumn("", std::move(sizes), samples);
+}
+
+absl::Status AddImages(absl::string_view text, Samples* samples) {
+  const std::vector<absl::string_view> images =
+      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  if (images.empty()) return absl::InvalidArgumentError("there are no sizes");
+  if (images.size() > kMaxSamples) return TooMany();
+  for (size_t i = 0; i < images.size(); ++i) {
+    std::vector<absl::string_view> sides = absl::StrSplit(images[i], 'x');
+    // Pairs of numbers without an x, as lists of lists have them.
+    if (sides.size() == 1 && i + 1 < images.size()) sides.push_back(images[++i]);
+    int64_t height = 0, width = 0;
+    if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &height) ||
+        !absl::SimpleAtoi(sides[1], &width)) {
+      return AtSize(i, images[i], "it should be a height and a width, as 336x336");
+    }
+    samples->images.emplace_back(height, width);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,
+                                        Bindings* dims) {
+  absl::StatusOr<SampleSizes> found = SampleFinder(model, dims).Find(samples);
+  if (found.ok()) return found;
+  return WithMessage(found.status(),
+                     absl::StrCat(Escaped(model.path), ": ", found.status().message()));
+}
+
+}  // namespace onnxflops

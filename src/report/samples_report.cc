@@ -1,0 +1,200 @@
+// How it works. A sum over samples is linear, so every formula of the report is replaced by its
+// sum, and rows go on adding up to the totals. Weights are there once, whatever the samples are.
+// Symbols that were summed are no open sizes any more.
+#include "src/report/samples_report.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "fmt/format.h"
+#include "src/render/format.h"
+#include "src/report/json_parts.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+double SamplesReport::Waste() const {
+  if (!flops.is_literal() || !rectangle.flops.is_literal() || rectangle.flops.is_zero()) return -1;
+  return 1 - static_cast<double>(flops.literal()) / static_cast<double>(rectangle.flops.literal());
+}
+
+namespace report {
+namespace {
+
+constexpr size_t kMaxShownMixing = 8;
+
+std::string PercentOf(double share) {
+  constexpr double kPercent = 100;
+  return fmt::format("{:.3g} %", kPercent * share);
+}
+
+// "3 x 512", "1 x 829".
+std::string RectangleText(const SamplesReport& samples) {
+  std::vector<std::string> sides;
+  if (!samples.count.empty()) {
+    sides.push_back(absl::StrCat(samples.rectangle_sizes.at(samples.count)));
+  }
+  for (const SamplesReport::Size& size : samples.sizes) {
+    sides.push_back(absl::StrCat(samples.rectangle_sizes.at(size.symbol)));
+  }
+  return absl::StrJoin(sides, " x ");
+}
+
+class SamplesSummer {
+ public:
+  explicit SamplesSummer(const SampleSum& sum) : sum_(sum) {}
+
+  void Sum(Report* report) {
+    Describe(*report);
+    AllAmounts(&report->totals);
+    report->totals.SetBackward(report->training.has_value());
+    for (Census* census : {&report->census, &report->int_census}) {
+      const Census before = *census;
+      before.ForEach([&](Kind kind, const Expr& amount) { (*census)[kind] = sum_.Of(amount); });
+    }
+    for (auto& [operands, amount] : report->macs_by_dtype) amount = sum_.Of(amount);
+    if (report->training) AllOf(&*report->training);
+    for (OpRow& row : report->by_op) AllAmounts(&row);
+    for (NodeRow& row : report->nodes) AllAmounts(&row);
+    for (Module& module : report->modules) AllOf(&module);
+    TakeSymbols(report);
+    report->samples = std::move(samples_);
+  }
+
+ private:
+  void Describe(const Report& report) {
+    const SampleSizes& sizes = sum_.sizes();
+    samples_.count = sizes.count;
+    samples_.samples = sizes.samples();
+    samples_.packed = sizes.packed;
+    for (size_t i = 0; i < sizes.symbols.size(); ++i) {
+      samples_.sizes.push_back(
+          {sizes.symbols[i], sizes.LeastOf(i), sizes.LargestOf(i), sizes.SumOf(i)});
+    }
+    samples_.rectangle_sizes = sizes.Rectangle();
+    const Totals& totals = report.totals;
+    samples_.flops = sum_.Of(totals.flops);
+    const auto at = [&](const Expr& e) { return e.Substitute(samples_.rectangle_sizes); };
+    samples_.rectangle = {at(totals.flops), at(totals.macs), at(totals.training_flops)};
+    samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
+                           sum_.OneByOne(totals.training_flops)};
+    for (const OpRow& row : report.by_op) {
+      if (samples_.mixing.size() == kMaxShownMixing) break;
+      if (sum_.Mixes(row.flops) || sum_.Mixes(row.int_ops)) samples_.mixing.push_back(row.op);
+    }
+  }
+
+  void AllAmounts(Amounts* amounts) {
+    for (const Quantity& q : kQuantities) {
+      if (q.of == Quantity::Of::kWork) amounts->*q.value = sum_.Of(amounts->*q.value);
+    }
+  }
+
+  void AllOf(TrainingReport* training) {
+    training->recompute_flops = sum_.Of(training->recompute_flops);
+    training->recompute_macs = sum_.Of(training->recompute_macs);
+    for (GradientRow& row : training->by_op) {
+      row.flops = sum_.Of(row.flops);
+      row.macs = sum_.Of(row.macs);
+    }
+  }
+
+  // Modules of one kind go on sharing their amounts.
+  void AllOf(Module* module) {
+    std::shared_ptr<const Amounts>& shared = shared_[module->amounts];
+    if (shared == nullptr) {
+      Amounts summed = *module->amounts;
+      AllAmounts(&summed);
+      shared = std::make_shared<const Amounts>(std::move(summed));
+    }
+    module->amounts = shared;
+  }
+
+  void TakeSymbols(Report* report) {
+    std::erase_if(report->symbols, [&](const SymbolOrigin& symbol) {
+      return symbol.name == samples_.count ||
+             std::any_of(samples_.sizes.begin(), samples_.sizes.end(),
+                         [&](const SamplesReport::Size& s) { return s.symbol == symbol.name; });
+    });
+    for (SymbolOrigin& symbol : report->symbols) {
+      if (symbol.at_most) symbol.at_most = symbol.at_most->Substitute(samples_.rectangle_sizes);
+      if (symbol.sum) symbol.sum = symbol.sum->Substitute(samples_.rectangle_sizes);
+    }
+  }
+
+  const SampleSum& sum_;
+  SamplesReport samples_;
+  absl::flat_hash_map<std::shared_ptr<const Amounts>, std::shared_ptr<const Amounts>> shared_;
+};
+
+}  // namespace
+
+std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound) {
+  std::vector<std::string> texts;
+  std::string sum = Plural(samples.samples, "sample");
+  for (const SamplesReport::Size& size : samples.sizes) {
+    const std::string range =
+        size.least == size.largest
+            ? absl::StrCat(GroupedDigits(size.least), " each")
+            : absl::StrCat(GroupedDigits(size.least), " to ", GroupedDigits(size.largest));
+    absl::StrAppend(&sum, ", ", size.symbol, " ", range, " (", GroupedDigits(size.sum), " in all)");
+  }
+  texts.push_back(std::move(sum));
+  const double waste = samples.Waste();
+  if (waste >= 0 && !lower_bound) {
+    texts.push_back(
+        absl::StrCat(samples.packed ? "as one row of " : "padded to ", RectangleText(samples), ": ",
+                     SiExpr(samples.rectangle.flops), " FLOPs, ", PercentOf(waste), " of it ",
+                     samples.packed ? "attention between samples" : "wasted on padding"));
+  }
+  if (!samples.mixing.empty()) {
+    texts.push_back(absl::StrCat("assumed: samples do not meet, but for ",
+                                 absl::StrJoin(samples.mixing, ", "), ", counted as in ",
+                                 samples.packed ? "one row" : "the padded batch"));
+  }
+  return texts;
+}
+
+void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json) {
+  json->Key("samples").BeginObject();
+  json->Key("count").Int(samples.samples);
+  json->Key("count_symbol").String(samples.count);
+  json->Key("layout").String(samples.packed ? "packed" : "rows");
+  json->Key("sizes").BeginObject();
+  for (const SamplesReport::Size& size : samples.sizes) {
+    json->Key(size.symbol).BeginObject(kOneLine);
+    json->Key("sum").Int(size.sum);
+    json->Key("least").Int(size.least);
+    json->Key("largest").Int(size.largest);
+    json->EndObject();
+  }
+  json->EndObject();
+  const auto write_work = [&](const char* key, const SamplesReport::Work& work) {
+    json->Key(key).BeginObject(kOneLine);
+    if (absl::string_view(key) == "rectangle") {
+      json->Key("sizes").BeginObject(kOneLine);
+      for (const auto& [symbol, size] : samples.rectangle_sizes) json->Key(symbol).Int(size);
+      json->EndObject();
+    }
+    json->Key("flops").Quantity(work.flops, known);
+    json->Key("macs").Quantity(work.macs, known);
+    json->Key("training_flops").Quantity(work.training_flops, known);
+    json->EndObject();
+  };
+  write_work("rectangle", samples.rectangle);
+  write_work("one_by_one", samples.one_by_one);
+  json->Key("mixing").BeginArray(kOneLine);
+  for (const std::string& op : samples.mixing) json->String(op);
+  json->EndArray();
+  json->EndObject();
+}
+
+void SumOverSamples(const SampleSum& sum, Report* report) { SamplesSummer(sum).Sum(report); }
+
+}  // namespace report
+}  // namespace onnxflops

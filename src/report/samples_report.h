@@ -1,0 +1,56 @@
+// The samples that a report was summed over, and what the same batch takes where nothing is left
+// out: CountOptions::samples.
+#ifndef ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_
+#define ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "src/symbolic/expr.h"
+#include "src/symbolic/sample_sum.h"
+
+namespace onnxflops {
+
+struct Report;
+
+struct SamplesReport {
+  std::string count;  // the symbol of the number of samples; "" where each is a run of its own
+  int64_t samples = 0;
+  bool packed = false;  // one after the other in one row
+  struct Size {
+    std::string symbol;
+    int64_t least = 0, largest = 0;
+    absl::int128 sum = 0;
+  };
+  std::vector<Size> sizes;
+  struct Work {
+    Expr flops, macs, training_flops;
+  };
+  Expr flops;  // their sum, of the forward pass
+  // All samples at the largest sizes; packed, one row without a mask between the samples.
+  Bindings rectangle_sizes;
+  Work rectangle;
+  Work one_by_one;  // each sample in a run of its own
+  // Operators whose cost is no sum over samples: they count as in the rectangle.
+  std::vector<std::string> mixing;
+
+  // The share of the rectangle's FLOPs that is padding, or attention between samples. Negative
+  // where sizes are open.
+  double Waste() const;
+};
+
+namespace report {
+
+// Puts what the samples take together in the place of all formulas of a report without memory,
+// bounds of time and figures of another tool, and fills in Report::samples.
+void SumOverSamples(const SampleSum& sum, Report* report);
+
+// What was summed, and what the same batch takes where nothing is left out.
+std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound);
+
+}  // namespace report
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_

@@ -1,0 +1,257 @@
+// The batch that ran: sums over samples of different sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/samples.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+namespace {
+
+Model LoadKept(const std::string& name) {
+  return Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/", name)).value();
+}
+
+Samples Lengths(std::vector<int64_t> sizes, Samples::Layout layout = Samples::Layout::kRows) {
+  Samples samples;
+  samples.sizes[""] = std::move(sizes);
+  samples.layout = layout;
+  return samples;
+}
+
+Report CountOver(const Model& model, Samples samples) {
+  CountOptions options;
+  options.samples = std::move(samples);
+  const absl::StatusOr<Report> report = Count(model, options);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.value_or(Report());
+}
+
+Report CountAt(const Model& model, int64_t batch, int64_t seq) {
+  CountOptions options;
+  options.bindings = {{"batch", batch}, {"seq", seq}};
+  return Count(model, options).value();
+}
+
+constexpr const char* kModels[] = {"models/gpt2.onnx", "models/llama-tiny.onnx",
+                                   "models/bert-base.onnx", "tests/data/config/gpt2/config.json"};
+
+TEST(BatchTest, ARectangleIsTodaysFigureInEveryRow) {
+  for (const char* name : kModels) {
+    const Model model = LoadKept(name);
+    const Report summed = CountOver(model, Lengths({96, 96, 96}));
+    const Report plain = CountAt(model, 3, 96);
+    EXPECT_EQ(static_cast<const Amounts&>(summed.totals), plain.totals) << name;
+    ASSERT_EQ(summed.modules.size(), plain.modules.size());
+    for (size_t i = 0; i < plain.modules.size(); ++i) {
+      EXPECT_EQ(*summed.modules[i].amounts, *plain.modules[i].amounts) << plain.modules[i].path;
+    }
+    EXPECT_EQ(summed.samples->rectangle.flops, plain.totals.flops);
+    EXPECT_TRUE(summed.symbols.empty());
+  }
+}
+
+// Counts of one sample at a time, which know nothing of sums.
+TEST(BatchTest, MacsAreThoseOfEachSampleAlone) {
+  std::mt19937 random(43);
+  for (const char* name : kModels) {
+    const Model model = LoadKept(name);
+    std::vector<int64_t> lengths;
+    Expr macs = 0;
+    for (int i = 0; i < 12; ++i) {
+      lengths.push_back(1 + static_cast<int64_t>(random() % 500));
+      macs += CountAt(model, 1, lengths.back()).totals.macs;
+    }
+    EXPECT_EQ(CountOver(model, Lengths(lengths)).samples->one_by_one.macs, macs) << name;
+    const Report packed = CountOver(model, Lengths(lengths, Samples::Layout::kPacked));
+    EXPECT_EQ(packed.totals.macs, macs) << name;
+  }
+}
+
+TEST(BatchTest, TheOrderOfSamplesDoesNotMatterAndRowsAddUp) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  const Report one = CountOver(model, Lengths({17, 300, 300, 512}));
+  const Report other = CountOver(model, Lengths({300, 512, 17, 300}));
+  EXPECT_EQ(static_cast<const Amounts&>(one.totals), other.totals);
+  Expr flops = 0;
+  for (const OpRow& row : one.by_op) flops += row.flops;
+  EXPECT_EQ(flops, one.totals.flops);
+  EXPECT_EQ(one.modules[0].amounts->flops, one.totals.flops);
+}
+
+TEST(BatchTest, OneRowIsASequenceOfAllTokens) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  const Report row = CountOver(model, Lengths({17, 300}, Samples::Layout::kOneRow));
+  EXPECT_EQ(static_cast<const Amounts&>(row.totals), CountAt(model, 1, 317).totals);
+  EXPECT_FALSE(row.samples);
+}
+
+TEST(BatchTest, WeightsAreReadOnceInABatch) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  const Report summed = CountOver(model, Lengths({8, 8}));
+  EXPECT_EQ(summed.totals.params, CountAt(model, 1, 8).totals.params);
+  EXPECT_EQ(summed.totals.bytes_read, CountAt(model, 2, 8).totals.bytes_read);
+}
+
+// CLIP's logits multiply every image with every text.
+TEST(BatchTest, WhatMixesSamplesIsNamed) {
+  const Model model = LoadKept("models/hf-clip-vit-l-14-336.onnx");
+  CountOptions options;
+  const Report open = Count(model, options).value();
+  if (open.symbols.empty()) GTEST_SKIP() << "the export has no open sizes";
+}
+
+TEST(BatchTest, TheExactBackwardPassIsSummed) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  CountOptions options;
+  options.training.emplace();
+  options.samples = Lengths({96, 96});
+  const Report summed = Count(model, options).value();
+  options.samples.reset();
+  options.bindings = {{"batch", 2}, {"seq", 96}};
+  const Report plain = Count(model, options).value();
+  EXPECT_EQ(summed.totals.training_flops, plain.totals.training_flops);
+  EXPECT_EQ(summed.modules[1].amounts->gradient_flops, plain.modules[1].amounts->gradient_flops);
+}
+
+MfuOptions Rate(double seconds) {
+  MfuOptions options;
+  options.rate.step_seconds = seconds;
+  options.peak = 1e12;
+  return options;
+}
+
+TEST(BatchTest, MfuOfARectangleIsThatOfItsSizes) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  MfuOptions ragged = Rate(0.5), plain = Rate(0.5);
+  ragged.count.samples = Lengths({64, 64});
+  plain.count.bindings = {{"batch", 2}, {"seq", 64}};
+  const MfuReport a = CountMfu(model, ragged).value(), b = CountMfu(model, plain).value();
+  EXPECT_EQ(a.training_flops, b.training_flops);
+  EXPECT_EQ(a.mfu, b.mfu);
+  EXPECT_EQ(a.batch, 2);
+  for (const MfuFormula& formula : b.formulas) {
+    const auto same = std::find_if(a.formulas.begin(), a.formulas.end(),
+                                   [&](const MfuFormula& f) { return f.name == formula.name; });
+    ASSERT_NE(same, a.formulas.end()) << formula.name;
+    EXPECT_EQ(same->flops_per_step, formula.flops_per_step) << formula.name;
+  }
+}
+
+TEST(BatchTest, MfuLeavesOutPadding) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  MfuOptions options = Rate(0.5);
+  options.count.samples = Lengths({512, 300, 17});
+  const MfuReport report = CountMfu(model, options).value();
+  const Report forward = CountOver(model, Lengths({512, 300, 17}));
+  EXPECT_EQ(Expr(report.training_flops), 3 * forward.totals.flops);
+  const auto rectangle = std::find_if(report.formulas.begin(), report.formulas.end(),
+                                      [](const MfuFormula& f) { return f.name == "rectangle"; });
+  ASSERT_NE(rectangle, report.formulas.end());
+  EXPECT_EQ(Expr(*rectangle->flops_per_step), 3 * CountAt(model, 3, 512).totals.flops);
+}
+
+struct BadText {
+  absl::Status (*add)(absl::string_view, Samples*);
+  const char *text, *error;
+};
+
+TEST(BatchTest, BadTexts) {
+  const BadText cases[] = {
+      {AddLengths, "", "there are no sizes"},
+      {AddLengths, "[]", "there are no sizes"},
+      {AddLengths, "5,0", "size 2: '0': it should be from 1 to"},
+      {AddLengths, "5,-3", "size 2: '-3': it should be from 1 to"},
+      {AddLengths, "5,nan", "size 2: 'nan': it should be a whole number"},
+      {AddLengths, "5,1.5", "size 2: '1.5': it should be a whole number"},
+      {AddLengths, "99999999999999999999", "it should be a whole number"},
+      {AddLengths, "a,b\n1,2,3", "3 sizes are no whole number of lines of 2"},
+      {AddLengths, "a,a\n1,2", "the sizes of a are given twice"},
+      {AddCuSeqlens, "0", "it should begin with 0"},
+      {AddCuSeqlens, "5,9", "it should begin with 0"},
+      {AddCuSeqlens, "0,9,5", "size 3: '5': it is less than the one before"},
+      {AddCuSeqlens, "0,0", "there are no sizes"},
+      {AddImages, "", "there are no sizes"},
+      {AddImages, "336", "it should be a height and a width"},
+      {AddImages, "336x336x3", "it should be a height and a width"},
+  };
+  for (const BadText& bad : cases) {
+    Samples samples;
+    const absl::Status status = bad.add(bad.text, &samples);
+    EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << bad.text << ": " << status;
+  }
+}
+
+TEST(BatchTest, TextsOfOneListAreTheSame) {
+  for (const char* text : {"512,300", "[512, 300]", "512\n300\n", "(512 300)", "512;300"}) {
+    Samples samples;
+    ASSERT_TRUE(AddLengths(text, &samples).ok()) << text;
+    EXPECT_EQ(samples.sizes[""], (std::vector<int64_t>{512, 300})) << text;
+  }
+  Samples packed, table;
+  ASSERT_TRUE(AddCuSeqlens("0,512,812,812", &packed).ok());
+  EXPECT_EQ(packed.sizes[""], (std::vector<int64_t>{512, 300}));
+  EXPECT_EQ(packed.layout, Samples::Layout::kPacked);
+  ASSERT_TRUE(AddLengths("source target\n512 7\n300 8\n", &table).ok());
+  EXPECT_EQ(table.sizes["target"], (std::vector<int64_t>{7, 8}));
+}
+
+struct BadSamples {
+  Bindings dims;
+  Samples samples;
+  const char* error;
+};
+
+TEST(BatchTest, SamplesThatDoNotFitTheModel) {
+  Samples images, unknown, uneven, batches;
+  images.images = {{336, 336}};
+  unknown.sizes["frames"] = {5};
+  uneven.sizes = {{"", {5, 6}}, {"seq", {5}}};
+  batches.sizes["batch"] = {5};
+  const BadSamples cases[] = {
+      {{}, images, "no input takes images"},
+      {{}, unknown, "no input has an open size 'frames'; there are 'batch', 'seq'"},
+      {{}, batches, "'batch' is the number of samples"},
+      {{}, {}, "there are no samples"},
+      {{}, Lengths({0}), "sample 1: 'seq' = 0: it should be from 1 to"},
+      {{}, Lengths({5, 5000}), "do not fit this model"},
+      {{{"seq", 5}}, Lengths({5}), "'seq' = 5 is given, and each sample has its own"},
+      {{{"batch", 3}}, Lengths({5, 6}), "'batch' = 3 is given, and there are 2 samples"},
+  };
+  const Model model = LoadKept("models/gpt2.onnx");
+  for (const BadSamples& bad : cases) {
+    CountOptions options;
+    options.bindings = bad.dims;
+    options.samples = bad.samples;
+    const absl::Status status = Count(model, options).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "gpt2.onnx")) << status;
+  }
+}
+
+TEST(BatchTest, WhatHasNoSumIsRefused) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  CountOptions options;
+  options.samples = Lengths({5});
+  options.memory.emplace();
+  EXPECT_TRUE(absl::IsUnimplemented(Count(model, options).status()));
+  options.memory.reset();
+  EXPECT_TRUE(absl::IsUnimplemented(CompareTools(model, options, {}).status()));
+  options.tokens = 5;
+  EXPECT_TRUE(absl::IsInvalidArgument(Count(model, options).status()));
+}
+
+}  // namespace
+}  // namespace onnxflops

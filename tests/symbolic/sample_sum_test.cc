@@ -1,0 +1,135 @@
+#include "src/symbolic/sample_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "src/base/limits.h"
+#include "src/symbolic/expr.h"
+#include "tests/symbolic/symbols.h"
+
+namespace onnxflops {
+namespace {
+
+Expr Batch() { return Expr::Symbol("batch", 1); }
+Expr Seq() { return Expr::Symbol("seq", 1); }
+Expr Target() { return Expr::Symbol("target", 1); }
+
+using Rows = std::vector<SampleSizes::Row>;
+
+SampleSizes Sequences(Rows rows, bool packed = false) {
+  return {.count = "batch", .symbols = {"seq"}, .rows = std::move(rows), .packed = packed};
+}
+
+TEST(SampleSumTest, HeaderExample) {
+  const SampleSum sum(Sequences({{{512}, 1}, {{300}, 2}}));
+  EXPECT_EQ(sum.Of(Batch() * Seq() * Seq()), Expr(512 * 512 + 2 * 300 * 300));
+  EXPECT_EQ(sum.Of(Seq() * Seq()), Expr(512 * 512));
+  EXPECT_EQ(sum.Of(7), Expr(7));
+}
+
+TEST(SampleSumTest, WhatIsDoneOncePerRunIsDoneForEachSampleOfAPackedRow) {
+  const SampleSum sum(Sequences({{{512}, 1}, {{300}, 2}}, /*packed=*/true));
+  EXPECT_EQ(sum.Of(Batch() * Seq()), Expr(1112));
+  EXPECT_EQ(sum.Of(Seq() * Seq() + 5), Expr(512 * 512 + 2 * 300 * 300 + 5));
+  EXPECT_EQ(sum.Of(Batch()), Expr(3));
+  EXPECT_EQ(sum.sizes().Rectangle(), (Bindings{{"batch", 1}, {"seq", 1112}}));
+}
+
+TEST(SampleSumTest, OtherSymbolsStay) {
+  const SampleSum sum(Sequences({{{4}, 1}, {{6}, 1}}));
+  EXPECT_EQ(sum.Of(Batch() * Seq() * Z() + M()), 10 * Z() + M());
+  EXPECT_EQ(sum.Of(Batch() * Min(Seq(), Z())), Min(4, Z()) + Min(6, Z()));
+}
+
+// What mixes samples costs as much as in a batch whose samples all have the largest size.
+TEST(SampleSumTest, OtherPowersOfTheNumberOfSamplesAreThoseOfTheRectangle) {
+  const SampleSum sum(Sequences({{{4}, 1}, {{6}, 2}}));
+  EXPECT_TRUE(sum.Mixes(Batch() * Batch()));
+  EXPECT_TRUE(sum.Mixes(FloorDiv(Batch() * Seq(), 5)));
+  EXPECT_FALSE(sum.Mixes(Batch() * FloorDiv(Seq(), 5) + Seq()));
+  EXPECT_EQ(sum.Of(2 * Batch() * Batch() * Seq()), Expr(2 * 9 * 6));
+  EXPECT_EQ(sum.Of(FloorDiv(Batch() * Seq(), 5)), Expr(18 / 5));
+}
+
+TEST(SampleSumTest, WithoutANumberOfSamplesEachIsARun) {
+  const SampleSum sum({.count = "", .symbols = {"seq"}, .rows = {{{4}, 1}, {{6}, 2}}});
+  EXPECT_EQ(sum.Of(Seq() + 100), Expr(16 + 300));
+}
+
+TEST(SampleSumTest, AMillionSizesBySumsOfPowers) {
+  constexpr int64_t kMost = 1'000'000;
+  Rows rows;
+  for (int64_t s = 1; s <= kMost; ++s) rows.push_back({{s}, 1});
+  const SampleSum sum(Sequences(std::move(rows)));
+  const absl::int128 n = kMost;
+  const Expr linear(n * (n + 1) / 2), square(n * (n + 1) * (2 * n + 1) / 6);
+  EXPECT_EQ(sum.Of(Batch() * (3 * Seq() * Seq() + 5 * Seq())), 3 * square + 5 * linear);
+}
+
+TEST(SampleSumTest, LimitsAreErrors) {
+  Rows rows;
+  for (int64_t s = 1; s <= 1000; ++s) rows.push_back({{s * s * s * s * s * s}, 1});
+  const SampleSum sum(Sequences(rows));
+  EXPECT_STREQ(sum.Of(Batch() * Power(Seq(), 3)).error(), "overflows 128 bits");
+  Rows many;
+  for (int64_t s = 1; s <= kMaxSampleEvaluations / 100; ++s) many.push_back({{s}, 1});
+  Expr divided = 0;
+  for (int i = 2; i <= 102; ++i) divided += FloorDiv(Seq(), i);
+  EXPECT_STREQ(SampleSum(Sequences(std::move(many))).Of(Batch() * divided).error(),
+               "has divisions of sizes, and more than 200000000 samples times terms "
+               "(sample-evaluations)");
+}
+
+// A formula, and what one sample of these sizes takes, as Evaluate() has it.
+Expr RandomPart(std::mt19937* random) {
+  const auto pick = [&](int most) { return static_cast<int>((*random)() % most); };
+  Expr part = pick(20);
+  for (int i = pick(4); i >= 0; --i) {
+    Expr term = 1 + pick(9);
+    for (int j = pick(3); j >= 0; --j) {
+      const Expr factors[] = {Seq(), Target(), FloorDiv(Seq() + pick(5), 2 + pick(4)),
+                              Min(Seq(), Target()), Max(Target(), 1 + pick(6))};
+      term *= factors[pick(5)];
+    }
+    part += term;
+  }
+  return part;
+}
+
+// The sum by a loop over samples, each evaluated at its own sizes.
+absl::int128 SumByLoop(const Expr& each, const Expr& once, const Rows& rows) {
+  absl::int128 sum = 0;
+  Bindings largest = {{"seq", 1}, {"target", 1}};
+  for (const SampleSizes::Row& row : rows) {
+    const Bindings at = {{"seq", row.sizes[0]}, {"target", row.sizes[1]}};
+    for (int64_t i = 0; i < row.samples; ++i) sum += each.Evaluate(at).value();
+    for (const auto& [name, size] : at) largest[name] = std::max(largest[name], size);
+  }
+  return sum + once.Evaluate(largest).value();
+}
+
+TEST(SampleSumTest, AgreesWithALoopOverSamples) {
+  std::mt19937 random(43);
+  for (int i = 0; i < 2000; ++i) {
+    Rows rows;
+    for (size_t n = 1 + random() % 6; rows.size() < n;) {
+      rows.push_back(
+          {{1 + static_cast<int64_t>(random() % 40), 1 + static_cast<int64_t>(random() % 9)},
+           1 + static_cast<int64_t>(random() % 3)});
+    }
+    const Expr each = RandomPart(&random), once = RandomPart(&random);
+    const SampleSum sum({.count = "batch", .symbols = {"seq", "target"}, .rows = rows});
+    EXPECT_EQ(sum.Of(Batch() * each + once), Expr(SumByLoop(each, once, rows)))
+        << each.ToString() << " and " << once.ToString();
+    EXPECT_EQ(sum.OneByOne(Batch() * each), Expr(SumByLoop(each, 0, rows)));
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
