@@ -82,7 +82,7 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
     return absl::InvalidArgumentError(
         fmt::format("{} sizes are no whole number of lines of {}", tokens.size(), names.size()));
   }
-  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeNumbers(tokens, 1));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeNumbers(tokens, 0));
   for (size_t c = 0; c < names.size(); ++c) {
     std::vector<int64_t> column;
     for (size_t i = c; i < sizes.size(); i += names.size()) column.push_back(sizes[i]);
@@ -130,7 +130,7 @@ class SampleFinder {
     RETURN_IF_ERROR(CheckPositions());
     sizes_.packed = samples.layout != Samples::Layout::kRows;
     RETURN_IF_ERROR(FindCount());
-    FillRows();
+    sizes_.SetRows(columns_);
     return std::move(sizes_);
   }
 
@@ -193,11 +193,15 @@ class SampleFinder {
                       Escaped(QuotedSymbol(symbol))));
     }
     if (sizes.size() > kMaxSamples) return TooMany();
+    // Caches may be empty.
+    const bool is_length =
+        std::find(inputs_.lengths.begin(), inputs_.lengths.end(), symbol) != inputs_.lengths.end();
+    const int64_t least = is_length ? 1 : 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] >= 1 && sizes[i] <= kMaxPromptTokens) continue;
-      return absl::InvalidArgumentError(fmt::format("sample {}: {} = {}: it should be from 1 to {}",
-                                                    i + 1, Escaped(QuotedSymbol(symbol)), sizes[i],
-                                                    kMaxPromptTokens));
+      if (sizes[i] >= least && sizes[i] <= kMaxPromptTokens) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("sample {}: {} = {}: it should be from {} to {}", i + 1,
+                      Escaped(QuotedSymbol(symbol)), sizes[i], least, kMaxPromptTokens));
     }
     sizes_.symbols.push_back(symbol);
     columns_.push_back(std::move(sizes));
@@ -282,27 +286,6 @@ class SampleFinder {
     return absl::OkStatus();
   }
 
-  void FillRows() {
-    std::vector<SampleSizes::Row>& rows = sizes_.rows;
-    for (size_t i = 0; i < columns_[0].size(); ++i) {
-      SampleSizes::Row row;
-      for (const std::vector<int64_t>& column : columns_) row.sizes.push_back(column[i]);
-      rows.push_back(std::move(row));
-    }
-    std::sort(rows.begin(), rows.end(),
-              [](const auto& a, const auto& b) { return a.sizes < b.sizes; });
-    size_t kept = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (kept > 0 && rows[kept - 1].sizes == rows[i].sizes) {
-        ++rows[kept - 1].samples;
-      } else {
-        if (kept != i) rows[kept] = std::move(rows[i]);
-        ++kept;
-      }
-    }
-    rows.resize(kept);
-  }
-
   const ModelData& model_;
   Bindings& dims_;
   const InputSizes inputs_;
@@ -326,7 +309,9 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
   if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
   }
-  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, 1));
+  // A size with a name may be that of a cache, which may be empty.
+  const int64_t least = symbol.empty() ? 1 : 0;
+  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, least));
   return AddColumn(std::move(symbol), std::move(sizes), samples);
 }
 

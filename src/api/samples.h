@@ -43,7 +43,7 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
 absl::Status AddImages(absl::string_view text, Samples* samples);
 
 // The samples by the model's symbols. `dims`: sizes that are bound; the number of samples is taken
-// out of them. Errors: InvalidArgument for lists of different lengths, sizes below 1 or above the
+// out of them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the
 // model's positions, and what --dim sets otherwise; FailedPrecondition where the model has no such
 // open size, or a fixed batch.
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,

@@ -62,7 +62,7 @@ LabelledLine ModelLineOf(const MfuReport& report) {
   if (report.batch_is_fixed) {
     line.texts.push_back(absl::StrCat("batch ", *report.batch, ", fixed by the file"));
   }
-  if (report.devices > 1 && report.batch) {
+  if (report.devices > 1 && report.batch && !report.samples) {
     const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
     line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
                                       " devices = ", fmt::format("{:.4g}", each), " each"));

@@ -1,14 +1,21 @@
 // onnxflops.Expr: an exact whole number that may contain sizes that are not fixed.
 #include "src/symbolic/expr.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
+#include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::python {
@@ -63,6 +70,42 @@ nb::object Evaluate(const Expr& expr, const nb::kwargs& sizes) {
 
 nb::object Substitute(const Expr& expr, const nb::kwargs& sizes) {
   return ToNumber(expr.Substitute(FromSizes(sizes, "substitute()")));
+}
+
+// The sum over samples, of which each has one of every list.
+nb::object SumOver(const Expr& expr, const std::string& count, bool packed,
+                   const nb::kwargs& given) {
+  SampleSizes sizes;
+  sizes.count = TypedSymbol(count);
+  sizes.packed = packed;
+  std::vector<std::vector<int64_t>> columns;
+  for (const auto& [key, list] : given) {
+    const std::string name = FromStr(key, "sum_over()");
+    std::vector<int64_t> column;
+    for (const nb::handle item : list) {
+      Bindings size;
+      AddSize(name, item, "sum_over()", &size);
+      column.push_back(size.begin()->second);
+      if (column.back() < 1 || column.size() > kMaxSamples) {
+        Raise(absl::InvalidArgumentError(absl::StrCat("sum_over(): the sizes of ", Quoted(name),
+                                                      " should be 1 or more, of at most ",
+                                                      kMaxSamples, " samples")));
+      }
+    }
+    sizes.symbols.push_back(TypedSymbol(name));
+    columns.push_back(std::move(column));
+  }
+  const auto differs = [&](const auto& column) { return column.size() != columns[0].size(); };
+  if (columns.empty() || columns[0].empty() ||
+      std::any_of(columns.begin(), columns.end(), differs)) {
+    Raise(absl::InvalidArgumentError("sum_over(): each sample has one size of every list"));
+  }
+  sizes.SetRows(columns);
+  const Expr sum = SampleSum(std::move(sizes)).Of(expr);
+  if (sum.error() != nullptr) {
+    Raise(absl::OutOfRangeError(absl::StrCat("sum_over(): the sum ", sum.error())));
+  }
+  return ToNumber(sum);
 }
 
 nb::object Unbound(const Expr& expr) {
@@ -128,6 +171,13 @@ void DefineErrorsAndExpr(nb::module_& m) {
            "The int at these sizes. UnavailableError names a size that is missing.");
   expr.def("substitute", &Substitute, nb::sig("def substitute(self, **sizes: int) -> int | Expr"),
            "The same with these sizes put in; the others stay.");
+  expr.def("sum_over", &SumOver, nb::arg("count"), nb::kw_only(), nb::arg("packed") = false,
+           nb::arg("sizes"),
+           nb::sig("def sum_over(self, count: str, /, *, packed: bool = False, "
+                   "**sizes: Sequence[int]) -> int | Expr"),
+           "The sum over samples of different sizes: sum_over(\"batch\", seq=[512, 300, 17]).\n\n"
+           "`count` is the number of samples. What is linear in it is summed, what does not have\n"
+           "it is taken once, and the rest is that of samples of the largest size.");
   expr.def_prop_ro("symbols", &Symbols, nb::sig("def symbols(self, /) -> list[str]"),
                    "The names of the sizes in it, sorted.");
   m.def("parse_expr", &Parse, nb::arg("text"), nb::sig("def parse_expr(text: str) -> int | Expr"),

@@ -240,7 +240,12 @@ double PeakOf(const std::string& device, const std::string& dtype) {
 
 constexpr char kCountSig[] =
     "def count(self, *, dim: Mapping[str, int] | None = None, tokens: int | None = None, "
-    "mask_sum: int | None = None, input: Mapping[str, Sequence[int | str]] | None = None, "
+    "mask_sum: int | None = None, "
+    "lengths: Sequence[int] | Mapping[str, Sequence[int]] | str | None = None, "
+    "cu_seqlens: Sequence[int] | str | None = None, "
+    "images: Sequence[tuple[int, int]] | str | None = None, packed: bool = False, "
+    "packed_as_row: bool = False, "
+    "input: Mapping[str, Sequence[int | str]] | None = None, "
     "value: Mapping[str, Any] | None = None, rules: str | PathLike[str] | None = None, "
     "limit: Mapping[str, int] | None = None, causal: Literal['full', 'half'] = 'full', "
     "backward: Literal['2x', 'exact'] = '2x', frozen: str | Sequence[str] = (), "

@@ -33,16 +33,17 @@ std::string PercentOf(double share) {
   return fmt::format("{:.3g} %", kPercent * share);
 }
 
-// "3 x 512", "1 x 829".
+// "3 x 512", "1 x 829"; of several sizes "batch = 4, past = 800, seq = 512".
 std::string RectangleText(const SamplesReport& samples) {
+  const bool by_name = samples.sizes.size() > 1;
   std::vector<std::string> sides;
-  if (!samples.count.empty()) {
-    sides.push_back(absl::StrCat(samples.rectangle_sizes.at(samples.count)));
-  }
-  for (const SamplesReport::Size& size : samples.sizes) {
-    sides.push_back(absl::StrCat(samples.rectangle_sizes.at(size.symbol)));
-  }
-  return absl::StrJoin(sides, " x ");
+  const auto add = [&](const std::string& symbol) {
+    const int64_t size = samples.rectangle_sizes.at(symbol);
+    sides.push_back(by_name ? absl::StrCat(symbol, " = ", size) : absl::StrCat(size));
+  };
+  if (!samples.count.empty()) add(samples.count);
+  for (const SamplesReport::Size& size : samples.sizes) add(size.symbol);
+  return absl::StrJoin(sides, by_name ? ", " : " x ");
 }
 
 class SamplesSummer {

@@ -37,6 +37,27 @@ bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
 
 }  // namespace
 
+void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
+  rows.clear();
+  for (size_t i = 0; i < columns[0].size(); ++i) {
+    Row row;
+    for (const std::vector<int64_t>& column : columns) row.sizes.push_back(column[i]);
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.sizes < b.sizes; });
+  size_t kept = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (kept > 0 && rows[kept - 1].sizes == rows[i].sizes) {
+      ++rows[kept - 1].samples;
+    } else {
+      if (kept != i) rows[kept] = std::move(rows[i]);
+      ++kept;
+    }
+  }
+  rows.resize(kept);
+}
+
 int64_t SampleSizes::samples() const {
   int64_t sum = 0;
   for (const Row& row : rows) sum += row.samples;

@@ -33,10 +33,13 @@ struct SampleSizes {
     std::vector<int64_t> sizes;
     int64_t samples = 1;
   };
-  std::vector<Row> rows;
+  std::vector<Row> rows;  // SetRows() joins equal ones
   // The samples stand one after the other in one row. What is done once in a run is then done for
   // each of them, as far as it depends on their sizes.
   bool packed = false;
+
+  // From the sizes of all samples, a list for each symbol. REQUIRES: lists of one length.
+  void SetRows(const std::vector<std::vector<int64_t>>& columns);
 
   int64_t samples() const;
   // The sum, the least and the largest of a symbol's sizes. REQUIRES: there are rows.
@@ -50,7 +53,7 @@ struct SampleSizes {
 // One thread at a time. Sums of powers and of formulas are kept, so equal parts cost nothing more.
 class SampleSum {
  public:
-  // REQUIRES: sizes >= 1, each row with one for each symbol.
+  // REQUIRES: sizes within the symbols' ranges, each row with one for each symbol.
   explicit SampleSum(SampleSizes sizes);
 
   // What the samples take together. Symbols other than those of `sizes` stay. An Expr with an error

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <utility>
@@ -15,7 +17,9 @@
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/samples.h"
+#include "src/family/family.h"
 #include "src/report/report.h"
+#include "src/symbolic/sample_sum.h"
 
 namespace onnxflops {
 namespace {
@@ -105,12 +109,77 @@ TEST(BatchTest, WeightsAreReadOnceInABatch) {
   EXPECT_EQ(summed.totals.bytes_read, CountAt(model, 2, 8).totals.bytes_read);
 }
 
-// CLIP's logits multiply every image with every text.
-TEST(BatchTest, WhatMixesSamplesIsNamed) {
-  const Model model = LoadKept("models/hf-clip-vit-l-14-336.onnx");
-  CountOptions options;
-  const Report open = Count(model, options).value();
-  if (open.symbols.empty()) GTEST_SKIP() << "the export has no open sizes";
+nlohmann::json Ragged() {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/ragged.json");
+  return nlohmann::json::parse(file)["models"];
+}
+
+// CLIP's logits multiply every image with every text: 3 x 3 products of 64 numbers.
+TEST(BatchTest, WhatMixesSamplesIsNamedAndCountsAsItRuns) {
+  const Model model = LoadConfig(Ragged()["clip"]["config"].dump(), "clip").value();
+  const Report summed = CountOver(model, Lengths({77, 20, 5}));
+  EXPECT_EQ(summed.samples->mixing, (std::vector<std::string>{"MatMul", "Mul"}));
+  EXPECT_EQ(summed.totals.macs - summed.samples->one_by_one.macs, Expr((9 - 3) * 64));
+}
+
+// Chunks of prompts and tokens behind caches of different lengths, in one step.
+TEST(BatchTest, AStepOfServingIsTheSumOfItsRequests) {
+  const Model model = LoadConfig(Ragged()["llama"]["config"].dump(), "llama").value();
+  Samples requests;
+  ASSERT_TRUE(AddLengths("seq past\n512 0\n128 384\n1 300\n1 800\n", &requests).ok());
+  Expr macs = 0;
+  for (const auto& [seq, past] : {std::pair(512, 0), {128, 384}, {1, 300}, {1, 800}}) {
+    CountOptions options;
+    options.bindings = {{"batch", 1}, {"seq", seq}, {"past", past}};
+    macs += Count(model, options).value().totals.macs;
+  }
+  EXPECT_EQ(CountOver(model, requests).totals.macs, macs);
+}
+
+struct RaggedPoint {
+  Bindings sizes;
+  int64_t flops;
+};
+
+// Random batches of the points of a model: each sample was run alone by torch, which counted it.
+void ExpectSumsOfTorch(const std::string& name, const Model& model,
+                       const std::vector<RaggedPoint>& points, std::mt19937* random) {
+  const absl::StatusOr<Report> open = Count(model, {});
+  ASSERT_TRUE(open.ok()) << open.status();
+  for (int i = 0; i < 1000; ++i) {
+    SampleSizes sizes = {.count = "batch", .packed = i % 2 == 1};
+    for (const auto& [symbol, size] : points[0].sizes) sizes.symbols.push_back(symbol);
+    std::vector<std::vector<int64_t>> columns(sizes.symbols.size());
+    absl::int128 flops = 0;
+    for (size_t n = 1 + (*random)() % 64; columns[0].size() < n;) {
+      const RaggedPoint& point = points[(*random)() % points.size()];
+      for (size_t c = 0; c < columns.size(); ++c) {
+        columns[c].push_back(point.sizes.at(sizes.symbols[c]));
+      }
+      flops += point.flops;
+    }
+    sizes.SetRows(columns);
+    const SampleSum sum(std::move(sizes));
+    ASSERT_EQ(2 * sum.OneByOne(open->totals.macs), Expr(flops)) << name;
+    if (sum.Mixes(open->totals.macs)) continue;
+    ASSERT_EQ(2 * sum.Of(open->totals.macs), Expr(flops)) << name;
+  }
+}
+
+TEST(BatchTest, SumsOfWhatTorchCountsOfEachSample) {
+  std::mt19937 random(43);
+  const nlohmann::json truth = Ragged();
+  for (const auto& [name, entry] : truth.items()) {
+    const absl::StatusOr<Model> model = LoadConfig(entry["config"].dump(), name);
+    ASSERT_TRUE(model.ok()) << model.status();
+    std::vector<RaggedPoint> points;
+    for (const auto& point : entry["points"]) {
+      RaggedPoint& added = points.emplace_back();
+      for (const auto& [symbol, size] : point["sizes"].items()) added.sizes[symbol] = size;
+      added.flops = point["flops"];
+    }
+    ExpectSumsOfTorch(name, *model, points, &random);
+  }
 }
 
 TEST(BatchTest, TheExactBackwardPassIsSummed) {
@@ -172,6 +241,7 @@ TEST(BatchTest, BadTexts) {
   const BadText cases[] = {
       {AddLengths, "", "there are no sizes"},
       {AddLengths, "[]", "there are no sizes"},
+      {AddLengths, "seq=5,-1", "size 2: '-1': it should be from 0 to"},
       {AddLengths, "5,0", "size 2: '0': it should be from 1 to"},
       {AddLengths, "5,-3", "size 2: '-3': it should be from 1 to"},
       {AddLengths, "5,nan", "size 2: 'nan': it should be a whole number"},

@@ -1,5 +1,6 @@
 // Fuzz target: whatever is typed on the command line, or stands in a log or a history, is
 // understood or refused in one line. The first byte chooses the option.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_split.h"
 #include "src/api/count.h"
+#include "src/api/samples.h"
 #include "src/base/glob.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
@@ -100,6 +102,22 @@ absl::Status ParseSweep(absl::string_view text) {
   const absl::Status status = ParseDims(text, &dims);
   for (const DimSizes& dim : dims) {
     Require(dim.sizes.size() <= kMaxSweepPoints, "a sweep has more points than its limit");
+  }
+  return status;
+}
+
+// Sizes of samples are whole numbers, lengths of 1 or more.
+absl::Status ParseSamples(absl::string_view text) {
+  if (text.empty()) return absl::OkStatus();
+  Samples samples;
+  const absl::string_view rest = text.substr(1);
+  const absl::Status status = text[0] % 3 == 0   ? AddLengths(rest, &samples)
+                              : text[0] % 3 == 1 ? AddCuSeqlens(rest, &samples)
+                                                 : AddImages(rest, &samples);
+  for (const auto& [symbol, sizes] : samples.sizes) {
+    Require(
+        !sizes.empty() && *std::min_element(sizes.begin(), sizes.end()) >= (symbol.empty() ? 1 : 0),
+        "a sample has a size below its least");
   }
   return status;
 }
@@ -276,6 +294,7 @@ absl::Status ParseHistory(absl::string_view text) {
 }
 
 // First bytes that no seed of the other forms has.
+constexpr uint8_t kSamples = 0xb8;
 constexpr uint8_t kHistory = 0xc0;
 constexpr uint8_t kLog = 0xd0;
 constexpr uint8_t kGlob = 0xe0;
@@ -286,6 +305,7 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
   if (option >= kGlob) return ParseGlob(text);
   if (option >= kLog) return ParseLog(option, text);
   if (option >= kHistory) return ParseHistory(text);
+  if (option >= kSamples) return ParseSamples(text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

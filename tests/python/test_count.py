@@ -217,3 +217,27 @@ def test_objects_do_not_change(gpt2):
             what.flops = 1
         with pytest.raises(TypeError):
             pickle.dumps(what)
+
+
+def test_samples_of_different_lengths(gpt2, tmp_path):
+    lengths = [512, 300, 17]
+    summed = gpt2.count(lengths=lengths)
+    assert summed.macs == sum(gpt2.count(batch=1, seq=n).macs for n in lengths)
+    file = tmp_path / "lengths.txt"
+    file.write_text("512\n300\n17\n")
+    for given in ({"lengths": file}, {"lengths": {"seq": tuple(lengths)}}, {"lengths": "512,300,17"}):
+        assert gpt2.count(**given).flops == summed.flops
+    packed = gpt2.count(cu_seqlens=[0, 512, 812, 829])
+    assert packed.macs == summed.macs and packed.to_dict()["samples"]["layout"] == "packed"
+    assert gpt2.count(lengths=lengths, packed_as_row=True).flops == gpt2.count(batch=1, seq=829).flops
+    with pytest.raises(onnxflops.InvalidError, match="size 1: '0'"):
+        gpt2.count(lengths=[0])
+    mfu = onnxflops.mfu(gpt2, lengths=lengths, step_time=0.1, peak=1e15)
+    assert mfu.forward_flops == summed.flops and mfu.to_dict()["samples"]["count"] == 3
+
+
+def test_sum_over():
+    formula = onnxflops.parse_expr("3*batch*seq^2 + seq + 5*batch*other")
+    assert formula.sum_over("batch", seq=[2, 4]) == onnxflops.parse_expr("10*other") + 3 * (4 + 16) + 4
+    with pytest.raises(onnxflops.InvalidError, match="one size of every list"):
+        formula.sum_over("batch", seq=[2, 4], other=[1])

@@ -281,6 +281,61 @@ def test_from_torch():
     assert report.macs == 4096 * 4096 and report.params == 4096 * 4097
 
 
+def test_samples_of_different_lengths(gpt2):
+    """What is padding counts nothing; a packed row is the sum of its samples."""
+    lengths = [512, 300, 17]
+    alone = sum(gpt2.count(batch=1, seq=n).training_flops for n in lengths)
+    for given in ({"lengths": lengths}, {"lengths": {"seq": lengths}}, {"cu_seqlens": [0, 512, 812, 829, 829]}):
+        clock = Clock()
+        perf = Perf(gpt2, peak=1e15, devices=1, every=1, clock=clock)
+        clock.now += 0.5
+        metrics = perf.step(**given)
+        assert metrics["perf/flops_per_second"] == 2 * alone
+        assert metrics["perf/tokens_per_second"] == 2 * sum(lengths) and metrics["perf/samples_per_second"] == 6
+        padding = metrics.get("perf/padding", 0)
+        assert padding == (0 if "cu_seqlens" in given else pytest.approx(1 - 829 / (3 * 512)))
+
+
+class OnDevice(list):
+    """As a tensor on a device: reading it waits."""
+
+    device, read = "cuda:0", 0
+
+    def tolist(self):
+        OnDevice.read += 1
+        return list(self)
+
+
+def test_lengths_on_a_device_are_read_when_a_result_is_due(gpt2):
+    clock = Clock()
+    perf = Perf(gpt2, peak=1e15, devices=1, every=2, clock=clock)
+    perf.step(lengths=OnDevice([5, 6]))
+    clock.now += 1
+    assert OnDevice.read == 0
+    metrics = perf.step(lengths=OnDevice([5, 6]))
+    assert OnDevice.read == 2
+    assert metrics["perf/flops_per_second"] == 2 * sum(gpt2.count(batch=1, seq=n).training_flops for n in (5, 6))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lengths": [5], "cu_seqlens": [0, 5]}, "not both"),
+        ({"lengths": [5, 0]}, "1 or more"),
+        ({"lengths": []}, "one size of every list"),
+        ({"lengths": ["5"]}, "whole numbers"),
+        ({"lengths": [5.5]}, "whole numbers"),
+        ({"lengths": {"frames": [5]}}, "no open size frames"),
+        ({"lengths": [5], "batch": 3}, "no other size batch"),
+        ({"cu_seqlens": [0, 9, 5]}, "begin with 0 and go up"),
+        ({"cu_seqlens": [5, 9]}, "begin with 0 and go up"),
+    ],
+)
+def test_bad_lengths(gpt2, given, message):
+    with pytest.raises(onnxflops.InvalidError, match=message):
+        Perf(gpt2, peak=1e15, devices=1).step(**given)
+
+
 def test_hugging_face(tmp_path):
     transformers, _ = need("transformers", "accelerate")
     torch, module, model = tiny()
@@ -366,6 +421,27 @@ def test_hugging_face_short_batches(tmp_path):
     assert [round(x["perf/samples_per_second"] * x["perf/step_time"]) for x in logs] == [6, 4]
     for x, samples in zip(logs, (6, 4)):
         assert x["perf/flops_per_second"] * x["perf/step_time"] == pytest.approx(model.count().training_flops.evaluate(batch=samples, seq=8))
+
+
+def test_hugging_face_finds_lengths(tmp_path):
+    """In a mask, in where a packed row's samples end, and in positions that begin again."""
+    trainer, model = hugging_face_trainer(tmp_path, max_steps=2)
+    torch = need("torch")[0]
+    from onnxflops.huggingface import add_perf
+
+    ids, row = torch.ones(2, 8, dtype=torch.long), torch.ones(1, 13, dtype=torch.long)
+    mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3])
+    batches = (
+        {"input_ids": ids, "attention_mask": mask},
+        {"input_ids": row, "cu_seq_lens_q": torch.tensor([0, 8, 13])},
+        {"input_ids": row, "position_ids": torch.tensor([[*range(8), *range(5)]])},
+    )
+    training = model.count().training_flops
+    for i, batch in enumerate(batches):
+        callback = add_perf(trainer, model, peak=1e15)
+        callback.take([batch])
+        assert callback._flops == training.sum_over("batch", packed=i > 0, seq=[8, 5])
+        assert (callback._samples, callback._tokens) == (2, 13)
 
 
 def test_hugging_face_fails_before_training(tmp_path):

@@ -100,6 +100,28 @@ class StepWork:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
         return self.flops.evaluate(**{name: size for name, size in found.items() if name in self.needs})
 
+    def flops_of_samples(self, sizes: Mapping[str, int], samples: Mapping[str, Sequence[int]], packed: bool = False) -> int:
+        """Of a step of samples that have these sizes each, forward and backward."""
+        batch = self.symbol("batch")
+        if isinstance(self.flops, int) or batch not in self.origins:
+            raise InvalidError("samples of different lengths need a model with an open batch and open lengths: count() with neither")
+        lists: dict[str, Sequence[int]] = {}
+        for name, values in samples.items():
+            symbol = self.symbol(name)
+            if symbol not in self.origins:
+                raise InvalidError(f"the model has no open size {name}. It has {self._list()}")
+            lists[symbol] = values
+        given = {self.symbol(name): size for name, size in sizes.items()}
+        for name in given:
+            if name not in self.origins or name in lists or name == batch:
+                raise InvalidError(f"a step of samples has no other size {name}: it has {', '.join(sorted(lists))} of each sample")
+        missing = sorted(self.needs - set(given) - set(lists) - {batch})
+        if missing:
+            raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
+        left = self.flops.substitute(**{name: size for name, size in given.items() if name in self.needs})
+        summed = left if isinstance(left, int) else left.sum_over(batch, packed=packed, **lists)
+        return int(summed)
+
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """An error if a batch has a tensor of an input whose size is fixed at another number, but for the first axis."""
         declared = self.inputs.get(name, [])

@@ -6,7 +6,8 @@
     trainer.train()
 
 Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Batches count with the shapes that
-they have, also the last, shorter ones of an epoch. `sizes` gives those that no batch has. By default the
+they have, also the last, shorter ones of an epoch; padding that attention_mask tells counts nothing, and
+samples that are packed into a row (cu_seq_lens_q, position_ids) count apart. `sizes` gives those that no batch has. By default the
 devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
 """
 
@@ -41,18 +42,25 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
 
     def _begin(self, step: int, seen: int, time: float) -> None:
         self._step, self._seen, self._time = step, seen, time
-        self._flops, self._samples, self._tokens, self._taken, self._fails = 0, 0, 0, 0, False
+        self._flops, self._samples, self._tokens, self._places, self._taken, self._fails = 0, 0, 0, 0, 0, False
 
     def take(self, batches: list[Any]) -> None:
         """The batches of the step that begins, of this rank."""
         try:
             for batch in batches:
                 sizes = {**self._sizes_of(batch), **self.sizes}
+                lengths, packed = self._lengths_of(batch)
+                if lengths and packed:
+                    sizes["batch"] = 1  # a row
+                if lengths and self.perf.work.symbol("batch") in self.perf.work.origins:
+                    self._take_samples(lengths, packed, sizes)
+                    continue
                 if "batch" in sizes:
                     sizes["batch"] *= self.ranks
                 self._flops += self.perf.flops(**sizes)
                 self._samples += sizes.get("batch", 0)
                 self._tokens += sizes.get("batch", 0) * sizes.get(self.tokens, 0)
+                self._places += sizes.get("batch", 0) * sizes.get(self.tokens, 0)
             self._taken += 1
         except OnnxflopsError as error:
             if self._first:
@@ -60,6 +68,33 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             self._fails = True
             self.perf.warn(f"no perf/mfu of these steps: {error}")
         self._first = False
+
+    def _take_samples(self, lengths: list[int], packed: bool, sizes: dict[str, int]) -> None:
+        """Samples of different lengths. Other ranks have as many."""
+        work, own = self.perf.work, {"batch", self.tokens, self.perf.work.symbol("batch"), self.perf.work.symbol(self.tokens)}
+        others = {name: size for name, size in sizes.items() if name not in own}
+        self._flops += self.ranks * work.flops_of_samples(others, {self.tokens: lengths}, packed)
+        self._samples += self.ranks * len(lengths)
+        self._tokens += self.ranks * sum(lengths)
+        self._places += self.ranks * (sum(lengths) if packed else len(lengths) * max(lengths))
+
+    def _lengths_of(self, batch: Any) -> tuple[list[int], bool]:
+        """The lengths of the samples, where a batch tells them, and whether they stand in one row."""
+        symbol = self.perf.work.symbol(self.tokens)
+        if symbol not in self.perf.work.origins or self.tokens in self.sizes or not hasattr(batch, "get"):
+            return [], False
+        ids, mask, places = batch.get("input_ids"), batch.get("attention_mask"), batch.get("position_ids")
+        ends = batch.get("cu_seq_lens_q")
+        if ends is not None:
+            whole = ends.tolist()
+        elif places is not None and mask is None and len(places.shape) == 2 and places.shape[0] == 1:
+            row = places[0].tolist()  # they begin again with each sample
+            whole = [i for i, place in enumerate(row) if place == 0] + [len(row)]
+        elif ids is not None and mask is not None and ids.shape == mask.shape and len(mask.shape) == 2:
+            return [n for n in mask.sum(-1).tolist() if n > 0], False
+        else:
+            return [], False
+        return [b - a for a, b in zip(whole, whole[1:]) if b > a], True
 
     def _sizes_of(self, batch: Any) -> dict[str, int]:
         """What the tensors of a batch say of the model's sizes."""
@@ -105,8 +140,11 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         elif self._taken != steps:
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
         else:
-            tokens = seen - self._seen or self._tokens
-            self.last = self.perf.metrics(state.global_step, now - self._time, steps, self._flops, tokens, self._samples)
+            padded = self._places > self._tokens > 0
+            tokens = self._tokens if padded else seen - self._seen or self._tokens
+            self.last = self.perf.metrics(
+                state.global_step, now - self._time, steps, self._flops, tokens, self._samples, self._places
+            )
             logs.update(self.last)
             if state.log_history and state.log_history[-1].get("step") == state.global_step:
                 state.log_history[-1].update(self.last)  # which is a copy of the logs from before

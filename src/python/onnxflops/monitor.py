@@ -9,7 +9,8 @@
         if metrics: print(metrics["perf/mfu"])
         if evaluate: perf.pause(); ...; perf.resume()
 
-Sizes are those of a step on all devices. With `reduce`, each rank gives its own, and the ranks sum
+Samples of different lengths count without padding: perf.step(lengths=[512, 300, 17]), or, packed into
+one row, perf.step(cu_seqlens=[0, 512, 812, 829]). Sizes are those of a step on all devices. With `reduce`, each rank gives its own, and the ranks sum
 them: Perf(..., reduce=torch_sum). Sinks take every result: Perf(..., sinks=[tensorboard("runs/1")]).
 
 For trainers: onnxflops.huggingface and onnxflops.lightning. From a log: `onnxflops monitor`.
@@ -21,19 +22,34 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 from onnxflops._core import Model, Report, peak_flops_per_second
 from onnxflops._errors import InvalidError
 from onnxflops._step import StepWork
 
-__all__ = ["Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
+__all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
 Metrics = dict[str, float]
+# Of the samples of a batch: a list or an array, or one for each of the model's sizes.
+Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
 Sink = Callable[[int, Metrics], None]
 # Sums each number over all ranks, and is the same on all of them.
 Reduce = Callable[[Sequence[float]], Sequence[float]]
+
+
+def _is_on_device(values: Any) -> bool:
+    """Whether reading it waits for a device."""
+    device = getattr(values, "device", None)
+    return hasattr(values, "tolist") and device is not None and not str(getattr(device, "type", device)).startswith("cpu")
+
+
+def _whole(values: Any) -> list[int]:
+    found = values.tolist() if hasattr(values, "tolist") else list(values)
+    if not isinstance(found, list) or any(isinstance(x, bool) or not isinstance(x, int) for x in found):
+        raise InvalidError(f"lengths should be whole numbers, one for each sample, not {values!r:.80}")
+    return found
 
 
 class Perf:
@@ -92,7 +108,8 @@ class Perf:
 
     def _begin(self) -> None:
         self._start, self._paused = self._clock(), None
-        self._steps, self._flops, self._token_sum, self._sample_sum = 0, 0, 0, 0
+        self._steps, self._flops, self._token_sum, self._sample_sum, self._place_sum = 0, 0, 0, 0, 0
+        self._pending: list[tuple[Any, bool, dict[str, int]]] = []
 
     def start(self) -> None:
         """Forgets the steps and the time until now: after loading or compiling."""
@@ -134,12 +151,42 @@ class Perf:
         """Whether ranks give their own sizes."""
         return self._reduce is not None
 
-    def add(self, **sizes: int) -> None:
-        """A batch of the step that goes on: with gradient accumulation a step has several."""
+    def add(self, *, lengths: Optional[Lengths] = None, cu_seqlens: Optional[Sequence[int]] = None, **sizes: int) -> None:
+        """A batch of the step that goes on: with gradient accumulation a step has several.
+
+        `lengths` are those of the samples of a padded batch, a list or an array, or a dict of them by the
+        model's sizes. `cu_seqlens` says where each sample of a packed row begins, and where the last one ends.
+        Either may be a tensor on a device: it is read when a result is due.
+        """
+        given = cu_seqlens if lengths is None else lengths
+        if given is not None:
+            if lengths is not None and cu_seqlens is not None:
+                raise InvalidError("a batch has lengths= or cu_seqlens=, not both")
+            pending = (given, lengths is None, sizes)
+            if any(_is_on_device(x) for x in (given.values() if isinstance(given, Mapping) else (given,))):
+                self._pending.append(pending)
+            else:
+                self._add_samples(*pending)
+            return
         self._flops += self.flops(**sizes)
         samples = sizes.get("batch", 0)
         self._sample_sum += samples
         self._token_sum += samples * sizes.get(self._tokens, 0)
+        self._place_sum += samples * sizes.get(self._tokens, 0)
+
+    def _add_samples(self, given: Any, packed: bool, sizes: dict[str, int]) -> None:
+        """Samples of different lengths: what is padding counts nothing."""
+        lists = {name: _whole(x) for name, x in (given if isinstance(given, Mapping) else {self._tokens: given}).items()}
+        if packed:
+            ends = lists[self._tokens]
+            lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
+            if len(ends) < 2 or ends[0] != 0 or min(lists[self._tokens], default=0) < 1:
+                raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
+        self._flops += self.work.flops_of_samples(sizes, lists, packed)
+        lengths = lists.get(self._tokens, [])
+        self._sample_sum += len(lengths)
+        self._token_sum += sum(lengths)
+        self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
 
     def end_step(self) -> Optional[Metrics]:
         """A step has ended, and add() got its batches."""
@@ -147,14 +194,16 @@ class Perf:
         self._steps += 1
         return self._measure() if self._step % self._every == 0 else None
 
-    def step(self, **sizes: int) -> Optional[Metrics]:
+    def step(self, *, lengths: Optional[Lengths] = None, cu_seqlens: Optional[Sequence[int]] = None, **sizes: int) -> Optional[Metrics]:
         """A step has ended. What it took, where a result is due: the means since the last one."""
-        self.add(**sizes)
+        self.add(lengths=lengths, cu_seqlens=cu_seqlens, **sizes)
         return self.end_step()
 
     def _measure(self) -> Metrics:
         seconds = self._clock() - self._start
-        sums: Sequence[float] = (self._flops, self._token_sum, self._sample_sum)
+        for pending in self._pending:
+            self._add_samples(*pending)
+        sums: Sequence[float] = (self._flops, self._token_sum, self._sample_sum, self._place_sum)
         if self._reduce is not None:
             *sums, ranks, summed = self._reduce([*sums, 1.0, seconds])
             seconds = summed / ranks
@@ -164,8 +213,13 @@ class Perf:
             sink(self._step, metrics)
         return metrics
 
-    def metrics(self, step: int, seconds: float, steps: int, flops: float, tokens: float, samples: float) -> Metrics:
-        """What so many steps that took so long give. Without a time, MFU is the last one, with its age."""
+    def metrics(
+        self, step: int, seconds: float, steps: int, flops: float, tokens: float, samples: float, places: float = 0
+    ) -> Metrics:
+        """What so many steps that took so long give. Without a time, MFU is the last one, with its age.
+
+        `places` are the tokens with padding: perf/padding is the part of them that holds none.
+        """
         found: Metrics = {}
         if seconds > 0 and steps > 0:
             self._mfu, self._mfu_step = flops / (seconds * self.peak), step
@@ -176,6 +230,8 @@ class Perf:
                 found["perf/tokens_per_second"] = tokens / seconds
             if samples:
                 found["perf/samples_per_second"] = samples / seconds
+            if places > tokens > 0:
+                found["perf/padding"] = 1 - tokens / places
         if self._mfu is not None:
             found["perf/mfu"] = self._mfu
             found["perf/mfu_percent"] = 100 * self._mfu

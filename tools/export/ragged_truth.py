@@ -1,0 +1,54 @@
+"""What transformers executes for samples of different lengths, each in a run of its own, by torch's FlopCounterMode without weights.
+
+  python3 tools/export/ragged_truth.py tests/data/config      (torch 2.15.0, transformers 5.24.0)
+
+Writes ragged.json: {"models": {name: {"config", "points": [{"sizes", "flops"}]}}}, at lengths that are drawn by chance. A batch of them
+takes their sum.
+"""
+import json
+import random
+import sys
+
+import config_truth
+import torch
+
+SMALL = {"hidden_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 200}
+LLAMA = {**config_truth.LLAMA, "max_position_embeddings": 4096}
+CASES = {
+    "gpt2": ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 128, "n_layer": 2, "n_head": 4, "vocab_size": 1000}, 1024),
+    "llama": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"], **LLAMA}, 4096),
+    "qwen2-windowed": (config_truth.CASES["qwen2-windowed"][0], 2000),
+    "bert": ({"model_type": "bert", "architectures": ["BertForMaskedLM"], **SMALL, "vocab_size": 1000}, 512),
+    "t5": ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 128, "d_ff": 300, "num_layers": 2, "num_heads": 4, "d_kv": 32, "vocab_size": 1000}, 600),
+    "whisper": ({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 96, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 200, "decoder_ffn_dim": 200, "num_mel_bins": 80}, 448),
+    "clip": ({"model_type": "clip", "architectures": ["CLIPModel"], "projection_dim": 64, "text_config": SMALL, "vision_config": {**SMALL, "image_size": 64, "patch_size": 16}}, 77),
+}
+
+
+def pair_inputs(config, model, dims, usual=config_truth.inputs_of):
+    inputs = usual(config, model, dims)
+    if "decoder_seq" in dims:
+        inputs["decoder_input_ids"] = torch.ones(1, dims["decoder_seq"], dtype=torch.long)
+    return inputs
+
+
+def main():
+    config_truth.inputs_of = pair_inputs
+    models = {}
+    for name, (config, most) in CASES.items():
+        draw = random.Random(name)
+        dims = [{"batch": 1, "seq": n} for n in sorted({1, most, *(draw.randint(1, most) for _ in range(30))})]
+        if name == "t5":
+            dims = [{**d, "decoder_seq": draw.randint(1, most)} for d in dims]
+        points = config_truth.count(config, dims)["points"]
+        # The function above writes decoder_seq = seq for T5, whatever ran.
+        points = [{"sizes": {k: v for k, v in asked.items() if k != "batch"}, "flops": p["flops"]} for asked, p in zip(dims, points)]
+        models[name] = {"config": config, "points": points}
+        print(name, len(points), file=sys.stderr)
+    how = "FlopCounterMode over each sample in a run of its own: tools/export/ragged_truth.py"
+    with open(f"{sys.argv[1]}/ragged.json", "w", encoding="utf-8") as file:
+        file.write(json.dumps({"how": how, "models": models}, indent=1, separators=(",", ": ")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
