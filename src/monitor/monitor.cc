@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +28,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/mfu.h"
+#include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -376,6 +379,12 @@ std::optional<double> Monitor::SecondsByRate(const StepRecord& record) const {
 
 Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes) const {
   Items items;
+  if (!record.lengths.empty()) {
+    items.samples = static_cast<int64_t>(record.lengths.size());
+    items.tokens = items.places =
+        std::accumulate(record.lengths.begin(), record.lengths.end(), absl::int128(0));
+    return items;
+  }
   const auto batch = sizes.find(work_.batch);
   items.samples = monitor::SamplesOf(record);
   if (!items.samples && batch != sizes.end()) items.samples = batch->second;
@@ -391,8 +400,29 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   return items;
 }
 
+// The sum over samples of different lengths; nullopt where other sizes are missing.
+std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
+                                                    std::vector<std::string>* problems) const {
+  Bindings others;
+  for (const auto& [name, size] : record.sizes) others[FileSymbol(name)] = size;
+  others.erase(work_.batch);
+  SampleSizes sizes = {.count = work_.batch, .symbols = work_.sequences, .packed = record.packed};
+  for (const std::string& sequence : work_.sequences) others.erase(sequence);
+  sizes.SetRows(std::vector(work_.sequences.size(), record.lengths));
+  const Expr flops = SampleSum(std::move(sizes)).Of(work_.flops.Substitute(others));
+  if (flops.is_literal()) return flops.literal();
+  problems->push_back(flops.error() != nullptr
+                          ? absl::StrCat("the sum over samples ", flops.error())
+                          : absl::StrCat("there is no ", Escaped(BareName(flops.Symbols()[0])),
+                                         ": no utilisation of this step"));
+  return std::nullopt;
+}
+
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
+  if (!record.lengths.empty() && !work_.batch.empty() && !work_.sequences.empty()) {
+    return FlopsOfSamples(record, problems);
+  }
   for (const std::string& symbol : work_.flops.Symbols()) {
     const auto given = record.sizes.find(BareName(symbol));
     if (given != record.sizes.end()) (*sizes)[symbol] = given->second;

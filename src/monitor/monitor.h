@@ -121,6 +121,8 @@ class Monitor {
            std::vector<std::string>* problems);
   std::optional<absl::int128> FlopsOf(const StepRecord& record, Bindings* sizes,
                                       std::vector<std::string>* problems) const;
+  std::optional<absl::int128> FlopsOfSamples(const StepRecord& record,
+                                             std::vector<std::string>* problems) const;
   int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
   std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                            Bindings sizes) const;

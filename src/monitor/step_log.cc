@@ -15,6 +15,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -40,7 +41,8 @@ struct LogField {
   std::optional<double> number;
   std::optional<int64_t> whole;
   bool is_nan = false;
-  bool has_unit = false;  // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
+  bool has_unit = false;           // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
+  std::vector<int64_t> list = {};  // whole numbers; empty where it is none
 };
 
 namespace monitor {
@@ -146,7 +148,36 @@ LogField FieldOf(const std::string& name, const nlohmann::json& value) {
     field.number = value.get<double>();
     field.whole = WholeOf(*field.number);
   }
+  if (!value.is_array()) return field;
+  for (const nlohmann::json& item : value) {
+    const std::optional<int64_t> whole =
+        item.is_number() ? WholeOf(item.get<double>()) : std::nullopt;
+    if (!whole || *whole < 0 || *whole > kMostOfStep) {
+      field.list.clear();
+      break;
+    }
+    field.list.push_back(*whole);
+  }
   return field;
+}
+
+// The lengths of samples, or where each begins in a packed row and the last one ends.
+void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
+  std::vector<int64_t> lengths = field.list;
+  if (packed && !lengths.empty()) {
+    const bool from_0 = lengths[0] == 0;
+    std::adjacent_difference(lengths.begin(), lengths.end(), lengths.begin());
+    lengths.erase(lengths.begin());
+    std::erase(lengths, 0);
+    if (!from_0) lengths.clear();
+  }
+  if (lengths.empty() || *std::min_element(lengths.begin(), lengths.end()) < 1) {
+    record->faults.push_back(absl::StrCat(
+        field.name, packed ? " does not go up from 0" : " is no list of lengths of 1 or more"));
+    return;
+  }
+  record->lengths = std::move(lengths);
+  record->packed = packed;
 }
 
 void TakeSize(const LogField& field, int64_t least, int64_t most, std::optional<int64_t>* size,
@@ -226,6 +257,8 @@ constexpr LogName kLogNames[] = {
     {"train_tokens_per_second", "tokens_per_second", 1, "Hugging Face, since it began"},
     {"tokens", "tokens", 1, "ours"},
     {"mask_sum", "tokens", 1, "ours"},
+    {"lengths", "lengths", 1, "ours: a list"},
+    {"cu_seqlens", "cu_seqlens", 1, "ours: a list"},
     {"samples", "samples", 1, "ours"},
     {"images", "samples", 1, "ours"},
     {"batch_size", "samples", 1, "ours"},
@@ -305,6 +338,9 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
   for (const CountField& count : kCounts) {
     if (count.means != as.means) continue;
     return TakeSize(field, count.least, count.most, &(record->*count.value), record);
+  }
+  if (as.means == "lengths" || as.means == "cu_seqlens") {
+    return TakeLengths(field, as.means == "cu_seqlens", record);
   }
   if (field.number && !field.has_unit) *field.number *= as.unit;
   if (as.means == "time") {

@@ -6,10 +6,11 @@
 // A line has a step; `time` (seconds of any clock that goes on, milliseconds since 1970, or an ISO
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
-// or `mask_sum`, the sum of an attention mask. Other fields are not read. LogNames() has the names
-// that the logs of other programs use for these. Lines of text as Megatron and nanoGPT print them
-// are read, too, as are Python's dicts, which Hugging Face prints, and JSON over several lines, as
-// trainer_state.json is: an object of a list is a line.
+// or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`. Other
+// fields are not read. LogNames() has the names that the logs of other programs use for these.
+// Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
+// Hugging Face prints, and JSON over several lines, as trainer_state.json is: an object of a list
+// is a line.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
@@ -35,6 +36,9 @@ struct StepRecord {
   std::optional<double> pause_seconds;              // of what is no step: an evaluation
   std::optional<int64_t> tokens;                    // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
+  // Of each sample of the step, where the log lists them; then no other field tells them.
+  std::vector<int64_t> lengths;
+  bool packed = false;                                 // the samples stand in one row
   std::optional<int64_t> tokens_total, samples_total;  // since the training began
   // Of one device in one run of the model; runs before a step of the optimizer; devices.
   std::optional<int64_t> device_batch, runs, devices;

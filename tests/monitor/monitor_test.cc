@@ -102,6 +102,41 @@ TEST(MonitorTest, LogsOfAllKinds) {
 }
 
 // Every name that other programs use is half a second of a step, or two of something in a second.
+// 2 x 4 + 3 x 9 of samples that are apart; at the mean length it would be less.
+TEST(MonitorTest, SamplesOfDifferentLengths) {
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq^2");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  Monitor monitor(work, {.every = 1, .devices = 1, .peak = 100});
+  const std::pair<const char*, const char*> lines[] = {
+      {R"({"step": 1, "step_seconds": 1, "lengths": [2, 2, 3, 3, 3]})", ""},
+      {R"({"step": 2, "step_seconds": 1, "cu_seqlens": [0, 2, 4, 7, 10, 13, 13]})", ""},
+      {R"({"step": 3, "step_seconds": 1, "lengths": [2, 0]})",
+       "lengths is no list of lengths of 1 or more"},
+      {R"({"step": 4, "step_seconds": 1, "lengths": ["a"]})",
+       "lengths is no list of lengths of 1 or more"},
+      {R"({"step": 5, "step_seconds": 1, "cu_seqlens": [0, 5, 4]})",
+       "cu_seqlens does not go up from 0"},
+  };
+  StepLog log;
+  for (const auto& [line, fault] : lines) {
+    const StepRecord record = **log.Read(line);
+    std::vector<std::string> problems;
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    if (*fault != '\0') {
+      ASSERT_FALSE(problems.empty()) << line;
+      EXPECT_EQ(problems[0], fault);
+      continue;
+    }
+    EXPECT_TRUE(problems.empty()) << problems[0];
+    ASSERT_TRUE(point);
+    EXPECT_EQ(point->mfu, 10 * (2 * 4 + 3 * 9) / 100.0);
+    EXPECT_EQ(point->tokens_per_second, 13);
+    EXPECT_EQ(point->samples_per_second, 5);
+  }
+}
+
 TEST(MonitorTest, NamesOfOtherPrograms) {
   constexpr std::pair<const char*, const char*> kLogs[] = {
       {R"({"trainer/global_step": 1, "perf/step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
