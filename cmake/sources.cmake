@@ -509,6 +509,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/monitor.cc
   tools/commands/ops.cc
   tools/commands/profile.cc
+  tools/commands/program.cc
   tools/commands/published.cc
   tools/commands/record_history.cc
   tools/commands/review_arguments.cc

@@ -20,7 +20,31 @@
 #include "absl/strings/string_view.h"
 #include "src/base/platform/posix.h"
 
+#if defined(_WIN32)
+#define ONNXFLOPS_SYSTEM "windows"
+#elif defined(__APPLE__)
+#define ONNXFLOPS_SYSTEM "macos"
+#elif defined(__linux__)
+#define ONNXFLOPS_SYSTEM "linux"
+#elif defined(__wasi__)
+#define ONNXFLOPS_SYSTEM "wasi"
+#else
+#define ONNXFLOPS_SYSTEM "other"
+#endif
+#if defined(__x86_64__)
+#define ONNXFLOPS_PROCESSOR "x86_64"
+#elif defined(__aarch64__) && defined(__APPLE__)
+#define ONNXFLOPS_PROCESSOR "arm64"
+#elif defined(__aarch64__)
+#define ONNXFLOPS_PROCESSOR "aarch64"
+#else
+#define ONNXFLOPS_PROCESSOR "other"
+#endif
+
 namespace onnxflops::platform {
+
+// What this was compiled for, as the files of a release are named.
+inline constexpr char kPlatformName[] = ONNXFLOPS_SYSTEM "-" ONNXFLOPS_PROCESSOR;
 
 // ---- Memory ------------------------------------------------------------------------------------
 
