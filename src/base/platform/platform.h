@@ -163,10 +163,10 @@ std::vector<std::string> Environment();
 std::string OwnProgram();
 
 // A value that each thread has for itself. g++ for Windows would destroy it when its memory is
-// gone.
+// gone, and WebAssembly has no end of a thread.
 template <typename T>
 T& OfThisThread() {
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(__wasi__)
   thread_local T* const value = new T;
   return *value;
 #else
