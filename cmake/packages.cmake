@@ -10,10 +10,12 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-  "onnxflops counts FLOPs, MACs, parameters, bytes and memory of an ONNX model by\n module, operator and node, says why other tools print other figures, and holds\n models to budgets in CI.")
+  "onnxflops counts FLOPs, MACs, parameters, bytes and memory of an ONNX model by\nmodule, operator and node, says why other tools print other figures, and holds\nmodels to budgets in CI.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)  # for a script of tools/ci
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/deb_files.cmake)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS libabsl-dev)  # for programs that link the library; ours is static
 include(CPack)
