@@ -522,6 +522,7 @@ set(ONNXFLOPS_PYTHON_SOURCES
   src/python/documents.cc
   src/python/expr.cc
   src/python/model.cc
+  src/python/program.cc
   src/python/report.cc
 )
 

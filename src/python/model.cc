@@ -311,4 +311,5 @@ NB_MODULE(_core, m) {
   onnxflops::python::DefineDocuments(m);
   onnxflops::python::DefineReport(m);
   onnxflops::python::DefineModel(m);
+  onnxflops::python::DefineProgram(m);
 }

@@ -1,27 +1,22 @@
-"""python -m onnxflops: the program that the wheel has beside the package."""
+"""The program, which is in the extension: `onnxflops` and `python -m onnxflops`."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import signal
 import sys
-import sysconfig
+
+from onnxflops import _core
 
 
 def main() -> int:
-    name = "onnxflops.exe" if os.name == "nt" else "onnxflops"
-    places = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"), os.path.dirname(sys.executable)]
-    paths = [os.path.join(place, name) for place in places]
-    path = next((path for path in paths if os.access(path, os.X_OK)), None) or shutil.which("onnxflops")
-    if path is None:
-        print(f"python -m onnxflops: the program is not in {places[0]}: install the wheel again", file=sys.stderr)
-        return 2
-    sys.stdout.flush()
-    if os.name == "nt":
-        import subprocess
-
-        return subprocess.call([path, *sys.argv[1:]])
-    os.execv(path, [path, *sys.argv[1:]])
+    # Signals as a program begins with them: the interpreter has changed these, and would wait for the program's end.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    return _core._run_program([os.fsencode(word) for word in sys.argv[1:]])
 
 
 if __name__ == "__main__":
