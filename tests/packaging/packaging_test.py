@@ -52,7 +52,8 @@ def test_sbom(folder):
     expected = {  # of each file: how many components, and how many of them are linked statically
         "onnxflops-9.9.9-linux-x86_64.tar.gz": ([], 8, 3),
         "onnxflops-9.9.9.tar.gz": ([], 6, 0),
-        "onnxflops-9.9.9-cp312-abi3-linux_x86_64.whl": (["--version", "nanobind=2.15.0"], 9, 4),
+        "onnxflops-9.9.9-cp312-abi3-linux_x86_64.whl": (["--version", "nanobind=2.15.0"], 8, 3),
+        "onnxflops-9.9.9.tgz": (["--version", "wasi-libc=1", "--version", "libc++=1", "--version", "compiler-rt=1", "--zig", folder], 8, 4),
         "onnxflops-9.9.9-windows-x86_64.zip": (["--version", "mingw-w64=1", "--version", "libstdc++=1"], 8, 3),
         "onnxflops-9.9.9-macos-arm64.tar.gz": (["--version", "libc++=1", "--version", "compiler-rt=1", "--zig", folder], 8, 3),
     }

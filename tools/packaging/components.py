@@ -40,6 +40,9 @@ GCC_RUNTIME = (
 LLVM = Component("libc++", "Apache-2.0 WITH LLVM-exception", "https://libcxx.llvm.org/",
                  zig=("lib/libcxx/LICENSE.TXT", "lib/libcxxabi/LICENSE.TXT", "lib/libunwind/LICENSE.TXT"))
 ZIG = Component("compiler-rt", "MIT", "https://ziglang.org/", zig=("LICENSE",))
+WASI = Component("wasi-libc", "Apache-2.0 WITH LLVM-exception AND MIT AND BSD-2-Clause", "https://github.com/WebAssembly/wasi-libc",
+                 zig=("lib/libc/wasi/LICENSE", "lib/libc/wasi/LICENSE-APACHE-LLVM", "lib/libc/wasi/LICENSE-MIT",
+                      "lib/libc/wasi/libc-bottom-half/cloudlibc/LICENSE", "lib/libc/wasi/libc-top-half/musl/COPYRIGHT"))
 MUSL = Component("musl", "MIT", "https://musl.libc.org/", zig=("lib/libc/musl/COPYRIGHT",))
 MINGW_RUNTIME = (
     Component("libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org/", "g++-mingw-w64-x86-64-posix"),
@@ -70,11 +73,16 @@ def components_of(artefact, by_zig):
     found = LIBRARIES
     if is_source(name):
         return found
-    if name.endswith(".whl"):
+    if name.endswith(".tgz"):  # of npm: the library without the program
+        return tuple(part for part in found if part.name != "cli11") + (WASI, LLVM, ZIG)
+    is_wheel = name.endswith(".whl")  # which loads the C library of the system
+    if is_wheel:
         found += (NANOBIND,)
+    if not by_zig and "-win" in name:
+        return found + MINGW_RUNTIME
     if not by_zig:
-        return found + (MINGW_RUNTIME if "-windows-" in name else GCC_RUNTIME)
-    if "linux" in name:
+        return found + (GCC_RUNTIME[:1] if is_wheel else GCC_RUNTIME)
+    if "linux" in name and not is_wheel:
         found += (MUSL,)
     return found + (LLVM, ZIG)
 
