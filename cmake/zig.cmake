@@ -1,5 +1,5 @@
 # A toolchain for another system, of PyPI's ziglang: -DCMAKE_TOOLCHAIN_FILE=cmake/zig.cmake -DONNXFLOPS_ZIG=.../ziglang/zig
-# -DONNXFLOPS_TARGET=TARGET, where TARGET is aarch64-linux-musl, aarch64-macos or x86_64-macos.
+# -DONNXFLOPS_TARGET=TARGET, where TARGET is as zig has it: aarch64-linux-musl, x86_64-linux-gnu.2.28, aarch64-macos.11.0.
 # tools/release uses it.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ONNXFLOPS_ZIG ONNXFLOPS_TARGET)
 if(ONNXFLOPS_TARGET MATCHES "macos")
@@ -21,6 +21,9 @@ set(CMAKE_CXX_ARCHIVE_APPEND "${ONNXFLOPS_ZIG} ar q <TARGET> <LINK_FLAGS> <OBJEC
 set(CMAKE_CXX_ARCHIVE_FINISH "${ONNXFLOPS_ZIG} ranlib <TARGET>")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-# Programs have no symbols; what strips those of this machine does not know theirs.
+# Programs have no symbols; what strips those of this machine does not know theirs. A static one is loaded at a random address as well.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
+if(ONNXFLOPS_TARGET MATCHES "musl")
+  string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -pie")
+endif()
 set(CMAKE_STRIP "")
