@@ -13,7 +13,7 @@ if(ONNXFLOPS_THIRD_PARTY)
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 knows no policies as old as those of this Abseil
   set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-  add_compile_options(-w -ffile-prefix-map=${ONNXFLOPS_THIRD_PARTY}/=)
+  add_compile_options(-w -ffile-prefix-map=${ONNXFLOPS_THIRD_PARTY}/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   add_subdirectory(${ONNXFLOPS_THIRD_PARTY}/abseil third_party/abseil EXCLUDE_FROM_ALL SYSTEM)
   set_property(DIRECTORY PROPERTY COMPILE_OPTIONS)
   unset(CMAKE_POSITION_INDEPENDENT_CODE)
