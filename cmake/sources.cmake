@@ -212,6 +212,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/hardware/mfu.cc
   src/hardware/roofline.cc
   src/render/document.cc
+  src/render/fit_table.cc
   src/render/format.cc
   src/render/html_page.cc
   src/render/json_writer.cc

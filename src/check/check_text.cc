@@ -40,9 +40,9 @@ std::string PlaceText(const Judgement& judgement) {
 
 TextTable VerdictTable(const CheckReport& report) {
   TextTable table;
-  table.columns = {{"rule", false, TextTable::Column::Narrow::kCutBeginning},
-                   {"limit", true, TextTable::Column::Narrow::kCutEnd},
-                   {"actual", true, TextTable::Column::Narrow::kCutEnd},
+  table.columns = {{"rule", false, TextTable::Column::Narrow::kName},
+                   {"limit", true, TextTable::Column::Narrow::kText},
+                   {"actual", true, TextTable::Column::Narrow::kText},
                    {"margin", true},
                    {"verdict"}};
   for (const Judgement* judgement : check::WorstFirst(report)) {

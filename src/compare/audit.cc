@@ -93,9 +93,9 @@ std::string Listed(const std::vector<std::string>& names) {
 TextTable AuditTable(absl::Span<const AuditRow> rows) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
-  table.columns = {{"name", false, Narrow::kCutEnd},        {"published", true},
-                   {"counts", false, Narrow::kDropLast},    {"by", false, Narrow::kCutEnd},
-                   {"its figure", true, Narrow::kDropLast}, {"difference", true}};
+  table.columns = {{"name", false, Narrow::kName},       {"published", true},
+                   {"counts", false, Narrow::kSpare},    {"by", false, Narrow::kName},
+                   {"its figure", true, Narrow::kSpare}, {"difference", true}};
   size_t same = 0;
   int64_t macs = 0, flops = 0;  // figures that are called by the other unit
   int64_t faults = 0;

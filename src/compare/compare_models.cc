@@ -38,12 +38,11 @@ std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValue
 TextTable ModelsTable(absl::Span<const CompareReport> reports) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
-  table.columns = {
-      {"model", false, Narrow::kCutBeginning}, {"our MACs", true}, {"our FLOPs", true}};
+  table.columns = {{"model", false, Narrow::kName}, {"our MACs", true}, {"our FLOPs", true}};
   for (const ToolRow& tool : reports[0].tools) {
     table.columns.push_back(
         {absl::StrCat(tool.convention->name, " ", UnitName(tool.convention->unit)), true,
-         Narrow::kDropLast});
+         Narrow::kSpare});
   }
   bool is_open = false;
   for (const CompareReport& report : reports) {

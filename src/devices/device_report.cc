@@ -100,7 +100,7 @@ TextTable PeakTable(absl::Span<const Device> devices) {
   TextTable table;
   table.columns = {TextColumn("device"), TextColumn("dtype"), NumberColumn("TFLOP/s"),
                    TextColumn("sums in"), TextColumn("source")};
-  table.columns.back().narrow = TextTable::Column::Narrow::kCutEnd;
+  table.columns.back().narrow = TextTable::Column::Narrow::kText;
   for (const Device& device : devices) {
     for (const PeakFigure& peak : device.peaks) {
       const PeakFigure* first = device.PeakOf(peak.precision);

@@ -50,9 +50,9 @@ using report::TimeText;
 using report::WithByteUnit;
 using Column = TextTable::Column;
 
-constexpr auto kCutBeginning = Column::Narrow::kCutBeginning;
-constexpr auto kCutEnd = Column::Narrow::kCutEnd;
-constexpr auto kDropLast = Column::Narrow::kDropLast;
+constexpr auto kName = Column::Narrow::kName;
+constexpr auto kText = Column::Narrow::kText;
+constexpr auto kSpare = Column::Narrow::kSpare;
 constexpr size_t kMaxListedNodes = 40;
 constexpr size_t kMaxNotCounted = 8;  // operators
 
@@ -473,9 +473,9 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
   const ShownRows shown = DiffRows(diff, options);
   const bool params = HasParams(diff) && options.quantity->value != &Amounts::params;
   TextTable table;
-  table.columns = {{"module", false, kCutBeginning}};
+  table.columns = {{"module", false, kName}};
   AddFigureColumns(diff, *options.quantity, &table);
-  if (params) table.columns.push_back({"params", true, kDropLast});
+  if (params) table.columns.push_back({"params", true, kSpare});
   for (const ShownRow& row : shown.rows) {
     TextTable::Row out;
     out.indent = row.indent;
@@ -500,7 +500,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
 
 TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
-  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true, kDropLast}};
+  table.columns = {{"operator", false, kName}, {"nodes", true, kSpare}};
   AddFigureColumns(diff, *options.quantity, &table);
   size_t hidden = 0, quiet = 0;
   for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {
@@ -528,7 +528,7 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
 
 TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
-  table.columns = {{"node", false, kCutBeginning}, {"operator", false, kCutBeginning}};
+  table.columns = {{"node", false, kName}, {"operator", false, kName}};
   AddFigureColumns(diff, *options.quantity, &table);
   size_t hidden = 0;
   const std::vector<size_t> changed = ChangedRows(diff, options, diff.nodes, &hidden);
@@ -551,8 +551,7 @@ TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
 
 TextTable FileTable(const Diff& diff) {
   TextTable table;
-  table.columns = {
-      {"file", false, kCutBeginning}, {"base", false, kCutEnd}, {"head", false, kCutEnd}};
+  table.columns = {{"file", false, kName}, {"base", false, kText}, {"head", false, kText}};
   const auto add = [&](absl::string_view kind, const std::vector<FactDiff>& facts) {
     for (const FactGroup& group : GroupsOf(facts)) {
       const FactDiff& fact = *group.first;

@@ -88,7 +88,7 @@ TextTable OneModel(const EstimateReport& report) {
   TextTable table;
   table.columns = {{"figure"}, {"FLOPs", true}, {"% of ours", true}};
   if (calibrated) table.columns.push_back({"calibrated", true});
-  table.columns.push_back({"what it is", false, Narrow::kDrop});
+  table.columns.push_back({"what it is", false, Narrow::kExtra});
   const auto add = [&](const std::string& name, const std::optional<absl::int128>& figure,
                        Known known, const std::string& share, const std::string& extra,
                        const char* text) {
@@ -118,7 +118,7 @@ TextTable OneModel(const EstimateReport& report) {
 TextTable ManyModels(const EstimateReport& report) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
-  table.columns = {{"model", false, Narrow::kCutBeginning},
+  table.columns = {{"model", false, Narrow::kName},
                    {"params", true},
                    {"MACs", true},
                    {"FLOPs", true},
@@ -132,7 +132,7 @@ TextTable ManyModels(const EstimateReport& report) {
     shown.push_back(i);
     const absl::string_view name = report.models[0].tools[i].convention->name;
     table.columns.push_back(
-        {std::string(absl::StripPrefix(name, "config-")), true, Narrow::kDropLast});
+        {std::string(absl::StripPrefix(name, "config-")), true, Narrow::kSpare});
   }
   for (const CompareReport& model : report.models) {
     const ReferenceValues values(model.ours);

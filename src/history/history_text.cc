@@ -107,7 +107,7 @@ TextTable ChangesTable(const HistoryReport& report) {
   TextTable table;
   table.columns = {{"date"},
                    {"commit"},
-                   {"model", false, Narrow::kCutBeginning},
+                   {"model", false, Narrow::kName},
                    {"quantity"},
                    {"before to after", true},
                    {"change", true}};
@@ -123,7 +123,7 @@ TextTable ChangesTable(const HistoryReport& report) {
     has_notes = has_notes || !table.rows.back().cells.back().empty();
   }
   if (has_notes) {
-    table.columns.push_back({"note", false, Narrow::kDropEnd});
+    table.columns.push_back({"note", false, Narrow::kExtra});
     return table;
   }
   for (TextTable::Row& row : table.rows) row.cells.pop_back();

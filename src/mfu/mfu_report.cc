@@ -171,7 +171,7 @@ TextTable FormulaTable(const MfuReport& report) {
   hfu.title = "HFU %";
   flops.right = mfu.right = hfu.right = true;
   text.title = "what it is";
-  text.narrow = TextTable::Column::Narrow::kCutEnd;
+  text.narrow = TextTable::Column::Narrow::kText;
   table.columns = {formula, flops, mfu, hfu, text};
   for (const MfuFormula& f : report.formulas) {
     TextTable::Row row;

@@ -72,9 +72,9 @@ std::string CostLines(const Operator::Formulas& formulas, int width) {
 TextTable OperatorTable(absl::Span<const Operator> operators) {
   TextTable table;
   using Narrow = TextTable::Column::Narrow;
-  table.columns = {{"domain", false, Narrow::kCutEnd},        {"operator"},
-                   {"versions", false, Narrow::kCutEnd},      {"status", false, Narrow::kDropWhole},
-                   {"formula is", false, Narrow::kDropWhole}, {"formula", false, Narrow::kCutEnd}};
+  table.columns = {{"domain", false, Narrow::kText},      {"operator"},
+                   {"versions", false, Narrow::kText},    {"status", false, Narrow::kSpare},
+                   {"formula is", false, Narrow::kSpare}, {"formula", false, Narrow::kText}};
   for (const Operator& op : operators) {
     table.rows.push_back(
         {{op.domain.empty() ? "ai.onnx" : op.domain, op.name, absl::StrJoin(op.versions, " "),

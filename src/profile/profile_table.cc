@@ -92,10 +92,10 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
   table.columns.push_back({by_op                         ? "operator"
                            : view.by == GroupBy::kModule ? "module"
                                                          : "kernel",
-                           false, TextTable::Column::Narrow::kCutBeginning});
+                           false, TextTable::Column::Narrow::kName});
   if (!by_op) {
     table.columns.push_back({view.by == GroupBy::kModule ? "type" : "operator", false,
-                             TextTable::Column::Narrow::kDropEnd});
+                             TextTable::Column::Narrow::kExtra});
   }
   std::vector<std::string> titles = {"time", "time %", "FLOPs %", "FLOPs", "GFLOP/s"};
   if (r.peak > 0) titles.push_back("peak %");
@@ -105,7 +105,7 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     const bool is_time = absl::StartsWith(title, "time");
     table.columns.push_back(
         {title, true,
-         is_time ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kDropLast});
+         is_time ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kSpare});
   }
   const auto add = [&](const std::string& name, const std::string& type, const ProfileWork& work,
                        bool is_place) {

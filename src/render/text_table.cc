@@ -1,8 +1,5 @@
-// How it works. Cells are first made printable, then each column gets the width of its widest cell.
-// If the table is too wide for the line, columns are narrowed in a fixed order: first those that
-// may be dropped or shrunk to a stub, then those that may be cut, then the last resorts. A cell
-// without room loses its beginning or end, marked by an ellipsis. Names that would look alike after
-// the cut are cut at another place, so that as many as possible stay different.
+// How it works. Cells are first made printable, then fit_table.cc says how wide each column is, and
+// which ones have no room. A name may take several lines.
 //
 // CSV and Markdown need protection against their readers. A spreadsheet takes a cell that begins
 // with "=" or "+" for a formula, so such cells get a quote in front. GitHub links mentions, issues
@@ -17,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,12 +22,18 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
+#include "src/render/fit_table.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 
 namespace onnxflops {
 namespace {
 
+using render::CellLines;
+using render::CutCells;
+using render::FitTable;
+using render::FittedTable;
+using render::IndentOf;
 using report::DisplayWidth;
 using report::DrawSentence;
 using report::kBold;
@@ -40,142 +41,47 @@ using report::kColumnGap;
 using report::kFaint;
 using report::kLineMark;
 using report::kPlain;
-using report::WithoutBeginning;
-using report::WithoutEnd;
-using report::WithoutMiddle;
 
-constexpr int kMinWidth = 12;     // of a column that was made narrower
-constexpr int kMinCutFirst = 20;  // of one that is cut first: "batch = 1, seq = 128"
-constexpr int kMaxPadded = 250;   // a name of a megabyte must not widen every row
+constexpr int kMinWidth = 12;    // of a line, whatever the width asked for
+constexpr int kMaxPadded = 250;  // a name of a megabyte must not widen every row
+constexpr int kMarkWidth = static_cast<int>(sizeof(kLineMark)) - 1;
 
-// Every cell fit for a terminal, the first with its indent.
+// Every cell fit for a terminal.
 void Clean(TextTable* table) {
   for (TextTable::Column& column : table->columns) column.title = Printable(column.title);
   for (TextTable::Row& row : table->rows) {
     for (std::string& cell : row.cells) cell = Printable(cell);
-    row.cells[0].insert(0, 2 * static_cast<size_t>(row.indent), ' ');
   }
 }
 
-constexpr int kMarkWidth = static_cast<int>(sizeof(kLineMark)) - 1;
-
-std::vector<int> Widths(const TextTable& table) {
-  std::vector<int> widths;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    int width = DisplayWidth(table.columns[c].title);
-    for (const TextTable::Row& row : table.rows) {
-      width = std::max(width, DisplayWidth(row.cells[c]));
-    }
-    widths.push_back(width);
-  }
-  return widths;
-}
-
-// Narrows the columns that allow it until the table fits. A dropped column gets width 0.
-void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
-  if (limit <= 0) return;
-  limit -= kMarkWidth;
-  using Column = TextTable::Column;
-  int total = -kColumnGap;
-  for (int width : *widths) total += width + kColumnGap;
-  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
-    const Column::Narrow narrow = table.columns[c].narrow;
-    const bool shrinks = narrow == Column::Narrow::kDrop || narrow == Column::Narrow::kDropEnd;
-    if (!shrinks && narrow != Column::Narrow::kDropWhole) continue;
-    int& width = (*widths)[c];
-    if (shrinks && width - (total - limit) >= kMinWidth) {
-      width -= total - limit;
-      return;
-    }
-    total -= width + kColumnGap;
-    width = 0;
-  }
-  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
-    if (table.columns[c].narrow != Column::Narrow::kCutFirst) continue;
-    int& width = (*widths)[c];
-    const int cut = std::min(total - limit, std::max(0, width - kMinCutFirst));
-    width -= cut;
-    total -= cut;
-  }
-  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
-    const Column::Narrow narrow = table.columns[c].narrow;
-    if (narrow == Column::Narrow::kKeep || narrow == Column::Narrow::kDropLast) continue;
-    int& width = (*widths)[c];
-    const int cut = std::min(total - limit, std::max(0, width - kMinWidth));
-    width -= cut;
-    total -= cut;
-  }
-  for (const Column::Narrow last :
-       {Column::Narrow::kDropLast, Column::Narrow::kCutFirst, Column::Narrow::kCutEnd}) {
-    for (size_t c = widths->size(); c-- > 1 && total > limit;) {
-      if (table.columns[c].narrow != last) continue;
-      total -= (*widths)[c] + kColumnGap;
-      (*widths)[c] = 0;
-    }
-  }
-}
-
-// `beginning`: columns that are kept of it; the other columns show the end.
-std::string CutCell(absl::string_view cell, int width, int beginning) {
-  if (beginning == 0) return WithoutBeginning(cell, width);
-  return beginning >= width ? WithoutEnd(cell, width) : WithoutMiddle(cell, width, beginning);
-}
-
-// Where to cut names that would look alike, so that as many as possible differ; -1 if no place is
-// better than the usual one.
-int BestCut(const std::vector<std::string*>& cells, int width) {
-  absl::flat_hash_set<std::string> looks;
-  for (const std::string* cell : cells) looks.insert(*cell);
-  const size_t different = looks.size();
-  int best = -1;
-  size_t most = 1;
-  for (const int beginning : {width / 4, width / 2, width * 3 / 4, width, 0}) {
-    if (most == different) break;
-    looks.clear();
-    for (const std::string* cell : cells) looks.insert(CutCell(*cell, width, beginning));
-    if (looks.size() <= most) continue;
-    most = looks.size();
-    best = beginning;
-  }
-  return best;
-}
-
-// Cuts the cells that are wider than the column.
-void CutColumn(size_t column, int width, TextTable* table) {
-  using Narrow = TextTable::Column::Narrow;
-  const Narrow narrow = table->columns[column].narrow;
-  const bool at_end =
-      narrow == Narrow::kCutEnd || narrow == Narrow::kCutFirst || narrow == Narrow::kDropEnd;
-  const int usual = at_end ? width : 0;
-  const bool names = column == 0 || usual == 0;
-  std::string& title = table->columns[column].title;
-  title = CutCell(title, width, usual);
-  absl::flat_hash_map<std::string, std::vector<std::string*>> alike;
-  for (TextTable::Row& row : table->rows) {
-    std::string& cell = row.cells[column];
-    if (DisplayWidth(cell) <= width) continue;
-    alike[CutCell(cell, width, row.faint ? width : usual)].push_back(&cell);
-  }
-  for (const auto& [look, cells] : alike) {
-    const int beginning = names && cells.size() > 1 ? BestCut(cells, width) : -1;
-    for (std::string* cell : cells) {
-      *cell = beginning < 0 ? look : CutCell(*cell, width, beginning);
-    }
-  }
-}
-
-std::string RowLine(const TextTable& table, const std::vector<std::string>& cells,
-                    const std::vector<int>& widths) {
-  std::string line;
-  for (size_t c = 0; c < cells.size(); ++c) {
+// The lines of a row: a name that is wider than its column takes several.
+std::vector<std::string> RowLines(const TextTable& table, const TextTable::Row& row,
+                                  const std::vector<int>& widths) {
+  std::vector<std::vector<std::string>> cells(widths.size());
+  size_t count = 1;
+  for (size_t c = 0; c < widths.size(); ++c) {
     if (widths[c] == 0) continue;
-    const int column = std::min(widths[c], kMaxPadded);
-    const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cells[c]))), ' ');
-    if (c > 0) line.append(kColumnGap, ' ');
-    line += table.columns[c].right ? pad + cells[c] : cells[c] + pad;
+    const int indent = c == 0 ? IndentOf(row, widths[c]) : 0;
+    const bool breaks = table.columns[c].narrow == TextTable::Column::Narrow::kName;
+    cells[c] = breaks ? CellLines(row.cells[c], widths[c] - indent)
+                      : std::vector<std::string>{row.cells[c]};
+    for (std::string& line : cells[c]) line.insert(0, static_cast<size_t>(indent), ' ');
+    count = std::max(count, cells[c].size());
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+  std::vector<std::string> lines(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::string& line = lines[i];
+    for (size_t c = 0; c < widths.size(); ++c) {
+      if (widths[c] == 0) continue;
+      const std::string cell = i < cells[c].size() ? cells[c][i] : "";
+      const int column = std::min(widths[c], kMaxPadded);
+      const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cell))), ' ');
+      if (c > 0) line.append(kColumnGap, ' ');
+      line += table.columns[c].right ? pad + cell : cell + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+  }
+  return lines;
 }
 
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
@@ -279,23 +185,32 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
   return absl::StrCat(fence, pad, text, pad, fence);
 }
 
+// Notes the columns that had no room.
+void NoteDropped(const std::vector<std::string>& titles, int width, TextTable* table) {
+  constexpr size_t kMaxListed = 4;
+  if (titles.empty()) return;
+  const size_t listed = titles.size() > kMaxListed + 1 ? kMaxListed : titles.size();
+  std::string text = absl::StrCat(
+      "no room for ",
+      absl::StrJoin(titles.begin(), titles.begin() + static_cast<std::ptrdiff_t>(listed), ", "));
+  if (listed < titles.size()) absl::StrAppend(&text, " and ", titles.size() - listed, " more");
+  table->notes.push_back(absl::StrCat(text, " in ", width, " columns"));
+}
+
 std::string DrawAt(const std::vector<int>& widths, const TextTable& table,
                    const TableStyle& style) {
   std::string out;
-  const auto add = [&](const char* escape, const char* mark,
-                       const std::vector<std::string>& cells) {
-    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths));
-    if (style.color && escape != nullptr) {
-      absl::StrAppend(&out, escape, line, kPlain, "\n");
-    } else {
-      absl::StrAppend(&out, line, "\n");
+  const auto add = [&](const char* escape, const char* mark, const TextTable::Row& row) {
+    for (const std::string& text : RowLines(table, row, widths)) {
+      const bool colored = style.color && escape != nullptr;
+      absl::StrAppend(&out, colored ? escape : "", mark, text, colored ? kPlain : "", "\n");
     }
   };
-  std::vector<std::string> titles;
-  for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
+  TextTable::Row titles;
+  for (const TextTable::Column& column : table.columns) titles.cells.push_back(column.title);
   if (!table.rows.empty()) add(kFaint, "  ", titles);
   for (const TextTable::Row& row : table.rows) {
-    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row.cells);
+    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row);
   }
   for (const std::string& note : table.notes) {
     const std::string text = DrawSentence("", absl::StrCat("(", note, ")"), style.line_width());
@@ -308,12 +223,10 @@ std::string DrawAt(const std::vector<int>& widths, const TextTable& table,
 
 std::string DrawText(TextTable table, const TableStyle& style) {
   Clean(&table);
-  std::vector<int> widths = Widths(table);
-  Narrow(table, style.width, &widths);
-  for (size_t c = 0; c < widths.size(); ++c) {
-    if (widths[c] > 0) CutColumn(c, widths[c], &table);
-  }
-  return DrawAt(widths, table, style);
+  const FittedTable fitted = FitTable(table, std::max(0, style.width - kMarkWidth));
+  CutCells(fitted.widths, &table);
+  if (!table.rows.empty()) NoteDropped(fitted.dropped, style.width, &table);
+  return DrawAt(fitted.widths, table, style);
 }
 
 std::string DrawStableText(TextTable table) {
@@ -321,8 +234,9 @@ std::string DrawStableText(TextTable table) {
   constexpr int kNameWidth = 56;
   constexpr int kFigureWidth = 20;
   std::vector<int> widths;
-  for (const TextTable::Column& column : table.columns) {
+  for (TextTable::Column& column : table.columns) {
     widths.push_back(column.right ? kFigureWidth : kNameWidth);
+    column.narrow = TextTable::Column::Narrow::kKeep;
   }
   return DrawAt(widths, table, {});
 }

@@ -15,16 +15,13 @@ struct TextTable {
   struct Column {
     std::string title;
     bool right = false;  // aligned
-    // Where the terminal is too narrow: columns to drop go first, then others are cut.
+    // What becomes of it where the terminal is too narrow: see fit_table.h.
     enum class Narrow {
-      kKeep,
-      kCutFirst,  // the end is cut before any name is
-      kCutBeginning,
-      kCutEnd,     // also dropped, from the right, where nothing else is enough
-      kDrop,       // made narrower, or dropped; the beginning is cut
-      kDropEnd,    // the same; the end is cut
-      kDropWhole,  // dropped
-      kDropLast,   // dropped from the right where cutting the others is not enough
+      kKeep,   // nothing
+      kName,   // broken into lines, never cut
+      kText,   // its end is cut; it goes last of all
+      kExtra,  // a text is cut at its end, or it goes, before any other does
+      kSpare,  // it goes where breaking names is not enough
     } narrow = Narrow::kKeep;
     bool foreign = false;  // the title holds text of a file
     bool picture = false;  // drawn with letters: on a screen only

@@ -192,9 +192,9 @@ void FigureColumns::AddColumns(TextTable* table) const {
   for (const Figure& figure : figures_) {
     const auto place = static_cast<size_t>(&figure - figures_.data());
     const bool kept = !options_.columns.empty() || place < kKept;
-    table->columns.push_back({Title(figure), true, kept ? Narrow::kKeep : Narrow::kDropLast});
+    table->columns.push_back({Title(figure), true, kept ? Narrow::kKeep : Narrow::kSpare});
     if (!options_.stable && figure.kind == Figure::Kind::kShare) {
-      table->columns.push_back({"", false, Narrow::kDropWhole, false, /*picture=*/true});
+      table->columns.push_back({"", false, Narrow::kSpare, false, /*picture=*/true});
     }
   }
 }

@@ -80,7 +80,7 @@ std::vector<std::string> FitTitles(absl::Span<const MemoryRow> rows) {
 TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
-  table.columns.push_back({"model", false, Narrow::kCutBeginning});
+  table.columns.push_back({"model", false, Narrow::kName});
   std::vector<size_t> shown;
   for (size_t i = 0; i < std::size(kMemoryFigures); ++i) {
     const auto has = [&](const MemoryRow& row) {
@@ -92,10 +92,10 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     const bool follows = absl::string_view(kMemoryFigures[i].key) == "gradient_bytes" ||
                          absl::string_view(kMemoryFigures[i].key) == "optimizer_bytes";
     table.columns.push_back(
-        {kMemoryFigures[i].title, true, follows ? Narrow::kDrop : Narrow::kKeep});
+        {kMemoryFigures[i].title, true, follows ? Narrow::kSpare : Narrow::kKeep});
   }
   for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
-  table.columns.push_back({"sizes", false, Narrow::kCutFirst});
+  table.columns.push_back({"sizes", false, Narrow::kName});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : shown) cells.push_back(ShownBytes(row.bytes[i], exact));

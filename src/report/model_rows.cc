@@ -114,20 +114,20 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
   using Narrow = TextTable::Column::Narrow;
   const bool has_sizes = std::any_of(rows.begin(), rows.end(), HasSizes);
   TextTable table;
-  table.columns.push_back({"model", false, Narrow::kCutBeginning});
+  table.columns.push_back({"model", false, Narrow::kName});
   std::vector<size_t> shown;
   for (size_t i = 0; i < kNumQuantities; ++i) {
     const Quantity& q = kQuantities[i];
     const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
     if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kDrop
-                          : q.of == Quantity::Of::kWeights ? Narrow::kDropLast
+    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kExtra
+                          : q.of == Quantity::Of::kWeights ? Narrow::kSpare
                                                            : Narrow::kKeep;
     table.columns.push_back({std::string(q.title), true, narrow});
   }
-  table.columns.push_back({"counted"});
-  if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutFirst});
+  table.columns.push_back({"counted", false, Narrow::kSpare});
+  if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kName});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : shown) cells.push_back(ShownText(kQuantities[i], row, i, options.exact));

@@ -19,9 +19,9 @@
 namespace onnxflops::report {
 namespace {
 
-constexpr auto kCut = TextTable::Column::Narrow::kCutBeginning;
-constexpr auto kCutEnd = TextTable::Column::Narrow::kCutEnd;
-constexpr auto kDrop = TextTable::Column::Narrow::kDrop;
+constexpr auto kName = TextTable::Column::Narrow::kName;
+constexpr auto kText = TextTable::Column::Narrow::kText;
+constexpr auto kExtra = TextTable::Column::Narrow::kExtra;
 
 constexpr size_t kMaxShapesText = 200;  // of one node's tensors
 
@@ -52,8 +52,8 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
     types = types || (!row.type.empty() && !row.label.empty());
   }
   TextTable table;
-  table.columns = {{"module", false, kCut}};
-  if (types) table.columns.push_back({"type", false, kDrop});
+  table.columns = {{"module", false, kName}};
+  if (types) table.columns.push_back({"type", false, kExtra});
   figures.AddColumns(&table);
   for (const ModuleRow& row : view.rows) {
     TextTable::Row out;
@@ -157,7 +157,7 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
   // The most work first; operators that do none, and unknown ones, stand at the end.
   KeepTop(figures, options.top, report.totals, &lines);
   TextTable table;
-  table.columns = {{"operator", false, kCut}, {"nodes", true}, {"runs", true, kCutEnd}};
+  table.columns = {{"operator", false, kName}, {"nodes", true}, {"runs", true, kText}};
   AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "operator", &table);
   // "runs" tells nothing if it repeats "nodes".
@@ -235,11 +235,11 @@ TextTable TopNodes(const Report& report, const ViewOptions& options) {
   }
   KeepTop(figures, options.top, report.totals, &lines);
   TextTable table;
-  table.columns = {{"node", false, kCut},
+  table.columns = {{"node", false, kName},
                    {"", true},
-                   {"operator", false, kCut},
-                   {"module", false, kDrop},
-                   {"shapes", false, kCutEnd}};
+                   {"operator", false, kName},
+                   {"module", false, kExtra},
+                   {"shapes", false, kName}};
   AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "node", &table);
   return table;
@@ -265,10 +265,10 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   const size_t hidden = report.nodes.size() - lines.size();
   if (options.sort) KeepTop(figures, 0, report.totals, &lines);
   TextTable table;
-  table.columns = {{"node", false, kCut},
-                   {"operator", false, kCut},
-                   {"output", false, kDrop},
-                   {"runs", true, kCutEnd}};
+  table.columns = {{"node", false, kName},
+                   {"operator", false, kName},
+                   {"output", false, kExtra},
+                   {"runs", true, kText}};
   AddLines(figures, std::move(lines), &table);
   if (once) DropColumn(3, &table);
   AddHidden(hidden, "node", &table);

@@ -142,7 +142,7 @@ std::string IntensityTitle(const Report& report) {
 TextTable EmptyTable(const SweepReport& sweep) {
   TextTable table;
   table.columns.push_back({absl::StrJoin(sweep.symbols, ", "), false,
-                           TextTable::Column::Narrow::kCutBeginning, /*foreign=*/true});
+                           TextTable::Column::Narrow::kName, /*foreign=*/true});
   for (const SweepPoint& point : sweep.points) {
     table.columns.push_back({PointTitle(sweep, point), true, TextTable::Column::Narrow::kKeep,
                              sweep.symbols.size() > 1});
@@ -223,7 +223,7 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
   }
   for (const Quantity& q : kQuantities) {
     if (!IsShown(sweep, q)) continue;
-    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
+    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kSpare});
     for (size_t i = 0; i < sweep.points.size(); ++i) {
       const Totals& totals = sweep.points[i].totals;
       table.rows[i].cells.push_back(
@@ -232,8 +232,7 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
   }
   NoteLong(&table);
   if (sweep.report.tool) return table;
-  table.columns.push_back(
-      {IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kDropLast});
+  table.columns.push_back({IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kSpare});
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     table.rows[i].cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
   }

@@ -422,16 +422,52 @@ TEST(TableTest, CutsWhatMattersLeast) {
   EXPECT_EQ(WithoutMiddle("    deep and long", 9, 4), "    dee..");
 }
 
-TEST(TableTest, NamesThatDifferAreCutSoThatTheyDiffer) {
+// A table whose first column has names, and two others.
+TextTable NamesAnd(const std::vector<std::string>& names, TextTable::Column second,
+                   TextTable::Column third) {
   TextTable table;
-  table.columns = {{"name", false, TextTable::Column::Narrow::kCutBeginning}};
-  for (const char* name :
-       {"encoder.first.block.attention.dense", "decoder.first.block.attention.dense",
-        "head.of.the.model.that.has.no.twin"}) {
-    table.rows.push_back({{name}});
-  }
-  EXPECT_EQ(DrawText(table, {.width = 22}),
-            "  name\n| encod..tention.dense\n| decod..tention.dense\n| ..l.that.has.no.twin\n");
+  table.columns = {{"name", false, TextTable::Column::Narrow::kName}, second, third};
+  for (const std::string& name : names) table.rows.push_back({{name, "1.234 G", "text of ours"}});
+  return table;
+}
+
+TEST(TableTest, NamesAreBrokenAndNotCut) {
+  using Narrow = TextTable::Column::Narrow;
+  const TextTable table =
+      NamesAnd({"encoder.first.block.attention", "short"}, {"FLOPs", true}, {"x", false});
+  EXPECT_EQ(DrawText(table, {.width = 46}),
+            "  name                     FLOPs  x\n"
+            "| encoder.first.block.   1.234 G  text of ours\n"
+            "|   attention\n"
+            "| short                  1.234 G  text of ours\n");
+  const TextTable spare = NamesAnd({"encoder.first.block.attention", "short"}, {"FLOPs", true},
+                                   {"x", false, Narrow::kSpare});
+  EXPECT_EQ(DrawText(spare, {.width = 40}),
+            "  name                             FLOPs\n"
+            "| encoder.first.block.attention  1.234 G\n"
+            "| short                          1.234 G\n"
+            "(no room for x in 40 columns)\n");
+}
+
+TEST(TableTest, TextIsCutBeforeNamesAreBroken) {
+  TextTable table = NamesAnd({"encoder.first.block.attention"}, {"FLOPs", true},
+                             {"x", false, TextTable::Column::Narrow::kText});
+  table.rows[0].cells[2] = "a text that says more than it has to";
+  EXPECT_EQ(DrawText(table, {.width = 64}),
+            "  name                             FLOPs  x\n"
+            "| encoder.first.block.attention  1.234 G  a text that says mor..\n");
+}
+
+TEST(TableTest, VeryLongNamesThatDifferAreCutSoThatTheyDiffer) {
+  TextTable table;
+  table.columns = {{"name", false, TextTable::Column::Narrow::kName}};
+  const std::string rest = std::string(100, 'x') + ".the.end";
+  for (const char* begin : {"encoder", "decoder", "head"}) table.rows.push_back({{begin + rest}});
+  const std::string text = DrawText(table, {.width = 22});
+  EXPECT_THAT(text, HasSubstr("| encoder"));
+  EXPECT_THAT(text, HasSubstr("| decoder"));
+  EXPECT_THAT(text, HasSubstr("| head"));
+  EXPECT_LE(LongestLine(text), 22);
 }
 
 TEST(TableTest, FiguresAreAtTheSizesOfTheTitle) {

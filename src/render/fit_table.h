@@ -1,0 +1,47 @@
+// Fits a table into the columns of a terminal.
+//
+// Input: a table and the columns that a row may take. Output: the width of each column, 0 for one
+// that is not shown, and the titles of those. All tables follow one rule, in this order:
+//   1. extra columns go; one of text stays if 12 columns are left for it;
+//   2. pictures go, then columns that a reader can do without and that have nothing in any row;
+//   3. text is cut at its end, to 20 columns;
+//   4. names are broken into lines of 20 columns or more;
+//   5. columns that a reader can do without go, from the right;
+//   6. text is cut to 12 columns, names are broken at 12, and columns of text go, from the right.
+// So a name is never cut, but a very long one: see kMaxLines.
+//
+//   const FittedTable fitted = FitTable(table, 80);
+//   CutCells(fitted.widths, &table);
+#ifndef ONNXFLOPS_SRC_RENDER_FIT_TABLE_H_
+#define ONNXFLOPS_SRC_RENDER_FIT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/render/text_table.h"
+
+namespace onnxflops::render {
+
+struct FittedTable {
+  std::vector<int> widths;
+  std::vector<std::string> dropped;  // titles, from the left
+};
+
+// `limit`: columns of a row; 0: any number.
+FittedTable FitTable(const TextTable& table, int limit);
+
+// Columns that the indent of a row takes, in a first column of so many.
+int IndentOf(const TextTable::Row& row, int width);
+
+// Cuts the cells that their column has no room for, the names among them so that those which differ
+// look different.
+void CutCells(const std::vector<int>& widths, TextTable* table);
+
+// A cell as lines of so many columns. It is broken between words, else after a slash, a dot or the
+// like; later lines are indented by 2.
+std::vector<std::string> CellLines(absl::string_view cell, int width);
+
+}  // namespace onnxflops::render
+
+#endif  // ONNXFLOPS_SRC_RENDER_FIT_TABLE_H_
