@@ -1,16 +1,20 @@
 // How it works. The joined profile is grouped three ways: by module, by operator and by group of
 // kernels. Modules are those of a depth, by default the deepest; kernels that belong to modules
-// above it get rows of their own, "(own)", so that rows add up to the run. If there are too many
-// rows, modules that differ in numbers only, as layers do, are joined with their count. Rows are
-// sorted by time, by FLOPs, or by the gap between the share of time and the share of FLOPs, which
-// shows what is slow for its work. At the end stand the time of kernels that match no node, and the
-// time outside of kernels, without which the shares would not add up to 100 %.
+// above it get rows of their own, "(own)", so that rows add up to the run. Modules that differ in
+// numbers only, as layers do, and are of one class with the same work are one row with their count.
+// If there are still too many rows, so are those whose work differs. Rows are sorted by time, by
+// FLOPs, or by the gap between the share of time and the share of FLOPs, which shows what is slow
+// for its work. At the end stand the time of kernels that match no node, and the time outside of
+// kernels, without which the shares would not add up to 100 %.
 #include "src/profile/profile_rows.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
@@ -49,46 +53,108 @@ std::vector<ProfileRow> RowsAtDepth(const ProfileReport& report, int depth) {
   return rows;
 }
 
-// "visual.resblocks.*.mlp" of "visual.resblocks.11.mlp".
-std::string WithoutNumbers(absl::string_view path) {
-  std::vector<absl::string_view> parts = absl::StrSplit(path, '.');
-  for (absl::string_view& part : parts) {
-    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), absl::ascii_isdigit);
-    if (number) part = "*";
-  }
-  return absl::StrJoin(parts, ".");
+bool IsNumber(absl::string_view text) {
+  constexpr size_t kMaxDigits = 9;
+  return !text.empty() && text.size() <= kMaxDigits &&
+         std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// Modules that differ in numbers only, as layers do, are one row.
-std::vector<ProfileRow> JoinAlike(std::vector<ProfileRow> rows) {
+// "encoder.layer_*.mlp" and 11, of "encoder.layer_11.mlp".
+struct Numbered {
+  std::string pattern;
+  std::vector<int64_t> numbers;
+};
+
+// Numbers that are a part of a path, and those that end one after "_". In the last part the latter
+// may tell different modules apart (ln_1, ln_2), so they count `with_last` only.
+Numbered NumbersOf(absl::string_view path, bool with_last) {
+  Numbered result;
+  std::vector<std::string> parts = absl::StrSplit(path, '.');
+  for (std::string& part : parts) {
+    const size_t line = part.rfind('_');
+    const size_t begin = line == std::string::npos ? 0 : line + 1;
+    if (!IsNumber(absl::string_view(part).substr(begin))) continue;
+    if (begin > 0 && &part == &parts.back() && !with_last) continue;
+    result.numbers.push_back(std::stoll(part.substr(begin)));
+    part.replace(begin, std::string::npos, "*");
+  }
+  result.pattern = absl::StrJoin(parts, ".");
+  return result;
+}
+
+// "encoder.layer_0-11.mlp" where one number differs and none is left out, else the pattern.
+std::string RangeName(const std::vector<Numbered>& names) {
+  const Numbered& first = names[0];
+  int64_t place = -1;
+  for (size_t n = 0; n < first.numbers.size(); ++n) {
+    const bool differs = std::any_of(names.begin(), names.end(), [&](const Numbered& name) {
+      return name.numbers[n] != first.numbers[n];
+    });
+    if (differs && place >= 0) return first.pattern;
+    if (differs) place = static_cast<int64_t>(n);
+  }
+  std::string out;
+  size_t n = 0;
+  for (const char c : first.pattern) {
+    if (c != '*' || n == first.numbers.size()) {
+      out += c;
+    } else if (static_cast<int64_t>(n) != place) {
+      absl::StrAppend(&out, first.numbers[n++]);
+    } else {
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (names[i].numbers[n] != first.numbers[n] + static_cast<int64_t>(i)) return first.pattern;
+      }
+      absl::StrAppend(&out, first.numbers[n], "-", names.back().numbers[n]);
+      ++n;
+    }
+  }
+  return out;
+}
+
+// Modules that differ in numbers only, as layers do, are one row with their count. With
+// `equal_only`, if they have the same class and do the same work.
+std::vector<ProfileRow> JoinAlike(std::vector<ProfileRow> rows, bool equal_only) {
+  std::vector<Numbered> all;
+  for (const ProfileRow& row : rows) all.push_back(NumbersOf(row.name, /*with_last=*/true));
+  using Key = std::tuple<std::string, std::string, absl::int128>;
   std::vector<ProfileRow> joined;
-  absl::flat_hash_map<std::string, size_t> places;
-  std::vector<int64_t> times;
-  for (ProfileRow& row : rows) {
-    const auto [it, is_new] = places.try_emplace(WithoutNumbers(row.name), joined.size());
+  std::vector<std::vector<Numbered>> names;
+  absl::flat_hash_map<Key, size_t> places;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ProfileRow& row = rows[i];
+    const bool after = i > 0 && all[i - 1].pattern == all[i].pattern;
+    const bool before = i + 1 < rows.size() && all[i + 1].pattern == all[i].pattern;
+    Numbered name = NumbersOf(row.name, /*with_last=*/after || before);
+    const Key key = {name.pattern, equal_only ? row.type : "",
+                     equal_only ? row.work.flops : absl::int128(0)};
+    const auto [it, is_new] = places.try_emplace(key, joined.size());
     if (is_new) {
       joined.push_back(std::move(row));
-      times.push_back(1);
+      names.push_back({std::move(name)});
       continue;
     }
     ProfileRow& first = joined[it->second];
-    if (times[it->second]++ == 1) first.name = it->first;
+    names[it->second].push_back(std::move(name));
     if (first.type != row.type) first.type.clear();
     first.work.Add(row.work);
   }
   for (size_t i = 0; i < joined.size(); ++i) {
-    if (times[i] > 1) absl::StrAppend(&joined[i].name, "  ", times[i], "x");
+    if (names[i].size() < 2) continue;
+    joined[i].name = absl::StrCat(RangeName(names[i]), "  ", names[i].size(), "x");
   }
   return joined;
 }
 
 std::vector<ProfileRow> ModuleRows(const ProfileReport& report, const ProfileView& view, bool cut) {
-  if (view.depth >= 0) return RowsAtDepth(report, view.depth);
-  int deepest = 0;
-  for (const ProfileModule& module : report.modules) deepest = std::max(deepest, module.depth);
-  std::vector<ProfileRow> rows = RowsAtDepth(report, deepest);
-  const bool fit = view.top == 0 || rows.size() <= static_cast<size_t>(view.top);
-  return fit || !cut ? rows : JoinAlike(std::move(rows));
+  int depth = view.depth;
+  for (const ProfileModule& module : report.modules) {
+    if (view.depth < 0) depth = std::max(depth, module.depth);
+  }
+  std::vector<ProfileRow> rows = RowsAtDepth(report, std::max(depth, 0));
+  if (!cut || view.top == 0) return rows;
+  std::vector<ProfileRow> equal = JoinAlike(rows, /*equal_only=*/true);
+  if (view.depth >= 0 || equal.size() <= static_cast<size_t>(view.top)) return equal;
+  return JoinAlike(std::move(rows), /*equal_only=*/false);
 }
 
 std::vector<ProfileRow> OperatorRows(const ProfileReport& report) {

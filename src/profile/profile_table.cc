@@ -61,6 +61,13 @@ std::string ShareText(double share) {
   return fmt::format("{:.1f}", kHundred * share);
 }
 
+// "+12.3": how far the share of time is above the share of FLOPs, in percent of the whole.
+std::string GapText(const ProfileReport& r, const ProfileWork& work) {
+  const double gap = kHundred * (TimeShare(r, work) - FlopsShare(r, work));
+  constexpr double kLeast = 0.05;
+  return gap > -kLeast && gap < kLeast ? "0.0" : fmt::format("{:+.1f}", gap);
+}
+
 // "12.34 G" and the unit.
 std::string RateWithUnit(double per_second) {
   return absl::StrCat(SiNumber(static_cast<absl::int128>(per_second)), per_second < 1000 ? " " : "",
@@ -97,7 +104,7 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     table.columns.push_back({view.by == GroupBy::kModule ? "type" : "operator", false,
                              TextTable::Column::Narrow::kExtra});
   }
-  std::vector<std::string> titles = {"time", "time %", "FLOPs %", "FLOPs", "GFLOP/s"};
+  std::vector<std::string> titles = {"time", "time %", "FLOPs %", "gap", "FLOPs", "GFLOP/s"};
   if (r.peak > 0) titles.push_back("peak %");
   titles.push_back("FLOP/byte");
   if (r.peak > 0 && r.bytes_per_second > 0) titles.push_back("bound");
@@ -114,7 +121,7 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     if (!by_op) row.cells.push_back(type);
     row.cells.insert(row.cells.end(), {NsText(work.ns), ShareText(TimeShare(r, work))});
     if (is_place) {
-      row.cells.insert(row.cells.end(), {ShareText(FlopsShare(r, work)),
+      row.cells.insert(row.cells.end(), {ShareText(FlopsShare(r, work)), GapText(r, work),
                                          FlopsText(work.lower_bound, work.flops), GigaText(work)});
       if (r.peak > 0) row.cells.push_back(PeakText(r, work));
       row.cells.push_back(work.bytes == 0 ? "-" : report::Intensity(work.flops, work.bytes));
@@ -140,6 +147,7 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
                                            "share of FLOPs";
   table.notes.push_back(absl::StrCat(
       first, r.used() > 1 ? "; times are those of the run whose time is the median" : "",
+      "; gap: time % less FLOPs %",
       view.by == GroupBy::kModule ? "; a fused kernel counts in the module of its matrix products"
                                   : ""));
   return table;

@@ -92,8 +92,8 @@ struct ProfileArguments {
                    {"module", "op", "node"});
     list->AddValue(
         "--depth", "D", &depth,
-        "Depth of the modules. Default: all; modules that differ in a number share a row "
-        "where there are more than --top.");
+        "Depth of the modules. Default: the deepest. Equal modules that differ in a number share "
+        "a row; so do others where there are more than --top.");
     list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
     list->AddValue("--sort", "KEY", &sort,
                    "Which rows are first: those of most time, most FLOPs, or the largest gap from "
