@@ -476,6 +476,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
 set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/count_arguments.cc
   tools/cli/device_arguments.cc
+  tools/cli/help.cc
   tools/cli/line_reader.cc
   tools/cli/manual.cc
   tools/cli/memory_arguments.cc

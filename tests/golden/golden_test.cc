@@ -170,7 +170,7 @@ TEST(DocumentTest, CommandLineIsWhatHelpPrints) {
   EXPECT_GT(commands.size(), 10u);
   for (const std::string& command : commands) {
     absl::StrAppend(&text, "\n## onnxflops ", command, "\n\n```text\n",
-                    RunCommand(absl::StrCat("onnxflops help ", command)), "```\n");
+                    RunCommand(absl::StrCat("onnxflops help ", command, " all")), "```\n");
   }
   if (Updating()) {
     WriteFile(path, text);

@@ -42,22 +42,27 @@ struct CountArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
+    list->BeginGroup("sizes", "Sizes of the model, and what is counted");
     sizes.AddTo(list, /*sweeps=*/true);
     samples.AddTo(list);
-    causal.AddTo(list);
-    training.AddTo(list);
-    roofline.AddTo(list);
-    memory.AddTo(list);
-    serving.AddTo(list);
-    view.AddTo(list);
     upper.AddTo(list);
+    causal.AddTo(list);
+    serving.AddTo(list);
+    list->BeginGroup("view", "What is shown");
+    view.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
     no_grad.AddTo(list);
-    list->AddValue("--save", "FILE", &save,
-                   "Write the graph of a configuration as an ONNX model, without weights.");
+    list->BeginGroup("training", "Training");
+    training.AddTo(list);
+    list->BeginGroup("memory", "Memory");
+    memory.AddTo(list);
+    list->BeginGroup("devices", "Time on a device");
+    roofline.AddTo(list);
+    list->BeginGroup("output", "Output");
+    output.AddTo(list, FormatNames());
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, if a size that depends on data is open, "
                   "or if there is a warning.");
@@ -66,8 +71,9 @@ struct CountArguments {
     list->AddValue("--annotate", "FILE", &annotate,
                    "Also write a copy of the model in which every node says what it costs "
                    "(metadata_props), as Netron shows. Weights are copied, not read into memory.");
+    list->AddValue("--save", "FILE", &save,
+                   "Write the graph of a configuration as an ONNX model, without weights.");
     jobs.AddTo(list);
-    output.AddTo(list, FormatNames());
   }
 
   // Beside formats of documents.

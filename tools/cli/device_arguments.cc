@@ -101,9 +101,10 @@ absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::
 
 void RooflineArguments::AddTo(OptionList* list) {
   list->AddValue("--device", "NAME", &device,
-                 "Bound the time of every row on a device: multiply-accumulates at its peak, bytes "
-                 "beyond its cache at its bandwidth. `onnxflops devices` has the names; "
+                 "Bound the time of every row on a device. Multiply-accumulates run at its peak, "
+                 "bytes beyond its cache at its bandwidth. `onnxflops devices` has the names; "
                  "cpu:CORES:GHZ:SET:GB/s:CACHE, as cpu:64:2.5:avx512:300:256MiB, is a CPU.");
+  list->CompleteFrom("devices");
   list->AddValue("--dtype", "D", &dtype, "What the device computes in: bf16, fp8, tf32, ...",
                  {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"});
   devices_file.AddTo(list);

@@ -2,8 +2,8 @@
 // pages of options as --help, so they cannot differ from the program. Each form escapes what its
 // reader would take for syntax: quotes and brackets in zsh, backslashes and quotes in fish, leading
 // points in roff. Options with choices complete these, options of files complete files, others
-// nothing. The first command may be left out, so its options are offered where no other command was
-// seen.
+// nothing. Where the words are many, or those of a model, the script asks the program for them. The
+// first command may be left out, so its options are offered where no other command was seen.
 #include "tools/cli/manual.h"
 
 #include <algorithm>
@@ -41,15 +41,28 @@ std::vector<Option> NamedOptions(const CommandPage& command) {
   return named;
 }
 
-// The first sentence, without its point.
-std::string Brief(absl::string_view text) {
-  const size_t end = text.find(". ");
-  if (end != absl::string_view::npos) text = text.substr(0, end);
-  absl::ConsumeSuffix(&text, ".");
-  return std::string(text);
+// ---- bash
+
+// Assigns the words of a list: `onnxflops completion LIST`, and the model for its nodes.
+std::string BashList(absl::string_view list, absl::string_view model = "") {
+  return absl::StrCat("words=$(onnxflops completion ", list, model.empty() ? "" : " ", model,
+                      " 2>/dev/null)");
 }
 
-// ---- bash
+// Words that stand without a name, a list for each place.
+std::string BashPlaces(const CommandPage& command) {
+  std::string out;
+  for (const Option& o : command.options) {
+    if (!o.positional || o.lists.empty()) continue;
+    int place = 1;
+    for (absl::string_view list : absl::StrSplit(o.lists, ' ')) {
+      ++place;
+      absl::StrAppend(&out, "          [ \"$COMP_CWORD\" -eq ", place, " ] && [[ $cur != -* ]] && ",
+                      BashList(list, place > 2 ? "\"${COMP_WORDS[2]}\"" : ""), "\n");
+    }
+  }
+  return out;
+}
 
 std::string BashCommand(const CommandPage& command) {
   std::string out = absl::StrCat("    ", command.name, ")\n      case $prev in\n");
@@ -60,12 +73,16 @@ std::string BashCommand(const CommandPage& command) {
     if (!o.choices.empty()) {
       absl::StrAppend(&out, "        ", o.name, ") words=\"", absl::StrJoin(o.choices, " "),
                       "\" ;;\n");
+    } else if (!o.lists.empty()) {
+      absl::StrAppend(&out, "        ", o.name, ") ", BashList(o.lists), " ;;\n");
     } else {
       absl::StrAppend(&out, "        ", o.name, ") ", IsFile(o) ? "files=1" : "words=\"\"",
                       " ;;\n");
     }
   }
-  absl::StrAppend(&out, "        *) options=\"", absl::StrJoin(names, " "), "\" files=1 ;;\n",
+  const std::string places = BashPlaces(command);
+  absl::StrAppend(&out, "        *) options=\"", absl::StrJoin(names, " "), "\" files=1",
+                  places.empty() ? "" : "\n", places, places.empty() ? " ;;\n" : "          ;;\n",
                   "      esac\n      ;;\n");
   return out;
 }
@@ -109,13 +126,36 @@ std::string ZshText(absl::string_view text) {
       text, {{"\\", "\\\\"}, {"'", "'\\''"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
 }
 
+// The words of a list: see BashList. After `shift words`, the model is the second one.
+std::string ZshList(absl::string_view list, absl::string_view model = "") {
+  return absl::StrCat("{compadd -- ${(f)\"$(onnxflops completion ", list, model.empty() ? "" : " ",
+                      model, " 2>/dev/null)\"}}");
+}
+
+// Words that stand without a name. The first may be a file as well.
+std::string ZshPlaces(const CommandPage& command) {
+  std::string out;
+  for (const Option& o : command.options) {
+    if (!o.positional || o.lists.empty()) continue;
+    int place = 0;
+    for (absl::string_view list : absl::StrSplit(o.lists, ' ')) {
+      ++place;
+      absl::StrAppend(&out, "        '", place, ":", list, ":",
+                      ZshList(list, place > 1 ? "$words[2]" : ""), "' \\\n");
+    }
+  }
+  return out;
+}
+
 std::string ZshOption(const Option& o) {
   std::string out = absl::StrCat("        '", o.values != nullptr ? "*" : "", o.name, "[",
-                                 ZshText(Brief(o.text)), "]");
+                                 ZshText(FirstSentence(o.text)), "]");
   if (!o.type.empty()) {
     absl::StrAppend(&out, ":", ZshText(o.type), ":");
     if (!o.choices.empty()) {
       absl::StrAppend(&out, "(", absl::StrJoin(o.choices, " "), ")");
+    } else if (!o.lists.empty()) {
+      absl::StrAppend(&out, ZshList(o.lists));
     } else if (IsFile(o)) {
       absl::StrAppend(&out, "_files");
     }
@@ -147,7 +187,7 @@ std::string Zsh(absl::Span<const CommandPage> commands) {
   for (const CommandPage& command : commands) {
     absl::StrAppend(&out, "    ", command.name, ")\n      _arguments \\\n");
     for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, ZshOption(o));
-    absl::StrAppend(&out, "        '*:file:_files'\n      ;;\n");
+    absl::StrAppend(&out, ZshPlaces(command), "        '*:file:_files'\n      ;;\n");
   }
   return absl::StrCat(out, "  esac\n}\n_onnxflops \"$@\"\n");
 }
@@ -166,10 +206,26 @@ std::string FishOption(const Option& o, absl::string_view condition) {
       absl::StrCat("complete -c onnxflops -n '", condition, "' ", is_long ? "-l " : "-s ", name);
   if (!o.choices.empty()) {
     absl::StrAppend(&out, " -x -a '", absl::StrJoin(o.choices, " "), "'");
+  } else if (!o.lists.empty()) {
+    absl::StrAppend(&out, " -x -a '(onnxflops completion ", o.lists, ")'");
   } else if (!o.type.empty()) {
     absl::StrAppend(&out, IsFile(o) ? " -r -F" : " -x");
   }
-  return absl::StrCat(out, " -d '", FishText(Brief(o.text)), "'\n");
+  return absl::StrCat(out, " -d '", FishText(FirstSentence(o.text)), "'\n");
+}
+
+// Words that stand without a name, a list for each place: see BashPlaces.
+std::string FishPlaces(const Option& o, absl::string_view condition) {
+  std::string out;
+  int place = 1;
+  for (absl::string_view list : absl::StrSplit(o.lists, ' ', absl::SkipEmpty())) {
+    ++place;
+    absl::StrAppend(&out, "complete -c onnxflops -n '", condition,
+                    "; and test (count (commandline -opc)) -eq ", place,
+                    "' -a '(onnxflops completion ", list, place > 2 ? " (commandline -opc)[3]" : "",
+                    " 2>/dev/null)'\n");
+  }
+  return out;
 }
 
 std::string Fish(absl::Span<const CommandPage> commands) {
@@ -186,6 +242,9 @@ std::string Fish(absl::Span<const CommandPage> commands) {
             ? absl::StrCat("not __fish_seen_subcommand_from ", NamesOf(commands.subspan(1), " "))
             : absl::StrCat("__fish_seen_subcommand_from ", command.name);
     for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, FishOption(o, condition));
+    for (const Option& o : command.options) {
+      if (o.positional) absl::StrAppend(&out, FishPlaces(o, condition));
+    }
   }
   return out;
 }

@@ -11,8 +11,8 @@ namespace onnxflops::tools {
 
 void MemoryArguments::AddTo(OptionList* list) {
   list->AddFlag("--memory", &memory,
-                "What the model holds in memory: the peak of live activations of inference, and "
-                "what a training step keeps. Of several models, or at several sizes, a row each.");
+                "What the model holds in memory: the peak of inference, and what a training step "
+                "keeps. Of several models, or at several sizes, a row each.");
   list->AddValue("--order", "ORDER", &order,
                  "With --memory, the order in which nodes run: file, or ort (ONNX Runtime's). "
                  "Default: file.",
@@ -26,7 +26,7 @@ void MemoryArguments::AddTo(OptionList* list) {
                  {"none", "sum", "cross_entropy"});
   list->AddValue("--master-weights", "TYPE", &master_weights,
                  "With --memory: fp32 copies of narrower parameters, and the optimizer's state in "
-                 "fp32; or none: the state has the type of the parameters. Default: none.",
+                 "fp32. With none the state has the type of the parameters. Default: none.",
                  {"fp32", "none"});
 }
 

@@ -1,4 +1,5 @@
-// How it works. Options are declared once, for parsing, --help, completion and the man page. CLI11
+// How it works. Options are declared once, for parsing, --help (help.cc), completion and the man
+// page. CLI11
 // takes the named ones; positional words, unknown names and all messages are handled here, so that
 // errors have our form: the option, what is wrong, and where to ask. A value that is itself the
 // name of an option means that a value was forgotten. Names that other programs use ("--batch") get
@@ -19,12 +20,10 @@
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "tools/cli/help.h"
 
 namespace onnxflops::tools {
 namespace {
-
-constexpr size_t kHelpColumn = 26;
-constexpr size_t kHelpWidth = 80;
 
 // "count", of "onnxflops count MODEL".
 std::string CommandName(const CommandHelp& command) {
@@ -38,24 +37,9 @@ absl::Status WrongCall(const CommandHelp& command, absl::string_view what) {
       absl::StrCat(what, " (see onnxflops ", CommandName(command), " --help)"));
 }
 
-bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
+constexpr size_t kMaxNumber = 18;  // digits of a value that a message repeats
 
-// One option as a line of help, its text broken into the second column.
-void AppendOption(const Option& option, std::string* out) {
-  std::string line = absl::StrCat("  ", option.name);
-  if (!option.type.empty()) absl::StrAppend(&line, " ", option.type);
-  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
-  for (absl::string_view word : absl::StrSplit(option.text, ' ')) {
-    if (line.size() + word.size() > kHelpWidth) {
-      line.erase(line.find_last_not_of(' ') + 1);
-      absl::StrAppend(out, line, "\n");
-      line = std::string(kHelpColumn, ' ');
-    }
-    absl::StrAppend(&line, word, " ");
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  absl::StrAppend(out, line, "\n");
-}
+bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
 
 // Declares the options with a name to CLI11, which puts their values into `given`, by option.
 void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
@@ -74,33 +58,45 @@ void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CL
 
 }  // namespace
 
+void OptionList::Add(Option option) {
+  if (!groups_.empty()) option.group = groups_.back().name;
+  options_.push_back(std::move(option));
+}
+
 void OptionList::AddPositional(absl::string_view name, std::vector<std::string>* values, int min,
                                int max) {
-  options_.push_back(
-      {.name = std::string(name), .values = values, .positional = true, .min = min, .max = max});
+  Add({.name = std::string(name), .values = values, .positional = true, .min = min, .max = max});
 }
 
 void OptionList::AddFlag(absl::string_view name, bool* value, absl::string_view text) {
-  options_.push_back({.name = std::string(name), .text = std::string(text), .flag = value});
+  Add({.name = std::string(name), .text = std::string(text), .flag = value});
 }
 
 void OptionList::AddValue(absl::string_view name, absl::string_view type, std::string* value,
                           absl::string_view text, std::vector<std::string> choices) {
-  options_.push_back({.name = std::string(name),
-                      .type = std::string(type),
-                      .text = std::string(text),
-                      .choices = std::move(choices),
-                      .value = value});
+  Add({.name = std::string(name),
+       .type = std::string(type),
+       .text = std::string(text),
+       .choices = std::move(choices),
+       .value = value});
 }
 
 void OptionList::AddValues(absl::string_view name, absl::string_view type,
                            std::vector<std::string>* values, absl::string_view text,
                            std::vector<std::string> choices) {
-  options_.push_back({.name = std::string(name),
-                      .type = std::string(type),
-                      .text = std::string(text),
-                      .choices = std::move(choices),
-                      .values = values});
+  Add({.name = std::string(name),
+       .type = std::string(type),
+       .text = std::string(text),
+       .choices = std::move(choices),
+       .values = values});
+}
+
+void OptionList::BeginGroup(absl::string_view name, absl::string_view title) {
+  groups_.push_back({std::string(name), std::string(title)});
+}
+
+void OptionList::CompleteFrom(absl::string_view lists) {
+  options_.back().lists = std::string(lists);
 }
 
 // Messages of CLI11 begin with the name of the option ("--dim: 1 required TEXT missing"), that of a
@@ -155,23 +151,31 @@ absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments argumen
   return absl::OkStatus();
 }
 
-absl::Status OptionList::NoSuchOption(const CommandHelp& command, absl::string_view word) const {
+absl::Status OptionList::NoSuchOption(const CommandHelp& command, const Arguments& arguments,
+                                      absl::string_view word) const {
   const absl::string_view name = word.substr(0, word.find('='));
   std::vector<std::string> names = {"--help"};
   for (const Option& option : options_) {
     if (!option.positional) names.push_back(option.name);
   }
+  // What was given for it, if that is a number.
+  absl::string_view value = word.substr(std::min(name.size() + 1, word.size()));
+  const auto at = std::find(arguments.begin(), arguments.end(), word);
+  if (value.empty() && at != arguments.end() && at + 1 != arguments.end()) value = *(at + 1);
+  const bool is_number = value.find_first_not_of("0123456789") == absl::string_view::npos;
+  if (value.empty() || value.size() > kMaxNumber || !is_number) value = "N";
   // Names of other programs for our options.
   constexpr struct {
-    absl::string_view name, option, instead;
+    absl::string_view name, option, instead, of_value;
   } kElsewhere[] = {
-      {"--batch", "--dim", "--dim batch=N"}, {"--batch-size", "--dim", "--dim batch=N"},
-      {"--seq", "--dim", "--dim seq=N"},     {"--json", "--format", "--format json"},
-      {"--csv", "--format", "--format csv"}, {"--html", "-o", "-o FILE.html"}};
-  for (const auto& [other, option, instead] : kElsewhere) {
+      {"--batch", "--dim", "--dim batch=", "N"}, {"--batch-size", "--dim", "--dim batch=", "N"},
+      {"--seq", "--dim", "--dim seq=", "N"},     {"--json", "--format", "--format json", ""},
+      {"--csv", "--format", "--format csv", ""}, {"--html", "-o", "-o FILE.html", ""}};
+  for (const auto& [other, option, instead, of_value] : kElsewhere) {
     if (name != other || std::find(names.begin(), names.end(), option) == names.end()) continue;
-    return WrongCall(command, absl::StrCat(name, " is not an option of ", CommandName(command),
-                                           "; did you mean ", instead, "?"));
+    return WrongCall(command,
+                     absl::StrCat(name, " is not an option of ", CommandName(command),
+                                  "; did you mean ", instead, of_value.empty() ? "" : value, "?"));
   }
   return WrongCall(command, absl::StrCat(Escaped(name), " is not an option of ",
                                          CommandName(command), DidYouMean(name, names)));
@@ -208,7 +212,7 @@ absl::Status OptionList::Take(const CommandHelp& command, const Arguments& argum
     RETURN_IF_ERROR(TakeNamed(command, Arguments(arguments.begin(), end), &words));
   }
   const auto unknown = std::find_if(words.begin(), words.end(), LooksLikeOption);
-  if (unknown != words.end()) return NoSuchOption(command, *unknown);
+  if (unknown != words.end()) return NoSuchOption(command, arguments, *unknown);
   if (end != arguments.end()) words.insert(words.end(), end + 1, arguments.end());
   return TakePositional(command, std::move(words));
 }
@@ -216,24 +220,14 @@ absl::Status OptionList::Take(const CommandHelp& command, const Arguments& argum
 absl::StatusOr<bool> OptionList::Parse(const CommandHelp& command, const Arguments& arguments,
                                        std::string* help) const {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const auto asks = [&](const char* flag) {
-    return std::find(arguments.begin(), end, flag) != end;
-  };
-  if (asks("--help") || asks("-h")) {
-    *help = HelpText(command);
+  const auto asks = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  const auto at = std::find_if(arguments.begin(), end, asks);
+  if (at != end) {
+    *help = HelpText(command, *this, at + 1 == end ? "" : *(at + 1));
     return false;
   }
   RETURN_IF_ERROR(Take(command, arguments));
   return true;
-}
-
-std::string OptionList::HelpText(const CommandHelp& command) const {
-  std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text, "\nOptions:\n");
-  for (const Option& option : options_) {
-    if (!option.positional) AppendOption(option, &out);
-  }
-  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", command.examples);
-  return out;
 }
 
 }  // namespace onnxflops::tools

@@ -34,7 +34,20 @@ struct Option {
   std::vector<std::string>* values = nullptr;
   bool positional = false;
   int min = 0, max = 0;  // of a positional one
+  std::string group;     // see OptionList::BeginGroup
+  // Completion asks the program for the words: `onnxflops completion LIST`. Of a positional option
+  // a list for each word, with spaces between.
+  std::string lists;
 };
+
+// Options of one matter.
+struct OptionGroup {
+  std::string name;   // "memory"
+  std::string title;  // "Memory"
+};
+
+// The first sentence of a text, without its point.
+std::string FirstSentence(absl::string_view text);
 
 // The options of a command: declared first, then parsed into the variables that they were declared
 // with. "--name value", "--name=value", "-o value" and "-ovalue" are the same. After "--" nothing
@@ -54,6 +67,12 @@ class OptionList {
   void AddValues(absl::string_view name, absl::string_view type, std::vector<std::string>* values,
                  absl::string_view text, std::vector<std::string> choices = {});
 
+  // Options that are declared from now on belong to a group. The help of a command with groups is
+  // a line for each option; `--help NAME` says all of a group, `--help all` all of the command.
+  void BeginGroup(absl::string_view name, absl::string_view title);
+  // Words for the option that was declared last: see Option::lists.
+  void CompleteFrom(absl::string_view lists);
+
   // False when the arguments ask for help, which is then in `*help`. An error is one line that
   // names the argument.
   absl::StatusOr<bool> Parse(const CommandHelp& command, const Arguments& arguments,
@@ -61,6 +80,7 @@ class OptionList {
 
   // In the order of their declaration.
   absl::Span<const Option> options() const { return options_; }
+  absl::Span<const OptionGroup> groups() const { return groups_; }
 
  private:
   absl::Status Take(const CommandHelp& command, const Arguments& arguments) const;
@@ -69,10 +89,12 @@ class OptionList {
   absl::Status TakePositional(const CommandHelp& command, Arguments words) const;
   // Errors in our words.
   absl::Status Rephrase(const CommandHelp& command, absl::string_view error) const;
-  absl::Status NoSuchOption(const CommandHelp& command, absl::string_view word) const;
-  std::string HelpText(const CommandHelp& command) const;
+  absl::Status NoSuchOption(const CommandHelp& command, const Arguments& arguments,
+                            absl::string_view word) const;
+  void Add(Option option);
 
   std::vector<Option> options_;
+  std::vector<OptionGroup> groups_;
 };
 
 }  // namespace onnxflops::tools

@@ -45,14 +45,16 @@ void ViewArguments::AddTo(OptionList* list) {
                  "Only the N costliest nodes (or --by op, --by module), with their shapes. Equal "
                  "nodes share a row.");
   list->AddValue("--module", "GLOBS", &module,
-                 "Only a part of the model, as if it were the model: a path like visual.conv1 or "
+                 "Only a part of the model, as if it were the model. A path like visual.conv1 or "
                  "its end, several with * or commas, without what follows a !.");
   list->AddValue("--depth", "D", &depth,
                  "Depth of the module tree; 0 is the model. Default: opened where the cost is, "
                  "down to 1 %, as far as a terminal has lines.");
   list->AddValue("--sort", "KEY", &sort,
-                 absl::StrCat("Rows by falling KEY, one of ", FigureKeys(), "."));
+                 absl::StrCat("Rows by falling KEY. It is one of ", FigureKeys(), "."));
+  list->CompleteFrom("figures");
   list->AddValue("--columns", "KEYS", &columns, "Columns, as flops,bytes_read,intensity.");
+  list->CompleteFrom("figures");
   list->AddFlag("--no-fold", &no_fold,
                 "Do not merge equal modules; also list nodes that cost nothing.");
   list->AddFlag("--exact", &exact, "Print every digit instead of k, M, G, T, P, E.");

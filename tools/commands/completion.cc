@@ -1,12 +1,26 @@
 // onnxflops completion: what shells and man(1) know of the program.
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
+#include "src/api/operators.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/hardware/device.h"
+#include "src/render/format.h"
+#include "src/report/report.h"
+#include "src/report/view_options.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
@@ -17,7 +31,8 @@ namespace {
 constexpr CommandHelp kCommandCompletionHelp = {
     "onnxflops completion bash|zsh|fish|man [options]",
     R"(Writes the completion of a shell, or the man page. An installation has
-them already.
+them already. These scripts ask for lists of words: `onnxflops completion
+devices`, figures, operators, or nodes MODEL.
 )",
     R"(  For this session of bash:
     source <(onnxflops completion bash)
@@ -32,7 +47,7 @@ struct CompletionArguments {
   std::string file = "-";
 
   void AddTo(OptionList* list) {
-    list->AddPositional("bash, zsh, fish or man", &form, 1, 1);
+    list->AddPositional("bash, zsh, fish or man", &form, 1, 2);
     list->AddValue("-o", "FILE", &file,
                    "Write to FILE. It is complete or not there. Default: standard output.");
   }
@@ -47,6 +62,36 @@ std::vector<CommandPage> AllPages() {
     });
   }
   return pages;
+}
+
+// The names of nodes, and of modules.
+absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const Model model, Load(path));
+  ASSIGN_OR_RETURN(const Report report, Count(model, {.node_rows = true}));
+  std::vector<std::string> words;
+  for (const NodeRow& row : report.nodes) words.push_back(Escaped(row.name));
+  for (const auto& row : report.modules) {
+    if (!row.path.empty()) words.push_back(Escaped(row.path));
+  }
+  return words;
+}
+
+// What scripts ask for, in lines. nullopt if it is no list.
+absl::StatusOr<std::optional<std::string>> ListOf(const std::vector<std::string>& form) {
+  std::vector<std::string> words;
+  if (form[0] == "devices") {
+    for (const Device& device : AllDevices()) words.push_back(device.name);
+  } else if (form[0] == "figures") {
+    words = absl::StrSplit(FigureKeys(), ", ");
+  } else if (form[0] == "operators") {
+    for (const Operator& op : Operators()) words.push_back(OpLabel(op.domain, op.name));
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+  } else if (form[0] == "nodes" && form.size() == 2) {
+    ASSIGN_OR_RETURN(words, NodesOf(form[1]));
+  } else {
+    return std::optional<std::string>();
+  }
+  return absl::StrCat(absl::StrJoin(words, "\n"), words.empty() ? "" : "\n");
 }
 
 }  // namespace
@@ -64,7 +109,19 @@ absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments) {
   args.AddTo(&list);
   std::string text;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCompletionHelp, arguments, &text));
+  std::optional<std::string> words;
   if (run) {
+    ASSIGN_OR_RETURN(words, ListOf(args.form));
+  }
+  if (words) {
+    text = *std::move(words);
+  } else if (run) {
+    if (args.form.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Quoted(args.form[1]),
+                       " is one too many: only `completion nodes MODEL` takes "
+                       "a model"));
+    }
     const std::vector<std::string> forms(std::begin(kManualForms), std::end(kManualForms));
     if (std::find(forms.begin(), forms.end(), args.form[0]) == forms.end()) {
       return absl::InvalidArgumentError(

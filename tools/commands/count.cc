@@ -65,13 +65,18 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops clip-vit-l-14-336.onnx
   At batch 8, deeper, with every digit:
     onnxflops clip-vit-l-14-336.onnx --dim batch=8 --depth 4 --exact
+  One part of a model:
+    onnxflops clip-vit-l-14-336.onnx --module visual
+  The ten costliest nodes, and the costliest modules by bytes that they read:
+    onnxflops resnet50.onnx --top 10
+    onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
+  Fifty models in one table, and all that is known of them:
+    onnxflops exported/
+    onnxflops exported/ --format jsonl -o exported.jsonl
   An input without a declared shape:
     onnxflops detector.onnx --input image=1x3x800x1200
   Which operators do the work:
     onnxflops resnet50.onnx --by op
-  The ten costliest nodes, and the costliest modules by bytes that they read:
-    onnxflops resnet50.onnx --top 10
-    onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
   What bounds the time of a run on a device, node by node:
@@ -80,15 +85,10 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops clip.onnx --fit 80GiB --optimizer adamw
   A prompt of 512 tokens, and the token after it:
     onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
-  One part of a model:
-    onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
     onnxflops resnet50.onnx --by node --format json -o resnet50.json
   As thop counts, module by module:
     onnxflops resnet50.onnx --convention thop
-  Fifty models in one table, and all that is known of them:
-    onnxflops exported/
-    onnxflops exported/ --format jsonl -o exported.jsonl
   A detector, at as many boxes as it may keep:
     onnxflops maskrcnn.onnx --upper
   One model at several sizes:

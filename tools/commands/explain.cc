@@ -54,6 +54,7 @@ struct ExplainArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
+    list->CompleteFrom("operators nodes");
     sizes.AddTo(list);
     upper.AddTo(list);
     causal.AddTo(list);

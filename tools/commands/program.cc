@@ -1,6 +1,8 @@
 // The program: its commands, and what they have in common.
 #include "tools/commands/program.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
@@ -78,15 +80,22 @@ absl::Status NoCommand(const std::string& word, const char* what) {
 absl::StatusOr<ExitCode> RunHelp(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "help") return Print(Help());
   for (const Command& command : Commands()) {
-    if (arguments[0] == command.name) return command.run({"--help"});
+    if (arguments[0] != command.name) continue;
+    Arguments help = {"--help"};
+    help.insert(help.end(), arguments.begin() + 1, arguments.end());
+    return command.run(help);
   }
   return NoCommand(arguments[0], "not a command");
 }
 
-// Whether a word cannot be meant as a file: none has this name, and it has neither a folder nor an
-// extension, nor is it a pattern.
+// True if a word cannot be meant as a file: none has this name, with or without the extension of a
+// model, and it has neither a folder nor an extension, nor is it a pattern.
 bool IsMistypedCommand(const std::string& word) {
-  return word.find_first_of("./*?[-") == std::string::npos && access(word.c_str(), F_OK) != 0;
+  if (word.find_first_of("./*?[-") != std::string::npos) return false;
+  constexpr const char* kExtensions[] = {"", ".onnx", ".onnxtxt", ".json"};
+  return std::all_of(std::begin(kExtensions), std::end(kExtensions), [&](const char* extension) {
+    return access(absl::StrCat(word, extension).c_str(), F_OK) != 0;
+  });
 }
 
 absl::StatusOr<ExitCode> Run(Arguments arguments) {

@@ -1,0 +1,165 @@
+// How it works. A command without groups prints all that it has: usage, options, examples. One with
+// groups has too many options for a screen. It prints its first examples and the first sentence of
+// every option; a group prints all of its options, and the examples that use one of them. Examples
+// are a text of the command: lines with two spaces say what for, those with four are commands, and
+// remarks follow after an empty line.
+#include "tools/cli/help.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+constexpr size_t kHelpWidth = 80;
+constexpr size_t kFirstExamples = 5;
+constexpr char kAllTopics[] = "all";
+
+// A line whose text is broken into the second column.
+void AppendHelpLine(absl::string_view name, absl::string_view text, std::string* out) {
+  std::string line = absl::StrCat("  ", name);
+  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (line.size() + word.size() > kHelpWidth) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(out, line, "\n");
+      line = std::string(kHelpColumn, ' ');
+    }
+    absl::StrAppend(&line, word, " ");
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  absl::StrAppend(out, line, "\n");
+}
+
+// The first sentence. Where that takes more than a line, without its examples and values.
+std::string BriefText(const Option& option) {
+  std::string text = FirstSentence(option.text);
+  for (const char* more : {", as ", ": "}) {
+    const size_t end = text.find(more);
+    if (kHelpColumn + text.size() >= kHelpWidth && end != std::string::npos) text.resize(end);
+  }
+  return absl::StrCat(text, ".");
+}
+
+void AppendOption(const Option& option, bool brief, std::string* out) {
+  AppendHelpLine(absl::StrCat(option.name, option.type.empty() ? "" : " ", option.type),
+                 brief ? BriefText(option) : option.text, out);
+}
+
+// The options of a group under its title.
+void AppendGroup(const OptionList& list, const OptionGroup& group, bool brief, std::string* out) {
+  absl::StrAppend(out, out->empty() ? "" : "\n", group.title, " (", group.name, "):\n");
+  for (const Option& option : list.options()) {
+    if (!option.positional && option.group == group.name) AppendOption(option, brief, out);
+  }
+}
+
+struct Examples {
+  std::vector<std::string> items;
+  std::string remarks;  // empty, or begins with an empty line
+};
+
+Examples ExamplesOf(const CommandHelp& command) {
+  Examples examples;
+  absl::string_view text = command.examples;
+  const size_t end = text.find("\n\n");
+  if (end != absl::string_view::npos) {
+    examples.remarks = std::string(text.substr(end + 1));
+    text = text.substr(0, end + 1);
+  }
+  bool after_command = true;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const bool is_command = absl::StartsWith(line, "    ");
+    if (!is_command && after_command) examples.items.emplace_back();
+    absl::StrAppend(&examples.items.back(), line, "\n");
+    after_command = is_command;
+  }
+  return examples;
+}
+
+// True if the example has an option of the group.
+bool Uses(absl::string_view example, const OptionList& list, absl::string_view group) {
+  const std::vector<absl::string_view> words = absl::StrSplit(example, absl::ByAnyChar(" \n="));
+  const absl::Span<const Option> options = list.options();
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return !option.positional && option.group == group &&
+           std::find(words.begin(), words.end(), option.name) != words.end();
+  });
+}
+
+std::string GroupHelp(const CommandHelp& command, const OptionList& list,
+                      const OptionGroup& group) {
+  std::string out;
+  AppendGroup(list, group, /*brief=*/false, &out);
+  std::string used;
+  for (const std::string& item : ExamplesOf(command).items) {
+    if (Uses(item, list, group.name)) absl::StrAppend(&used, item);
+  }
+  return absl::StrCat(out, used.empty() ? "" : "\nExamples:\n", used);
+}
+
+std::string GroupNames(const OptionList& list) {
+  return absl::StrJoin(list.groups(), ", ", [](std::string* out, const OptionGroup& group) {
+    absl::StrAppend(out, group.name);
+  });
+}
+
+std::string BriefHelp(const CommandHelp& command, const OptionList& list) {
+  const Examples examples = ExamplesOf(command);
+  std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text, "\nExamples:\n");
+  const size_t shown = std::min(kFirstExamples, examples.items.size());
+  for (size_t i = 0; i < shown; ++i) absl::StrAppend(&out, examples.items[i]);
+  for (const OptionGroup& group : list.groups()) AppendGroup(list, group, /*brief=*/true, &out);
+  out += "\nHelp:\n";
+  AppendHelpLine("-h --help", "Show this.", &out);
+  AppendHelpLine(
+      "--help GROUP",
+      absl::StrCat("All about a group of options, with examples: ", GroupNames(list), "."), &out);
+  AppendHelpLine("--help all", "All about all of them.", &out);
+  // The last remark: the exit codes. The others are about single options.
+  const size_t last = examples.remarks.rfind("\n\n");
+  return absl::StrCat(
+      out, last == std::string::npos ? "" : "\n",
+      absl::string_view(examples.remarks).substr(last == std::string::npos ? 0 : last + 2));
+}
+
+std::string WholeHelp(const CommandHelp& command, const OptionList& list) {
+  std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text);
+  if (list.groups().empty()) {
+    out += "\nOptions:\n";
+    for (const Option& option : list.options()) {
+      if (!option.positional) AppendOption(option, /*brief=*/false, &out);
+    }
+  }
+  for (const OptionGroup& group : list.groups()) AppendGroup(list, group, /*brief=*/false, &out);
+  if (!list.groups().empty()) out += "\nHelp:\n";
+  AppendHelpLine("-h --help", "Show this.", &out);
+  return absl::StrCat(out, "\nExamples:\n", command.examples);
+}
+
+}  // namespace
+
+std::string FirstSentence(absl::string_view text) {
+  const size_t end = text.find(". ");
+  if (end != absl::string_view::npos) text = text.substr(0, end);
+  absl::ConsumeSuffix(&text, ".");
+  return std::string(text);
+}
+
+std::string HelpText(const CommandHelp& command, const OptionList& list, absl::string_view topic) {
+  if (list.groups().empty() || topic == kAllTopics) return WholeHelp(command, list);
+  for (const OptionGroup& group : list.groups()) {
+    if (topic == group.name) return GroupHelp(command, list, group);
+  }
+  return BriefHelp(command, list);
+}
+
+}  // namespace onnxflops::tools
