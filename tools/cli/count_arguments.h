@@ -44,10 +44,11 @@ struct CountArguments {
     list->AddPositional("MODEL", &models, 1);
     list->BeginGroup("sizes", "Sizes of the model, and what is counted");
     sizes.AddTo(list, /*sweeps=*/true);
-    samples.AddTo(list);
     upper.AddTo(list);
     causal.AddTo(list);
     serving.AddTo(list);
+    list->BeginGroup("samples", "The batch that ran");
+    samples.AddTo(list);
     list->BeginGroup("view", "What is shown");
     view.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");

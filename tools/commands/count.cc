@@ -83,6 +83,9 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
   What it holds in memory, and the largest batch that trains in 80 GiB:
     onnxflops clip.onnx --fit 80GiB --optimizer adamw
+  A batch of texts of these lengths, without padding, and a packed row:
+    onnxflops gpt2.onnx --lengths 512,300,17
+    onnxflops gpt2.onnx --cu-seqlens 0,512,812,829
   A prompt of 512 tokens, and the token after it:
     onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
   Every node with its shapes, for a script:

@@ -32,6 +32,8 @@ table shows what readers with another formula would get.
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
       --device h100-sxm --dtype bf16
+  A step of texts of different lengths, whose padding is no work:
+    onnxflops mfu gpt2.onnx --lengths lengths.txt --step-time 0.1 --peak 312e12
   Tokens per second, with activation checkpointing:
     onnxflops mfu gpt2.onnx --dim batch=64,seq=1024 --tokens-per-second 250000 \
       --device a100-sxm --dtype bf16 --backward exact --recompute blocks
