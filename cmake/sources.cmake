@@ -141,6 +141,10 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/module/module_path.cc
   src/module/module_tree.cc
   src/module/shared_parameters.cc
+  src/adapter/add_adapters.cc
+  src/adapter/graph_editor.cc
+  src/adapter/linear_layers.cc
+  src/adapter/lora_options.cc
   src/memory/call_groups.cc
   src/memory/captured.cc
   src/memory/einsum.cc
@@ -404,6 +408,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
 
 set(ONNXFLOPS_PUBLIC_HEADERS
   ops/user/user_rules.h
+  src/adapter/lora_options.h
   src/api/annotate.h
   src/api/check.h
   src/api/count.h

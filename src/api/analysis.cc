@@ -2,8 +2,9 @@
 // collected and checked against what the configuration allows. Then sizes that the model states
 // itself are added, but only for symbols of its inputs that the user left open. Then functions are
 // put in the place of their calls (unless the caller needs the nodes as the file has them), and
-// operators without a rule get their official bodies. Then come inference, tied weights, and the
-// count. If official bodies do not fit the model, inference runs again without them, and their
+// adapters are inserted, which takes a first inference and count to find the modules that get one,
+// and operators without a rule get their official bodies. Then come inference, tied weights, and
+// the count. If official bodies do not fit the model, inference runs again without them, and their
 // nodes are unknown.
 //
 // For upper bounds it runs twice: the first analysis finds the sizes inside the model and their
@@ -16,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/adapter/add_adapters.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
 #include "src/api/sequence.h"
@@ -26,6 +29,7 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/hardware/roofline.h"
+#include "src/module/attribution.h"
 #include "src/resolve/inline_calls.h"
 #include "src/resolve/resolve.h"
 #include "src/resolve/ties.h"
@@ -106,6 +110,18 @@ void BindStated(const ModelData& model, const std::vector<std::string>& open, Bi
   }
 }
 
+// The model with adapters, whose errors name it.
+absl::StatusOr<Adapted> Adapt(const Model& model, const CountOptions& options,
+                              const ResolveOptions& resolve, const InferOptions& infer) {
+  ASSIGN_OR_RETURN(const Inference inference, InferResolved(model, Resolve(model, resolve), infer));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference, CausalCounting::kFull, std::nullopt));
+  const modules::Attribution attribution = modules::AttributeNodes(inference, counts);
+  absl::StatusOr<Adapted> adapted = AddAdapters(model, inference, attribution, *options.lora);
+  if (adapted.ok()) return adapted;
+  return WithMessage(adapted.status(),
+                     absl::StrCat(Escaped(model->path), ": ", adapted.status().message()));
+}
+
 // `stated_but`: sizes that the model states are bound, but for these symbols; nullopt: none is.
 absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& options,
                                      CausalCounting causal,
@@ -125,7 +141,14 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
   infer.limits = options.limits;
-  const Model inlined = calls == Calls::kInlined ? InlineCalls(model) : model;
+  Model inlined = calls == Calls::kInlined ? InlineCalls(model) : model;
+  std::optional<LoraSummary> lora;
+  if (options.lora) {
+    ASSIGN_OR_RETURN(Adapted adapted, Adapt(inlined, options, resolve, infer));
+    inlined = std::move(adapted.model);
+    lora = std::move(adapted.summary);
+    warnings.insert(warnings.end(), adapted.warnings.begin(), adapted.warnings.end());
+  }
   ASSIGN_OR_RETURN(Inference inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
   NoteMostDims(&inference);
   if (!options.tied.empty()) {
@@ -148,10 +171,24 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
     ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));
   }
   ASSIGN_OR_RETURN(Counts counts, Count(inference, causal, roofline));
-  return Analysis{std::move(inference), std::move(counts)};
+  return Analysis{std::move(inference), std::move(counts), std::move(lora)};
 }
 
 }  // namespace
+
+CountOptions WithLoraTraining(const CountOptions& options) {
+  if (!options.lora) return options;
+  CountOptions result = options;
+  if (!result.training) result.training.emplace();
+  std::vector<std::vector<std::string>*> lists = {&result.training->trained};
+  if (result.memory) lists.push_back(&result.memory->training.trained);
+  for (std::vector<std::string>* trained : lists) {
+    for (const absl::string_view pattern : kAdapterPatterns) {
+      if (!absl::c_linear_search(*trained, pattern)) trained->emplace_back(pattern);
+    }
+  }
+  return result;
+}
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal, bool assume, Calls calls) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/adapter/lora_options.h"
 #include "src/api/count.h"
 #include "src/count/count.h"
 #include "src/graph/symbol_origin.h"
@@ -18,7 +19,12 @@ namespace onnxflops {
 struct Analysis {
   Inference inference;
   Counts counts;
+  std::optional<LoraSummary> lora;  // CountOptions::lora
 };
+
+// The options with what CountOptions::lora says of training: nothing of the file is trained but
+// what they name, and the backward pass is exact.
+CountOptions WithLoraTraining(const CountOptions& options);
 
 // Local functions stand in the place of their calls, or stay calls: for who needs the file's nodes.
 enum class Calls : uint8_t { kInlined, kKept };

@@ -208,7 +208,8 @@ absl::Status AddParts(const Model& model, const SampledAnalysis& analysis,
 
 }  // namespace
 
-absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+absl::StatusOr<Report> Count(const Model& model, const CountOptions& given) {
+  const CountOptions options = WithLoraTraining(given);
   if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path), ": ",
@@ -221,6 +222,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
   if (options.samples) RETURN_IF_ERROR(RefuseWithSamples(model, options));
   ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
+  report.lora = analysis.lora;
   RETURN_IF_ERROR(AddParts(model, analysis, options, &report));
   if (analysis.samples) RETURN_IF_ERROR(AddSamples(model, *analysis.samples, &report));
   return report;

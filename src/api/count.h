@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/user/user_rules.h"
+#include "src/adapter/lora_options.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
 #include "src/base/limits.h"
@@ -62,6 +63,11 @@ struct CountOptions {
   // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only
   // those that the mask lets through. A mask that is a tensor of the graph counts in full.
   CausalCounting causal = CausalCounting::kFull;
+  // Low-rank adapters beside linear layers, as if the file had them: fills in Report::lora. What
+  // the file has is frozen: only adapters and TrainingOptions::trained are trained, and the
+  // backward pass is always exact, with or without `training`. Errors: NotFound for a name that no
+  // linear layer has; InvalidArgument for a module of another kind.
+  std::optional<LoraOptions> lora;
   // The backward pass exactly, of what is trained so, instead of twice the forward pass: fills in
   // Report::training. Errors: NotFound for a pattern that matches nothing; Unimplemented together
   // with `module`.

@@ -64,6 +64,12 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
       })));
 }
 
+std::string NoteOnLora(const LoraSummary& lora) {
+  return absl::StrCat("--lora ", Printable(LoraText(lora.options)), ": ",
+                      Plural(lora.layers, "layer"), " with ", report::SiNumber(lora.params),
+                      " params, which alone are trained unless --trained names others");
+}
+
 class MfuMaker {
  public:
   MfuMaker(const SampledAnalysis& analysis, const MfuOptions& options)
@@ -345,6 +351,7 @@ class MfuMaker {
     if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
       out_.notes.emplace_back(kNothingCausal);
     }
+    if (analysis_.lora) out_.notes.push_back(NoteOnLora(*analysis_.lora));
     NoteCopies();
     NoteDivision();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
@@ -431,7 +438,8 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
 }  // namespace
 
 absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) {
-  ASSIGN_OR_RETURN(const MfuOptions options, WithBatch(*model, given));
+  ASSIGN_OR_RETURN(MfuOptions options, WithBatch(*model, given));
+  options.count = WithLoraTraining(options.count);
   ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options.count));
   return MfuMaker(analysis, options).Make();
 }

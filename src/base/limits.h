@@ -184,6 +184,9 @@ inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 inline constexpr int kMaxConfigNesting = 32;
 inline constexpr int64_t kMaxConfigLayers = 2048;
 inline constexpr int64_t kMaxConfigSize = int64_t{1} << 28;
+// The rank of low-rank adapters, and names of modules that get one. Real ranks are below 1,000.
+inline constexpr int64_t kMaxLoraRank = int64_t{1} << 20;
+inline constexpr size_t kMaxLoraTargets = 256;
 // Bytes of a report that is read back. In memory it takes some ten times as much.
 inline constexpr size_t kMaxReportBytes = size_t{64} << 20;
 // Modules under one parent, in both models together, that are compared with each other because

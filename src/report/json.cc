@@ -289,6 +289,7 @@ void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Lay
   }
   WriteTotals(report, ranges, json);
   if (report.roofline) WriteRoofline(report, json);
+  if (report.lora) WriteLora(*report.lora, json);
   if (report.training) WriteTraining(*report.training, json);
   if (report.memory) WriteMemory(*report.memory, json);
   WriteKinds(report, json);

@@ -36,6 +36,8 @@ void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, 
 // "samples": what CountOptions::samples asked for. `known`: some of it is counted.
 void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json);
 
+// "lora": what CountOptions::lora inserted.
+void WriteLora(const LoraSummary& lora, JsonWriter* json);
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 

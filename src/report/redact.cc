@@ -156,6 +156,11 @@ void Redactor::Work(Report* report) {
     before.ForEach([&](Kind kind, const Expr&) { Formula(&(*census)[kind]); });
   }
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
+  if (report->lora) {
+    for (std::string& target : report->lora->options.targets) {
+      target = absl::StrCat("a module that is ", kLeftOut);
+    }
+  }
   if (report->training) Training(&*report->training);
   if (report->memory) Memory(&*report->memory);
   if (report->roofline) {

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/adapter/lora_options.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts.h"
 #include "src/cost/cost.h"
@@ -131,6 +132,7 @@ struct Report {
   int64_t causal_nodes = 0;                       // of how many nodes
   std::optional<SamplesReport> samples;           // CountOptions::samples: figures are of all
   Totals totals;
+  std::optional<LoraSummary> lora;         // CountOptions::lora
   std::optional<TrainingReport> training;  // CountOptions::training
   std::optional<MemoryReport> memory;      // CountOptions::memory
   // CountOptions::activation_peak, or memory; nullopt: there is no formula for all sizes.

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
+#include "src/adapter/lora_options.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/graph/dtype.h"
@@ -438,6 +439,17 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
   return lines;
 }
 
+LabelledLine LoraLine(const LoraSummary& lora, const ViewOptions& options) {
+  LabelledLine line = {"lora", {Printable(LoraText(lora.options))}};
+  line.texts.push_back(absl::StrCat(Plural(lora.layers, "layer"), " with ",
+                                    ShowExpr(Expr(lora.params), options.exact), " params"));
+  if (lora.options.base == LoraBase::kNf4) {
+    line.texts.push_back(absl::StrCat("weights of ", Plural(lora.nf4_layers, "layer"),
+                                      " in 4 bits, blocks of 64 with a float32 scale"));
+  }
+  return line;
+}
+
 // An exact backward pass, and what comes with it.
 LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
                           const TotalTexts& texts) {
@@ -559,6 +571,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
                                    " work on constants; a runtime computes them once")}});
   }
   if (report.roofline) AddRoofline(report, options, texts, &lines);
+  if (report.lora) lines.push_back(LoraLine(*report.lora, options));
   // A model that multiplies integers is quantised for inference: it has no training line.
   if (report.training) {
     lines.push_back(TrainingLine(report, options, texts));

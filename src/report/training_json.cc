@@ -1,4 +1,4 @@
-// The object "training" of "onnxflops.report/1".
+// The objects "lora" and "training" of "onnxflops.report/1".
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 #include "src/report/json_parts.h"
@@ -38,6 +38,20 @@ void WriteGradients(const TrainingReport& training, JsonWriter* json) {
 }
 
 }  // namespace
+
+void WriteLora(const LoraSummary& lora, JsonWriter* json) {
+  json->Key("lora").BeginObject();
+  json->Key("r").Int(lora.options.r);
+  json->Key("alpha");
+  json->Number(lora.options.alpha);
+  json->Key("rslora").Bool(lora.options.rslora);
+  json->Key("base").String(lora.options.base == LoraBase::kNf4 ? "nf4" : "as_stored");
+  WriteTexts("targets", lora.options.targets, json);
+  json->Key("layers").Int(lora.layers);
+  json->Key("params").Int(lora.params);
+  json->Key("nf4_layers").Int(lora.nf4_layers);
+  json->EndObject();
+}
 
 void WriteTraining(const TrainingReport& training, JsonWriter* json) {
   const TrainingOptions& options = training.options;

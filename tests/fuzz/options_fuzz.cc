@@ -37,6 +37,13 @@
 namespace onnxflops::tools {
 namespace {
 
+// What is written of adapters is read again as the same.
+void RequireSameLora(const LoraOptions& lora) {
+  Require(lora.r > 0 && !lora.targets.empty(), "adapters without a rank or a module");
+  const absl::StatusOr<LoraOptions> again = ParseLora(LoraText(lora));
+  Require(again.ok() && LoraText(*again) == LoraText(lora), "adapters are not what they print");
+}
+
 // What a line says of training, memory, serving and the device.
 struct ModelingLine {
   CausalArgument causal;
@@ -59,6 +66,8 @@ struct ModelingLine {
     RETURN_IF_ERROR(causal.Parse().status());
     ASSIGN_OR_RETURN(const TrainingOptions options, training.ParseOptions());
     RETURN_IF_ERROR(training.Parse().status());
+    ASSIGN_OR_RETURN(const std::optional<LoraOptions> lora, training.ParseLoraOptions());
+    if (lora) RequireSameLora(*lora);
     ASSIGN_OR_RETURN(const std::optional<MemoryOptions> kept, memory.Parse(options));
     Require(!kept || !kept->fit || kept->fit->bytes > 0, "--fit into nothing");
     ASSIGN_OR_RETURN(const std::optional<ServingRequest> request, serving.Parse());

@@ -27,6 +27,7 @@ def test_json_is_the_programs(path, program):
         ({"batch": 1, "backward": "exact", "frozen": "visual"}, ["--dim", "batch=1", "--backward", "exact", "--frozen", "visual"]),
         ({"batch": 1, "device": "h100-sxm", "dtype": "bf16"}, ["--dim", "batch=1", "--device", "h100-sxm", "--dtype", "bf16"]),
         ({"batch": 1, "memory": True, "optimizer": "adamw"}, ["--dim", "batch=1", "--memory", "--optimizer", "adamw"]),
+        ({"batch": 1, "lora": "r=16:c_fc"}, ["--dim", "batch=1", "--lora", "r=16:c_fc"]),
         ({"convention": "thop"}, ["--convention", "thop"]),
     ],
     ids=str,

@@ -10,9 +10,14 @@ absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* swee
   ASSIGN_OR_RETURN(options.samples, samples.Parse());
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.tied, training.ParseTied());
+  ASSIGN_OR_RETURN(options.lora, training.ParseLoraOptions());
   ASSIGN_OR_RETURN(const TrainingOptions trained, training.ParseOptions());
   ASSIGN_OR_RETURN(options.memory, memory.Parse(trained));
-  if (!options.memory || training.backward == "exact") {
+  // With --lora, a forward pass alone may be asked for.
+  const bool is_forward = !convention.empty() || serving.asked();
+  const bool exact = training.backward == "exact" || training.FirstOfExact() != nullptr;
+  if (training.backward == "exact" ||
+      (!options.memory && (!options.lora || exact || !is_forward))) {
     ASSIGN_OR_RETURN(options.training, training.Parse());
   }
   ASSIGN_OR_RETURN(options.on_device, roofline.Parse());

@@ -94,7 +94,7 @@ struct CountArguments {
         {!one_file, "several models"},      {is_sweep, "several sizes of a dimension"},
         {!save.empty(), "--save"},          {!convention.empty(), "--convention"},
         {!view.module.empty(), "--module"}, {upper.given, "--upper"},
-        {redact, "--redact-names"},
+        {redact, "--redact-names"},         {!training.lora.empty(), "--lora"},
     };
     for (const auto& [given, name] : others) {
       if (given) {

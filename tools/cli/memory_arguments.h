@@ -29,6 +29,7 @@ struct ServingArguments {
   std::string prefill, decode;
 
   void AddTo(OptionList* list);
+  bool asked() const { return !prefill.empty() || !decode.empty(); }
   // nullopt if no step is asked for.
   absl::StatusOr<std::optional<ServingRequest>> Parse() const;
 };

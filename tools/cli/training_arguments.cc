@@ -26,6 +26,10 @@ void TrainingArguments::AddTo(OptionList* list) {
                   "Parameters or modules that are not trained. May be given again.");
   list->AddValues("--trained", "GLOB", &trained,
                   "Parameters or modules that are trained, and no others. May be given again.");
+  list->AddValue("--lora", "SETTINGS:MODULES", &lora,
+                 "Count the model with low-rank adapters, as peft runs them, and train only these: "
+                 "r=16:q_proj,v_proj, r=16,alpha=32,rslora:all-linear. With base=nf4 (QLoRA) "
+                 "other weights of linear layers are in 4 bits. Includes --backward exact.");
   list->AddValues("--tied", "COPY=WEIGHT", &tied,
                   "Two weights of the file are one parameter, as TorchScript's export stores tied "
                   "embeddings twice. The report names what looks so. May be given again.");
@@ -64,6 +68,22 @@ absl::StatusOr<TrainingOptions> TrainingArguments::ParseOptions() const {
   return options;
 }
 
+const char* TrainingArguments::FirstOfExact() const {
+  if (!frozen.empty()) return "--frozen";
+  if (!trained.empty()) return "--trained";
+  if (input_gradients) return "--input-gradients";
+  if (attention != "math") return "--attention";
+  if (recompute != "none") return "--recompute";
+  if (optimizer != "none") return "--optimizer";
+  return nullptr;
+}
+
+absl::StatusOr<std::optional<LoraOptions>> TrainingArguments::ParseLoraOptions() const {
+  if (lora.empty()) return std::optional<LoraOptions>();
+  ASSIGN_OR_RETURN(LoraOptions options, ParseLora(lora));
+  return std::optional<LoraOptions>(std::move(options));
+}
+
 absl::StatusOr<std::vector<TiedWeights>> TrainingArguments::ParseTied() const {
   std::vector<TiedWeights> pairs;
   for (const std::string& text : tied) {
@@ -79,13 +99,8 @@ absl::StatusOr<std::vector<TiedWeights>> TrainingArguments::ParseTied() const {
 
 absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {
   ASSIGN_OR_RETURN(const TrainingOptions options, ParseOptions());
-  if (backward == "exact") return options;
-  if (!frozen.empty()) return NeedsExact("--frozen");
-  if (!trained.empty()) return NeedsExact("--trained");
-  if (input_gradients) return NeedsExact("--input-gradients");
-  if (attention != "math") return NeedsExact("--attention");
-  if (recompute != "none") return NeedsExact("--recompute");
-  if (optimizer != "none") return NeedsExact("--optimizer");
+  if (backward == "exact" || !lora.empty()) return options;
+  if (const char* given = FirstOfExact()) return NeedsExact(given);
   return std::optional<TrainingOptions>();
 }
 

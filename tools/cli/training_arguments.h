@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/adapter/lora_options.h"
 #include "src/resolve/ties.h"
 #include "src/training/training_options.h"
 #include "tools/cli/option_list.h"
@@ -17,14 +18,19 @@ namespace onnxflops::tools {
 struct TrainingArguments {
   std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
   std::vector<std::string> frozen, trained, tied;
+  std::string lora;
   bool input_gradients = false;
 
   void AddTo(OptionList* list);
-  // nullopt for the rule that backward is twice forward. An error if an option is given that only
-  // an exact backward pass reads.
+  // nullopt for the rule that backward is twice forward, which adapters do not have. An error if an
+  // option is given that only an exact backward pass reads.
   absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
   // What is trained and how, whatever --backward says: --memory asks for it, too.
   absl::StatusOr<TrainingOptions> ParseOptions() const;
+  // An option that only an exact backward pass reads; nullptr if none is given.
+  const char* FirstOfExact() const;
+  // --lora; nullopt if it is not given.
+  absl::StatusOr<std::optional<LoraOptions>> ParseLoraOptions() const;
   // --tied, which needs no exact backward pass.
   absl::StatusOr<std::vector<TiedWeights>> ParseTied() const;
 };

@@ -1,0 +1,133 @@
+#include "src/adapter/graph_editor.h"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace onnxflops::adapter {
+namespace {
+
+// Keeps what the copy points into.
+struct StorageOfOriginal final : ByteStorage {
+  explicit StorageOfOriginal(Model model) : original(std::move(model)) {}
+  const Model original;
+};
+
+template <typename T>
+std::string BytesOf(T number) {
+  std::string bytes(sizeof(T), '\0');
+  std::memcpy(bytes.data(), &number, sizeof(T));
+  return bytes;
+}
+
+}  // namespace
+
+GraphEditor::GraphEditor(const Model& base) : model_(std::make_shared<ModelData>()) {
+  model_->path = base->path;
+  model_->ir_version = base->ir_version;
+  model_->producer_name = base->producer_name;
+  model_->producer_version = base->producer_version;
+  model_->opsets = base->opsets;
+  model_->metadata = base->metadata;
+  model_->graphs = base->graphs;
+  model_->nodes = base->nodes;
+  model_->values = base->values;
+  model_->tensors = base->tensors;
+  model_->functions = base->functions;
+  model_->inlined = base->inlined;
+  model_->warnings = base->warnings;
+  model_->bytes = std::make_shared<StorageOfOriginal>(base);
+}
+
+absl::string_view GraphEditor::Keep(absl::string_view text) {
+  const absl::Span<char> kept = Keep(std::vector<char>(text.begin(), text.end()));
+  return {kept.data(), kept.size()};
+}
+
+ValueId GraphEditor::AddValue(absl::string_view name) {
+  Value value;
+  value.name = Keep(name);
+  model_->values.push_back(value);
+  return static_cast<ValueId>(model_->values.size() - 1);
+}
+
+ValueId GraphEditor::AddTensor(absl::string_view name, DType dtype,
+                               const std::vector<int64_t>& dims) {
+  const ValueId value = AddValue(name);
+  ReplaceTensor(value, dtype, dims);
+  model_->graphs[0].initializers.push_back(value);
+  return value;
+}
+
+void GraphEditor::ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims) {
+  Tensor tensor;
+  tensor.name = model_->value(value).name;
+  tensor.dtype = dtype;
+  tensor.dims = Keep(dims);
+  tensor.elements = 1;
+  for (const int64_t dim : dims) tensor.elements *= dim;
+  tensor.external = true;
+  model_->tensors.push_back(tensor);
+  Value& changed = model_->values[static_cast<size_t>(value)];
+  changed.initializer = static_cast<TensorId>(model_->tensors.size() - 1);
+  changed.declared = nullptr;
+}
+
+ValueId GraphEditor::AddNumber(absl::string_view name, DType dtype, double number) {
+  const ValueId value = AddTensor(name, dtype, {});
+  Tensor& tensor = model_->tensors.back();
+  tensor.external = false;
+  tensor.has_data = true;
+  tensor.data =
+      Keep(dtype == DType::kFloat64 ? BytesOf(number) : BytesOf(static_cast<float>(number)));
+  return value;
+}
+
+ValueId GraphEditor::AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
+                             OptionalValueId output) {
+  const auto id = static_cast<NodeId>(model_->nodes.size());
+  const ValueId made = output ? *output : AddValue(node.name);
+  node.graph = 0;
+  node.inputs = Keep(inputs);
+  node.outputs = Keep(std::vector<OptionalValueId>{made});
+  model_->values[static_cast<size_t>(made)].producer = id;
+  model_->nodes.push_back(node);
+  added_[after].push_back(id);
+  return made;
+}
+
+ValueId GraphEditor::FreeOutput(NodeId id, absl::string_view name) {
+  const ValueId made = AddValue(name);
+  model_->values[static_cast<size_t>(made)].producer = id;
+  Node& node = model_->nodes[static_cast<size_t>(id)];
+  std::vector<OptionalValueId> outputs(node.outputs.begin(), node.outputs.end());
+  outputs[0] = made;
+  node.outputs = Keep(outputs);
+  return made;
+}
+
+void GraphEditor::ReplaceNode(NodeId id, Node node, const std::vector<OptionalValueId>& inputs) {
+  const Node& before = model_->node(id);
+  node.outputs = before.outputs;
+  node.graph = before.graph;
+  node.inputs = Keep(inputs);
+  model_->nodes[static_cast<size_t>(id)] = node;
+}
+
+Model GraphEditor::Finish() && {
+  Graph& graph = model_->graphs[0];
+  std::vector<NodeId> nodes;
+  nodes.reserve(model_->nodes.size());
+  for (const NodeId id : graph.nodes) {
+    nodes.push_back(id);
+    const auto added = added_.find(id);
+    if (added != added_.end()) {
+      nodes.insert(nodes.end(), added->second.begin(), added->second.end());
+    }
+  }
+  graph.nodes = std::move(nodes);
+  graph.end_value = static_cast<ValueId>(model_->values.size());
+  return Model(std::move(model_));
+}
+
+}  // namespace onnxflops::adapter

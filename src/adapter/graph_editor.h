@@ -1,0 +1,69 @@
+// A copy of a model with nodes and tensors added to its main graph. Everything that was there keeps
+// its number, so that what is known of the model by number holds for the copy.
+//
+//   GraphEditor editor(model);
+//   const ValueId w = editor.AddTensor("lora_A.weight", DType::kFloat32, {768, 16});
+//   const ValueId y = editor.AddNode(after, {.name = "/lora_A/MatMul", .op_type = "MatMul"}, {x,
+//   w}); const Model changed = std::move(editor).Finish();
+#ifndef ONNXFLOPS_SRC_ADAPTER_GRAPH_EDITOR_H_
+#define ONNXFLOPS_SRC_ADAPTER_GRAPH_EDITOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/graph/model.h"
+
+namespace onnxflops::adapter {
+
+class GraphEditor {
+ public:
+  explicit GraphEditor(const Model& base);
+
+  const ModelData& model() const { return *model_; }
+  // Text that lives as long as the copy.
+  absl::string_view Keep(absl::string_view text);
+  template <typename T>
+  absl::Span<T> Keep(const std::vector<T>& from) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    if (from.empty()) return {};
+    T* to = static_cast<T*>(model_->arena.allocate(from.size() * sizeof(T), alignof(T)));
+    std::uninitialized_copy(from.begin(), from.end(), to);
+    return absl::Span<T>(to, from.size());
+  }
+
+  // An initializer without content, stored outside of the file.
+  ValueId AddTensor(absl::string_view name, DType dtype, const std::vector<int64_t>& dims);
+  // One of a single number.
+  ValueId AddNumber(absl::string_view name, DType dtype, double number);
+  // The tensor of an initializer is another one from now on; its name stays.
+  void ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims);
+
+  // Adds a node after the node `after` of the main graph and what was added there before. `node`:
+  // all but its graph, inputs and output; its texts are kept as they are. Its output is a new value
+  // or one that FreeOutput freed.
+  ValueId AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
+                  OptionalValueId output = kNone);
+  // The node makes a new value, which is returned, instead of its first output. What uses that
+  // output is to be given it by another node.
+  ValueId FreeOutput(NodeId id, absl::string_view name);
+  // A node becomes another operator on other inputs.
+  void ReplaceNode(NodeId id, Node node, const std::vector<OptionalValueId>& inputs);
+
+  Model Finish() &&;
+
+ private:
+  ValueId AddValue(absl::string_view name);
+
+  std::shared_ptr<ModelData> model_;
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> added_;  // by the node that they come after
+};
+
+}  // namespace onnxflops::adapter
+
+#endif  // ONNXFLOPS_SRC_ADAPTER_GRAPH_EDITOR_H_

@@ -1,0 +1,90 @@
+// The linear layers of a model, and those that --lora names.
+//
+// A linear layer is a module whose products have one constant weight: MatMul or Gemm, fused ones,
+// and those with packed weights (MatMulNBits); a convolution is one as well. A layer that runs
+// several times has several products.
+#ifndef ONNXFLOPS_SRC_ADAPTER_LINEAR_LAYERS_H_
+#define ONNXFLOPS_SRC_ADAPTER_LINEAR_LAYERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/adapter/lora_options.h"
+#include "src/graph/dtype.h"
+#include "src/graph/model.h"
+#include "src/infer/infer.h"
+#include "src/module/attribution.h"
+
+namespace onnxflops::adapter {
+
+struct Product {
+  NodeId node = 0;
+  ValueId input = 0;   // what the layer is given
+  ValueId result = 0;  // what it gives: the product, or what an Add makes of it and a bias
+  NodeId last = 0;     // the node that makes it
+  DType dtype = DType::kUndefined;  // of the input
+};
+
+struct LinearLayer {
+  ModuleId module = 0;
+  absl::string_view path;
+  absl::string_view type;   // "Linear"; empty where the file does not say
+  int64_t in = 0, out = 0;  // features or channels
+  ValueId weight = 0;       // what the file holds; the same for all products
+  bool is_packed = false;   // in few bits, or dequantised
+  bool is_conv = false;
+  std::vector<Product> products;
+};
+
+// What a model has: layers, and for each module that is none with products why.
+class LinearLayers {
+ public:
+  LinearLayers(const Inference& inference, const modules::Attribution& attribution);
+
+  const std::vector<LinearLayer>& layers() const { return layers_; }
+  // Those of LoraOptions::targets. NotFound where a name has no layer, with similar names;
+  // InvalidArgument where it is a module of another kind.
+  absl::StatusOr<std::vector<const LinearLayer*>> Targets(const LoraOptions& options) const;
+  // Those of kAllLinear: no convolution, and not the layer over the vocabulary.
+  std::vector<const LinearLayer*> AllLinear() const;
+  // What to say of products with a weight that are in no layer; empty if all are.
+  std::string OutsideText() const;
+  // How often a value is read by nodes, or given out.
+  int Uses(ValueId value) const { return uses_[static_cast<size_t>(value)]; }
+
+ private:
+  void AddProduct(NodeId id);
+  void AddTo(LinearLayer run);
+  bool IsLayer(const LinearLayer& layer) const;
+  int64_t ProductsOutside() const;
+  void FindResult(Product* product, ModuleId module) const;
+  std::optional<ValueId> WeightOf(ValueId value) const;
+  void FindTables();
+  bool IsOverVocabulary(const LinearLayer& layer) const;
+  bool IsOfFusedAttention(ModuleId module) const;
+  std::string WhyNone(ModuleId module) const;
+  absl::Status AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
+  absl::Status NamesNothing(const std::string& pattern) const;
+
+  const Inference& inference_;
+  const ModelData& model_;
+  const modules::Attribution& attribution_;
+  std::vector<int32_t> uses_;         // by ValueId
+  std::vector<OptionalNodeId> user_;  // by ValueId: the last one
+  std::vector<LinearLayer> layers_;
+  std::vector<int32_t> layer_of_;  // by ModuleId: of layers_, or what follows
+  static constexpr int32_t kNoProducts = -1, kSeveralWeights = -2;
+  int64_t products_ = 0;                                     // with a constant weight
+  absl::flat_hash_set<std::pair<int64_t, int64_t>> tables_;  // columns and rows
+};
+
+}  // namespace onnxflops::adapter
+
+#endif  // ONNXFLOPS_SRC_ADAPTER_LINEAR_LAYERS_H_

@@ -1,0 +1,105 @@
+#include "src/adapter/lora_options.h"
+
+#include <cmath>
+#include <cstddef>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+namespace {
+
+absl::Status Wrong(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("--lora ", Quoted(text), ": ", why));
+}
+
+absl::Status ReadRank(absl::string_view text, absl::string_view value, int64_t* rank) {
+  if (absl::SimpleAtoi(value, rank) && *rank >= 1 && *rank <= kMaxLoraRank) return absl::OkStatus();
+  return Wrong(text, absl::StrCat("r = ", Escaped(value), " must be a whole number from 1 to ",
+                                  kMaxLoraRank));
+}
+
+absl::Status ReadAlpha(absl::string_view text, absl::string_view value, double* alpha) {
+  if (absl::SimpleAtod(value, alpha) && std::isfinite(*alpha)) return absl::OkStatus();
+  return Wrong(text, absl::StrCat("alpha = ", Escaped(value), " must be a number"));
+}
+
+absl::Status ReadSetting(absl::string_view text, absl::string_view setting, LoraOptions* options) {
+  const size_t equals = setting.find('=');
+  const absl::string_view key = setting.substr(0, equals);
+  const absl::string_view value =
+      equals == absl::string_view::npos ? "" : setting.substr(equals + 1);
+  if (key == "r") return ReadRank(text, value, &options->r);
+  if (key == "alpha") return ReadAlpha(text, value, &options->alpha);
+  if (setting == "rslora") {
+    options->rslora = true;
+    return absl::OkStatus();
+  }
+  if (setting == "base=nf4") {
+    options->base = LoraBase::kNf4;
+    return absl::OkStatus();
+  }
+  if (setting == "dora") {
+    return absl::UnimplementedError(absl::StrCat(
+        "--lora ", Quoted(text), ": DoRA is not counted: it also makes the norms of W + B A"));
+  }
+  return Wrong(text, absl::StrCat(Quoted(setting),
+                                  " is no setting: there are r=N, alpha=X, rslora and base=nf4"));
+}
+
+absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
+  for (const absl::string_view target : absl::StrSplit(targets, ',')) {
+    if (target.empty()) {
+      return Wrong(text, "a module has no name; separate modules by single commas");
+    }
+    if (options->targets.size() == kMaxLoraTargets || target.size() > kMaxModulePath) {
+      return Wrong(text, absl::StrCat("more than ", kMaxLoraTargets, " modules, or a name of ",
+                                      "more than ", kMaxModulePath, " bytes"));
+    }
+    options->targets.emplace_back(target);
+  }
+  const auto& names = options->targets;
+  if (names.size() > 1 && absl::c_linear_search(names, kAllLinear)) {
+    return Wrong(text, "all-linear has all linear layers: it takes no other name beside it");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LoraOptions> ParseLora(absl::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == absl::string_view::npos) {
+    return Wrong(text, "it should be a rank and modules, as r=16:q_proj,v_proj");
+  }
+  LoraOptions options;
+  bool has_rank = false;
+  for (const absl::string_view setting : absl::StrSplit(text.substr(0, colon), ',')) {
+    RETURN_IF_ERROR(ReadSetting(text, setting, &options));
+    has_rank |= absl::StartsWith(setting, "r=");
+  }
+  if (!has_rank) return Wrong(text, "the rank is missing, as in r=16:q_proj,v_proj");
+  RETURN_IF_ERROR(ReadTargets(text, text.substr(colon + 1), &options));
+  return options;
+}
+
+std::string LoraText(const LoraOptions& options) {
+  return absl::StrCat("r=", options.r, ",alpha=", options.alpha, options.rslora ? ",rslora" : "",
+                      options.base == LoraBase::kNf4 ? ",base=nf4" : "", ":",
+                      absl::StrJoin(options.targets, ","));
+}
+
+double LoraScale(const LoraOptions& options) {
+  const auto rank = static_cast<double>(options.r);
+  return options.alpha / (options.rslora ? std::sqrt(rank) : rank);
+}
+
+}  // namespace onnxflops

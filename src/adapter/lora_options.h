@@ -1,0 +1,54 @@
+// Low-rank adapters (LoRA) that a model is to have: their rank, and the layers that get one.
+//
+//   ParseLora("r=16:q_proj,v_proj")                  // peft's LoraConfig(r=16, target_modules=...)
+//   ParseLora("r=16,alpha=32,rslora:all-linear")
+//   ParseLora("r=16,base=nf4:*.self_attn.?_proj")    // QLoRA: the other weights in 4 bits
+#ifndef ONNXFLOPS_SRC_ADAPTER_LORA_OPTIONS_H_
+#define ONNXFLOPS_SRC_ADAPTER_LORA_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// What the weights that are not trained are stored in.
+enum class LoraBase : uint8_t {
+  kAsStored,  // as the file or the configuration has them
+  kNf4,       // linear layers in 4 bits, as bitsandbytes keeps them: blocks of 64, a scale each
+};
+
+struct LoraOptions {
+  int64_t r = 8;
+  double alpha = 8;     // the adapter's output is multiplied by alpha / r
+  bool rslora = false;  // by alpha / sqrt(r) instead, which costs the same
+  LoraBase base = LoraBase::kAsStored;
+  // Paths of modules, or their ends after a dot: "q_proj" is that of every layer. * and ? stand for
+  // any signs and for one. kAllLinear alone: all linear layers but the one over the vocabulary.
+  std::vector<std::string> targets;
+};
+inline constexpr char kAllLinear[] = "all-linear";
+
+// "SETTINGS:TARGETS", both separated by commas: r=N, which is needed, alpha=X, rslora, base=nf4.
+// Errors: InvalidArgument, with what is wrong; Unimplemented for DoRA.
+absl::StatusOr<LoraOptions> ParseLora(absl::string_view text);
+// What ParseLora reads.
+std::string LoraText(const LoraOptions& options);
+// What the adapter's output is multiplied by.
+double LoraScale(const LoraOptions& options);
+
+// What was inserted into a model.
+struct LoraSummary {
+  LoraOptions options;
+  int64_t layers = 0;       // with an adapter
+  absl::int128 params = 0;  // of all adapters
+  int64_t nf4_layers = 0;   // whose weights were put into 4 bits
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_ADAPTER_LORA_OPTIONS_H_

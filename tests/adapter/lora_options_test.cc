@@ -1,0 +1,72 @@
+// What --lora means, and what a wrong text is told.
+#include "src/adapter/lora_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace onnxflops {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseLoraTest, ReadsSettingsAndModules) {
+  const LoraOptions options = *ParseLora("alpha=32,r=16,rslora,base=nf4:q_proj,*.mlp.?c1");
+  EXPECT_EQ(options.r, 16);
+  EXPECT_EQ(options.alpha, 32);
+  EXPECT_TRUE(options.rslora);
+  EXPECT_EQ(options.base, LoraBase::kNf4);
+  EXPECT_THAT(options.targets, ElementsAre("q_proj", "*.mlp.?c1"));
+  EXPECT_EQ(LoraScale(options), 8);
+  EXPECT_EQ(LoraText(options), "r=16,alpha=32,rslora,base=nf4:q_proj,*.mlp.?c1");
+}
+
+TEST(ParseLoraTest, ReadsWhatItWrites) {
+  for (const char* text : {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear"}) {
+    EXPECT_EQ(LoraText(*ParseLora(text)), text);
+  }
+  const LoraOptions plain = *ParseLora("r=4:v");
+  EXPECT_EQ(plain.alpha, 8);  // peft's default
+  EXPECT_EQ(plain.base, LoraBase::kAsStored);
+  EXPECT_EQ(LoraScale(plain), 2);
+}
+
+TEST(ParseLoraTest, RefusesTheRest) {
+  const struct {
+    std::string text, why;
+  } cases[] = {
+      {"", "it should be a rank and modules"},
+      {"r=16", "it should be a rank and modules"},
+      {"alpha=16:v", "the rank is missing"},
+      {"r=0:v", "r = 0 must be a whole number from 1 to 1048576"},
+      {"r=-1:v", "r = -1 must"},
+      {"r=1048577:v", "r = 1048577 must"},
+      {"r=1.5:v", "r = 1.5 must"},
+      {"r:v", "r =  must"},
+      {"r=4,alpha=inf:v", "alpha = inf must be a number"},
+      {"r=4,rank=4:v", "'rank=4' is no setting"},
+      {"r=4,:v", "'' is no setting"},
+      {"r=4,base=int8:v", "'base=int8' is no setting"},
+      {"r=4,dora:v", "DoRA is not counted"},
+      {"r=4:", "a module has no name"},
+      {"r=4:v,,q", "a module has no name"},
+      {"r=4:v,all-linear", "it takes no other name beside it"},
+      {"r=4:" + std::string(5000, 'v'), "a name of more than 4096 bytes"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(std::string(ParseLora(c.text).status().message()), HasSubstr(c.why)) << c.text;
+  }
+  EXPECT_TRUE(absl::IsUnimplemented(ParseLora("r=4,dora:v").status()));
+}
+
+TEST(ParseLoraTest, BoundsTheNumberOfModules) {
+  std::string text = "r=4:v";
+  for (int i = 1; i < 256; ++i) text += ",v";
+  EXPECT_TRUE(ParseLora(text).ok());
+  EXPECT_THAT(std::string(ParseLora(text + ",v").status().message()), HasSubstr("256 modules"));
+}
+
+}  // namespace
+}  // namespace onnxflops
