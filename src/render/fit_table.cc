@@ -210,10 +210,15 @@ void CutColumn(size_t column, int width, TextTable* table) {
   }
 }
 
-// Bytes of the text that make a line of so many columns. It ends after a comma, else before another
-// space, else after a sign that ends a part of a name, if there is one in the second half.
+// A space at which a text may break: "batch = 1" stays together.
+bool IsBreak(absl::string_view text, size_t at) {
+  return text[at] == ' ' && text.substr(at + 1, 1) != "=" && (at == 0 || text[at - 1] != '=');
+}
+
+// Bytes of the text that make a line of so many columns. It ends before a space, else after a sign
+// that ends a part of a name, if there is one in the second half. "batch = 1" is broken last.
 size_t LineEnd(absl::string_view text, int columns) {
-  size_t end = 0, part = 0, word = 0, item = 0;
+  size_t end = 0, part = 0, word = 0, space = 0;
   int used = 0;
   for (; end < text.size(); ++end) {
     const bool starts = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
@@ -221,11 +226,13 @@ size_t LineEnd(absl::string_view text, int columns) {
     if (2 * used < columns) continue;
     const bool ends_part = absl::string_view("/._-,:;").find(text[end]) != absl::string_view::npos;
     if (ends_part) part = end + 1;
-    if (text[end] == ' ') (text[end - 1] == ',' ? item : word) = end;
+    if (text[end] == ' ') space = end;
+    if (IsBreak(text, end)) word = end;
   }
-  if (end < text.size() && text[end] == ' ') (text[end - 1] == ',' ? item : word) = end;
   if (end == text.size()) return end;
-  return item > 0 ? item : word > 0 ? word : part > 0 ? part : end;
+  if (IsBreak(text, end)) word = end;
+  if (word > 0) return word;
+  return space > 0 ? space : part > 0 ? part : end;
 }
 
 }  // namespace
