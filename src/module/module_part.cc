@@ -93,6 +93,12 @@ bool MatchesAny(const std::vector<std::string>& globs, const Module& m) {
 
 absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::string_view globs) {
   Patterns patterns;
+  const auto is_there = [&](absl::string_view path) {
+    return std::any_of(modules.begin() + 1, modules.end(),
+                       [&](const Module& m) { return m.path == path; });
+  };
+  // CLIP has the layers of its text tower in the root, beside the module of the image tower.
+  if (globs == "text" && !is_there("text") && is_there("visual")) globs = "!visual";
   for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
     word = absl::StripAsciiWhitespace(word);
     const bool excludes = absl::ConsumePrefix(&word, "!");

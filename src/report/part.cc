@@ -43,6 +43,80 @@ void KeepNodes(const ModulePart& part, Report* report) {
   report->nodes = std::move(kept);
 }
 
+// Finds what nodes need, directly or through others.
+class NeedFinder {
+ public:
+  NeedFinder(const ModelData& model, const std::vector<bool>& nodes)
+      : model_(model), needed_(nodes), values_(model.values.size()), bodies_(model.nodes.size()) {
+    needed_.resize(model.nodes.size());
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+      if (const OptionalNodeId node = model.graphs[g].parent_node) {
+        bodies_[static_cast<size_t>(*node)].push_back(static_cast<GraphId>(g));
+      }
+    }
+    for (size_t i = 0; i < needed_.size(); ++i) {
+      if (needed_[i]) open_.push_back(static_cast<NodeId>(i));
+    }
+    while (!open_.empty()) Follow();
+  }
+
+  bool Needs(ValueId value) const { return values_[static_cast<size_t>(value)]; }
+
+ private:
+  void Follow() {
+    const NodeId id = open_.back();
+    open_.pop_back();
+    const Node& node = model_.node(id);
+    for (const OptionalValueId input : node.inputs) {
+      if (!input) continue;
+      values_[static_cast<size_t>(*input)] = true;
+      if (const OptionalNodeId producer = model_.value(*input).producer) Add(*producer);
+    }
+    if (const OptionalNodeId around = model_.graph(node.graph).parent_node) Add(*around);
+    for (const GraphId body : bodies_[static_cast<size_t>(id)]) {
+      for (const NodeId inside : model_.graph(body).nodes) Add(inside);
+    }
+  }
+  void Add(NodeId id) {
+    if (needed_[static_cast<size_t>(id)]) return;
+    needed_[static_cast<size_t>(id)] = true;
+    open_.push_back(id);
+  }
+
+  const ModelData& model_;
+  std::vector<bool> needed_, values_;
+  std::vector<std::vector<GraphId>> bodies_;  // by NodeId
+  std::vector<NodeId> open_;
+};
+
+// Names of the model's inputs that nodes of the part read.
+absl::flat_hash_set<absl::string_view> ReadInputs(const ModelData& model,
+                                                  const std::vector<bool>& in_part) {
+  absl::flat_hash_set<absl::string_view> names;
+  for (size_t i = 0; i < in_part.size(); ++i) {
+    if (!in_part[i]) continue;
+    for (const OptionalValueId input : model.node(static_cast<NodeId>(i)).inputs) {
+      if (!input) continue;
+      const Value& value = model.value(*input);
+      if (value.is_graph_input && !value.initializer) names.insert(value.name);
+    }
+  }
+  return names;
+}
+
+// The inputs that the part reads. If it reads none, those that it needs through other nodes.
+void MarkInputs(const ModelData& model, const std::vector<bool>& in_part, Report* report) {
+  absl::flat_hash_set<absl::string_view> names = ReadInputs(model, in_part);
+  const auto is_listed = [&](const InputInfo& input) { return names.contains(input.name); };
+  if (std::none_of(report->inputs.begin(), report->inputs.end(), is_listed)) {
+    const NeedFinder finder(model, in_part);
+    for (const ValueId input : model.graphs[0].inputs) {
+      if (finder.Needs(input)) names.insert(model.value(input).name);
+    }
+  }
+  for (InputInfo& input : report->inputs) input.in_part = names.contains(input.name);
+}
+
 }  // namespace
 
 absl::Status TakePart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
@@ -72,6 +146,7 @@ absl::Status TakePart(const Inference& inference, const Counts& counts, const Mo
                              op.lower_bound});
   }
   KeepNodes(*part, report);
+  MarkInputs(model, inside.in_part, report);
   report->modules = std::move(part->modules);
   return absl::OkStatus();
 }

@@ -45,6 +45,7 @@ struct TensorInfo {
 struct InputInfo : TensorInfo {
   // As the file declares it, which a binding does not change.
   Shape declared = Shape::UnknownRank();
+  bool in_part = true;  // false if the part of the model that a report is of does not need it
 };
 
 struct ModelInfo {

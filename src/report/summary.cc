@@ -26,6 +26,7 @@
 #include "src/hardware/device.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
+#include "src/render/numbered_name.h"
 #include "src/report/figure_columns.h"
 #include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
@@ -177,16 +178,49 @@ LabelledLine ModelLine(const Report& report, const std::string& title) {
   return line;
 }
 
-LabelledLine InputLine(const Report& report) {
-  LabelledLine line = {"inputs", {}};
+// Inputs of one type and shape whose names count on, as those of a cache: past_0 to past_11.
+struct InputGroup {
+  std::string first, last, type;
+  const Shape* shape = nullptr;
+  int64_t count = 1;
+};
+
+std::vector<InputGroup> GroupInputs(const Report& report) {
+  constexpr size_t kMaxOpenGroups = 8;  // keys and values of a cache may alternate
+  std::vector<InputGroup> groups;
   for (const InputInfo& input : report.inputs) {
-    if (line.texts.size() == kMaxShownInputs && report.inputs.size() > kMaxShownInputs + 1) {
-      line.texts.push_back(absl::StrCat("and ", report.inputs.size() - kMaxShownInputs, " more"));
-      break;
-    }
+    if (!input.in_part) continue;
     // The declared shape; the given one if the file declares none.
     const Shape& shape = input.declared.ranked() ? input.declared : input.shape;
-    line.texts.push_back(absl::StrCat(input.name, " ", TensorText(input.type, shape)));
+    const size_t begin = groups.size() - std::min(groups.size(), kMaxOpenGroups);
+    const auto it = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(begin), groups.end(),
+                                 [&](const InputGroup& group) {
+                                   return group.type == input.type && *group.shape == shape &&
+                                          ContinuesNumbers(group.first, group.count, input.name);
+                                 });
+    if (it == groups.end()) {
+      groups.push_back({input.name, input.name, input.type, &shape});
+    } else {
+      it->last = input.name;
+      ++it->count;
+    }
+  }
+  return groups;
+}
+
+LabelledLine InputLine(const Report& report) {
+  LabelledLine line = {"inputs", {}};
+  const std::vector<InputGroup> groups = GroupInputs(report);
+  for (const InputGroup& group : groups) {
+    if (line.texts.size() == kMaxShownInputs && groups.size() > kMaxShownInputs + 1) {
+      line.texts.push_back(absl::StrCat("and ", groups.size() - kMaxShownInputs, " more"));
+      break;
+    }
+    std::string name = group.first;
+    if (group.count > 1) {
+      name = absl::StrCat(group.count, "x ", NumberedLabel(group.first, group.last, group.count));
+    }
+    line.texts.push_back(absl::StrCat(name, " ", TensorText(group.type, *group.shape)));
   }
   return line;
 }
@@ -671,7 +705,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   }
   s.totals = TotalLines(report, options);
   // The lines of inputs show where their symbols stand, if all inputs are listed.
-  const bool all_inputs = report.inputs.size() <= kMaxShownInputs + 1;
+  const bool all_inputs = GroupInputs(report).size() <= kMaxShownInputs + 1;
   size_t symbols = 0;
   for (const SymbolOrigin& symbol : report.symbols) {
     if (all_inputs && symbol.kind == SymbolOrigin::Kind::kInput) continue;
