@@ -181,9 +181,7 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
   ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(json, name, &notes));
   std::vector<std::string> warnings;
   if (!notes.defaults.empty()) {
-    warnings.push_back(
-        absl::StrCat("keys that are missing take the defaults of the reference implementation: ",
-                     absl::StrJoin(notes.defaults, ", ")));
+    warnings.push_back(absl::StrCat(kDefaultsWarning, absl::StrJoin(notes.defaults, ", ")));
   }
   if (!notes.resized.empty()) {
     warnings.push_back(absl::StrCat(notes.resized, " is ", *image_size,

@@ -27,6 +27,10 @@ namespace onnxflops {
 absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
                                  std::optional<int64_t> image_size = std::nullopt);
 
+// Begins the warning that lists them: "KEY = VALUE, ..." follows.
+inline constexpr absl::string_view kDefaultsWarning =
+    "missing keys take the defaults of the reference implementation: ";
+
 // The graph of a step of decoding, of a model that was made of a configuration, where it is another
 // one than that of a prompt: it has no encoder, whose keys and values are in the cache. nullopt:
 // the model itself has a cache, or none.

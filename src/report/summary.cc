@@ -18,10 +18,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "fmt/format.h"
 #include "src/adapter/lora_options.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/family/family.h"
 #include "src/graph/dtype.h"
 #include "src/hardware/device.h"
 #include "src/render/format.h"
@@ -660,9 +662,20 @@ void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
                                 omitted > 0 ? "some of them)" : "all)"));
 }
 
+// A configuration may leave out twenty keys: then one line says so.
+std::string ShortDefaults(const std::string& warning) {
+  constexpr size_t kMaxKeys = 4;
+  const std::vector<absl::string_view> keys =
+      absl::StrSplit(absl::string_view(warning).substr(kDefaultsWarning.size()), ", ");
+  if (keys.size() <= kMaxKeys) return warning;
+  return absl::StrCat(keys.size(),
+                      " missing keys take the reference's defaults (--format json lists them)");
+}
+
 // A warning that names a limit which can be raised says how.
 std::string WarningText(const std::string& warning) {
   if (absl::StrContains(warning, "--limit")) return warning;
+  if (absl::StartsWith(warning, kDefaultsWarning)) return ShortDefaults(warning);
   for (const SettableLimit& limit : kSettableLimits) {
     if (absl::StrContains(warning, limit.name)) {
       return absl::StrCat(warning, "; raise it with --limit ", limit.name, "=N");
