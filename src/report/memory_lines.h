@@ -17,7 +17,9 @@ StepRow DescribeStep(const Inference& inference, const StepPeak& peak);
 // What is alive at it.
 void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory);
 
-// The lines of a summary. REQUIRES: report.memory.
+// What inference and a training step hold, and the parts of the latter. REQUIRES: report.memory.
+TextTable MemoryTable(const Report& report, const ViewOptions& options);
+// The lines below it: what is alive, formulas, the KV cache, what fits. REQUIRES: report.memory.
 std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& options);
 
 }  // namespace onnxflops::report

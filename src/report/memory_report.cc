@@ -67,26 +67,27 @@ std::string PlaceOf(const StepRow& step) {
 std::string RuleText(const PeakRow& row) {
   if (!row.views) return "if views copy";
   if (!row.in_place) return "views share memory";
-  return row.inputs ? "in place, with the model's inputs"
-                    : "if element-wise operators write in place";
+  return row.inputs ? "and over the model's inputs" : "if element-wise writes in place";
 }
 
-LabelledLine PeakLine(const MemoryReport& memory, const ByteTexts& texts) {
-  LabelledLine line = {
-      "memory",
-      {absl::StrCat("inference: ", texts.Of(memory.peak.value, memory.unknown_sizes > 0),
-                    " of activations at the peak", PlaceOf(memory.peak)),
-       absl::StrCat(RuleText(memory.peak), ", ",
-                    memory.options.order == ExecutionOrder::kOrt ? "ONNX Runtime's order"
-                                                                 : "order of the file")}};
+void AddRow(const std::string& name, std::string bytes, std::string text, int indent,
+            TextTable* table) {
+  table->rows.push_back({{name, std::move(bytes), std::move(text)}, indent, indent == 0});
+}
+
+// The peak of inference, and the same by the other rules of what shares memory.
+void AddPeakRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
+  const bool is_bound = memory.unknown_sizes > 0;
+  std::string text = absl::StrCat(
+      "activations", PlaceOf(memory.peak), "; ", RuleText(memory.peak), ", ",
+      memory.options.order == ExecutionOrder::kOrt ? "ONNX Runtime's order" : "order of the file");
+  if (is_bound) {
+    absl::StrAppend(&text, "; ", Plural(memory.unknown_sizes, "tensor"), " of unknown size");
+  }
+  AddRow("inference", texts.Of(memory.peak.value, is_bound), std::move(text), 0, table);
   for (const PeakRow& row : memory.other) {
-    line.texts.push_back(
-        absl::StrCat(texts.Of(row.value, memory.unknown_sizes > 0), " ", RuleText(row)));
+    AddRow(RuleText(row), texts.Of(row.value, is_bound), "", 1, table);
   }
-  if (memory.unknown_sizes > 0) {
-    line.texts.push_back(absl::StrCat(Plural(memory.unknown_sizes, "tensor"), " of unknown size"));
-  }
-  return line;
 }
 
 LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
@@ -109,52 +110,49 @@ LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
 // The type in which the optimizer keeps its state; "" if it keeps none.
 std::string StateTypeText(const TrainingOptions& training) {
   if (InfoOf(training.optimizer).states == 0) return "";
-  return training.float32_masters ? " in float32" : " in the type of the parameters";
+  return training.float32_masters ? "in float32" : "in the type of the parameters";
 }
 
-LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
+// What the loss takes. Most models train with cross entropy: what that would take is shown if it
+// matters for the step.
+void AddLossRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
   const StepRow& step = memory.step;
   const Loss loss = memory.options.training.loss;
-  const std::string entropy = std::string(LossName(Loss::kCrossEntropy));
-  const std::string of = step.loss_output.empty() ? "" : absl::StrCat(" of ", step.loss_output);
-  LabelledLine line = {
-      "",
-      {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound, step.guessed),
-                    " at the peak, ", PlaceOf(step)),
-       absl::StrCat("loss ", LossName(loss), loss == Loss::kCrossEntropy ? of : "", " ",
-                    texts.Of(step.loss_bytes))}};
-  // Most models train with cross entropy: what it would take is shown if it matters for the step.
+  const std::string of = step.loss_output.empty() ? "" : absl::StrCat("of ", step.loss_output);
+  AddRow(absl::StrCat("loss ", LossName(loss)), texts.Of(step.loss_bytes),
+         loss == Loss::kCrossEntropy ? of : "", 1, table);
   const bool matters = texts.IsPart(step.cross_entropy_bytes, step.value);
-  if (loss == Loss::kSum && !step.loss_output.empty() && matters) {
-    line.texts.push_back(
-        absl::StrCat(entropy, of, " would take ", texts.Of(step.cross_entropy_bytes)));
-  }
-  return line;
+  if (loss != Loss::kSum || step.loss_output.empty() || !matters) return;
+  AddRow(absl::StrCat("with loss ", LossName(Loss::kCrossEntropy)),
+         texts.Of(step.cross_entropy_bytes), absl::StrCat(of, ", instead"), 1, table);
 }
 
-LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
+// The peak of a training step, and what it holds.
+void AddStepRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
   const TrainingOptions& training = memory.options.training;
-  LabelledLine line = {
-      "",
-      {absl::StrCat("training: ",
-                    texts.Of(memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed),
-                    " of activations kept"),
-       absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
-       absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
-                    texts.Of(Expr(memory.optimizer_bytes)), StateTypeText(training))}};
-  if (memory.master_bytes > 0) {
-    line.texts.push_back(absl::StrCat("float32 masters ", texts.Of(Expr(memory.master_bytes))));
-  } else if (training.float32_masters) {
-    line.texts.emplace_back("no float32 masters: no parameter is narrower");
-  }
+  const StepRow& step = memory.step;
+  AddRow("training step", texts.Of(step.value, step.lower_bound, step.guessed),
+         absl::StrCat("at its peak, ", PlaceOf(step)), 0, table);
+  AddRow("parameters", texts.Of(Expr(memory.param_bytes)), "", 1, table);
+  std::string kept = "what backward needs of the forward pass";
   if (memory.unknown_saved > 0) {
-    line.texts.push_back(absl::StrCat(
-        "what is kept for ", Plural(memory.unknown_saved, "node"),
-        memory.saved_guessed ? KnownText(Known::kAssumed, " is a guess") : " is not known",
-        memory.unknown_saved_op.empty() ? ""
-                                        : absl::StrCat(", such as ", memory.unknown_saved_op)));
+    absl::StrAppend(
+        &kept, "; for ", Plural(memory.unknown_saved, "node"),
+        memory.saved_guessed ? KnownText(Known::kAssumed, " it is a guess") : " it is not known",
+        memory.unknown_saved_op.empty() ? "" : absl::StrCat(", such as ", memory.unknown_saved_op));
   }
-  return line;
+  AddRow("activations kept",
+         texts.Of(memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed),
+         std::move(kept), 1, table);
+  AddRow("gradients", texts.Of(Expr(memory.gradient_bytes)), "", 1, table);
+  AddRow(absl::StrCat("optimizer ", InfoOf(training.optimizer).name),
+         texts.Of(Expr(memory.optimizer_bytes)), StateTypeText(training), 1, table);
+  if (memory.master_bytes > 0) {
+    AddRow("float32 masters", texts.Of(Expr(memory.master_bytes)), "", 1, table);
+  } else if (training.float32_masters) {
+    AddRow("float32 masters", texts.Of(Expr(0)), "no parameter is narrower", 1, table);
+  }
+  AddLossRows(memory, texts, table);
 }
 
 // With a size of 1, PyTorch may view what it otherwise copies, so formulas of training hold for
@@ -173,7 +171,7 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
     const bool is_bound = lower_bound && !guessed;
     lines->push_back(
-        {"",
+        {lines->size() == 1 ? "formula" : "",
          {absl::StrCat(name, " ",
                        is_bound ? KnownText(Known::kAtLeast, text) : absl::StrCat("= ", text),
                        guessed ? ", a guess" : "")}});
@@ -278,11 +276,19 @@ void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryRep
   }
 }
 
+TextTable MemoryTable(const Report& report, const ViewOptions& options) {
+  const ByteTexts texts(report, options.exact);
+  TextTable table;
+  table.columns = {{"memory"}, {"bytes", true}, {"", false, TextTable::Column::Narrow::kName}};
+  AddPeakRows(*report.memory, texts, &table);
+  AddStepRows(*report.memory, texts, &table);
+  return table;
+}
+
 std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& options) {
   const MemoryReport& memory = *report.memory;
   const ByteTexts texts(report, options.exact);
-  std::vector<LabelledLine> lines = {PeakLine(memory, texts), AliveLine(memory, texts),
-                                     KeptLine(memory, texts), StepLine(memory, texts)};
+  std::vector<LabelledLine> lines = {AliveLine(memory, texts)};
   AddPeakFormulas(memory, options.exact, &lines);
   if (memory.cache) lines.push_back(CacheLine(*memory.cache, texts, options.exact));
   if (memory.fit) lines.push_back(FitLine(memory));

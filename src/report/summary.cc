@@ -30,7 +30,6 @@
 #include "src/render/known.h"
 #include "src/render/numbered_name.h"
 #include "src/report/figure_columns.h"
-#include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/expr_sum.h"
@@ -615,9 +614,6 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
     lines.push_back({"train",
                      {absl::StrCat(texts.Number(t.training_flops, t.lower_bound), " FLOPs a step",
                                    " (3 x forward)")}});
-  }
-  if (report.memory) {
-    for (LabelledLine& line : MemoryLines(report, options)) lines.push_back(std::move(line));
   }
   const bool half = report.causal == CausalCounting::kHalf;
   if (half && report.causal_nodes == 0) lines.push_back({"causal", {kNothingCausal}});
