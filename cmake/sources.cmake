@@ -237,6 +237,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/model_rows.cc
   src/report/module_rows.cc
   src/report/node_rows.cc
+  src/report/output_shapes.cc
   src/report/part.cc
   src/report/ranges.cc
   src/report/read_report.cc

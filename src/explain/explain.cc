@@ -403,7 +403,10 @@ std::string SumText(const Expr& amount, bool bytes) {
 // The last line: what one run takes.
 std::string SumsText(const Explanation& e, const TableStyle& style) {
   if (e.node.status == Coverage::kUnknown) {
-    return InBold("MACs unknown   FLOPs unknown (--rules FILE can give its cost)\n", style);
+    return InBold(
+        "MACs unknown   FLOPs unknown (--rules FILE can give its cost; --template writes it to "
+        "fill in)\n",
+        style);
   }
   std::vector<std::string> sums = {absl::StrCat("MACs ", SumText(e.amounts.macs, false)),
                                    absl::StrCat("FLOPs ", SumText(e.amounts.flops, false))};

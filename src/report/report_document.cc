@@ -51,6 +51,7 @@ Document ToDocument(const Report& report, const ViewOptions& options) {
         Document::List{absl::StrCat("not counted: ", Plural(report.coverage.unknown, "node"),
                                     "; totals are lower bounds"),
                        std::move(summary.unknown), /*alarming=*/true});
+    document.Add(Document::List{"", report::HintsOnUnknown(report)});
   }
   document.Add(Document::List{"warnings:", std::move(summary.warnings), /*alarming=*/true});
   return document;

@@ -743,6 +743,17 @@ std::vector<std::string> AllWarnings(const Report& report) {
   return texts;
 }
 
+std::vector<std::string> HintsOnUnknown(const Report& report) {
+  const std::vector<CoverageItem>& items = report.coverage.items;
+  const bool has = std::any_of(items.begin(), items.end(), [](const CoverageItem& item) {
+    return absl::StartsWith(item.reason, "no rule for operator");
+  });
+  if (!has) return {};
+  return {
+      "to give their cost: `onnxflops explain MODEL NODE --template` writes a rule to fill in, "
+      "--rules FILE reads it"};
+}
+
 std::string ShownSizes(const Report& report) {
   return absl::StrJoin(SizeTexts(report, /*hint=*/false), ", ");
 }

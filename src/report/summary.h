@@ -25,6 +25,8 @@ Summary Summarize(const Report& report, const ViewOptions& options);
 
 // Report::warnings, and what weights may be copies: for writers without the lines of totals.
 std::vector<std::string> AllWarnings(const Report& report);
+// What to do about nodes without a rule: a sentence, or nothing.
+std::vector<std::string> HintsOnUnknown(const Report& report);
 // "batch = 8, seq = 128 (assumed)": the sizes at which figures are shown.
 std::string ShownSizes(const Report& report);
 // What a reader must know before the figures, where the head and the lines of totals are not shown:

@@ -17,6 +17,7 @@
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/explain/rule_template.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
 #include "src/report/view.h"
@@ -43,6 +44,8 @@ operator.
   An operator, and one of ONNX Runtime:
     onnxflops explain Conv
     onnxflops explain com.microsoft.FusedMatMul
+  A rule to fill in, for an operator that is not counted:
+    onnxflops explain custom-op.onnx /mlp/FusedMlp --template
 )"};
 
 struct ExplainArguments {
@@ -51,6 +54,7 @@ struct ExplainArguments {
   UpperArgument upper;
   CausalArgument causal;
   OutputArguments output;
+  bool as_template = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
@@ -58,6 +62,8 @@ struct ExplainArguments {
     sizes.AddTo(list);
     upper.AddTo(list);
     causal.AddTo(list);
+    list->AddFlag("--template", &as_template,
+                  "Print a rule to fill in, for --rules. That of a NODE has its sizes.");
     output.AddOnly(list, {"table", "json"});
   }
 };
@@ -67,7 +73,9 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
   const absl::StatusOr<std::vector<Operator>> operators = FindOperators(name, rules);
   if (!operators.ok()) {
     return absl::NotFoundError(
-        absl::StrCat(operators.status().message(), " (to explain a node, give MODEL and NODE)"));
+        absl::StrCat(operators.status().message(),
+                     " (to explain a node, give MODEL and NODE; --template prints a rule for an "
+                     "operator of your own)"));
   }
   if (format == Format::kJson) return ToJson(*operators);
   std::string out;
@@ -79,7 +87,7 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
 
 // One argument is an operator only if it is not a file, and no option is about a model.
 absl::Status RequireOperator(const std::string& name, const ExplainArguments& args) {
-  const auto& [what, sizes, upper, causal, output] = args;
+  const auto& [what, sizes, upper, causal, output, as_template] = args;
   if (access(name.c_str(), F_OK) == 0 || name == "-") {
     return absl::InvalidArgumentError(
         absl::StrCat("explain needs a NODE of the model ", Quoted(name),
@@ -136,7 +144,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   OptionList list;
   ExplainArguments args;
   args.AddTo(&list);
-  const auto& [what, sizes, upper, causal, output] = args;
+  const auto& [what, sizes, upper, causal, output, as_template] = args;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandExplainHelp, arguments, &help));
   if (!run) {
@@ -153,13 +161,22 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   if (what.size() == 1) {
     RETURN_IF_ERROR(RequireOperator(what[0], args));
     ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
-    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
+    if (as_template) {
+      text = RuleTemplate("", what[0], nullptr);
+    } else {
+      ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
+    }
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
     options.upper_bounds = upper.given;
     ASSIGN_OR_RETURN(const Model model, LoadFor(what[0], options));
-    ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
+    if (as_template) {
+      ASSIGN_OR_RETURN(const Explanation node, Explain(model, options, what[1]));
+      text = RuleTemplate(node.node.domain, node.node.op, &node.node);
+    } else {
+      ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
+    }
   }
   const std::string model = what.size() == 2 ? what[0] : "";
   RETURN_IF_ERROR(WriteOutput(text, output.file, {model, sizes.rules.file}));
