@@ -263,6 +263,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/estimate/read_measurement.cc
   src/explain/explain.cc
   src/explain/explain_json.cc
+  src/explain/rule_template.cc
   src/mfu/mfu_report.cc
   src/serving/serving_report.cc
   src/sweep/sweep_report.cc

@@ -15,6 +15,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/render/format.h"
 #include "src/report/figure_columns.h"
+#include "src/report/output_shapes.h"
 
 namespace onnxflops::report {
 namespace {
@@ -54,6 +55,9 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   TextTable table;
   table.columns = {{"module", false, kName}};
   if (types) table.columns.push_back({"type", false, kExtra});
+  const std::vector<std::string> shapes =
+      options.shapes ? OutputShapes(report) : std::vector<std::string>();
+  if (options.shapes) table.columns.push_back({"output", false, kName});
   figures.AddColumns(&table);
   for (const ModuleRow& row : view.rows) {
     TextTable::Row out;
@@ -62,6 +66,10 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
     out.faint = row.module < 0;
     out.cells.push_back(ModuleLabel(row));
     if (types) out.cells.push_back(row.label.empty() ? "" : row.type);
+    if (options.shapes) {
+      const auto place = static_cast<size_t>(row.module);
+      out.cells.push_back(row.module < 0 || place >= shapes.size() ? "" : shapes[place]);
+    }
     figures.AddCells(row, row.lower_bound ? Known::kAtLeast : Known::kExact, &out.cells);
     table.rows.push_back(std::move(out));
   }
@@ -267,7 +275,7 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   TextTable table;
   table.columns = {{"node", false, kName},
                    {"operator", false, kName},
-                   {"output", false, kExtra},
+                   {"output", false, options.shapes ? kName : kExtra},
                    {"runs", true, kText}};
   AddLines(figures, std::move(lines), &table);
   if (once) DropColumn(3, &table);

@@ -48,6 +48,7 @@ struct ViewOptions {
   int top = 0;                  // only so many rows, the costliest first; 0: all
   std::optional<Figure> sort;   // what is dear; without it FLOPs, or MACs where they are no FLOPs
   std::vector<Figure> columns;  // empty: FLOPs, their share, MACs, parameters
+  bool shapes = false;          // the shape of what a module or a node gives; needs node rows
   // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one
   // width, and a row holds nothing that depends on other rows.
   bool stable = false;

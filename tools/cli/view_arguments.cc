@@ -13,6 +13,8 @@
 namespace onnxflops::tools {
 namespace {
 
+constexpr absl::string_view kShapeColumn = "shape";
+
 absl::Status BadView(absl::string_view option, absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": ", why));
 }
@@ -53,7 +55,10 @@ void ViewArguments::AddTo(OptionList* list) {
   list->AddValue("--sort", "KEY", &sort,
                  absl::StrCat("Rows by falling KEY. It is one of ", FigureKeys(), "."));
   list->CompleteFrom("figures");
-  list->AddValue("--columns", "KEYS", &columns, "Columns, as flops,bytes_read,intensity.");
+  list->AddValue(
+      "--columns", "KEYS", &columns,
+      "Columns, as flops,bytes_read,intensity. With shape, the shape of what each module "
+      "or node gives stands before them.");
   list->CompleteFrom("figures");
   list->AddFlag("--no-fold", &no_fold,
                 "Do not merge equal modules; also list nodes that cost nothing.");
@@ -79,11 +84,22 @@ absl::StatusOr<ViewOptions> ViewArguments::Parse(Format format) const {
     ASSIGN_OR_RETURN(view.sort, ParseFigure("--sort", sort, view.by));
   }
   for (absl::string_view key : absl::StrSplit(columns, ',', absl::SkipEmpty())) {
+    if (key == kShapeColumn) {
+      view.shapes = true;
+      continue;
+    }
     ASSIGN_OR_RETURN(Figure figure, ParseFigure("--columns", key, view.by));
     view.columns.push_back(figure);
   }
-  if (!columns.empty() && view.columns.empty())
+  if (!columns.empty() && view.columns.empty() && !view.shapes)
     return BadView("--columns", columns, "it names no column");
+  const bool has_shapes = view.by != GroupBy::kOp && format != Format::kCsv;
+  if (view.shapes && !has_shapes) {
+    return BadView("--columns", columns,
+                   view.by == GroupBy::kOp
+                       ? "an operator has no shape: --by module or --by node"
+                       : "CSV has no shapes: --format json --by node has all of them");
+  }
   const bool is_json = format == Format::kJson || format == Format::kJsonLines;
   if (is_json && (!top.empty() || !sort.empty() || !columns.empty())) {
     return absl::InvalidArgumentError(

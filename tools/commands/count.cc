@@ -469,7 +469,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  options.node_rows = view.by == GroupBy::kNode ||
+  options.node_rows = view.by == GroupBy::kNode || view.shapes ||
                       (chosen.viewer != nullptr && chosen.viewer->nodes) ||
                       (format == Format::kHtml && sweep.empty());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
