@@ -500,6 +500,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/base_model.cc
   tools/commands/budget_files.cc
   tools/commands/check.cc
+  tools/commands/cite.cc
   tools/commands/commands.cc
   tools/commands/compare.cc
   tools/commands/completion.cc

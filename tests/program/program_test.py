@@ -45,7 +45,19 @@ class ProgramTest(unittest.TestCase):
         return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
-HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "profile", "audit", "history", "completion")
+HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "profile", "audit", "history", "cite", "completion")
+
+
+class CiteTest(ProgramTest):
+    def test_facts_are_those_of_the_citation_file(self):
+        with open(os.path.join(ROOT, "CITATION.cff"), encoding="utf-8") as file:
+            facts = dict(re.findall(r'^(\w[\w-]*): "?(.*?)"?$', file.read(), re.MULTILINE))
+            file.seek(0)
+            authors = re.findall(r'- name: "(.*)"', file.read())
+        entry = " ".join(self.shell("onnxflops cite").split())
+        for fact in (facts["title"], facts["version"], facts["license"], facts["abstract"], *authors):
+            self.assertIn(fact.rstrip("."), entry)
+        self.assertIn(facts["message"].rstrip("."), entry)
 
 
 class NarrowTest(ProgramTest):
@@ -409,8 +421,9 @@ class CompletionTest(ProgramTest):
         sections = dict(re.findall(r"(?s)^ONNXFLOPS (\w+)\n(.*)", section)[0] for section in sections if section.startswith("ONNXFLOPS "))
         self.assertEqual(sorted(sections), sorted({*HELPS, "estimate", "monitor"}))
         for command, section in sections.items():
-            text = self.shell(f"onnxflops {command} --help")
-            self.assertEqual(words(text) - words(section) - collections.Counter({"usage:": 1, "Options:": 1, "-h": 1}), {}, command)
+            text = re.sub(r"(?m) \(\w+\):$", "", self.shell(f"onnxflops {command} --help all"))
+            headings = {"usage:": 1, "Options:": 1, "Help:": 1, "-h": 1}
+            self.assertEqual(words(text) - words(section) - collections.Counter(headings), {}, command)
 
     def test_bash_offers_what_fits(self):
         self.shell("mkdir d; touch d/a.onnx model.onnx")
@@ -425,6 +438,10 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.complete("onnxflops", "count", "--convention", "tho"), ["thop"])
         self.assertEqual(self.complete("onnxflops", "count", "d/"), ["d/a.onnx"])
         self.assertEqual(self.complete("onnxflops", "count", "--dim", ""), [])
+        self.assertEqual(self.complete("onnxflops", "count", "--device", "h1"), ["h100-sxm", "h100-pcie"])
+        self.assertEqual(self.complete("onnxflops", "count", "--sort", "mac"), ["macs"])
+        self.assertEqual(self.complete("onnxflops", "explain", "ConvT"), ["ConvTranspose"])
+        self.assertEqual(self.complete("onnxflops", "explain", MODELS["M"], "r"), ["r"])
 
 
 if __name__ == "__main__":

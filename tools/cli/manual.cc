@@ -265,7 +265,13 @@ std::string Roff(absl::string_view text) {
 std::string ManCommand(const CommandPage& command) {
   std::string out = absl::StrCat(".SH ONNXFLOPS ", command.name, "\n.nf\n", Roff(command.usage),
                                  "\n.fi\n.PP\n", Roff(command.text));
+  std::string group;
   for (const Option& o : NamedOptions(command)) {
+    for (const OptionGroup& next : command.groups) {
+      if (o.group != next.name || o.group == group) continue;
+      absl::StrAppend(&out, ".SS ", Roff(next.title), "\n");
+    }
+    group = o.group;
     absl::StrAppend(&out, ".TP\n.B ", Roff(o.name), "\n");
     if (!o.type.empty()) {
       out.pop_back();

@@ -18,6 +18,7 @@ struct CommandPage {
   std::string name, summary;
   std::string usage, text, examples;  // of CommandHelp
   std::vector<Option> options;        // of which only the words are read
+  std::vector<OptionGroup> groups;
 };
 
 // What `onnxflops completion WHAT` writes.

@@ -26,6 +26,7 @@ absl::Span<const Command> Commands() {
        RunProfile, DescribeProfile},
       {"audit", "FILE.csv", "which convention gives each published figure", RunAudit,
        DescribeAudit},
+      {"cite", "", "how to cite the program and its figures", RunCite, DescribeCite},
       {"completion", "SHELL", "completion for bash, zsh or fish; or the man page", RunCompletion,
        DescribeCompletion},
   };

@@ -28,6 +28,7 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunCite(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
 // What --help says of a command, and its options. They are there for the time of the call.
@@ -45,6 +46,7 @@ void DescribeMonitor(const UseCommand& use);
 void DescribeDevices(const UseCommand& use);
 void DescribeProfile(const UseCommand& use);
 void DescribeAudit(const UseCommand& use);
+void DescribeCite(const UseCommand& use);
 void DescribeCompletion(const UseCommand& use);
 
 struct Command {

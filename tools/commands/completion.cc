@@ -58,7 +58,8 @@ std::vector<CommandPage> AllPages() {
   for (const Command& command : Commands()) {
     command.describe([&](const CommandHelp& help, const OptionList& list) {
       pages.push_back({command.name, command.summary, help.usage, help.text, help.examples,
-                       std::vector<Option>(list.options().begin(), list.options().end())});
+                       std::vector<Option>(list.options().begin(), list.options().end()),
+                       std::vector<OptionGroup>(list.groups().begin(), list.groups().end())});
     });
   }
   return pages;

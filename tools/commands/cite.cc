@@ -1,0 +1,68 @@
+// onnxflops cite: how a paper names the program and a figure of it. The facts are those of
+// CITATION.cff; a test keeps them equal.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/version.h"
+#include "src/base/status_macros.h"
+#include "tools/cli/output.h"
+#include "tools/commands/commands.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandCiteHelp = {
+    "onnxflops cite [options]",
+    R"(Prints a BibTeX entry of this version, and what to state beside a figure.
+)",
+    R"(  For a bibliography:
+    onnxflops cite >> references.bib
+)"};
+
+struct CiteArguments {
+  std::string file = "-";
+
+  void AddTo(OptionList* list) {
+    list->AddValue("-o", "FILE", &file,
+                   "Write to FILE. It is complete or not there. Default: standard output.");
+  }
+};
+
+// Of LaTeX's entries, every style knows @misc.
+std::string Entry() {
+  return absl::StrCat(
+      "% To cite a figure, give the version, the command and the unit, as in\n"
+      "%   197.6 GMACs (onnxflops ",
+      ONNXFLOPS_VERSION,
+      ": onnxflops count clip.onnx --dim batch=1).\n"
+      "% A MAC is two FLOPs; onnxflops also counts all other floating-point operations.\n"
+      "@misc{onnxflops,\n"
+      "  title = {onnxflops},\n"
+      "  author = {{the authors of onnxflops}},\n"
+      "  note = {Version ",
+      ONNXFLOPS_VERSION,
+      ". Counts the FLOPs of an ONNX model from its graph alone, and explains why\n"
+      "          other tools print other figures. License: Apache-2.0}\n"
+      "}\n");
+}
+
+}  // namespace
+
+void DescribeCite(const UseCommand& use) {
+  OptionList list;
+  CiteArguments args;
+  args.AddTo(&list);
+  use(kCommandCiteHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunCite(const Arguments& arguments) {
+  OptionList list;
+  CiteArguments args;
+  args.AddTo(&list);
+  std::string text;
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCiteHelp, arguments, &text));
+  RETURN_IF_ERROR(WriteOutput(run ? Entry() : text, run ? args.file : "-", {}));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools
