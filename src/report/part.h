@@ -12,7 +12,8 @@ namespace onnxflops::report {
 
 // Leaves the modules that match `glob` in a report of the whole model, whose tree this is: their
 // totals, operators, nodes and coverage. What goes into the model and comes out of it stays, and so
-// do symbols and warnings; inputs that the part does not need are marked. NotFound, with paths that are similar.
+// do symbols and warnings; inputs that the part does not read are marked. NotFound, with paths that
+// are similar.
 absl::Status TakePart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                       const std::string& glob, Report* report);
 
