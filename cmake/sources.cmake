@@ -420,6 +420,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/api/official_bodies.h
   src/api/operators.h
   src/api/profile.h
+  src/api/samples.h
   src/api/serving.h
   src/api/sweep.h
   src/api/version.h
@@ -466,6 +467,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/report/read_report.h
   src/report/report.h
   src/report/roofline_report.h
+  src/report/samples_report.h
   src/report/training_report.h
   src/report/view_options.h
   src/report/writers.h
@@ -475,6 +477,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/sweep/sweep_report.h
   src/symbolic/expr.h
   src/symbolic/interval.h
+  src/symbolic/sample_sum.h
   src/training/training_options.h
 )
 
