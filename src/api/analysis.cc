@@ -11,7 +11,10 @@
 // largest values, the second one has them bound.
 #include "src/api/analysis.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -205,20 +208,51 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
 
 namespace {
 
-// A formula of sizes holds for all of them unless a size decides what runs. So the counts at the
-// smallest and at the largest sizes have to agree with it. These also meet what the model refuses.
+// Samples at which a formula is checked: the first, the middle and the last one in order, and those
+// with the largest of each size.
+std::vector<size_t> CheckedRows(const SampleSizes& samples) {
+  constexpr size_t kMostColumns = 4;
+  std::vector<size_t> rows = {0, samples.rows.size() / 2, samples.rows.size() - 1};
+  for (size_t c = 0; c < std::min(samples.symbols.size(), kMostColumns); ++c) {
+    const auto largest =
+        std::max_element(samples.rows.begin(), samples.rows.end(),
+                         [c](const auto& a, const auto& b) { return a.sizes[c] < b.sizes[c]; });
+    rows.push_back(static_cast<size_t>(largest - samples.rows.begin()));
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+int64_t UndecidedBranches(const Inference& inference) {
+  return std::count_if(inference.calls.begin(), inference.calls.end(),
+                       [](const Call& call) { return call.choose_larger; });
+}
+
+// A formula of sizes holds for all of them unless a size decides what runs. So counts of some of
+// the samples have to agree with it, and to leave no branch open that is closed at other sizes.
+// These also meet what the model refuses.
 absl::Status CheckFormula(const Model& model, const CountOptions& options,
-                          const SampleSizes& samples, const Expr& flops) {
+                          const SampleSizes& samples, const Analysis& open) {
   CountOptions at = options;
-  for (const bool largest : {false, true}) {
+  for (const size_t row : CheckedRows(samples)) {
     for (size_t i = 0; i < samples.symbols.size(); ++i) {
-      at.bindings[samples.symbols[i]] = largest ? samples.LargestOf(i) : samples.LeastOf(i);
+      at.bindings[samples.symbols[i]] = samples.rows[row].sizes[i];
     }
     if (!samples.count.empty()) {
-      at.bindings[samples.count] = largest && !samples.packed ? samples.samples() : 1;
+      at.bindings[samples.count] = samples.packed ? 1 : samples.samples();
     }
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, at, at.causal));
-    if (analysis.counts.total.amounts.flops == flops.Substitute(at.bindings)) continue;
+    const auto agrees = [&](const Quantity& q) {
+      return analysis.counts.total.amounts.*q.value ==
+             (open.counts.total.amounts.*q.value).Substitute(at.bindings);
+    };
+    const bool all_agree =
+        std::all_of(std::begin(kQuantities), std::end(kQuantities),
+                    [&](const Quantity& q) { return q.value == nullptr || agrees(q); });
+    if (all_agree && UndecidedBranches(analysis.inference) == UndecidedBranches(open.inference)) {
+      continue;
+    }
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(model->path),
         ": a size decides what the model runs, so samples of different sizes have no sum; name "
@@ -251,7 +285,7 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
       AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : std::vector<std::string>(),
                   Calls::kInlined));
   if (sizes) {
-    RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis.counts.total.amounts.flops));
+    RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis));
   }
   return SampledAnalysis{std::move(analysis), std::move(sizes)};
 }

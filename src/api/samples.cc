@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "fmt/format.h"
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
@@ -70,23 +71,38 @@ absl::Status AddColumn(std::string symbol, std::vector<int64_t> sizes, Samples* 
   return absl::InvalidArgumentError(absl::StrCat("the sizes of ", shown, " are given twice"));
 }
 
+std::vector<absl::string_view> Words(absl::string_view text) {
+  return absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+}
+
 // A table: the symbols, then a line for each sample.
 absl::Status AddTable(absl::string_view text, Samples* samples) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits('\n', 1));
-  const std::vector<absl::string_view> names =
-      absl::StrSplit(parts.first, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
-  const std::vector<absl::string_view> tokens =
-      absl::StrSplit(parts.second, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
-  if (tokens.size() % names.size() != 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} sizes are no whole number of lines of {}", tokens.size(), names.size()));
+  std::vector<absl::string_view> names;
+  std::vector<std::vector<int64_t>> columns;
+  int64_t number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.empty()) continue;
+    if (names.empty()) {
+      names = words;
+      columns.resize(names.size());
+      continue;
+    }
+    if (words.size() != names.size()) {
+      return absl::InvalidArgumentError(fmt::format(
+          "line {}: it has {} sizes, and there are {} names", number, words.size(), names.size()));
+    }
+    const absl::StatusOr<std::vector<int64_t>> sizes = WholeNumbers(words, 0);
+    if (!sizes.ok()) {
+      return WithMessage(sizes.status(),
+                         absl::StrCat("line ", number, ", ", sizes.status().message()));
+    }
+    for (size_t c = 0; c < columns.size(); ++c) columns[c].push_back((*sizes)[c]);
+    if (columns[0].size() * columns.size() > kMaxSamples) return TooMany();
   }
-  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeNumbers(tokens, 0));
-  for (size_t c = 0; c < names.size(); ++c) {
-    std::vector<int64_t> column;
-    for (size_t i = c; i < sizes.size(); i += names.size()) column.push_back(sizes[i]);
-    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(column), samples));
+  for (size_t c = 0; c < columns.size(); ++c) {
+    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(columns[c]), samples));
   }
   return absl::OkStatus();
 }
@@ -117,7 +133,14 @@ std::string ShownSymbols(const std::vector<std::string>& symbols) {
 class SampleFinder {
  public:
   SampleFinder(const ModelData& model, Bindings* dims)
-      : model_(model), dims_(*dims), inputs_(FindInputSizes(model)), open_(OpenSymbols(model)) {}
+      : model_(model), dims_(*dims), inputs_(FindInputSizes(model)), open_(OpenSymbols(model)) {
+    // An input [seq, batch, width] has its samples on the second axis.
+    for (const char* const name : {"batch", "batch_size"}) {
+      if (std::find(open_.begin(), open_.end(), name) == open_.end()) continue;
+      inputs_.batch = name;
+      return;
+    }
+  }
 
   absl::StatusOr<SampleSizes> Find(const Samples& samples) {
     for (const auto& [symbol, sizes] : samples.sizes) {
@@ -288,7 +311,7 @@ class SampleFinder {
 
   const ModelData& model_;
   Bindings& dims_;
-  const InputSizes inputs_;
+  InputSizes inputs_;
   const std::vector<std::string> open_;
   SampleSizes sizes_;
   std::vector<std::vector<int64_t>> columns_;  // by symbol
@@ -297,14 +320,15 @@ class SampleFinder {
 }  // namespace
 
 absl::Status AddLengths(absl::string_view text, Samples* samples) {
+  constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
   std::string symbol;
   const size_t equals = text.find('=');
   if (equals != absl::string_view::npos) {
     symbol = TypedSymbol(text.substr(0, equals));
     text.remove_prefix(equals + 1);
   }
-  const std::vector<absl::string_view> tokens =
-      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  absl::ConsumePrefix(&text, kByteOrderMark);
+  const std::vector<absl::string_view> tokens = Words(text);
   if (tokens.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
@@ -316,8 +340,7 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
-  const std::vector<absl::string_view> tokens =
-      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  const std::vector<absl::string_view> tokens = Words(text);
   ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(tokens, 0));
   if (ends.size() < 2 || ends[0] != 0) {
     return absl::InvalidArgumentError("it should begin with 0, and go on with where samples end");
@@ -332,8 +355,7 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddImages(absl::string_view text, Samples* samples) {
-  const std::vector<absl::string_view> images =
-      absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+  const std::vector<absl::string_view> images = Words(text);
   if (images.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (images.size() > kMaxSamples) return TooMany();
   for (size_t i = 0; i < images.size(); ++i) {

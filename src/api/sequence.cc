@@ -1,5 +1,6 @@
 #include "src/api/sequence.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -114,6 +115,14 @@ absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions
                       absl::StrCat(Escaped(model.path), ": ", sizes.status().message()));
 }
 
+// A mask [seq, seq] begins with no batch.
+bool IsRepeated(const DeclaredType& type) {
+  const DeclaredDim& first = type.dims[0];
+  return IsOpen(first) &&
+         std::any_of(type.dims.begin() + 1, type.dims.end(),
+                     [&](const DeclaredDim& dim) { return IsOpen(dim) && dim.name == first.name; });
+}
+
 // The batch is the first dimension of the first input that takes tokens, else of the first input.
 InputSizes FindInputSizes(const ModelData& model) {
   InputSizes sizes;
@@ -123,6 +132,7 @@ InputSizes FindInputSizes(const ModelData& model) {
   for (const Value* value : TensorInputs(model)) {
     const auto& dims = value->declared->dims;
     const bool takes_tokens = TakesTokens(*value);
+    if (IsRepeated(*value->declared)) continue;
     if (batch == nullptr || (takes_tokens && !by_tokens)) batch = &dims[0];
     if (takes_tokens && !by_tokens && dims[1].size >= 0) sizes.length = dims[1].size;
     by_tokens = by_tokens || takes_tokens;

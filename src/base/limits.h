@@ -227,7 +227,7 @@ inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bou
 // divisions, formulas are evaluated for each different sample: samples times terms, some seconds.
 inline constexpr size_t kMaxSamples = 10'000'000;
 inline constexpr size_t kMaxSamplesBytes = size_t{1} << 28;
-inline constexpr int64_t kMaxSampleEvaluations = 200'000'000;
+inline constexpr int64_t kMaxSampleEvaluations = 20'000'000;
 // An expression in an option: its characters, the terms of an operand of * and //, parentheses
 // inside each other.
 inline constexpr size_t kMaxParsedChars = 16'384;

@@ -246,7 +246,7 @@ std::string ToJson(const MfuReport& r) {
   json.Key("grad_accumulation").Int(r.grad_accumulation);
   if (r.batch) json.Key("batch").Int(*r.batch);
   if (r.samples) {
-    report::WriteSamples(*r.samples, report::HasFigure(r.training_flops, r.lower_bound), &json);
+    report::WriteSamples(*r.samples, r.lower_bound, &json);
   }
   for (const auto& [key, flops] : {std::pair("forward_flops", r.forward_flops),
                                    {"backward_flops", r.backward_flops},

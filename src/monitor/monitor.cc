@@ -400,15 +400,28 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   return items;
 }
 
-// The sum over samples of different lengths; nullopt where other sizes are missing.
+// The sum over samples of different lengths; nullopt where the model has no open batch and one open
+// length that they could be of, or other sizes are missing.
 std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
                                                     std::vector<std::string>* problems) const {
+  const std::vector<std::string> symbols = work_.flops.Symbols();
+  const auto is_open = [&](const std::string& symbol) {
+    return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+  };
+  SampleSizes sizes = {.count = work_.batch, .packed = record.packed};
   Bindings others;
   for (const auto& [name, size] : record.sizes) others[FileSymbol(name)] = size;
+  for (const std::string& sequence : work_.sequences) {
+    if (is_open(sequence) && !others.contains(sequence)) sizes.symbols.push_back(sequence);
+  }
+  if (work_.batch.empty() || !is_open(work_.batch) || sizes.symbols.size() != 1) {
+    problems->push_back(
+        "the model has no open batch and one open length that the lengths of samples could be of: "
+        "no utilisation of this step");
+    return std::nullopt;
+  }
   others.erase(work_.batch);
-  SampleSizes sizes = {.count = work_.batch, .symbols = work_.sequences, .packed = record.packed};
-  for (const std::string& sequence : work_.sequences) others.erase(sequence);
-  sizes.SetRows(std::vector(work_.sequences.size(), record.lengths));
+  sizes.SetRows({record.lengths});
   const Expr flops = SampleSum(std::move(sizes)).Of(work_.flops.Substitute(others));
   if (flops.is_literal()) return flops.literal();
   problems->push_back(flops.error() != nullptr
@@ -420,9 +433,7 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
-  if (!record.lengths.empty() && !work_.batch.empty() && !work_.sequences.empty()) {
-    return FlopsOfSamples(record, problems);
-  }
+  if (!record.lengths.empty()) return FlopsOfSamples(record, problems);
   for (const std::string& symbol : work_.flops.Symbols()) {
     const auto given = record.sizes.find(BareName(symbol));
     if (given != record.sizes.end()) (*sizes)[symbol] = given->second;

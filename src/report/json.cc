@@ -285,7 +285,7 @@ void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Lay
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   if (report.samples) {
-    WriteSamples(*report.samples, HasFigure(report.totals.flops, report.totals.lower_bound), json);
+    WriteSamples(*report.samples, report.totals.lower_bound, json);
   }
   WriteTotals(report, ranges, json);
   if (report.roofline) WriteRoofline(report, json);

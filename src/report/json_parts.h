@@ -33,8 +33,8 @@ void WriteRoofline(const Report& report, JsonWriter* json);
 // "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
 void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, JsonWriter* json);
 
-// "samples": what CountOptions::samples asked for. `known`: some of it is counted.
-void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json);
+// "samples": what CountOptions::samples asked for. `lower_bound`: a part is not counted.
+void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* json);
 
 // "lora": what CountOptions::lora inserted.
 void WriteLora(const LoraSummary& lora, JsonWriter* json);

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "fmt/format.h"
 #include "src/render/format.h"
+#include "src/render/known.h"
 #include "src/report/json_parts.h"
 #include "src/report/report.h"
 
@@ -21,6 +22,11 @@ namespace onnxflops {
 double SamplesReport::Waste() const {
   if (!flops.is_literal() || !rectangle.flops.is_literal() || rectangle.flops.is_zero()) return -1;
   return 1 - static_cast<double>(flops.literal()) / static_cast<double>(rectangle.flops.literal());
+}
+
+double SamplesReport::OnceShare() const {
+  if (!flops.is_literal() || flops.is_zero() || !once_flops.is_literal()) return 0;
+  return static_cast<double>(once_flops.literal()) / static_cast<double>(flops.literal());
 }
 
 namespace report {
@@ -39,7 +45,7 @@ std::string RectangleText(const SamplesReport& samples) {
   std::vector<std::string> sides;
   const auto add = [&](const std::string& symbol) {
     const int64_t size = samples.rectangle_sizes.at(symbol);
-    sides.push_back(by_name ? absl::StrCat(symbol, " = ", size) : absl::StrCat(size));
+    sides.push_back(absl::StrCat(by_name ? absl::StrCat(symbol, " = ") : "", GroupedDigits(size)));
   };
   if (!samples.count.empty()) add(samples.count);
   for (const SamplesReport::Size& size : samples.sizes) add(size.symbol);
@@ -80,13 +86,16 @@ class SamplesSummer {
     samples_.rectangle_sizes = sizes.Rectangle();
     const Totals& totals = report.totals;
     samples_.flops = sum_.Of(totals.flops);
+    samples_.once_flops = sum_.OnceOfSizes(totals.flops);
     const auto at = [&](const Expr& e) { return e.Substitute(samples_.rectangle_sizes); };
     samples_.rectangle = {at(totals.flops), at(totals.macs), at(totals.training_flops)};
     samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
                            sum_.OneByOne(totals.training_flops)};
     for (const OpRow& row : report.by_op) {
       if (samples_.mixing.size() == kMaxShownMixing) break;
-      if (sum_.Mixes(row.flops) || sum_.Mixes(row.int_ops)) samples_.mixing.push_back(row.op);
+      const bool mixes =
+          sum_.Mixes(row.flops) || sum_.Mixes(row.int_ops) || sum_.Mixes(row.gradient_flops);
+      if (mixes) samples_.mixing.push_back(row.op);
     }
   }
 
@@ -153,15 +162,20 @@ std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bo
                      SiExpr(samples.rectangle.flops), " FLOPs, ", PercentOf(waste), " of it ",
                      samples.packed ? "attention between samples" : "wasted on padding"));
   }
+  constexpr double kLeastShown = 1e-3;
+  const double once = samples.OnceShare();
+  if (once >= kLeastShown && !lower_bound) {
+    texts.push_back(absl::StrCat(PercentOf(once), " done once in a run, at the largest sizes"));
+  }
   if (!samples.mixing.empty()) {
-    texts.push_back(absl::StrCat("assumed: samples do not meet, but for ",
-                                 absl::StrJoin(samples.mixing, ", "), ", counted as in ",
-                                 samples.packed ? "one row" : "the padded batch"));
+    texts.push_back(absl::StrCat(
+        absl::StrJoin(samples.mixing, ", "), samples.mixing.size() == 1 ? " mixes" : " mix",
+        " samples: counted as in ", samples.packed ? "one row" : "the padded batch"));
   }
   return texts;
 }
 
-void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json) {
+void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* json) {
   json->Key("samples").BeginObject();
   json->Key("count").Int(samples.samples);
   json->Key("count_symbol").String(samples.count);
@@ -182,9 +196,11 @@ void WriteSamples(const SamplesReport& samples, bool known, JsonWriter* json) {
       for (const auto& [symbol, size] : samples.rectangle_sizes) json->Key(symbol).Int(size);
       json->EndObject();
     }
-    json->Key("flops").Quantity(work.flops, known);
-    json->Key("macs").Quantity(work.macs, known);
-    json->Key("training_flops").Quantity(work.training_flops, known);
+    for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
+                                       {"macs", work.macs},
+                                       {"training_flops", work.training_flops}}) {
+      json->Key(name).Quantity(amount, HasFigure(amount, lower_bound));
+    }
     json->EndObject();
   };
   write_work("rectangle", samples.rectangle);

@@ -28,7 +28,8 @@ struct SamplesReport {
   struct Work {
     Expr flops, macs, training_flops;
   };
-  Expr flops;  // their sum, of the forward pass
+  Expr flops;       // their sum, of the forward pass
+  Expr once_flops;  // of these, what is done once in a run and depends on the sizes
   // All samples at the largest sizes; packed, one row without a mask between the samples.
   Bindings rectangle_sizes;
   Work rectangle;
@@ -39,6 +40,7 @@ struct SamplesReport {
   // The share of the rectangle's FLOPs that is padding, or attention between samples. Negative
   // where sizes are open.
   double Waste() const;
+  double OnceShare() const;  // of once_flops; 0 where sizes are open
 };
 
 namespace report {

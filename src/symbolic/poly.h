@@ -49,8 +49,8 @@ inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (degree)";
 inline constexpr char kTooMuchWork[] = "takes more steps than are left (steps-per-node)";
 inline constexpr char kTooDeep[] = "is nested more than 64 deep (expr-depth)";
 inline constexpr char kTooManySamples[] =
-    "has divisions of sizes, and more than 200000000 samples times terms (sample-evaluations)";
-static_assert(kMaxSampleEvaluations == 200'000'000 && kMaxTerms == 100'000 &&
+    "has divisions of sizes, and more than 20000000 samples times terms (sample-evaluations)";
+static_assert(kMaxSampleEvaluations == 20'000'000 && kMaxTerms == 100'000 &&
               kMaxExprWeight == 2'000'000 && kMaxAtomWeight == 10'000 && kMaxOperands == 64 &&
               kMaxDegree == 1000 && kMaxExprDepth == 64);
 inline constexpr char kMismatch[] = "broadcasts different sizes";

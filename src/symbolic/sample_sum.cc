@@ -6,8 +6,13 @@
 #include "src/symbolic/sample_sum.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <utility>
+#include <vector>
 
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
 #include "src/symbolic/poly.h"
 
 namespace onnxflops {
@@ -38,24 +43,25 @@ bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
 }  // namespace
 
 void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
-  rows.clear();
-  for (size_t i = 0; i < columns[0].size(); ++i) {
-    Row row;
-    for (const std::vector<int64_t>& column : columns) row.sizes.push_back(column[i]);
-    rows.push_back(std::move(row));
-  }
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.sizes < b.sizes; });
-  size_t kept = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (kept > 0 && rows[kept - 1].sizes == rows[i].sizes) {
-      ++rows[kept - 1].samples;
-    } else {
-      if (kept != i) rows[kept] = std::move(rows[i]);
-      ++kept;
+  // Places are sorted, and not the rows: of equal ones only one is ever made.
+  std::vector<uint32_t> order(columns[0].size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto compare = [&](uint32_t a, uint32_t b) {
+    for (const std::vector<int64_t>& column : columns) {
+      if (column[a] != column[b]) return column[a] < column[b] ? -1 : 1;
     }
+    return 0;
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
+  rows.clear();
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && compare(order[i - 1], order[i]) == 0) {
+      ++rows.back().samples;
+      continue;
+    }
+    Row& row = rows.emplace_back();
+    for (const std::vector<int64_t>& column : columns) row.sizes.push_back(column[order[i]]);
   }
-  rows.resize(kept);
 }
 
 int64_t SampleSizes::samples() const {
@@ -96,9 +102,57 @@ struct SampleSum::Split {
 };
 
 SampleSum::SampleSum(SampleSizes sizes) : sizes_(std::move(sizes)), rectangle_(sizes_.Rectangle()) {
+  if (!sizes_.count.empty()) least_[sizes_.count] = largest_[sizes_.count] = sizes_.samples();
   for (size_t i = 0; i < sizes_.symbols.size(); ++i) {
+    least_[sizes_.symbols[i]] = sizes_.LeastOf(i);
     largest_[sizes_.symbols[i]] = sizes_.LargestOf(i);
   }
+  if (sizes_.packed) least_ = rectangle_;
+}
+
+// With the number that a minimum or maximum is, where the number of samples stands in it and it is
+// the same number at the smallest and at the largest sizes.
+Expr SampleSum::WithoutSwitches(const Expr& formula) const {
+  const std::vector<std::string> count = {sizes_.count};
+  std::vector<Expr> sums;
+  const TermSpan terms(formula);
+  for (const Term& term : terms.get()) {
+    Term rest = term;
+    rest.factors.clear();
+    Expr numbers = 1;
+    for (const Factor& factor : term.factors) {
+      const Kind kind = factor.atom->kind;
+      const bool may_be = (kind == Kind::kMin || kind == Kind::kMax) && HasInside(factor, count);
+      const Expr atom = may_be ? symbolic::FromAtom(factor.atom) : Expr(0);
+      const Expr number = atom.Substitute(rectangle_);
+      const std::vector<Expr>& operands = factor.atom->args;
+      if (may_be && number.is_literal() && atom.Substitute(least_) == number &&
+          std::find(operands.begin(), operands.end(), number) != operands.end()) {
+        numbers *= Power(number, factor.power);
+        rest.degree -= factor.power;
+      } else {
+        rest.factors.push_back(factor);
+      }
+    }
+    Terms one = {std::move(rest)};
+    sums.push_back(symbolic::FromTerms(std::move(one)) * numbers);
+  }
+  return onnxflops::Sum(sums);
+}
+
+// A power of the number of samples is that of all of them, also in one row; a division of sizes is
+// that of the rectangle.
+Expr SampleSum::MixedOf(const Expr& mixed) const {
+  const std::vector<std::string> count = {sizes_.count};
+  std::vector<Expr> sums;
+  const TermSpan terms(mixed);
+  for (const Term& term : terms.get()) {
+    const bool inside = std::any_of(term.factors.begin(), term.factors.end(),
+                                    [&](const Factor& f) { return HasInside(f, count); });
+    Terms one = {term};
+    sums.push_back(symbolic::FromTerms(std::move(one)).Substitute(inside ? rectangle_ : largest_));
+  }
+  return onnxflops::Sum(sums);
 }
 
 // `each` comes without its factor of the number of samples.
@@ -187,21 +241,43 @@ Expr SampleSum::SumOverRows(const Expr& formula) const {
     evaluations_left_ -=
         static_cast<int64_t>(sizes_.rows.size()) * std::max<int64_t>(each.NumTerms(), 1);
     if (evaluations_left_ < 0) return symbolic::Error(symbolic::kTooManySamples);
-    Bindings at = largest_;
-    for (const SampleSizes::Row& row : sizes_.rows) {
-      for (size_t i = 0; i < sizes_.symbols.size(); ++i) at[sizes_.symbols[i]] = row.sizes[i];
-      sums.push_back(each.Substitute(at) * row.samples);
-    }
+    sums.push_back(SumByEvaluation(each));
   }
   return known_rows_[formula] = Sum(sums);
+}
+
+// Row by row. Numbers are added as they come; what has other symbols is an expression of each row.
+Expr SampleSum::SumByEvaluation(const Expr& each) const {
+  const std::vector<std::string> symbols = each.Symbols();
+  const bool is_number = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) {
+    return std::find(sizes_.symbols.begin(), sizes_.symbols.end(), s) != sizes_.symbols.end();
+  });
+  std::vector<Expr> sums;
+  Int sum = 0;
+  Bindings at = largest_;
+  for (const SampleSizes::Row& row : sizes_.rows) {
+    for (size_t i = 0; i < sizes_.symbols.size(); ++i) at[sizes_.symbols[i]] = row.sizes[i];
+    if (!is_number) {
+      sums.push_back(each.Substitute(at) * row.samples);
+      continue;
+    }
+    const absl::StatusOr<absl::int128> value = each.Evaluate(at);
+    Int product = 0;
+    if (!value.ok() || !symbolic::MulInt(static_cast<Int>(*value), row.samples, &product) ||
+        !symbolic::AddInt(sum, product, &sum)) {
+      return symbolic::Error(symbolic::kOverflow);
+    }
+  }
+  sums.push_back(symbolic::Literal(sum));
+  return onnxflops::Sum(sums);
 }
 
 Expr SampleSum::Of(const Expr& formula) const {
   if (formula.error() != nullptr) return formula;
   const auto known = known_.find(formula);
   if (known != known_.end()) return known->second;
-  const Split split = SplitOf(formula);
-  Expr sum = SumOverRows(split.each) + split.mixed.Substitute(rectangle_);
+  const Split split = SplitOf(WithoutSwitches(formula));
+  Expr sum = SumOverRows(split.each) + MixedOf(split.mixed);
   if (!sizes_.packed) {
     sum += split.once.Substitute(largest_);
   } else {
@@ -221,7 +297,20 @@ Expr SampleSum::OneByOne(const Expr& formula) const {
 }
 
 bool SampleSum::Mixes(const Expr& formula) const {
-  return formula.error() == nullptr && !SplitOf(formula).mixed.is_zero();
+  return formula.error() == nullptr && !SplitOf(WithoutSwitches(formula)).mixed.is_zero();
+}
+
+Expr SampleSum::OnceOfSizes(const Expr& formula) const {
+  if (formula.error() != nullptr || sizes_.packed) return 0;
+  std::vector<Expr> sums;
+  const Expr once = SplitOf(WithoutSwitches(formula)).once;
+  const TermSpan terms(once);
+  for (const Term& term : terms.get()) {
+    Terms one = {term};
+    const Expr alone = symbolic::FromTerms(std::move(one));
+    if (Has(alone, sizes_.symbols)) sums.push_back(alone.Substitute(largest_));
+  }
+  return onnxflops::Sum(sums);
 }
 
 }  // namespace onnxflops

@@ -6,7 +6,8 @@
 //
 // A term that is linear in `count` is done sample by sample, and is summed. One without `count` is
 // done once in a run. Any other mixes samples: it is that of a batch in which all samples have the
-// largest sizes, which is what runs.
+// largest sizes, which is what runs. A minimum such as min(1, batch*seq - 1), which only says
+// whether there is more than one, is the number that it is in this batch.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 
@@ -64,6 +65,8 @@ class SampleSum {
   Expr OneByOne(const Expr& formula) const;
   // Whether a part of it is neither done sample by sample nor once in a run.
   bool Mixes(const Expr& formula) const;
+  // The part that is done once in a run of padded samples, and depends on their sizes.
+  Expr OnceOfSizes(const Expr& formula) const;
 
   const SampleSizes& sizes() const { return sizes_; }
 
@@ -71,11 +74,14 @@ class SampleSum {
   enum class Part : uint8_t { kOnce, kEach, kMixed };
   struct Split;
   Split SplitOf(const Expr& formula) const;
+  Expr WithoutSwitches(const Expr& formula) const;
+  Expr MixedOf(const Expr& mixed) const;
   Expr SumOverRows(const Expr& formula) const;
+  Expr SumByEvaluation(const Expr& each) const;
   Expr SumOfPowers(const std::vector<int>& powers) const;
 
   SampleSizes sizes_;
-  Bindings largest_, rectangle_;
+  Bindings least_, largest_, rectangle_;  // the number of samples included
   mutable absl::flat_hash_map<Expr, Expr> known_, known_rows_;
   mutable absl::flat_hash_map<std::vector<int>, Expr> powers_;
   mutable int64_t evaluations_left_ = kMaxSampleEvaluations;

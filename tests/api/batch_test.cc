@@ -20,6 +20,7 @@
 #include "src/family/family.h"
 #include "src/report/report.h"
 #include "src/symbolic/sample_sum.h"
+#include "tests/model_text.h"
 
 namespace onnxflops {
 namespace {
@@ -136,6 +137,18 @@ TEST(BatchTest, AStepOfServingIsTheSumOfItsRequests) {
   EXPECT_EQ(CountOver(model, requests).totals.macs, macs);
 }
 
+// A convolution of 3 channels to 4, 1 x 1: 12 MACs a pixel.
+TEST(BatchTest, ImagesHaveHeightsAndWidths) {
+  const Model model = ModelFromText(
+      "g (float[n, 3, h, w] x, float[4, 3, 1, 1] k) => (float[n, 4, h, w] y) { y = Conv(x, k) }",
+      20);
+  Samples images;
+  ASSERT_TRUE(AddImages("4x5, 6x7", &images).ok());
+  const Report summed = CountOver(model, images);
+  EXPECT_EQ(summed.totals.macs, Expr(12 * (4 * 5 + 6 * 7)));
+  EXPECT_EQ(summed.samples->rectangle.macs, Expr(12 * 2 * (6 * 7)));
+}
+
 struct RaggedPoint {
   Bindings sizes;
   int64_t flops;
@@ -195,6 +208,65 @@ TEST(BatchTest, TheExactBackwardPassIsSummed) {
   EXPECT_EQ(summed.modules[1].amounts->gradient_flops, plain.modules[1].amounts->gradient_flops);
 }
 
+// Gradients of biases and of position embeddings are sums over what is there, and cost nothing
+// where only one thing is: the formula has a switch min(1, batch*seq - 1) for that.
+TEST(BatchTest, GradientsAreThoseOfEachSample) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  CountOptions options;
+  options.training.emplace();
+  options.samples = Lengths({512, 300, 17});
+  const Report summed = Count(model, options).value();
+  EXPECT_TRUE(summed.samples->mixing.empty());
+  Expr alone = 0;
+  for (const int64_t seq : {512, 300, 17}) {
+    options.samples.reset();
+    options.bindings = {{"batch", 1}, {"seq", seq}};
+    alone += Count(model, options).value().totals.gradient_flops;
+  }
+  // Positions are looked up once for all samples: their gradients are added up over the samples,
+  // 768 numbers of each token, and go through the look-up for the longest one only.
+  const Expr added = 768 * (512 + 300 + 17), looked_up_less = 768 * (300 + 17);
+  EXPECT_EQ(summed.totals.gradient_flops, alone + added - looked_up_less);
+}
+
+// A second tower whose batch has another name is not known to be done for each sample.
+TEST(BatchTest, WhatIsDoneOnceIsToldWhereItMatters) {
+  const Model model = ModelFromText(
+      "g (float[n, s, 8] x, float[other, s, 8] z, float[8, 16] w) => (float[n, s, 16] y, "
+      "float[other, s, 16] v) { y = MatMul(x, w) v = MatMul(z, w) }",
+      20);
+  CountOptions options;
+  options.bindings = {{"other", 3}};
+  options.samples.emplace();
+  options.samples->sizes["s"] = {50, 150, 300};
+  const Report report = Count(model, options).value();
+  EXPECT_EQ(report.samples->once_flops, Expr(2 * 128 * 3 * 300));
+  EXPECT_EQ(report.totals.flops, Expr(2 * 128 * (500 + 3 * 300)));
+}
+
+TEST(BatchTest, TheBatchMayStandOnTheSecondAxis) {
+  const Model model = ModelFromText(
+      "g (float[seq, seq] m, float[seq, batch, 8] x, float[8, 16] w) => (float[seq, batch, 16] y) "
+      "{ y = MatMul(x, w) }",
+      20);
+  EXPECT_EQ(CountOver(model, Lengths({50, 150})).totals.macs, Expr(128 * 200));
+}
+
+// From 100 on the other branch runs.
+TEST(BatchTest, SizesThatDecideWhatRunsAreRefused) {
+  const Model model = ModelFromText(
+      "g (float[n, s, 8] x) => (float[n, s, 8] y) <int64 hundred = {100}, int64 one = {1}> {"
+      " shape = Shape(x) size = Gather(shape, one) less = Less(size, hundred)"
+      " y = If(less) <then_branch = a () => (float[n, s, 8] p) { p = Relu(x) },"
+      " else_branch = b () => (float[n, s, 8] q) { r = Exp(x) q = Exp(r) }> }",
+      20);
+  CountOptions options;
+  options.samples.emplace();
+  options.samples->sizes["s"] = {50, 150, 300};
+  const absl::Status status = Count(model, options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "a size decides what the model runs")) << status;
+}
+
 MfuOptions Rate(double seconds) {
   MfuOptions options;
   options.rate.step_seconds = seconds;
@@ -247,7 +319,8 @@ TEST(BatchTest, BadTexts) {
       {AddLengths, "5,nan", "size 2: 'nan': it should be a whole number"},
       {AddLengths, "5,1.5", "size 2: '1.5': it should be a whole number"},
       {AddLengths, "99999999999999999999", "it should be a whole number"},
-      {AddLengths, "a,b\n1,2,3", "3 sizes are no whole number of lines of 2"},
+      {AddLengths, "a,b\n1,2,3", "line 2: it has 3 sizes, and there are 2 names"},
+      {AddLengths, "\n\na,b\n1,2\n\n3,x", "line 6, size 2: 'x'"},
       {AddLengths, "a,a\n1,2", "the sizes of a are given twice"},
       {AddCuSeqlens, "0", "it should begin with 0"},
       {AddCuSeqlens, "5,9", "it should begin with 0"},

@@ -57,6 +57,16 @@ TEST(SampleSumTest, OtherPowersOfTheNumberOfSamplesAreThoseOfTheRectangle) {
   EXPECT_EQ(sum.Of(FloorDiv(Batch() * Seq(), 5)), Expr(18 / 5));
 }
 
+TEST(SampleSumTest, SwitchesAreTheNumberThatTheyAreInTheBatch) {
+  const Expr more = Min(1, Batch() * Seq() - 1);
+  const SampleSum sum(Sequences({{{4}, 1}, {{6}, 2}})), one(Sequences({{{1}, 1}}));
+  EXPECT_EQ(sum.Of(Batch() * Seq() * more), Expr(16));
+  EXPECT_FALSE(sum.Mixes(Batch() * Seq() * more));
+  EXPECT_EQ(one.Of(Batch() * Seq() * more), Expr(0));
+  EXPECT_EQ(sum.Of(Batch() * Seq() * Min(1, Batch() - 1)), Expr(16));
+  EXPECT_EQ(SampleSum(Sequences({{{4}, 3}}, true)).Of(Batch() * Batch()), Expr(9));
+}
+
 TEST(SampleSumTest, WithoutANumberOfSamplesEachIsARun) {
   const SampleSum sum({.count = "", .symbols = {"seq"}, .rows = {{{4}, 1}, {{6}, 2}}});
   EXPECT_EQ(sum.Of(Seq() + 100), Expr(16 + 300));
@@ -82,7 +92,7 @@ TEST(SampleSumTest, LimitsAreErrors) {
   Expr divided = 0;
   for (int i = 2; i <= 102; ++i) divided += FloorDiv(Seq(), i);
   EXPECT_STREQ(SampleSum(Sequences(std::move(many))).Of(Batch() * divided).error(),
-               "has divisions of sizes, and more than 200000000 samples times terms "
+               "has divisions of sizes, and more than 20000000 samples times terms "
                "(sample-evaluations)");
 }
 
