@@ -1,5 +1,6 @@
-// What Python.h has to know of a system, for the extension's limited API: all systems of 64 bits that tools/release makes wheels for.
-// CPython's own pyconfig.h is made where CPython is built, and there is none of another system here.
+// What Python.h has to know of a system, for the extension's limited API: all systems of 64 bits
+// that tools/release makes wheels for. CPython's own pyconfig.h is made where CPython is built, and
+// there is none of another system here.
 #include <stdio.h>  // which nanobind expects of Python.h; that of the stable ABI leaves it out
 
 #define HAVE_LONG_LONG 1
