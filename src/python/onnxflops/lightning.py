@@ -48,8 +48,8 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         self._step, self._first = trainer.global_step, True
         self.perf.begin(trainer.global_step)  # also of a resumed training
 
-    def _sizes(self, trainer: Any, batch: Any) -> dict[str, int]:
-        sizes = dict(self.sizes(batch))
+    def _sizes(self, trainer: Any, batch: Any) -> dict[str, Any]:
+        sizes: dict[str, Any] = dict(self.sizes(batch))
         if self.perf.reduces or "batch" not in sizes:
             return sizes
         sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}
