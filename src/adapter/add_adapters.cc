@@ -172,8 +172,8 @@ class AdapterMaker {
     const ValueId base = editor_.FreeOutput(
         last, absl::StrCat(editor_.model().value(product.result).name, ".base_layer"));
     const ValueId x = casts ? Cast(layer, product, after, product.input, type) : product.input;
-    const ValueId down = editor_.AddNode(after, std::move(a), {x, weight_a});
-    const ValueId up = editor_.AddNode(after, std::move(b), {down, weight_b});
+    const ValueId down = editor_.AddNode(after, a, {x, weight_a});
+    const ValueId up = editor_.AddNode(after, b, {down, weight_b});
     ValueId scaled = editor_.AddNode(after, NewNode(layer, product.node, "Mul"), {up, Scale(type)});
     if (casts) scaled = Cast(layer, product, after, scaled, product.dtype);
     editor_.AddNode(after, NewNode(layer, product.node, "Add"), {base, scaled}, product.result);
@@ -215,7 +215,7 @@ class AdapterMaker {
         up.attributes = editor_.Keep(std::vector<Attribute>{IntAttribute("group", groups)});
         up.attributes_comparable = false;
       }
-      AddRun(layer, product, std::move(down), std::move(up), a, b);
+      AddRun(layer, product, down, up, a, b);
     }
     return absl::OkStatus();
   }

@@ -115,6 +115,7 @@ std::string RangeName(const std::vector<Numbered>& names) {
 // `equal_only`, if they have the same class and do the same work.
 std::vector<ProfileRow> JoinAlike(std::vector<ProfileRow> rows, bool equal_only) {
   std::vector<Numbered> all;
+  all.reserve(rows.size());
   for (const ProfileRow& row : rows) all.push_back(NumbersOf(row.name, /*with_last=*/true));
   using Key = std::tuple<std::string, std::string, absl::int128>;
   std::vector<ProfileRow> joined;

@@ -18,7 +18,6 @@
 namespace onnxflops {
 namespace {
 
-using symbolic::Atom;
 using symbolic::Factor;
 using symbolic::Int;
 using symbolic::Kind;
@@ -174,7 +173,8 @@ SampleSum::Split SampleSum::SplitOf(const Expr& formula) const {
       if (HasInside(factor, count)) part = Part::kMixed;
       rest.factors.push_back(factor);
     }
-    parts[static_cast<size_t>(part)].push_back(part == Part::kEach ? std::move(rest) : term);
+    if (part != Part::kEach) rest = term;
+    parts[static_cast<size_t>(part)].push_back(std::move(rest));
   }
   const auto join = [](Terms& part) {
     symbolic::TermAccumulator sum;
