@@ -47,7 +47,7 @@ class Largest {
     if (sum.is_literal() && largest_literal_ && sum.literal() <= *largest_literal_) return;
     if (too_many_ || sum == last_) return;
     last_ = sum;
-    const Samples samples = bytes.samples();
+    const PointValues samples = bytes.samples();
     if (above_ < found_.size() && IsAtLeast(above_, sum, samples)) return;
     for (size_t i = 0; i < found_.size(); ++i) {
       if (i == above_ || !IsAtLeast(i, sum, samples)) continue;
@@ -98,14 +98,14 @@ class Largest {
  private:
   struct Found {
     Expr sum;
-    Samples samples;
+    PointValues samples;
     size_t place;
   };
 
   static constexpr size_t kAround = 12;
   static constexpr int kParts = 16;  // means are looked at in steps of so many
 
-  bool IsAtLeast(size_t i, const Expr& sum, const Samples& samples) const {
+  bool IsAtLeast(size_t i, const Expr& sum, const PointValues& samples) const {
     return found_[i].samples.MayBeAtLeast(samples) && comparisons_->AtLeast(found_[i].sum, sum);
   }
 
@@ -129,9 +129,9 @@ class Largest {
 
   // sum i <= (part_a * sum a + part_b * sum b) / (part_a + part_b).
   bool IsBelow(size_t i, size_t a, int part_a, size_t b, int part_b) const {
-    Samples whole;
+    PointValues whole;
     whole.Add(found_[i].samples, part_a + part_b);
-    Samples mean;
+    PointValues mean;
     mean.Add(found_[a].samples, part_a);
     mean.Add(found_[b].samples, part_b);
     if (!mean.MayBeAtLeast(whole)) return false;

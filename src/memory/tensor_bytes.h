@@ -19,7 +19,7 @@ namespace onnxflops::memory {
 // With samples, unless it is a number that is small enough to be its own.
 struct Bytes {
   Expr expr;
-  std::shared_ptr<const Samples> samples;
+  std::shared_ptr<const PointValues> samples;
 };
 
 // A sum of bytes, to which much is added and from which much is taken.
@@ -40,15 +40,15 @@ class BytesSum {
   void Take(const Bytes& bytes) { Add(bytes, -1); }
 
   const Expr& expr() const { return expr_; }
-  Samples samples() const {
-    Samples all = open_;
+  PointValues samples() const {
+    PointValues all = open_;
     all.Add(literal_);
     return all;
   }
 
  private:
   Expr expr_;
-  Samples open_;
+  PointValues open_;
   absl::int128 literal_ = 0;
 };
 
@@ -67,22 +67,22 @@ class TensorBytes {
   }
   // nullopt: it has no number at these sizes.
   std::optional<Bytes> Make(const Expr& bytes) {
-    if (bytes.is_literal() && Samples::IsSmall(bytes.literal())) return Bytes{bytes, nullptr};
+    if (bytes.is_literal() && PointValues::IsSmall(bytes.literal())) return Bytes{bytes, nullptr};
     if (at_ != nullptr) {
       const absl::StatusOr<absl::int128> value = bytes.Evaluate(*at_);
       if (!value.ok()) return std::nullopt;
-      if (Samples::IsSmall(*value)) return Bytes{Expr(*value), nullptr};
-      return Bytes{Expr(*value), std::make_shared<const Samples>(Expr(*value))};
+      if (PointValues::IsSmall(*value)) return Bytes{Expr(*value), nullptr};
+      return Bytes{Expr(*value), std::make_shared<const PointValues>(Expr(*value))};
     }
-    std::shared_ptr<const Samples>& samples = samples_[bytes];
-    if (samples == nullptr) samples = std::make_shared<const Samples>(bytes);
+    std::shared_ptr<const PointValues>& samples = samples_[bytes];
+    if (samples == nullptr) samples = std::make_shared<const PointValues>(bytes);
     return Bytes{bytes, samples};
   }
 
  private:
   const Bindings* const at_;
   absl::node_hash_map<const Fact*, std::optional<Bytes>> known_;
-  absl::flat_hash_map<Expr, std::shared_ptr<const Samples>> samples_;
+  absl::flat_hash_map<Expr, std::shared_ptr<const PointValues>> samples_;
 };
 
 }  // namespace onnxflops::memory

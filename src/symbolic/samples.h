@@ -12,16 +12,16 @@
 
 namespace onnxflops {
 
-class Samples {
+class PointValues {
  public:
-  Samples() = default;  // of 0
-  explicit Samples(const Expr& e);
+  PointValues() = default;  // of 0
+  explicit PointValues(const Expr& e);
 
   // Whether a sum of 2^30 such numbers, and small multiples of it, overflow nowhere.
   static bool IsSmall(absl::int128 value) { return -kMost < value && value < kMost; }
 
   // Makes them those of a sum: with a multiple of another, or with a number that is small.
-  void Add(const Samples& other, int times) {
+  void Add(const PointValues& other, int times) {
     for (size_t i = 0; i < kPoints; ++i) {
       values_[i] += other.values_[i] * times;
       unknown_[i] += other.unknown_[i] * times;
@@ -31,7 +31,7 @@ class Samples {
     for (absl::int128& value : values_) value += literal;
   }
   // False: it is less than the other at some size.
-  bool MayBeAtLeast(const Samples& other) const {
+  bool MayBeAtLeast(const PointValues& other) const {
     for (size_t i = 0; i < kPoints; ++i) {
       if (values_[i] < other.values_[i] && unknown_[i] == 0 && other.unknown_[i] == 0) return false;
     }

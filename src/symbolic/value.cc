@@ -5,9 +5,9 @@
 // checked for overflow of 128 bits, and the work for its limit.
 //
 // Substitute() first tries to evaluate, which is fast and needs no expressions; only if a symbol
-// stays open is the expression rebuilt, each atom once. Samples are values at fixed pseudo-random
-// sizes of all magnitudes: a comparison that a sample contradicts need not be tried by proof. They
-// depend on names only, so that every process decides the same.
+// stays open is the expression rebuilt, each atom once. PointValues are values at fixed
+// pseudo-random sizes of all magnitudes: a comparison that a sample contradicts need not be tried
+// by proof. They depend on names only, so that every process decides the same.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -267,7 +267,7 @@ class SymbolCollector {
 };
 }  // namespace
 
-Samples::Samples(const Expr& e) {
+PointValues::PointValues(const Expr& e) {
   // For higher degrees no refined bound is looked for, and most samples would overflow.
   if (!e.is_literal() && e.error() == nullptr && TermsOf(e)[0].degree > kMaxRefinedDegree) {
     unknown_.fill(1);
