@@ -1,8 +1,9 @@
 // How it works. A formula is split by what its terms have of the symbol of the number of samples:
 // none, its first power, or anything else. Terms of the first power are summed over the samples.
 // Where sizes stand in them as powers, the sum is one of power sums, S(2) = 512^2 + 2 * 300^2,
-// which are worked out once for all formulas; so a million samples take as long as one. Where sizes
-// stand in divisions, minima or maxima, the formula is evaluated for each different sample.
+// which are worked out once for all formulas; so a formula takes no longer for a million samples
+// than for one. Where sizes stand in divisions, minima or maxima, it is evaluated for each
+// different sample.
 #include "src/symbolic/sample_sum.h"
 
 #include <algorithm>
