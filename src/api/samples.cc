@@ -294,8 +294,9 @@ class SampleFinder {
     if (inputs_.batch.empty()) {
       if (inputs_.batch_size.value_or(1) == 1) return absl::OkStatus();
       return absl::FailedPreconditionError(
-          fmt::format("the file fixes a batch of {}, and {}: export the model with an open batch",
-                      *inputs_.batch_size, asked));
+          fmt::format("the file fixes a batch of {}: samples of different sizes need an export "
+                      "with an open batch",
+                      *inputs_.batch_size));
     }
     sizes_.count = inputs_.batch;
     const auto given = dims_.find(inputs_.batch);
