@@ -239,9 +239,6 @@ Expr SampleSum::SumOverRows(const Expr& formula) const {
   }
   if (has_divided) {
     const Expr each = std::move(divided).Finish();
-    evaluations_left_ -=
-        static_cast<int64_t>(sizes_.rows.size()) * std::max<int64_t>(each.NumTerms(), 1);
-    if (evaluations_left_ < 0) return symbolic::Error(symbolic::kTooManySamples);
     sums.push_back(SumByEvaluation(each));
   }
   return known_rows_[formula] = Sum(sums);
@@ -253,6 +250,10 @@ Expr SampleSum::SumByEvaluation(const Expr& each) const {
   const bool is_number = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) {
     return std::find(sizes_.symbols.begin(), sizes_.symbols.end(), s) != sizes_.symbols.end();
   });
+  constexpr int64_t kExpressionCost = 50;  // evaluations that take as long, and less memory
+  evaluations_left_ -= static_cast<int64_t>(sizes_.rows.size()) *
+                       std::max<int64_t>(each.NumTerms(), 1) * (is_number ? 1 : kExpressionCost);
+  if (evaluations_left_ < 0) return symbolic::Error(symbolic::kTooManySamples);
   std::vector<Expr> sums;
   Int sum = 0;
   Bindings at = largest_;

@@ -87,6 +87,10 @@ TEST(SampleSumTest, LimitsAreErrors) {
   for (int64_t s = 1; s <= 1000; ++s) rows.push_back({{s * s * s * s * s * s}, 1});
   const SampleSum sum(Sequences(rows));
   EXPECT_STREQ(sum.Of(Batch() * Power(Seq(), 3)).error(), "overflows 128 bits");
+  // With another symbol in it, an expression is kept for each different sample.
+  Rows some;
+  for (int64_t s = 1; s <= kMaxSampleEvaluations / 50 + 1; ++s) some.push_back({{s}, 1});
+  EXPECT_NE(SampleSum(Sequences(std::move(some))).Of(Batch() * Min(Seq(), Z())).error(), nullptr);
   Rows many;
   for (int64_t s = 1; s <= kMaxSampleEvaluations / 100; ++s) many.push_back({{s}, 1});
   Expr divided = 0;
