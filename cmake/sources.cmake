@@ -239,6 +239,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/node_rows.cc
   src/report/output_shapes.cc
   src/report/part.cc
+  src/report/range_text.cc
   src/report/ranges.cc
   src/report/read_report.cc
   src/report/redact.cc

@@ -313,6 +313,9 @@ class Builder {
         module = attribution_.node_module[static_cast<size_t>(*p.first_user)];
       }
       params_[static_cast<size_t>(module.value_or(kRootModule))].Add(p.elements, p.bytes);
+      if (p.first_user && module == attribution_.node_module[static_cast<size_t>(*p.first_user)]) {
+        tree_.node_weights.push_back({*p.first_user, p.elements, p.bytes});
+      }
     }
   }
 

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "src/count/count.h"
@@ -33,10 +34,17 @@
 
 namespace onnxflops {
 
+// Weights that a node of their own module uses before any other node does.
+struct NodeWeights {
+  NodeId node = 0;
+  absl::int128 elements = 0, bytes = 0;
+};
+
 struct ModuleTree {
-  std::vector<Module> modules;        // each before its children; [0] is the root
-  std::vector<int32_t> node_module;   // by NodeId: index of the module that the node belongs to (at
-                                      // its first call, inside a function); 0 if it does not run
+  std::vector<Module> modules;       // each before its children; [0] is the root
+  std::vector<int32_t> node_module;  // by NodeId: index of the module that the node belongs to (at
+                                     // its first call, inside a function); 0 if it does not run
+  std::vector<NodeWeights> node_weights;
   std::vector<std::string> warnings;  // limits that cost detail
 };
 

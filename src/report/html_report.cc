@@ -1,11 +1,12 @@
 // Reports as pages: what src/render/html/ draws.
 //
 // How it works. The page gets the report's JSON without its rows, and a tree of modules instead,
-// which the script can fold. Operators stand below the module that runs them: the nodes are sorted
-// by module and operator, and equal ones are summed, so that a page for a hundred thousand nodes
-// stays small. If a module has children and work of its own, the tree has a child for this work as
-// well, so that children add up to their parent; its operators stand there. If the report left out
-// nodes, sums over them would be too small: then there are modules only.
+// which the script can fold. Operators stand below the module that runs them, in the order of their
+// first nodes: the nodes are sorted by module and operator, and equal ones are summed, so that a
+// page for a hundred thousand nodes stays small. If a module has children and work of its own, the
+// tree has a child for this work as well, so that children add up to their parent; its operators
+// stand there. If the report left out nodes, sums over them would be too small: then there are
+// modules only.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
 #include "src/render/format.h"
@@ -21,6 +23,7 @@
 #include "src/report/figure_columns.h"
 #include "src/report/html_tree.h"
 #include "src/report/json_parts.h"
+#include "src/report/range_text.h"
 #include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 #include "src/report/writers.h"
@@ -32,6 +35,56 @@ using report::HtmlPage;
 using report::HtmlTree;
 using report::JsonWriter;
 using report::ReferenceValues;
+
+void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
+  json->Key(key).BeginArray();
+  for (const std::string& text : texts) json->String(text);
+  json->EndArray();
+}
+
+// What the lines of totals have beside the figures of the report. The script makes the lines, at
+// the sizes that a reader gives.
+void WriteHeadline(const Report& report, JsonWriter* json) {
+  WriteTexts("caveats", report::CaveatsOfFigures(report), json);
+  json->Key("inside").String(report::SizesInsideText(report));
+  WriteTexts("range_notes", report::RangeNotes(report), json);
+  json->Key("others").String(report::OthersText(report));
+  json->Key("trains").Bool(report::HasTraining(report));
+  json->Key("lines").BeginArray();
+  for (const report::LabelledLine& line : report::FixedLines(report)) {
+    json->BeginArray();
+    json->String(line.label);
+    for (const std::string& text : line.texts) json->String(text);
+    json->EndArray();
+  }
+  json->EndArray();
+  if (!report.roofline || !report.roofline->fused_time_estimate) return;
+  json->Key("times").BeginObject();
+  json->Key("arithmetic_zs").Quantity(*report.roofline->arithmetic_time);
+  json->Key("memory_zs").Quantity(report.roofline->MemoryBound());
+  json->Key("fused_estimate_zs").Quantity(*report.roofline->fused_time_estimate);
+  json->EndObject();
+}
+
+// Totals that the report's own texts cut: their formulas, as far as they have room.
+void WriteLongTotals(const Report& report, JsonWriter* json) {
+  constexpr size_t kRoom = 100'000;
+  size_t room = kRoom;
+  json->Key("long_totals").BeginObject();
+  const auto write = [&](const Quantity& q, const Expr& amount) {
+    const size_t bytes = amount.is_literal() ? 0 : amount.TextBytes(kMaxPageFormula);
+    if (bytes <= kMaxPageText || bytes > std::min(room, kMaxPageFormula)) return;
+    room -= bytes;
+    json->Key(q.key).String(amount.ToString());
+  };
+  for (const Quantity& q : kQuantities) {
+    if (report.Has(q)) write(q, report.totals.*q.value);
+  }
+  for (const Quantity* q : kDerivedQuantities) {
+    if (report.Has(*q)) write(*q, report.In(*q, report.totals));
+  }
+  json->EndObject();
+}
 
 // The modules of a report, and in each the operators that it runs itself.
 class ReportTree {
@@ -45,7 +98,7 @@ class ReportTree {
     auto node = order_.begin();
     for (size_t m = 0; m < report.modules.size(); ++m) {
       AddModule(report.modules[m]);
-      for (; node != order_.end() && ModuleOf(*node) == m;) node = AddOperator(node);
+      for (; node != order_.end() && ModuleOf(node->second) == m;) node = AddOperator(node);
     }
   }
 
@@ -53,18 +106,18 @@ class ReportTree {
     json->Key("sizes").BeginObject(report::kOneLine);
     for (const auto& [name, size] : values_.sizes()) json->Key(name).Int(size);
     json->EndObject();
-    json->Key("caveats").BeginArray();
-    for (const std::string& text : report::Caveats(report_)) json->String(text);
-    json->EndArray();
+    WriteHeadline(report_, json);
     json->Key("cost").String(cost_.key);
     json->CutStrings(kMaxPageFormula);
+    WriteLongTotals(report_, json);
     json->Key("tree").BeginObject(report::kOneLine);
     tree_.Write(json);
     json->EndObject();
   }
 
  private:
-  using Order = std::vector<const NodeRow*>;
+  // Nodes, each with the place of its operator's first node in the module.
+  using Order = std::vector<std::pair<size_t, const NodeRow*>>;
 
   static std::vector<const Quantity*> QuantitiesOf(const Report& report, const Quantity& cost) {
     std::vector<const Quantity*> quantities;
@@ -77,8 +130,8 @@ class ReportTree {
 
   // The row that has a module's operators: if it has children, that of its own work.
   size_t ModuleOf(const NodeRow* row) const { return places_[static_cast<size_t>(row->module)]; }
-  auto KeyOf(const NodeRow* row) const {
-    return std::tie(places_[static_cast<size_t>(row->module)], row->domain, row->op);
+  auto KeyOf(const Order::value_type& node) const {
+    return std::pair(ModuleOf(node.second), node.first);
   }
 
   // If nodes were left out, sums over the others would be too small: no operators then.
@@ -88,9 +141,14 @@ class ReportTree {
       places_.push_back(m);
       if (report_.modules[m].own) places_[static_cast<size_t>(report_.modules[m].parent)] = m;
     }
-    for (const NodeRow& row : report_.nodes) order_.push_back(&row);
+    absl::flat_hash_map<std::tuple<size_t, absl::string_view, absl::string_view>, size_t> first;
+    for (const NodeRow& row : report_.nodes) {
+      const auto [it, is_new] =
+          first.try_emplace({ModuleOf(&row), row.domain, row.op}, order_.size());
+      order_.emplace_back(it->second, &row);
+    }
     std::stable_sort(order_.begin(), order_.end(),
-                     [&](const NodeRow* a, const NodeRow* b) { return KeyOf(a) < KeyOf(b); });
+                     [&](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); });
   }
 
   absl::int128 Weight(const Amounts& amounts) const {
@@ -116,16 +174,22 @@ class ReportTree {
     HtmlTree::Item item;
     auto node = first;
     bool lower_bound = false;
+    absl::int128 weights = 0, weight_bytes = 0;
     for (; node != order_.end() && KeyOf(*node) == KeyOf(*first); ++node, ++item.nodes) {
-      sum.Add(**node);
-      lower_bound = lower_bound || (*node)->status == Coverage::kUnknown;
+      const NodeRow& row = *node->second;
+      sum.Add(row);
+      weights += row.weights;
+      weight_bytes += row.weight_bytes;
+      lower_bound = lower_bound || row.status == Coverage::kUnknown;
     }
-    const Amounts& amounts = amounts_.emplace_back(sum.Total());
+    Amounts& amounts = amounts_.emplace_back(sum.Total());
+    amounts.params = Expr(weights);
+    amounts.param_bytes = Expr(weight_bytes);
     if (amounts.IsZero() && !lower_bound) return node;
     item.lower_bounds = {lower_bound};
     item.kind = HtmlTree::Kind::kOperator;
-    item.depth = report_.modules[ModuleOf(*first)].depth + 1;
-    item.type = labels_.emplace_back(OpLabel((*first)->domain, (*first)->op));
+    item.depth = report_.modules[ModuleOf(first->second)].depth + 1;
+    item.type = labels_.emplace_back(OpLabel(first->second->domain, first->second->op));
     item.figures = {&amounts};
     item.weight = Weight(amounts);
     tree_.Add(std::move(item));
@@ -137,7 +201,7 @@ class ReportTree {
   const ReferenceValues values_;
   HtmlTree tree_;
   std::vector<size_t> places_;   // by module: the one that has its operators
-  Order order_;                  // nodes by module and operator
+  Order order_;                  // nodes by module and operator, in the order of the run
   std::deque<Amounts> amounts_;  // of operators
   std::deque<std::string> labels_;
 };

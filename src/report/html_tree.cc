@@ -93,10 +93,12 @@ class TreeRowFinder {
     const TreeItem& item = items_[i];
     std::string look =
         absl::StrCat(item.kind == TreeKind::kModule ? "m" : "o", LowerBits(item.lower_bounds), " ",
-                     item.nodes, " ", strings_.Of(std::string(item.type)), " ", item.status);
+                     item.nodes, " ", strings_.Of(std::string(item.type)), " ", item.status, " ",
+                     strings_.Of(std::string(item.base_type)));
     for (const Amounts* amounts : item.figures) absl::StrAppend(&look, " ", NumberOf(amounts));
     for (size_t c = i + 1; c < ends_[i]; c = ends_[c]) {
-      absl::StrAppend(&look, ",", strings_.Of(std::string(items_[c].name)), ":", looks_[c]);
+      absl::StrAppend(&look, ",", strings_.Of(std::string(items_[c].name)), ":",
+                      strings_.Of(std::string(items_[c].base_name)), ":", looks_[c]);
     }
     return strings_.Of(look);
   }
@@ -138,7 +140,9 @@ class TreeRowFinder {
   bool Extends(const TreeRow& group, size_t next) const {
     const TreeItem &first = items_[group.first], &item = items_[next];
     return item.kind == TreeKind::kModule && looks_[group.first] == looks_[next] &&
-           ContinuesNumbers(first.name, group.times, item.name);
+           ContinuesNumbers(first.name, group.times, item.name) &&
+           ((first.base_name.empty() && item.base_name.empty()) ||
+            ContinuesNumbers(first.base_name, group.times, item.base_name));
   }
 
   const std::vector<TreeItem>& items_;
@@ -280,15 +284,27 @@ class TreeWriter {
     size_t bytes = 0;
     for (size_t r : order) {
       TreeRow& row = rows_[r];
-      const TreeItem& item = items_[row.first];
       if (r != 0 && !rows_[row.parent].shown) continue;
+      if (row.shown) continue;
       if (bytes + dictionary_.bytes() > kMaxPageTreeBytes && r != 0) break;
-      row.shown = true;
-      ++shown_;
-      bytes += kTreeRowBytes + 2 * std::min(item.name.size(), kMaxPageName);
-      dictionary_.Type(item.type);
-      for (const Amounts* amounts : item.figures) dictionary_.AmountsOf(amounts);
+      bytes += Show(&row);
+      // Alone, it takes no more room than a row for what is left out.
+      if (row.below.size() == 1) bytes += Show(&rows_[row.below[0]]);
     }
+  }
+
+  // Returns its bytes, without those of the dictionary.
+  size_t Show(TreeRow* row) {
+    const TreeItem& item = items_[row->first];
+    row->shown = true;
+    ++shown_;
+    dictionary_.Type(item.type);
+    for (const Amounts* amounts : item.figures) dictionary_.AmountsOf(amounts);
+    size_t bytes = kTreeRowBytes;
+    for (absl::string_view name : {item.name, item.base_name, item.base_type}) {
+      bytes += 2 * std::min(name.size(), kMaxPageName);
+    }
+    return bytes;
   }
 
   void WriteRows(JsonWriter* json) {
@@ -328,7 +344,35 @@ class TreeWriter {
     for (const Amounts* amounts : item.figures) {
       json->Int(static_cast<int64_t>(dictionary_.AmountsOf(amounts)));
     }
+    if (!item.base_name.empty() || !item.base_type.empty()) {
+      json->String(ShortName(item.base_name));
+      json->String(ShortName(row.times > 1 ? items_[row.last].base_name : ""));
+      json->String(ShortName(item.base_type));
+    }
     json->EndArray();
+  }
+
+  // The class of a module; without one, the operator that does most of its work.
+  absl::string_view FamilyOf(const TreeRow& row) const {
+    const TreeItem& item = items_[row.first];
+    if (!item.type.empty() || row.below.empty()) return item.type;
+    const size_t most =
+        *std::max_element(row.below.begin(), row.below.end(),
+                          [&](size_t a, size_t b) { return rows_[a].weight < rows_[b].weight; });
+    return items_[rows_[most].first].type;
+  }
+
+  // Of what has no row of its own in `parent`, what most of its work is.
+  absl::string_view FamilyOfOthers(size_t parent) const {
+    absl::flat_hash_map<absl::string_view, absl::int128> weights;
+    std::pair<absl::int128, absl::string_view> most = {0, ""};
+    for (size_t b : rows_[parent].below) {
+      if (rows_[b].shown) continue;
+      const absl::string_view family = FamilyOf(rows_[b]);
+      const absl::int128 weight = weights[family] += rows_[b].weight;
+      if (weight > most.first) most = {weight, family};
+    }
+    return most.second;
   }
 
   // Adds up what has no row of its own in `parent`.
@@ -351,7 +395,7 @@ class TreeWriter {
     Begin(depth, TreeKind::kOthers, absl::StrCat("[", count, " others]"), json);
     json->Int(0);
     json->Int(1);
-    json->Int(static_cast<int64_t>(dictionary_.Type("")));
+    json->Int(static_cast<int64_t>(dictionary_.Type(FamilyOfOthers(parent))));
     json->Int(nodes);
     json->Int(LowerBits(lower_bounds));
     json->String("");

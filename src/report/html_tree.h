@@ -7,14 +7,15 @@
 //
 // It writes the members of an object, which src/render/html/tree.js reads and nothing else:
 //
-//   "quantities"  [[key, title, unit, 1 if operators have none: weights]...]
+//   "quantities"  [[key, title, unit, 1 if it is always known: weights]...]
 //   "formulas"    [text...]: integers and Expr::ToString(); null for one that is too long
 //   "amounts"     [[index of a formula, for each quantity]...]
 //   "types"       [class or operator...]
 //   "rows"        [[depth, kind, name, last, times, type, nodes, lower, status, amounts...]...],
 //                 each before those in it. `amounts` are of one of the `times` neighbours `name` to
 //                 `last`, inside one of the row's parent. `lower`: bit i is set if `amounts` i are
-//                 lower bounds
+//                 lower bounds. Behind them stand, where the base has other ones, its name, last
+//                 and type
 //   "rows_joined" how many rows had no room, and are in rows of the kind "others"
 #ifndef ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
 #define ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
@@ -41,6 +42,7 @@ class HtmlTree {
     Kind kind = Kind::kModule;
     int32_t depth = 0;
     absl::string_view name, type, status;
+    absl::string_view base_name, base_type;  // in the base, where they differ; else ""
     int64_t nodes = 0;
     std::vector<const Amounts*> figures;  // of a report; or of a base and a head
     std::vector<bool> lower_bounds;       // whether they are; as many

@@ -33,6 +33,7 @@ using report::WriteBound;
 using report::WriteOmitted;
 using report::WritePeakTotal;
 using report::WriteReport;
+using report::WriteSymbols;
 using report::WriteTensors;
 
 // A quantity; with its range if it depends on sizes that no input has.
@@ -168,23 +169,6 @@ void WriteCoverage(const Report& report, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
-  json->Key("symbols").BeginArray();
-  for (const SymbolOrigin& symbol : symbols) {
-    json->BeginObject(kOneLine);
-    json->Key("name").String(symbol.name);
-    json->Key("origin").BeginObject();
-    json->Key("kind").String(OriginKindName(symbol.kind));
-    json->Key("value").String(symbol.value);
-    json->Key("axis").Int(symbol.axis);
-    json->EndObject();
-    if (symbol.at_most) json->Key("at_most").Quantity(*symbol.at_most);
-    if (symbol.sum) json->Key("sum").Quantity(*symbol.sum);
-    json->EndObject();
-  }
-  json->EndArray();
-}
-
 void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("by_op");
   if (!report.has_rows()) {
@@ -269,6 +253,23 @@ void WriteCopies(const char* key, const std::vector<WeightCopy>& copies, JsonWri
 }
 
 }  // namespace
+
+void report::WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* json) {
+  json->Key("symbols").BeginArray();
+  for (const SymbolOrigin& symbol : symbols) {
+    json->BeginObject(kOneLine);
+    json->Key("name").String(symbol.name);
+    json->Key("origin").BeginObject();
+    json->Key("kind").String(OriginKindName(symbol.kind));
+    json->Key("value").String(symbol.value);
+    json->Key("axis").Int(symbol.axis);
+    json->EndObject();
+    if (symbol.at_most) json->Key("at_most").Quantity(*symbol.at_most);
+    if (symbol.sum) json->Key("sum").Quantity(*symbol.sum);
+    json->EndObject();
+  }
+  json->EndArray();
+}
 
 void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Layout layout) {
   const Ranges ranges(report);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/graph/symbol_origin.h"
 #include "src/render/json_writer.h"
 #include "src/report/report.h"
@@ -27,6 +28,9 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   for (const TensorInfo& tensor : tensors) WriteTensor(tensor, json);
   json->EndArray();
 }
+
+// "symbols": what sizes are open, and where they come from.
+void WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* json);
 
 // "roofline": the device, and what bounds the time of a run of the model.
 void WriteRoofline(const Report& report, JsonWriter* json);

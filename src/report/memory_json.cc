@@ -84,6 +84,7 @@ void WriteFit(const FitReport& fit, JsonWriter* json) {
   for (const FitRow& row : fit.rows) {
     if (row.largest) json->Key(row.name).Int(*row.largest);
     json->Key(absl::StrCat(row.name, "_at_most")).Bool(row.at_most);
+    json->Key(absl::StrCat(row.name, "_guessed")).Bool(row.guessed);
     json->Key(absl::StrCat(row.name, "_of_model")).Bool(row.of_model);
   }
   json->EndObject();

@@ -279,12 +279,23 @@ NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id
 void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                    Report* report) {
   int64_t text_left = MaxRowText(*inference.model);
+  absl::flat_hash_map<NodeId, NodeWeights> weights;
+  for (const NodeWeights& of : tree.node_weights) {
+    NodeWeights& sum = weights[of.node];
+    sum.elements += of.elements;
+    sum.bytes += of.bytes;
+  }
   Walk(inference, counts).Run([&](const NodeRun& run) {
     if (text_left < 0) {
       ++report->nodes_omitted;
       return false;
     }
-    report->nodes.push_back(Describe(inference, counts, tree, run));
+    NodeRow& row = report->nodes.emplace_back(Describe(inference, counts, tree, run));
+    if (const auto it = weights.find(run.node); it != weights.end()) {
+      row.weights = it->second.elements;
+      row.weight_bytes = it->second.bytes;
+      weights.erase(it);
+    }
     text_left -=
         static_cast<int64_t>(TextOf(report->nodes.back(), tree, static_cast<size_t>(text_left)));
     return false;

@@ -95,6 +95,9 @@ struct NodeRow : Amounts {
   // Of those, how many more there are than kMaxRowTensors and kMaxRowTensorText let a row list.
   int64_t inputs_omitted = 0, outputs_omitted = 0;
   Expr multiplicity;  // how often it runs; 0 in a branch that is not counted
+  // Weights of its module that no node uses before it, and their bytes. If it has several rows, the
+  // first one has them. Those of the nodes of a module are at most the module's own.
+  absl::int128 weights = 0, weight_bytes = 0;
   Coverage status = Coverage::kFree;
 };
 

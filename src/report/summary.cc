@@ -30,7 +30,7 @@
 #include "src/render/known.h"
 #include "src/render/numbered_name.h"
 #include "src/report/figure_columns.h"
-#include "src/report/ranges.h"
+#include "src/report/range_text.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/expr_sum.h"
 
@@ -41,7 +41,6 @@ constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a
 constexpr size_t kMaxShownSizes = 8;      // in the title
 constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
 constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
-constexpr size_t kNamedSizes = 2;         // without a bound
 constexpr int kMaxShownBound = 60;        // of what a symbol is at most
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
 constexpr int kLeastWork = 1000;          // work of another kind below 1/1000 is not mentioned
@@ -323,15 +322,18 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
   lines->push_back(std::move(line));
 }
 
+std::string TiedText(const WeightCopy& tied, bool exact) {
+  return absl::StrCat("without ", ShowExpr(Expr(tied.params), exact), " of ", Escaped(tied.copy),
+                      ", tied to ", Escaped(tied.original));
+}
+
 // Tied weights, which the parameters leave out, and likely copies, which they still contain.
 void AddCopies(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
   const auto params = [&](const WeightCopy& copy) {
     return ShowExpr(Expr(copy.params), options.exact);
   };
   for (const WeightCopy& tied : report.tied) {
-    lines->push_back({"",
-                      {absl::StrCat("without ", params(tied), " of ", Escaped(tied.copy),
-                                    ", tied to ", Escaped(tied.original))}});
+    lines->push_back({"", {TiedText(tied, options.exact)}});
   }
   for (const WeightCopy& likely : report.likely_copies) {
     const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
@@ -380,63 +382,6 @@ void AddFormulas(const Report& report, const ViewOptions& options,
   }
 }
 
-// "at least 13.44 G MACs, at most 81.01 G"; nothing if only one value is possible.
-std::string RangeOf(const Report& report, const Ranges& ranges, const Quantity& q, bool exact) {
-  const Expr& amount = report.totals.*q.value;
-  if (!ranges.Varies(amount)) return "";
-  const ReferenceValues values(report);
-  const auto number = [&](const std::optional<Expr>& bound) -> std::string {
-    const auto value = bound ? values.Of(*bound) : std::nullopt;
-    if (!value) return "";
-    return exact ? GroupedDigits(*value) : SiNumber(*value);
-  };
-  const std::string low = number(ranges.Lowest(amount));
-  const std::string high = report.totals.lower_bound ? "" : number(ranges.Highest(amount));
-  return RangeText(low.empty() ? "0" : low, q.title, high);
-}
-
-// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no upper
-// bound.
-std::string UnboundedText(const Report& report) {
-  absl::flat_hash_set<std::string> used;
-  for (const Expr* e : {&report.totals.flops, &report.totals.macs}) {
-    for (const std::string& name : e->Symbols()) used.insert(name);
-  }
-  std::vector<std::string> names;
-  int64_t more = 0;
-  for (const SymbolOrigin& s : report.symbols) {
-    if (s.kind == SymbolOrigin::Kind::kInput || s.at_most || !used.contains(s.name)) continue;
-    if (names.size() < kNamedSizes) {
-      names.push_back(WithoutEnd(s.name, kMaxShownBound));
-    } else {
-      ++more;
-    }
-  }
-  if (names.empty()) return "";
-  return absl::StrCat("no operator bounds ", absl::StrJoin(names, ", "),
-                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
-}
-
-// The least and the most work that sizes inside the model allow, at the inputs' sizes of the title.
-// Nothing if no total depends on such sizes.
-std::vector<std::string> RangeTexts(const Report& report, bool exact) {
-  const Ranges ranges(report);
-  std::vector<std::string> texts;
-  for (const Quantity& q : kQuantities) {
-    if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
-    std::string text = RangeOf(report, ranges, q, exact);
-    if (!text.empty()) texts.push_back(std::move(text));
-  }
-  if (texts.empty()) return texts;
-  std::string unbounded = UnboundedText(report);
-  if (!unbounded.empty()) texts.push_back(std::move(unbounded));
-  if (report.undecided_branches > 0) {
-    texts.push_back(
-        absl::StrCat("with the larger branch of ", Plural(report.undecided_branches, "If node")));
-  }
-  return texts;
-}
-
 void AddRange(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
   const std::string inside = SizesInsideText(report);
   if (inside.empty()) return;
@@ -474,10 +419,10 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
   return lines;
 }
 
-LabelledLine LoraLine(const LoraSummary& lora, const ViewOptions& options) {
+LabelledLine LoraLine(const LoraSummary& lora, bool exact) {
   LabelledLine line = {"lora", {Printable(LoraText(lora.options))}};
   line.texts.push_back(absl::StrCat(Plural(lora.layers, "layer"), " with ",
-                                    ShowExpr(Expr(lora.params), options.exact), " params"));
+                                    ShowExpr(Expr(lora.params), exact), " params"));
   if (lora.options.base == LoraBase::kNf4) {
     line.texts.push_back(absl::StrCat("weights of ", Plural(lora.nf4_layers, "layer"),
                                       " in 4 bits, blocks of 64 with a float32 scale"));
@@ -582,6 +527,12 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
   lines->push_back(std::move(line));
 }
 
+void AddCausal(const Report& report, std::vector<LabelledLine>* lines) {
+  const bool half = report.causal == CausalCounting::kHalf;
+  if (half && report.causal_nodes == 0) lines->push_back({"causal", {kNothingCausal}});
+  if (report.causal_nodes > 0) lines->push_back({"causal", {CausalText(report)}});
+}
+
 std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& options) {
   if (report.tool) return ToolLines(report, options);
   const TotalTexts texts(report, options);
@@ -606,18 +557,15 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
                                    " work on constants; a runtime computes them once")}});
   }
   if (report.roofline) AddRoofline(report, options, texts, &lines);
-  if (report.lora) lines.push_back(LoraLine(*report.lora, options));
-  // A model that multiplies integers is quantised for inference: it has no training line.
+  if (report.lora) lines.push_back(LoraLine(*report.lora, options.exact));
   if (report.training) {
     lines.push_back(TrainingLine(report, options, texts));
-  } else if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
+  } else if (HasTraining(report)) {
     lines.push_back({"train",
                      {absl::StrCat(texts.Number(t.training_flops, t.lower_bound), " FLOPs a step",
                                    " (3 x forward)")}});
   }
-  const bool half = report.causal == CausalCounting::kHalf;
-  if (half && report.causal_nodes == 0) lines.push_back({"causal", {kNothingCausal}});
-  if (report.causal_nodes > 0) lines.push_back({"causal", {CausalText(report)}});
+  AddCausal(report, &lines);
   return lines;
 }
 
@@ -758,15 +706,41 @@ std::string ShownSizes(const Report& report) {
   return absl::StrJoin(SizeTexts(report, /*hint=*/false), ", ");
 }
 
+std::string OthersText(const Report& report) {
+  const std::string others = NameOthers(report);
+  return others.empty() ? "" : others.substr(1);
+}
+
+bool HasTraining(const Report& report) {
+  return report.training || (!HasIntegerMacs(report) && report.totals.flops != Expr(0));
+}
+
+std::vector<LabelledLine> FixedLines(const Report& report) {
+  std::vector<LabelledLine> lines;
+  if (report.lora) lines.push_back(LoraLine(*report.lora, /*exact=*/false));
+  for (const WeightCopy& tied : report.part.empty() ? report.tied : std::vector<WeightCopy>()) {
+    lines.push_back({"tied", {TiedText(tied, /*exact=*/false)}});
+  }
+  AddCausal(report, &lines);
+  return lines;
+}
+
 std::vector<std::string> Caveats(const Report& report) {
+  std::vector<std::string> texts = CaveatsOfFigures(report);
+  if (SizesInsideText(report).empty()) return texts;
+  const std::string range = absl::StrJoin(RangeTexts(report, /*exact=*/false), "; ");
+  const size_t samples =
+      report.samples ? SampleTexts(*report.samples, report.totals.lower_bound).size() : 0;
+  texts.insert(
+      texts.begin() + static_cast<std::ptrdiff_t>(samples),
+      absl::StrCat("Figures are at ", ShownSizes(report), range.empty() ? "" : ": ", range));
+  return texts;
+}
+
+std::vector<std::string> CaveatsOfFigures(const Report& report) {
   std::vector<std::string> texts;
   if (report.samples) {
     texts = SampleTexts(*report.samples, report.totals.lower_bound);
-  }
-  if (!SizesInsideText(report).empty()) {
-    const std::string range = absl::StrJoin(RangeTexts(report, /*exact=*/false), "; ");
-    texts.push_back(
-        absl::StrCat("Figures are at ", ShownSizes(report), range.empty() ? "" : ": ", range));
   }
   if (report.totals.lower_bound) {
     const int64_t unknown = report.coverage.unknown;

@@ -33,6 +33,15 @@ std::string ShownSizes(const Report& report);
 // sizes inside that are taken as 1 and the range that they leave, what is not counted, what another
 // tool's figure rests on.
 std::vector<std::string> Caveats(const Report& report);
+// The same without the sizes inside and their range.
+std::vector<std::string> CaveatsOfFigures(const Report& report);
+// "(Softmax, Gelu, ...)": the operators of the FLOPs that are no multiply-accumulates; or "".
+std::string OthersText(const Report& report);
+// Whether a training step has a figure that is shown: a model that multiplies integers is quantised
+// for inference.
+bool HasTraining(const Report& report);
+// Lines of the totals that hold at all sizes: adapters, tied weights, causal attention.
+std::vector<LabelledLine> FixedLines(const Report& report);
 
 // How many sizes the totals depend on that no input has, since they follow from what tensors hold,
 // from the trips of loops, or from sizes by no formula.

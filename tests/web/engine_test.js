@@ -115,7 +115,7 @@ async function use(address) {
   let frame = await report(page);
   assert.strictEqual(await frame.$eval(".figures .figure", (e) => e.textContent), "396.6 G");
   assert.strictEqual(await page.$eval("#command", (e) => e.textContent), "onnxflops count clip-vit-l-14-336.onnx -o report.html");
-  await frame.$eval(".icicle [tabindex='0']", (e) => e.focus());
+  await frame.$eval(".blocks [tabindex='0']", (e) => e.focus());
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.match(await frame.$eval(".path", (e) => e.textContent), /visual/);

@@ -142,7 +142,7 @@ const rows = (page) => page.$$eval(".tree tbody tr", (list) => list.length);
 
 async function keyboard() {
   const page = await open(write("keys", "count", "clip-vit-l-14-336.onnx"));
-  await page.$eval(".icicle [tabindex='0']", (element) => element.focus());
+  await page.$eval(".blocks [tabindex='0']", (element) => element.focus());
   for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
   assert.strictEqual(await hash(page), "#visual.transformer");
   await page.keyboard.press("ArrowDown");
@@ -208,7 +208,7 @@ async function mouse() {
   await page.evaluate(() => { navigator.clipboard.writeText = async (words) => { window.copied = words; }; });
   await button("Copy as CSV");
   assert.match(await page.evaluate(() => window.copied), /^path,type,times,flops,share,macs,params,intensity\r\n/);
-  await (await page.$$(".icicle [data-id]"))[2].click();
+  await (await page.$$(".blocks [data-id]"))[2].click();
   assert.notStrictEqual(await hash(page), "");
   await page.click(".path button");
   assert.strictEqual(await hash(page), "");
@@ -220,13 +220,13 @@ async function mouse() {
 // A row of 24 modules as 24 rows, in the picture and the table, and back.
 async function unfold() {
   const page = await open(write("unfold", "count", "clip-vit-l-14-336.onnx"), { hash: "#visual.transformer.resblocks.0-23" });
-  const before = await page.$$eval(".icicle [data-id]", (list) => list.length);
+  const before = await page.$$eval(".blocks [data-id]", (list) => list.length);
   const [flops] = await page.$$eval(".figures .figure", (list) => list.map((e) => e.textContent));
   await page.focus(".path .fold");
   await page.keyboard.press("Enter");
   assert.strictEqual(await hash(page), "#visual.transformer");
-  assert.strictEqual(await page.$$eval(".icicle [aria-level='2']", (list) => list.length), 24);
-  assert(await page.$$eval(".icicle [data-id]", (list) => list.length) > before);
+  assert.strictEqual(await page.$$eval(".blocks [aria-level='2']", (list) => list.length), 24);
+  assert(await page.$$eval(".blocks [data-id]", (list) => list.length) > before);
   await page.evaluate(() => { location.hash = "#visual.transformer.resblocks.7.attn"; });
   await page.waitForFunction(() => /resblocks.7.*attn/.test(document.querySelector(".path ol").textContent));
   assert.strictEqual((await page.$$eval(".figures .figure", (list) => list.map((e) => e.textContent)))[0], flops);
@@ -234,7 +234,7 @@ async function unfold() {
   await page.waitForSelector(".path .fold");
   await page.click(".path .fold");
   assert.strictEqual(await hash(page), "#visual.transformer.resblocks.0-23");
-  assert.strictEqual(await page.$$eval(".icicle [data-id]", (list) => list.length), before);
+  assert.strictEqual(await page.$$eval(".blocks [data-id]", (list) => list.length), before);
   await close(page);
 }
 
@@ -273,7 +273,7 @@ async function links() {
   const report = JSON.parse(run("count", "clip-vit-l-14-336.onnx", "--dim", "batch=1", "--module", "visual.transformer.resblocks.7.attn", "--format", "json"));
   const page = await open(file, { hash: "#visual.transformer.resblocks.7.attn" });
   assert.match(await text(page, ".path"), /resblocks.7.*attn/);
-  const value = await page.$eval(".icicle [role=treeitem]", (block) => block.getAttribute("aria-label"));
+  const value = await page.$eval(".blocks [role=treeitem]", (block) => block.getAttribute("aria-label"));
   assert.match(value, new RegExp(`${(report.totals.flops.value / 1e9).toPrecision(4)} G`));
   await page.evaluate(() => { location.hash = "#visual.conv1"; });
   await page.waitForFunction(() => /conv1$/.test(document.querySelector(".path ol").textContent));
@@ -291,7 +291,7 @@ const kPages = {
   diff: ["diff", "clip-vit-l-14-336.onnx", "clip-vit-h-14.onnx", "--dim", "batch=1"],
   check: ["check", "resnet50.onnx", "--max", "flops=8 GFLOP", "--max", "layer*:macs=1 GMAC"],
   mfu: ["mfu", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--step-time", "0.31", "--device", "h100-sxm", "--dtype", "bf16"],
-  sweep: ["count", "gpt2.onnx", "--dim", "batch=1,8,seq=128,512,1024,2048"],
+  sweep: ["count", "gpt2.onnx", "--dim", "batch=1,8,seq=128,256,512,1024"],
   memory: ["count", "resnet50.onnx", "--memory"],
   profile: ["profile", "resnet50.onnx", `${profiles}/resnet50.profile.json`, "--optimized", `${profiles}/resnet50.optimized.onnx`, "--device",
             "cpu:2:2.5:avx2:40", "--dtype", "fp32"],

@@ -226,6 +226,14 @@ function Formula(text) {
 // ---- Parts of a page
 
 const fileName = (path) => path.slice(path.lastIndexOf("/") + 1) || "model";
+// Names that tell two files apart: with their folders where the files have one name.
+function fileNames(first, second) {
+  const parts = [first, second].map((path) => path.split("/"));
+  const end = (list, n) => list.slice(-n).join("/");
+  let n = 1;
+  while (n < Math.max(parts[0].length, parts[1].length) && end(parts[0], n) === end(parts[1], n)) ++n;
+  return parts.map((list) => end(list, n) || "model");
+}
 
 function heading(model, words) {
   return h("header", { class: "head" }, h("h1", { text: fileName(model.path) }),
@@ -240,12 +248,23 @@ function modelWords(model) {
 const sizeWords = (bindings) =>
     Object.entries(bindings || {}).map(([name, size]) => `${name} = ${size}`).join(", ");
 
-// [title, figure, what is said below it]
+// [title, figure, what is said below it]; the figure is a text or of `exactly`.
 function figures(list) {
   return h("dl", { class: "figures" }, list.filter(Boolean).map(
       ([title, figure, below]) =>
-          h("div", {}, h("dt", { text: title }), h("dd", { class: "figure", text: figure }),
-            below ? h("dd", { class: "muted", text: below }) : null)));
+          h("div", {}, h("dt", { text: title }), h("dd", { class: "figure" }, figure),
+            below ? h("dd", { class: "muted" }, below) : null)));
+}
+// A figure that says, for who wants every digit, what it is: by its place in the document ("totals.flops") and its value.
+function exactly(place, value, text, properties = {}) {
+  return h("span", { "data-place": place, "data-value": value === null ? "" : String(value),
+                     title: typeof value === "bigint" ? digits(value) : null, text, ...properties });
+}
+// Facts under labels: [label, texts]. Empty texts, and labels without any, are left out.
+function lines(list) {
+  const rows = list.filter(Boolean).map(([label, ...texts]) => [label, texts.flat().filter(Boolean)]).filter(([, texts]) => texts.length > 0);
+  return rows.length === 0 ? null
+    : h("dl", { class: "lines" }, rows.map(([label, texts]) => [h("dt", { text: label }), h("dd", {}, texts.map((text) => h("span", { class: "fact" }, text)))]));
 }
 
 function field(label, control) {
@@ -264,17 +283,19 @@ function tell(text) {
   told.textContent = printable(text);
 }
 
-// A plain table: columns are [title, is a number]; cells are texts or elements.
-function plainTable(caption, columns, rows) {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {},
+// A plain table: columns are [title, is a number]; cells are texts or elements. With `stacks`, a narrow screen shows each row as a
+// block of its own, whose cells have their titles beside them.
+function plainTable(caption, columns, rows, stacks = false) {
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", { class: stacks ? "stacks" : null },
       h("caption", { class: "unseen", text: caption }),
       h("thead", {}, h("tr", {}, columns.map(([title, right]) =>
           h("th", { scope: "col", class: right ? "number" : null, text: title })))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => {
-        const properties = { class: columns[i][1] ? "number" : null };
+        const blank = cell === "" || cell === null ? "blank" : "";
+        const properties = { class: [columns[i][1] ? "number" : "", blank].filter(Boolean).join(" ") || null, "data-title": columns[i][0] };
         if (i === 0) return h("th", { scope: "row", ...properties }, cell);
         return h("td", properties, cell);
-      })))))); 
+      }))))));
 }
 
 // Texts as an axis-free measure needs them: how wide they are.

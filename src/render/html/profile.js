@@ -40,10 +40,10 @@ function profileFigures(profile) {
   const left = [runs.warmup > 0 ? `the first ${runs.warmup} left out` : "", runs.other_sizes > 0 ? `${runs.other_sizes} of other sizes left out` : ""];
   return figures([
     runs.wall_ns ? ["Run", nanoseconds(took), spread(runs.wall_ns)] : null,
-    ["Kernels", nanoseconds(kernels), spread(runs.kernels_ns)],
-    runs.outside_ns === null ? null : ["Outside kernels", nanoseconds(runs.outside_ns), null],
+    ["Kernels", exactly("totals.work.time_ns", BigInt(kernels), nanoseconds(kernels)), spread(runs.kernels_ns)],
+    runs.outside_ns === null ? null : ["Outside kernels", exactly("runs.outside_ns", BigInt(runs.outside_ns), nanoseconds(runs.outside_ns)), null],
     ["FLOPs a run", knownText(knownOf(executed, work.lower_bound), si(executed)),
-     executed === big(totals.counted_flops) ? "as counted" : `${si(big(totals.counted_flops))} counted`],
+     executed === big(totals.counted_flops) ? "as counted" : [exactly("totals.counted_flops", big(totals.counted_flops), si(big(totals.counted_flops))), " counted"]],
     ["Achieved", rate === null ? "?" : flopRate(rate), "over a run"],
     peak && rate !== null ? ["Of the peak", `${number(100 * rate / peak.flops_per_second)} %`, flopRate(peak.flops_per_second)] : null,
     ["Runs", String(runs.used), [profile.source, ...left].filter(Boolean).join(", ")],

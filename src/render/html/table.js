@@ -80,8 +80,15 @@ class TreeTable {
     const { tree } = this.view;
     const cost = (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side))) || 0n;
     const floor = cost(tree.root) / 100n;
-    const queue = [tree.root];
-    let rows = 1;
+    // The first level with several parts, however many they are.
+    let top = tree.root;
+    while (top.children.length === 1 && top.children[0].children.length > 0) {
+      this.open.add(top);
+      [top] = top.children;
+    }
+    this.open.add(top);
+    const queue = [...top.children];
+    let rows = 1 + top.children.length;
     while (queue.length > 0) {
       queue.sort((a, b) => (cost(a) < cost(b) ? 1 : -1));
       const node = queue.shift();
@@ -108,7 +115,9 @@ class TreeTable {
     const column = this.columns.get(this.sort.key);
     const value = column ? column.value : (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side)));
     const sorted = (children) => {
-      const list = children.filter((child) => !hits || hits.has(child)).map((child) => [child, value(child)]);
+      const seen = children.filter((child) => !hits || hits.has(child));
+      if (this.sort.key === null && this.view.order === "run") return seen;
+      const list = seen.map((child) => [child, value(child)]);
       if (this.sort.key === "name") list.sort((a, b) => a[0].label.localeCompare(b[0].label, "en", { numeric: true }));
       else list.sort((a, b) => (a[1] === b[1] ? 0 : a[1] === null || (b[1] !== null && a[1] < b[1]) ? 1 : -1));
       if (!this.sort.down) list.reverse();
@@ -169,11 +178,10 @@ class TreeTable {
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);
       const formula = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
-      const lacks = value === null && column.q && view.tree.lacks(node, column.q);
       const shown = () => knownText(column.known ? column.known(node) : "exact", column.text(value, node));
       return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
                        title: value === null ? formula : column.number ? null : digits(value),
-                       text: lacks ? "\u2013" : value === null && !column.number && !column.share ? "?" : shown() });
+                       text: value === null && !column.number && !column.share ? "?" : shown() });
     });
     return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,
                      "aria-expanded": inside ? String(open) : null,

@@ -14,11 +14,13 @@ class Tree {
     this.rowsJoined = data.tree.rows_joined;
     const open = [];
     for (const row of data.tree.rows) {
-      const [depth, kind, name, last, times, type, nodes, lower, status, ...sides] = row;
+      const [depth, kind, name, last, times, type, nodes, lower, status, ...rest] = row;
+      const [sides, base] = [rest.filter((part) => typeof part === "number"), rest.filter((part) => typeof part === "string")];
       const node = { id: this.nodes.length, depth, kind: kKinds[kind], name, last: last || name, times,
-                     type: data.tree.types[type], nodes, lower, status, sides,
+                     type: data.tree.types[type], nodes, lower, status, sides, base,
                      parent: open[depth - 1] || null, children: [] };
       node.label = depth === 0 ? node.type || data.title : node.kind === "operator" ? node.name || node.type : label(node);
+      node.baseLabel = depth === 0 ? data.base_root || data.base_title || node.label : baseLabel(node);
       node.path = pathOf(node);
       node.all = node.parent ? node.parent.all * BigInt(times) : 1n;
       node.text = `${node.path} ${node.type} ${node.label}`.toLowerCase();
@@ -47,17 +49,12 @@ class Tree {
   // Of one of the modules that the node stands for.
   one(node, quantity, side = 0) {
     if (quantity.parts) return sum(quantity.parts.map((part) => this.one(node, part, side)));
-    if (this.lacks(node, quantity)) return null;
     return this.value(this.amounts[node.sides[side]][quantity.index]);
   }
   // Of all that it stands for, in the model.
   of(node, quantity, side = 0) {
     const one = this.one(node, quantity, side);
     return one === null ? null : one * node.all;
-  }
-  // A weight belongs to a module, not to one of its operators.
-  lacks(node, quantity) {
-    return quantity.weights === true && node.kind === "operator";
   }
   // How far `value`, the figure of a node, is known.
   known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
@@ -75,7 +72,7 @@ class Tree {
     return knownOfChange(this.known(node, quantity, 0), this.known(node, quantity, 1), change);
   }
   formulaOf(node, quantity, side = 0) {
-    return quantity.parts || this.lacks(node, quantity) ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
+    return quantity.parts ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
   }
   quantity(key) {
     return this.quantities.find((q) => q.key === key);
@@ -102,7 +99,6 @@ class Tree {
 
   // The class of a module; without one, the operator that does most of its work.
   familyOf(node) {
-    if (node.kind === "others") return "";
     const type = node.kind === "own" && node.parent ? node.parent.type : node.type;
     if (type) return type;
     const cost = (child) => this.of(child, this.quantities[0]) || 0n;
@@ -184,6 +180,13 @@ class Tree {
   }
 }
 
+// What the base calls a node, which may be otherwise.
+function baseLabel(node) {
+  const [name, last] = node.base;
+  if (!name) return node.label;
+  return label({ ...node, name, last: last || name, parent: { ...node.parent, name: node.parent.base[0] || node.parent.name } });
+}
+
 // Where in its name a row of several counts: {prefix, first, suffix}.
 function numbered(node) {
   for (const found of node.name.matchAll(/[0-9]+/g)) {
@@ -242,6 +245,8 @@ class View {
     }
     this.quantity = tree.quantity(cost) || tree.quantities[0];
     this.color = this.colors()[0][0];
+    this.order = "cost";
+    this.picture = "levels";
     this.zoom = { node: tree.root, members: new Map() };
     this.marked = null;
     this.searched = "";
@@ -274,12 +279,23 @@ class View {
     }
     return times;
   }
-  nameOf(node) {
+  nameOf(node, side = 1) {
+    if (this.two && side === 0) return node.baseLabel;
     return this.zoom.members.has(node) ? memberName(node, this.zoom.members.get(node)) : node.label;
   }
-  // What a block is as large as: in a comparison the larger side, so that what went has a place.
-  weight(node, side) {
-    return this.of(node, side);
+  // Nodes in the order of the view: the costliest first, or as they run.
+  ordered(nodes, cost) {
+    if (this.order === "run") return nodes;
+    const list = nodes.map((node) => [node, cost(node)]);
+    list.sort((a, b) => (a[1] === b[1] ? 0 : a[1] === null || (b[1] !== null && a[1] < b[1]) ? 1 : -1));
+    return list.map(([node]) => node);
+  }
+  // "3.4 %" of the model and, inside of it, of what is shown.
+  shareWords(node, side) {
+    const { node: shown } = this.zoom, value = this.of(node, side);
+    const part = (whole) => percent(value, this.of(whole, side));
+    if (shown === this.tree.root || node === shown) return `${part(this.tree.root)}${shown === this.tree.root ? "" : " of the model"}`;
+    return `${part(shown)} of ${this.nameOf(shown, side)}, ${part(this.tree.root)} of the model`;
   }
   go(node, members) {
     if (!members) {
@@ -338,13 +354,19 @@ class View {
   unit() {
     return this.quantity.unit;
   }
+  // What stands beside the pointer: the name, then a line each.
+  tipOf(node, side) {
+    const times = this.times(node), intensity = this.two ? null : this.tree.intensity(node);
+    const renamed = this.two && node.baseLabel !== node.label ? `base: ${node.baseLabel}, head: ${node.label}` : "";
+    return [this.nameOf(node, side), node.type === this.nameOf(node, side) ? "" : node.type, this.words(node),
+            [times > 1n ? `${times} times` : "", intensity === null ? "" : `${number(intensity)} FLOP/byte`].filter(Boolean).join(", "), renamed];
+  }
   words(node) {
     const last = this.two ? 1 : 0;
-    const value = this.of(node, last), whole = this.of(this.tree.root, last);
-    if (this.tree.lacks(node, this.quantity)) return `no ${this.quantity.title} by operator`;
+    const value = this.of(node, last);
     const known = this.tree.known(node, this.quantity, last, value);
     const words = [`${knownText(known, show(value, this.unit()))} ${this.unit() ? "" : this.quantity.title}`.trim(),
-                   known === "nothing" ? "" : percent(value, whole)].filter(Boolean);
+                   known === "nothing" ? "" : this.shareWords(node, last)].filter(Boolean);
     if (this.two) {
       const base = this.of(node, 0);
       if (base !== null && value !== null) {
@@ -356,7 +378,6 @@ class View {
     return words.join(", ");
   }
   colorOf(node) {
-    if (node.kind === "others") return "plain";
     if (this.color === "change") {
       const base = this.of(node, 0), head = this.of(node, 1);
       if (base === null || head === null) return "plain";

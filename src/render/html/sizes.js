@@ -1,0 +1,85 @@
+// Fields for sizes that a file leaves open, and the formulas that depend on them.
+
+const kSizeRule = "a whole number, 0 or more";
+
+// A field for every size. `sizes` are those shown now; `apply` is called when a field changes, where
+// one without a number is null.
+function sizeFields(sizes, symbols, apply) {
+  const origin = new Map((symbols || []).map((symbol) => [symbol.name, symbol]));
+  if (sizes.size === 0) return null;
+  const isInput = (name) => !origin.has(name) || origin.get(name).origin.kind === "input";
+  const names = [...sizes.keys()].sort((a, b) => isInput(b) - isInput(a));
+  const fields = names.map((name) => sizeField(name, origin.get(name), sizes, apply));
+  // Sizes of inputs are what a reader knows.
+  const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, names.filter(isInput).length));
+  const first = h("div", { class: "fields" }, fields.slice(0, shown));
+  const rest = fields.length > shown
+    ? h("details", {}, h("summary", { text: `${plural(fields.length - shown, "more size")}, most of them depend on data` }),
+        h("div", { class: "fields" }, fields.slice(shown)))
+    : null;
+  return h("section", { "aria-label": "Sizes" },
+           h("div", { class: "sizes" }, h("h2", { text: "Sizes" }),
+             h("span", { class: "muted", text: "The file leaves these open. All figures are at the sizes given here." })), first, rest);
+}
+
+function sizeField(name, symbol, sizes, apply) {
+  const bound = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}` : "";
+  const kind = bound || (symbol && symbol.origin.kind !== "input" ? "depends on data" : "");
+  const hint = h("span", { class: "hint muted", "aria-live": "polite", text: kind });
+  const input = h("input", { type: "text", inputmode: "numeric", value: String(sizes.get(name)), maxlength: 18, autocomplete: "off", "data-size": name,
+                             spellcheck: "false", oninput: () => {
+                               const text = input.value.trim().replaceAll(",", ""), good = /^[0-9]{1,18}$/.test(text);
+                               input.setAttribute("aria-invalid", good ? "false" : "true");
+                               hint.classList.toggle("bad", !good);
+                               hint.textContent = printable(good ? kind : [kSizeRule, bound].filter(Boolean).join(", "));
+                               sizes.set(name, good ? BigInt(text) : null);
+                               apply(sizes);
+                             } });
+  hint.id = `hint-${sizeField.count = (sizeField.count || 0) + 1}`;
+  input.setAttribute("aria-describedby", hint.id);
+  const part = field(name.length > 40 ? `${name.slice(0, 39)}\u2026` : name, input);
+  part.append(hint);
+  return part;
+}
+
+const sizesOf = (data) => new Map(Object.entries(data.sizes || {}).map(([name, size]) => [name, BigInt(size)]));
+
+// Quantities of a document at the sizes of a page; each formula is read once.
+class Sized {
+  constructor(sizes) {
+    this.sizes = sizes;
+    this.known = new Map();
+  }
+  // Of {"expr"}, of a text, or of an integer; null where there is none, and where it has no value.
+  of(quantity) {
+    if (quantity === null || quantity === undefined) return null;
+    const text = typeof quantity === "object" ? quantity.expr : String(quantity);
+    if (!this.known.has(text)) this.known.set(text, Formula(text));
+    return this.known.get(text)(this.sizes);
+  }
+}
+
+// Names of the sizes in a formula, each as often as it stands there.
+function symbolsOf(text) {
+  const names = [];
+  for (let at = 0; at < text.length;) {
+    kSymbol.lastIndex = kFunction.lastIndex = kInteger.lastIndex = at;
+    const other = kFunction.exec(text) || kInteger.exec(text), symbol = other ? null : kSymbol.exec(text);
+    if (symbol) names.push(symbol[0]);
+    at += (other || symbol || [text[at]])[0].length;
+  }
+  return names;
+}
+
+// A formula as the program prints it, with grouped digits: the numbers of names stay as they are.
+function grouped(text) {
+  let out = "";
+  for (let at = 0; at < text.length;) {
+    kSymbol.lastIndex = kInteger.lastIndex = kFunction.lastIndex = at;
+    const call = kFunction.exec(text), integer = call ? null : kInteger.exec(text), symbol = call || integer ? null : kSymbol.exec(text);
+    const found = (call || integer || symbol || [text[at]])[0];
+    out += integer ? digits(BigInt(found)) : found;
+    at += found.length;
+  }
+  return out;
+}
