@@ -250,6 +250,7 @@ class TreeMaker {
     row.name_begin = named.name_begin;
     row.own = named.own;
     row.type = named.type.empty() && base != nullptr ? base->type : named.type;
+    row.base_type = base != nullptr ? base->type : "";
     row.base = base != nullptr ? base->amounts : NoAmounts();
     row.head = head != nullptr ? head->amounts : NoAmounts();
     row.base_lower_bound = base != nullptr && base->lower_bound;

@@ -64,6 +64,7 @@ struct ModuleDiff : DiffPart {
   std::string base_path;  // in the base; where it moved from or to
   size_t name_begin = 0;  // of name() in path
   std::string type;       // class name; of the head where it has one
+  std::string base_type;  // in the base
   bool own = false;       // not a module, but its parent's own work
   // A level that only the head has, around parts that both have: `base` is the sum of these.
   bool new_level = false;

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/base/limits.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
@@ -16,14 +19,22 @@ namespace {
 
 using report::HtmlTree;
 
-// Without rows, which the tree has.
+// Without rows of modules, which the tree has, and of nodes.
 Diff WithoutRows(const Diff& full) {
   Diff diff = full;
   diff.modules.resize(1);
-  diff.ops.clear();
   diff.nodes.clear();
   diff.has_nodes = false;
   return diff;
+}
+
+// What the base calls a module, inside of what is around it there.
+absl::string_view BaseName(const Diff& diff, const ModuleDiff& m) {
+  const absl::string_view path = m.base_path;
+  const std::string& around = diff.modules[static_cast<size_t>(std::max(m.parent, 0))].base_path;
+  const bool inside = !around.empty() && path.size() > around.size() + 1 &&
+                      absl::StartsWith(path, around) && path[around.size()] == '.';
+  return inside ? path.substr(around.size() + 1) : path;
 }
 
 HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
@@ -40,6 +51,8 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
     item.name = m.depth == 0 ? absl::string_view() : m.name();
     item.type = m.type;
     item.status = NameOf(m.status);
+    if (diff.IsRenamed(m)) item.base_name = BaseName(diff, m);
+    if (m.base_type != m.type) item.base_type = m.base_type;
     item.lower_bounds = {m.base_lower_bound, m.head_lower_bound};
     item.figures = {m.base.get(), m.head.get()};
     item.weight = std::max(value(cost.In(*m.base)), value(cost.In(*m.head)));
@@ -51,24 +64,38 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
 }  // namespace
 
 std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
-  report::JsonWriter json;
+  report::JsonWriter summary, json;
+  summary.CutStrings(kMaxPageText);
+  diff::WriteDiff(WithoutRows(diff), &summary, report::kOneLine);
   json.CutStrings(kMaxPageText);
   json.BeginObject();
-  json.Key("diff");
-  diff::WriteDiff(WithoutRows(diff), &json, report::kOneLine);
   json.Key("sizes").BeginObject(report::kOneLine);
   for (const auto& [name, size] : diff.sizes) json.Key(name).Int(size);
   json.EndObject();
   json.Key("caveats").BeginArray();
   for (const std::string& text : diff::ComparedTexts(diff)) json.String("compared " + text);
+  for (const std::string& text : diff::NotCountedTexts(diff)) json.String(text);
   json.EndArray();
+  json.Key("modules_in_words").String(absl::StrJoin(diff::ModulesInWords(diff), "; "));
+  // Whether the bits of operands say more than the MACs, as on a screen.
+  json.Key("bops_tell_more")
+      .Bool(diff.modules[0].base->BopsTellMore() || diff.modules[0].head->BopsTellMore());
+  if (diff.peak) {
+    json.Key("peak_lower_bounds").BeginArray(report::kOneLine);
+    json.Bool(diff.peak->base_lower_bound);
+    json.Bool(diff.peak->head_lower_bound);
+    json.EndArray();
+  }
+  json.Key("base_root").String(diff.modules[0].base_type);
   json.Key("cost").String(options.quantity->key);
   json.CutStrings(kMaxPageFormula);
   json.Key("tree").BeginObject(report::kOneLine);
   TreeOf(diff, *options.quantity).Write(&json);
   json.EndObject();
   json.EndObject();
-  return report::HtmlPage(report::FileNameOf(diff.head.path), "diff", json.TakeText());
+  const std::string folded = report::FoldJson(summary.TakeText(), kMaxPageListBytes);
+  return report::HtmlPage(report::FileNameOf(diff.head.path), "diff",
+                          absl::StrCat("{\"diff\": ", folded, ", ", json.TakeText().substr(1)));
 }
 
 }  // namespace onnxflops

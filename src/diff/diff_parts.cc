@@ -343,12 +343,18 @@ std::string ChangeInWords(const Diff& diff) {
         absl::StrCat("equal ", absl::StrJoin(equal, ", "), equal.empty() ? "" : " and ", last));
   }
   std::vector<std::string> parts = {absl::StrJoin(figures, ", ")};
+  for (std::string& text : ModulesInWords(diff)) parts.push_back(std::move(text));
+  return absl::StrJoin(parts, "; ");
+}
+
+std::vector<std::string> ModulesInWords(const Diff& diff) {
+  std::vector<std::string> parts;
   const std::vector<std::string> counts = CountsInWords(diff);
   if (!counts.empty()) parts.push_back(absl::StrJoin(counts, ", "));
   if (const int64_t renamed = Renamed(diff); renamed > 0) {
     parts.push_back(absl::StrCat(Plural(renamed, "module"), " renamed"));
   }
-  return absl::StrJoin(parts, "; ");
+  return parts;
 }
 
 std::string WhyOtherWork(const Diff& diff) {

@@ -26,6 +26,8 @@ void WriteDiff(const Diff& diff, report::JsonWriter* json, report::JsonWriter::L
 std::vector<report::LabelledLine> HeadLines(const Diff& diff);
 // "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed, 1 new": for a title, nothing of a file.
 std::string ChangeInWords(const Diff& diff);
+// "3 modules changed, 1 new", "2 modules renamed"; nothing where no module differs.
+std::vector<std::string> ModulesInWords(const Diff& diff);
 // At which sizes both models are compared, where that is not as a user expects.
 std::vector<std::string> ComparedTexts(const Diff& diff);
 // Why changes of figures are of different work: the first size that is not equal; "" if they are

@@ -2,24 +2,101 @@
 
 function diffPage(data) {
   const { diff } = data;
-  data.title = fileName(diff.head.path);
-  const base = diff.base ? fileName(diff.base.path) : "(no base)";
-  const top = (tree) => figures(["flops", "macs", "params", "bytes_read", "bytes_written"].map((key) => {
-    const q = tree.quantity(key);
-    if (!q) return null;
-    const [before, after] = [tree.of(tree.root, q, 0), tree.of(tree.root, q, 1)];
-    if (before === null || after === null) return [q.title, "?", null];
-    const change = after - before, known = tree.knownChange(tree.root, q), plus = change > 0n ? "+" : "";
-    const words = change === 0n && known === "exact" ? "unchanged"
-                : `${knownText(known, plus + show(change, q.unit))}${before > 0n && known === "exact" ? ` (${plus}${percent(change, before)})` : ""}`;
-    return [q.title, knownText(tree.known(tree.root, q, 1), show(after, q.unit)), words];
-  }));
+  const [base, head] = diff.base ? fileNames(diff.base.path, diff.head.path) : ["(no base)", fileName(diff.head.path)];
+  [data.title, data.base_title] = [head, base];
+  const sized = new Sized(sizesOf(data));
+  const top = (tree) => {
+    sized.sizes = tree.sizes;
+    const changes = totalChanges(data, tree, sized);
+    return [h("p", { class: "verdict", text: changeWords(data, changes) }), figures(changes.map(changeFigure))];
+  };
+  const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff));
+  const titles = diff.base ? [`Base: ${base}`, `Head: ${head}`] : [`Head: ${head}`];
+  modulesPage(data, { ...diff.head, path: diff.base ? `${base} \u2192 ${head}` : diff.head.path }, top, titles, null, bottom);
+}
+
+// The totals that a reader looks for, at the sizes of the page: {key, title, unit, base, head, known, knownHead}.
+function totalChanges(data, tree, sized) {
+  const { totals } = data.diff;
+  const titles = { flops: "FLOPs", macs: "MACs", params: "Parameters", param_bytes: "Bytes of parameters", bytes_read: "Bytes read", bytes_written: "Bytes written",
+                   int_ops: "Integer operations", bops: "BOPs", peak_activation_bytes: "Peak of activations" };
+  const isShown = (key) => totals[key] && (key !== "int_ops" || ["base", "head"].some((side) => totals[key][side].expr !== "0"));
+  return Object.keys(titles).filter(isShown).map((key) => {
+    const [before, after] = [sized.of(totals[key].base), sized.of(totals[key].head)];
+    const q = tree.quantity(key), peak = data.peak_lower_bounds;
+    const knownOfSide = (side, value) => (q ? tree.known(tree.root, q, side) : knownOf(value, Boolean(peak) && peak[side]));
+    const change = before === null || after === null ? null : after - before;
+    return { key, title: titles[key], unit: key.includes("bytes") ? "B" : "", before, after, change, knownHead: knownOfSide(1, after),
+             known: knownOfChange(knownOfSide(0, before), knownOfSide(1, after), change) };
+  });
+}
+
+// "+9.7 %", "unchanged", "new"; "" of what nobody knows.
+function changePercent({ before, after, change, known }) {
+  if (change === null || known === "nothing") return "";
+  if (change === 0n && known === "exact") return "unchanged";
+  if (before === 0n) return after === 0n ? "" : "new";
+  return known === "exact" ? `${change > 0n ? "+" : ""}${percent(change, before)}` : "";
+}
+
+// [title, figure, what is said below it]: what the head has, and how it changed.
+function changeFigure(total) {
+  const { key, title, unit, before, after, change, known, knownHead } = total;
+  const figure = exactly(`totals.${key}.head`, after, knownText(knownHead, show(after, unit)));
+  if (change === null) return [title, figure, null];
+  const part = changePercent(total);
+  const words = part === "unchanged" ? part
+    : [exactly(`totals.${key}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, unit))), part ? ` (${part})` : "", ", base ",
+       exactly(`totals.${key}.base`, before, show(before, unit))];
+  return [title, figure, words];
+}
+
+// "No change", or "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed".
+function changeWords({ diff, modules_in_words: modules }, changes) {
+  if (!diff.base) return "There is no base: everything is new";
+  if (diff.empty) return diff.lower_bound ? "No change of what is counted" : "No change";
+  const main = changes.filter(({ key }) => ["flops", "macs", "params"].includes(key));
+  const figures = main.map((total) => [total.title.replace("Parameters", "parameters"), changePercent(total)]).filter(([, part]) => part !== "");
+  const equal = figures.length > 0 && figures.every(([, part]) => part === "unchanged");
+  return [equal ? "Equal totals" : figures.map((words) => words.join(" ")).join(", "), modules].filter(Boolean).join("; ");
+}
+
+// Operators, those of the largest change first.
+function operatorTable(diff, view, sized) {
+  const box = h("section");
+  const draw = () => {
+    const { quantity: q } = view, parts = q.parts || [q];
+    const of = (op, side) => sum(parts.map((part) => (op[part.key] ? sized.of(op[part.key][side]) : null)));
+    if (diff.by_op.length === 0 || parts.some((part) => part.weights)) return box.replaceChildren();
+    const all = diff.by_op.map((op) => {
+      const [before, after] = [of(op, "base"), of(op, "head")];
+      return { op, before, after, change: before === null || after === null ? null : after - before };
+    }).sort((a, b) => ((abs(a.change || 0n)) < abs(b.change || 0n) ? 1 : -1));
+    const differs = all.filter(({ op, change }) => change !== 0n || op.status !== "same");
+    const shown = differs.filter(({ change, after }) => change !== 0n || after !== 0n), others = differs.filter((one) => !shown.includes(one));
+    const row = ({ op, before, after, change }) => {
+      const place = `by_op.${op.domain ? `${op.domain}.` : ""}${op.op}.${q.key}`, known = op.lower_bound ? "counted" : "exact";
+      const cell = (side, value) => exactly(`${place}.${side}`, value, show(value, q.unit));
+      return [op.domain ? `${op.domain}.${op.op}` : op.op, `${op.base_nodes} \u2192 ${op.head_nodes}`, cell("base", before), cell("head", after),
+              change === 0n ? "" : exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit))),
+              changePercent({ before, after, change, known }).replace("unchanged", "")];
+    };
+    const same = all.length - differs.length;
+    box.replaceChildren(h("h2", { text: "Operators" }),
+      shown.length === 0 ? "" : plainTable("Operators", [["operator"], ["nodes", true], ["base", true], ["head", true], [`change of ${q.title}`, true], ["%", true]],
+                                           shown.map(row), true),
+      others.length === 0 ? "" : h("details", {}, h("summary", { text: `${plural(others.length, "operator")} without ${q.title}, in other numbers` }),
+                                   h("p", { class: "muted", text: others.map(({ op }) => `${op.op} ${op.base_nodes} \u2192 ${op.head_nodes}`).join(", ") })),
+      same > 0 ? h("p", { class: "muted", text: `${plural(same, "operator")} ${same === 1 ? "is" : "are"} equal.` }) : "");
+  };
+  view.onchange(draw);
+  return box;
+}
+
+function declaredTable(diff) {
   const facts = [...diff.facts, ...diff.inputs, ...diff.outputs];
-  const declared = facts.length === 0 ? null
-    : h("section", {}, h("h2", { text: "What the files declare" }),
-        plainTable("What the files declare", [["what"], ["base"], ["head"]],
-                   facts.map((fact) => [fact.name, fact.base === undefined ? "\u2013" : fact.base,
-                                        fact.head === undefined ? "\u2013" : fact.head])));
-  const titles = diff.base ? [`Base: ${base}`, `Head: ${data.title}`] : [`Head: ${data.title}`];
-  modulesPage(data, { ...diff.head, path: diff.base ? `${base} \u2192 ${data.title}` : diff.head.path }, top, titles, null, () => declared);
+  if (facts.length === 0) return null;
+  const side = (text) => (text === undefined ? "\u2013" : text);
+  return h("section", {}, h("h2", { text: "What the files declare" }),
+           plainTable("What the files declare", [["what"], ["base"], ["head"]], facts.map((fact) => [fact.name, side(fact.base), side(fact.head)]), true));
 }
