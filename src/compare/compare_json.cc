@@ -3,13 +3,15 @@
 // Each tool is written with `start`, its terms and its headline, all as formulas with their values,
 // so that a program can check that they add up. Every key is always there: a tool without a figure
 // has the headline null and the reason among its assumptions. Our own start has no value if nothing
-// of it is counted, since 0 would look like a figure. The page holds the same JSON.
+// of it is counted, since 0 would look like a figure. The page holds the same JSON,
+// and the sizes at which it shows formulas.
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/report/json_parts.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops {
 namespace {
@@ -162,8 +164,19 @@ std::string ListConventionsAsJson() {
 }
 
 std::string ToHtml(const CompareReport& report) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("compare");
+  WriteComparison(report, &json);
+  json.Key("flops").Quantity(report.ours.totals.flops);
+  json.Key("macs").Quantity(report.ours.totals.macs);
+  json.Key("sizes").BeginObject(kOneLine);
+  for (const auto& [name, size] : report::ReferenceSizes(report.ours)) json.Key(name).Int(size);
+  json.EndObject();
+  report::WriteSymbols(report.ours.symbols, &json);
+  json.EndObject();
   return report::FoldedHtmlPage(report::FileNameOf(report.ours.model.path), "compare",
-                                ToJson(report));
+                                json.TakeText());
 }
 
 }  // namespace onnxflops

@@ -1,63 +1,110 @@
-// compare: from our count to what a tool reports
+// compare: from our count to what other tools report.
 
 function comparePage(data) {
-  const tools = data.conventions;
-  const known = tools.filter((tool) => tool.headline), none = tools.filter((tool) => !tool.headline);
-  const open = known.filter((tool) => big(tool.headline) === null);
+  const { compare } = data;
+  const tools = compare.conventions, known = tools.filter((tool) => tool.headline), none = tools.filter((tool) => !tool.headline);
+  const sized = new Sized(sizesOf(data)), inside = insideNames(data);
+  // Both in the tool's unit; of a tool that counts a training step, ours is the same step.
+  const rowOf = (tool) => {
+    const [start, theirs] = [sized.of(tool.start), sized.of(tool.headline)];
+    return { tool, theirs, part: start === null || theirs === null || start === 0n ? null : ratio(theirs, start * BigInt(tool.passes)) };
+  };
   // The one that is farthest from our count is the one that asks for reasons.
-  const distance = (tool) => {
-    const [from, to] = [big(tool.start), big(tool.headline)];
-    return from === null || to === null ? 0 : Math.abs(ratio(to - from, from));
-  };
-  let chosen = tools.find((tool) => tool.name === pathOfAddress()) ||
-               known.reduce((far, tool) => (far && distance(far) >= distance(tool) ? far : tool), null) || tools[0];
-  const way = h("section", { class: "way", "aria-label": "Way" });
-  const list = h("ul", { class: "tools", "aria-label": "Tools" });
+  const distance = ({ part }) => (part === null ? -1 : Math.abs(part - 1));
+  const farthest = () => known.map(rowOf).reduce((far, row) => (far && distance(far) >= distance(row) ? far : row), null);
+  let chosen = tools.find((tool) => tool.name === pathOfAddress()) || (farthest() || { tool: tools[0] }).tool;
+  const state = { data, sized, inside, lower: compare.lower_bound };
+  const way = h("section", { class: "way", "aria-label": "Way" }), list = h("ul", { class: "tools", "aria-label": "Tools" }), ours = h("div");
   const draw = () => {
-    list.replaceChildren(...[...known, ...none].map((tool) => {
-      const { headline } = tool;
-      const value = headline ? (big(headline) === null ? headline.expr : si(big(headline))) : "no figure";
-      return h("li", {}, h("button", { type: "button", "data-tool": tool.name, "aria-pressed": String(tool === chosen), onclick: () => {
-        chosen = tool;
-        try {
-          history.replaceState(null, "", `#${encodeURIComponent(tool.name)}`);
-        } catch (error) {
-          // A page inside of another has no address of its own.
-        }
-        draw();
-        list.querySelector("[aria-pressed=true]").focus();
-      } }, h("span", { class: "tool", text: tool.name }),
-         h("span", { class: "figure", text: knownText(headline && data.lower_bound ? "atLeast" : tool.status === "assumed" && value.length <= 24 ? "assumed" : "exact",
-                                              value.length > 24 ? `${value.slice(0, 23)}\u2026` : value) }),
-         h("span", { class: "muted", text: headline ? (tool.unit === "mac" ? "MACs" : "FLOPs") : "" })));
-    }));
-    way.replaceChildren(...waterfall(chosen, data.lower_bound));
+    const rows = known.map(rowOf).sort((a, b) => (a.part === b.part ? 0 : a.part === null || (b.part !== null && a.part < b.part) ? 1 : -1));
+    const most = Math.max(1, ...rows.map(({ part }) => part || 0));
+    const items = rows.map((row) => ({ part: row.part || 0, item: toolItem(row, most, row.tool === chosen, state, () => {
+      chosen = row.tool;
+      try {
+        history.replaceState(null, "", `#${encodeURIComponent(chosen.name)}`);
+      } catch (error) {
+        // A page inside of another has no address of its own.
+      }
+      draw();
+      list.querySelector("[aria-pressed=true]").focus();
+    }) }));
+    const before = items.findIndex(({ part }) => part < 1), own = { item: ourItem(most) };
+    items.splice(before < 0 ? items.length : before, 0, own);
+    list.replaceChildren(...items.map(({ item }) => item));
+    ours.replaceChildren(ourFigures(state));
+    way.replaceChildren(...waterfall(chosen, state));
   };
-  const star = tools.some((tool) => tool.status === "assumed");
-  page.replaceChildren(...[heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
-    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }),
-    open.length > 0 ? h("p", { class: "muted", text: "Sizes are open, so figures are formulas: --dim NAME=N gives a size." }) : null,
-    h("div", { class: "columns" }, h("div", {}, list, star ? h("p", { class: "muted", text: "* rests on an assumption" }) : null), way), told].filter(Boolean));
+  const fields = sizeFields(sized.sizes, data.symbols, draw);
+  const notes = [tools.some((tool) => tool.status === "assumed") ? "* rests on an assumption." : "",
+                 known.some((tool) => tool.passes > 1) ? "Figures of a training step are compared with three times our forward pass." : ""].filter(Boolean);
+  page.replaceChildren(...[heading(compare.model, [...modelWords(compare.model), sizeWords(compare.bindings)]),
+    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }), ours, fields,
+    h("div", { class: "columns" },
+      h("section", { class: "way", "aria-label": "Tools" }, h("h2", { text: "In percent of our count" }), list,
+        notes.length > 0 ? h("p", { class: "muted", text: notes.join(" ") }) : null,
+        none.length > 0 ? h("details", {}, h("summary", { text: `${plural(none.length, "tool")} without a figure` }),
+                            h("ul", { class: "notes" }, none.map((tool) => h("li", {}, h("bdi", { text: `${tool.name}: ${tool.assumptions.join(" ")}` }))))) : null),
+      way), told].filter(Boolean));
   draw();
 }
 
-// `lowerBound`: a part of the model is not counted.
-function waterfall(tool, lowerBound) {
-  const unit = tool.unit === "mac" ? "MACs" : "FLOPs";
+function ourFigures({ data, sized, lower }) {
+  const of = (key) => {
+    const value = sized.of(data[key]);
+    return exactly(`page.${key}`, value, knownText(knownOf(value, lower), si(value)));
+  };
+  return figures([["Our FLOPs", of("flops")], ["Our MACs", of("macs")]]);
+}
+const unitOf = (tool) => (tool.unit === "mac" ? "MACs" : "FLOPs");
+function bar(part, most, kind) {
+  return s("svg", { class: "bar-cell", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+           s("rect", { class: kind, x: 0, y: 0, width: Math.max(1, 1000 * part / most), height: 10 }),
+           s("line", { class: "limit", x1: 1000 / most, x2: 1000 / most, y1: 0, y2: 10 }));
+}
+function ourItem(most) {
+  return h("li", { class: "ours" }, h("span", { class: "tool", text: "our count" }), bar(1, most, "family0"), h("span", { class: "share", text: "100 %" }), h("span"));
+}
+// How far a tool's figure is known.
+function knownOfTool(tool, { inside, lower }) {
+  return lower ? "atLeast" : tool.status === "assumed" || restsOn(tool.headline, inside) ? "assumed" : "exact";
+}
+function toolItem({ tool, theirs, part }, most, isChosen, state, choose) {
+  const known = knownOfTool(tool, state);
+  const text = theirs === null ? "no figure at these sizes" : `${knownText(known, si(theirs))} ${unitOf(tool)}${tool.passes > 1 ? " a step" : ""}`;
+  const share = part === null ? "" : part < 5e-4 && theirs > 0n ? "<0.1 %" : `${(part * 100).toFixed(1)} %`;
+  return h("li", {}, h("button", { type: "button", "data-tool": tool.name, "aria-pressed": String(isChosen), onclick: choose },
+    h("span", { class: "tool", text: tool.name }), part === null ? h("span") : bar(part, most, isChosen ? "more2" : "total"),
+    h("span", { class: "share", text: share }), exactly(`conventions.${tool.name}.headline`, theirs, text, { class: "figure muted" })));
+}
+
+// "our count, in MACs"
+function startName(tool) {
+  return `${tool.from || "our count"}, in ${unitOf(tool)}`;
+}
+function stepFigure(step, lowerBound) {
+  const value = step.total ? step.at : step.amount;
+  const text = value === null ? "?" : step.total ? knownText(knownOf(value, lowerBound), si(value)) : `${value > 0n ? "+" : ""}${si(value)}`;
+  const formula = /^-?[0-9]+$/.test(step.text) || step.text.length > 2000 ? "" : ` = ${grouped(step.text)}`;
+  return exactly(step.place, value, text, { class: "figure", title: value === null ? step.text.slice(0, 2000) : digits(value) + formula });
+}
+
+// The steps from our count to a tool's figure, at the sizes of the page.
+function waterfall(tool, { sized, lower: lowerBound }) {
   const head = [h("h2", { text: tool.name + (tool.version ? ` ${tool.version}` : "") }),
                 h("p", { class: "muted", text: tool.source })];
   if (!tool.headline) return [...head, h("p", { text: tool.assumptions.join(" ") })];
-  const steps = [{ name: `our count, in ${unit}`, at: big(tool.start), total: true, text: tool.start.expr }];
-  for (const term of tool.terms) {
-    const before = steps[steps.length - 1].at, amount = big(term.amount);
-    steps.push({ name: term.name, reason: term.reason, nodes: term.nodes, amount, from: before, text: term.amount.expr, module: term.module,
+  const place = `conventions.${tool.name}`;
+  const steps = [{ name: startName(tool), at: sized.of(tool.start), total: true, text: tool.start.expr, place: `${place}.start` }];
+  for (const [i, term] of tool.terms.entries()) {
+    const before = steps[steps.length - 1].at, amount = sized.of(term.amount);
+    steps.push({ name: term.name, reason: term.reason, nodes: term.nodes, amount, from: before, text: term.amount.expr, module: term.module, place: `${place}.terms.${i}.amount`,
                  at: before === null || amount === null ? null : before + amount });
   }
-  const reached = steps[steps.length - 1].at, end = big(tool.headline);
+  const reached = steps[steps.length - 1].at, end = sized.of(tool.headline);
   if (reached !== null && end !== null && reached !== end) {
     steps.push({ name: "terms that have no room here", amount: end - reached, from: reached, at: end, text: String(end - reached) });
   }
-  steps.push({ name: tool.headline_name, at: end, total: true, text: tool.headline.expr });
+  steps.push({ name: tool.headline_name, at: end, total: true, text: tool.headline.expr, place: `${place}.headline` });
   const most = steps.reduce((high, step) => (step.at !== null && step.at > high ? step.at : high), 1n);
   const bar = (step) => {
     if (step.at === null || (!step.total && step.from === null)) return null;
@@ -68,9 +115,7 @@ function waterfall(tool, lowerBound) {
   };
   const rows = steps.map((step) => h("li", { class: step.total ? "step total" : "step" },
     h("div", { class: "step-head" }, h("bdi", { class: "name", text: step.name }),
-      h("span", { class: "figure", title: step.text.length < 2000 ? step.text : null,
-                  text: step.total ? knownText(step.at === null && lowerBound ? "atLeast" : knownOf(step.at, lowerBound), step.at === null ? step.text : si(step.at))
-                                   : step.amount === null ? step.text : `${step.amount > 0n ? "+" : ""}${si(step.amount)}` })),
+      stepFigure(step, lowerBound)),
     bar(step),
     step.reason ? h("p", { class: "muted" }, h("bdi", { text: step.reason }),
                     ` (${[step.module, plural(step.nodes, "node")].filter(Boolean).join(", ")})`) : null));
@@ -78,3 +123,4 @@ function waterfall(tool, lowerBound) {
     : h("div", {}, h("h3", { text: "Assumptions" }), h("ul", { class: "notes" }, tool.assumptions.map((text) => h("li", { text }))));
   return [...head, h("ol", { class: "waterfall" }, rows), assumed].filter(Boolean);
 }
+
