@@ -16,6 +16,15 @@ const [program, pictures] = process.argv.slice(2).map((name) => path.resolve(nam
 const work = fs.mkdtempSync(path.join(os.tmpdir(), "pages-"));
 const axe = fs.readFileSync(require.resolve("axe-core"), "utf8");
 const run = (...args) => execFileSync(program, args, { maxBuffer: 1 << 30, encoding: "utf8", cwd: path.join(root, "models") });
+// Also what exits with 1: a budget that fails.
+function runAll(...args) {
+  try {
+    return run(...args);
+  } catch (error) {
+    if (error.status !== 1) throw error;
+    return error.stdout;
+  }
+}
 const models = fs.readdirSync(path.join(root, "models")).filter((name) => name.endsWith(".onnx"));
 
 // Writes a page; check exits with 1 where a budget fails, and writes all the same.
@@ -108,33 +117,97 @@ async function figures() {
 // Formulas at these sizes, by Python's integers: where sizes depend on data, counting at given ones takes other ways.
 const kEvaluate = `
 import json, sys
-report, sizes = json.load(sys.stdin)
+texts, sizes = json.load(sys.stdin)
 def broadcast(*sizes):
     assert len({s for s in sizes if s != 1}) <= 1
     return max(sizes, key=lambda s: s != 1)
 names = sorted(sizes, key=len, reverse=True)
-known = {}
 def value(text):
-    if text not in known:
-        code = text
-        for i, name in enumerate(names):
-            code = code.replace(name, "(@%d@)" % i)
-        for i, name in enumerate(names):
-            code = code.replace("@%d@" % i, str(sizes[name]))
-        known[text] = eval(code.replace("^", "**").replace("/", "//"), {"floor": lambda x: x, "broadcast": broadcast})
-    return known[text]
-def visit(module):
-    for quantity in module.values():
-        if isinstance(quantity, dict):
-            quantity["expr"] = str(value(quantity["expr"]))
-            quantity["value"] = 0
-    for child in module["children"]:
-        visit(child)
-visit(report["modules"])
-json.dump(report, sys.stdout)
+    code = text
+    for i, name in enumerate(names):
+        code = code.replace(name, "(@%d@)" % i)
+    for i, name in enumerate(names):
+        code = code.replace("@%d@" % i, str(sizes[name]))
+    return str(eval(code.replace("^", "**").replace("/", "//"), {"floor": lambda x: x, "broadcast": broadcast}))
+known = {text: value(text) for text in set(texts)}
+json.dump([known[text] for text in texts], sys.stdout)
 `;
-const evaluate = (report, sizes) =>
-    JSON.parse(execFileSync("python3", ["-c", kEvaluate], { input: JSON.stringify([report, sizes]), maxBuffer: 1 << 30, encoding: "utf8" }));
+const values = (texts, sizes) =>
+    JSON.parse(execFileSync("python3", ["-c", kEvaluate], { input: JSON.stringify([texts, sizes]), maxBuffer: 1 << 30, encoding: "utf8" }));
+function evaluate(report, sizes) {
+  const found = [];
+  const visit = (module) => {
+    found.push(...Object.values(module).filter((part) => part && part.expr !== undefined));
+    module.children.forEach(visit);
+  };
+  visit(report.modules);
+  values(found.map((quantity) => quantity.expr), sizes).forEach((value, i) => Object.assign(found[i], { expr: value, value: 0 }));
+  return report;
+}
+
+// What a document has at the place of a figure: "totals.flops", "conventions.thop.headline", "rules.NAME|WHERE|AT.actual_value".
+function atPlace(document, place) {
+  const dot = place.lastIndexOf("."), [first] = place.split(".");
+  if (first === "rules") {
+    return document.rules.find((rule) => `rules.${rule.name}|${rule.where}|${rule.at}` === place.slice(0, dot))[place.slice(dot + 1)];
+  }
+  if (first === "by_op") {
+    const [, name, key, side] = /^by_op\.(.*)\.([^.]+)\.([^.]+)$/.exec(place);
+    return document.by_op.find((row) => (row.domain ? `${row.domain}.${row.op}` : row.op) === name)[key][side];
+  }
+  const named = ["conventions", "formulas"].includes(first) && document[first].find((one) => place.startsWith(`${first}.${one.name}.`));
+  const rest = named ? place.slice(`${first}.${named.name}.`.length) : place;
+  return rest.split(".").reduce((part, key) => part[key], named || document);
+}
+
+// Whether a text says the value: "\u2265 396.6 GB*", "1.42 ms" of zeptoseconds, "batch = 379".
+function says(text, value, place) {
+  const found = /([-\u2212]?)([0-9][0-9,]*(?:\.[0-9]+)?) ?(k|M|G|T|P|E|ms|\u00b5s|ns|s|%)?/.exec(text);
+  if (!found) return /^(unknown|none|any .*)$/.test(text);
+  const scale = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, "%": 0.01 }[found[3]] || 1;
+  const seconds = { s: 1, ms: 1e-3, "\u00b5s": 1e-6, ns: 1e-9 }[found[3]];
+  const unit = seconds === undefined ? scale : seconds * (/zs$|^page\./.test(place) ? 1e21 : /_ns$/.test(place) ? 1e9 : 1);
+  const said = Number(found[2].replaceAll(",", "")) * unit;
+  return Math.abs(said - Math.abs(Number(value))) <= 6e-3 * Math.abs(Number(value)) && (/^[-\u2212]/.test(found[0]) === Number(value) < 0);
+}
+
+// Every figure of every kind of page is the one that its document has in JSON, at the sizes of the page, and its text says so.
+async function documents() {
+  let figuresSeen = 0;
+  for (const [name, args] of Object.entries(kPages)) {
+    const page = await open(write(name, ...args));
+    const sizes = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).sizes || {});
+    for (const [symbol] of Object.entries(sizes).filter(([, size]) => size === 1)) {
+      await page.$eval(`[data-size="${symbol}"]`, (input) => { input.value = "3"; input.dispatchEvent(new Event("input")); });
+      sizes[symbol] = 3;
+    }
+    const shown = await page.$$eval("[data-place]", (list) => list.map((e) => [e.dataset.place, e.dataset.value, e.textContent]));
+    const document = JSON.parse(runAll(...args, "--format", "json"));
+    if (args[0] === "compare") document.page = JSON.parse(run("count", ...args.slice(1), "--format", "json")).totals;
+    const known = shown.filter(([place]) => !/^page\..*_zs$/.test(place));
+    const texts = known.map(([place]) => atPlace(document, place)).map((part) => (part && part.expr !== undefined ? part.expr : String(part)));
+    const expected = values(texts.map((text) => (/[a-z(]/i.test(text) && !/^[-0-9.e+]+$/.test(text) ? text : "0")), sizes);
+    known.forEach(([place, value, text], i) => {
+      const wanted = /[a-z(]/i.test(texts[i]) && !/^[-0-9.e+]+$/.test(texts[i]) ? expected[i] : texts[i];
+      const absent = ["null", "undefined"].includes(texts[i]);
+      assert(absent ? value === "" : wanted === value, `${name} ${place}: ${value}, not ${wanted}`);
+      assert(absent || says(text, value, place), `${name} ${place}: "${text}" of ${value}`);
+    });
+    if (name === "device") await times(page, document, shown);
+    assert(known.length > 0 || name === "control", `${name} has no figure`);
+    figuresSeen += known.length;
+    await close(page);
+  }
+  console.log(`documents: ${Object.keys(kPages).length} pages, ${figuresSeen} figures`);
+}
+
+// The parts of the time that JSON has as seconds, or as the larger of both.
+async function times(page, { roofline, totals }, shown) {
+  const of = (key) => BigInt(shown.find(([place]) => place === `page.${key}`)[1]);
+  const larger = of("arithmetic_zs") > of("memory_zs") ? of("arithmetic_zs") : of("memory_zs");
+  assert.strictEqual(String(larger), totals.time_bound_zs.expr);
+  assert(Math.abs(Number(of("fused_estimate_zs")) / 1e21 / roofline.fused_estimate_seconds - 1) < 1e-9);
+}
 
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
@@ -293,6 +366,10 @@ const kPages = {
   mfu: ["mfu", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--step-time", "0.31", "--device", "h100-sxm", "--dtype", "bf16"],
   sweep: ["count", "gpt2.onnx", "--dim", "batch=1,8,seq=128,256,512,1024"],
   memory: ["count", "resnet50.onnx", "--memory"],
+  fit: ["count", "gpt2.onnx", "--dim", "seq=1024", "--device", "h100-sxm", "--dtype", "bf16", "--fit", "80GB"],
+  training: ["count", "vit-b-16.onnx", "--backward", "exact", "--optimizer", "adamw"],
+  changed: ["diff", "gpt2.onnx", "gpt-124m.onnx"],
+  equal: ["diff", "resnet50.onnx", "resnet50.onnx"],
   profile: ["profile", "resnet50.onnx", `${profiles}/resnet50.profile.json`, "--optimized", `${profiles}/resnet50.optimized.onnx`, "--device",
             "cpu:2:2.5:avx2:40", "--dtype", "fp32"],
   control: ["profile", `${profiles}/control.onnx`, `${profiles}/control.profile.json`],
@@ -382,7 +459,7 @@ async function folded() {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, keyboard, mouse, links, unfold, profile, hostile, large, folded, accessibility]) {
+    for (const test of [figures, documents, keyboard, mouse, links, unfold, profile, hostile, large, folded, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);
