@@ -177,6 +177,83 @@ TEST(HtmlTest, HasEveryModuleWithItsFormula) {
   }
 }
 
+// Of a row of the tree: the text of its quantity.
+std::string TextOf(const Json& tree, const Json& row, absl::string_view quantity) {
+  size_t q = 0;
+  while (tree["quantities"][q][0] != std::string(quantity)) ++q;
+  return tree["formulas"][tree["amounts"][row[9].get<size_t>()][q].get<size_t>()];
+}
+
+TEST(HtmlTest, OperatorsHaveTheirParameters) {
+  const Report report = CountFile("resnet50.onnx");
+  const Json tree = DataOf(ToHtml(report, {}))["tree"];
+  std::vector<int64_t> times = {1};
+  int64_t all = 0, first_conv = 0;
+  for (const Json& row : tree["rows"]) {
+    const auto depth = row[0].get<size_t>();
+    times.resize(depth + 1);
+    times[depth] = (depth == 0 ? 1 : times[depth - 1]) * row[4].get<int64_t>();
+    if (row[1] != 2) continue;
+    const int64_t params = std::stoll(TextOf(tree, row, "params"));
+    if (first_conv == 0) first_conv = params;
+    all += params * times[depth];
+  }
+  EXPECT_EQ(first_conv, 64 * 3 * 7 * 7 + 64);  // conv1, with the bias that its norm was folded to
+  EXPECT_EQ(Expr(all), report.totals.params);
+}
+
+// A node has no weights that a module elsewhere owns: GPT-2's embeddings are used once more at its
+// end.
+TEST(HtmlTest, OperatorsHaveAtMostTheParametersOfTheirModule) {
+  for (const char* name : {"gpt2.onnx", "clip-vit-b-32.onnx", "lstm.onnx", "t5-small.onnx"}) {
+    const Json tree = DataOf(ToHtml(CountFile(name), {}))["tree"];
+    std::vector<int64_t> left;  // by depth: what the module has beyond its operators
+    for (const Json& row : tree["rows"]) {
+      const auto depth = row[0].get<size_t>();
+      const int64_t params = std::stoll(TextOf(tree, row, "params"));
+      left.resize(depth);
+      left.push_back(params);
+      if (row[1] != 2) continue;
+      left[depth - 1] -= params;
+      EXPECT_GE(left[depth - 1], 0) << name << " " << row.dump();
+    }
+  }
+}
+
+TEST(HtmlTest, LongTotalsAreWhole) {
+  const Report report = CountFile("maskrcnn-r50.onnx");
+  const Json data = DataOf(ToHtml(report, {}));
+  EXPECT_GT(report.totals.flops.ToString().size(), kMaxPageText);
+  EXPECT_EQ(data["long_totals"]["flops"], report.totals.flops.ToString());
+  EXPECT_FALSE(data["long_totals"].contains("params"));
+}
+
+TEST(HtmlTest, TheBaseHasItsOwnNames) {
+  absl::StatusOr<Diff> diff = MakeDiff(MakeReport(2, 2, "old"), MakeReport(2, 2, "new"));
+  ASSERT_TRUE(diff.ok()) << diff.status();
+  const std::string page = ToHtml(*diff, DiffViewOptions());
+  const Json data = Json::parse(Between(page, "data-kind=\"diff\">", "</script>"));
+  std::map<std::string, std::string> names;
+  for (const Json& row : data["tree"]["rows"]) {
+    if (row.size() > 11) names[row[2]] = row[11];
+  }
+  EXPECT_EQ(names, (std::map<std::string, std::string>{{"newg0", "oldg0"}, {"newg1", "oldg1"}}));
+  EXPECT_EQ(data["modules_in_words"], "2 modules renamed");
+}
+
+TEST(HtmlTest, WhatIsJoinedHasTheTypeOfMostOfIt) {
+  Report report = MakeReport(100, 120, "");
+  for (Module& m : report.modules) m.type = m.depth == 2 ? "Linear" : "Sequential";
+  const Json tree = DataOf(ToHtml(report, {}))["tree"];
+  int others = 0;
+  for (const Json& row : tree["rows"]) {
+    if (row[1] != 3) continue;
+    ++others;
+    EXPECT_EQ(tree["types"][row[5].get<size_t>()], row[0] == 2 ? "Linear" : "Sequential");
+  }
+  EXPECT_GT(others, 0);
+}
+
 TEST(HtmlTest, JoinsWhatHasNoRoom) {
   const std::string page = ToHtml(MakeReport(200, 100, ""), {});
   EXPECT_LT(page.size(), kMaxPageBytes);
