@@ -77,9 +77,6 @@ std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
   for (const std::string& text : diff::NotCountedTexts(diff)) json.String(text);
   json.EndArray();
   json.Key("modules_in_words").String(absl::StrJoin(diff::ModulesInWords(diff), "; "));
-  // Whether the bits of operands say more than the MACs, as on a screen.
-  json.Key("bops_tell_more")
-      .Bool(diff.modules[0].base->BopsTellMore() || diff.modules[0].head->BopsTellMore());
   if (diff.peak) {
     json.Key("peak_lower_bounds").BeginArray(report::kOneLine);
     json.Bool(diff.peak->base_lower_bound);
