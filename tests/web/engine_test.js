@@ -119,7 +119,7 @@ async function use(address) {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.match(await frame.$eval(".path", (e) => e.textContent), /visual/);
-  await page.type("#sizes", "batch=1");
+  await page.type("#sizes [data-size=batch]", "1");
   await page.waitForFunction(() => /batch=1/.test(document.getElementById("command").textContent));
   await page.click("[value=compare]");
   await page.waitForFunction(() => /^onnxflops compare/.test(document.getElementById("command").textContent));
@@ -151,7 +151,8 @@ async function saved(address) {
   await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: work });
   const config = path.join(root, "tests", "data", "config", "gpt2", "config.json");
   await give(page, config);
-  await page.type("#sizes", "batch=1, seq=64");
+  await page.type("#sizes [data-size=batch]", "1");
+  await page.type("#sizes [data-size=seq]", "64");
   await page.waitForFunction(() => /seq=64/.test(document.getElementById("command").textContent));
   await done(page);
   const command = (await page.$eval("#command", (e) => e.textContent)).split(" ");
@@ -175,6 +176,57 @@ async function saved(address) {
   await page.waitForFunction(() => /^onnxflops diff .*lstm.onnx gpt2.onnx/.test(document.getElementById("command").textContent));
   await done(page);
   await report(page);
+  assert.deepStrictEqual(page.faults, []);
+  await page.close();
+}
+
+const shownCommand = (page, pattern) => page.waitForFunction((text) => new RegExp(text).test(document.getElementById("command").textContent), {}, pattern);
+const firstFigure = async (page) => (await report(page)).$eval(".figures .figure", (e) => e.textContent);
+
+// A sample, two files of one name, three models of which two are compared, and a sweep.
+async function several(address) {
+  const page = await open(address);
+  await page.click("#sample");
+  await done(page);
+  const sample = spawnSync(program, ["clip-vit-b-32.onnx"], { cwd: path.join(root, "models"), encoding: "utf8" }).stdout;
+  assert.strictEqual(await firstFigure(page), /FLOPs +([0-9.]+ G)/.exec(sample)[1]);
+  await page.click("#clear");
+  for (const [folder, name] of [["one", "resnet50.onnx"], ["two", "vit-b-16.onnx"]]) {
+    fs.mkdirSync(path.join(work, folder), { recursive: true });
+    fs.copyFileSync(inModels(name), path.join(work, folder, "model.onnx"));
+    await give(page, path.join(work, folder, "model.onnx"));
+  }
+  await shownCommand(page, "^onnxflops diff model.onnx 2/model.onnx ");
+  await done(page);
+  let frame = await report(page);
+  assert.match(await frame.$eval("h1", (e) => e.textContent), /^model.onnx \u2192 2\/model.onnx$/);
+  await give(page, path.join(work, "two", "model.onnx"));  // the same once more
+  assert.strictEqual(await page.$$eval("#model option", (list) => list.length), 2);
+  await give(page, inModels("lstm.onnx"));
+  await page.select("#base", "2");
+  await page.select("#head", "0");
+  await shownCommand(page, "^onnxflops diff lstm.onnx model.onnx ");
+  await page.click("#swap");
+  await shownCommand(page, "^onnxflops diff model.onnx lstm.onnx ");
+  await page.click("#clear");
+  await give(page, inModels("gpt2.onnx"));
+  await page.type("#sizes [data-size=batch]", "1, 8");
+  await page.type("#sizes [data-size=seq]", "128 1024");
+  await shownCommand(page, "--dim batch=1,8 --dim seq=128,1024 gpt2.onnx");
+  await page.waitForFunction(() => document.getElementById("save-json").disabled);
+  await done(page);
+  frame = await report(page);
+  const native = JSON.parse(spawnSync(program, ["gpt2.onnx", "--dim", "batch=1,8,seq=128,1024", "--format", "json"], { cwd: path.join(root, "models"), encoding: "utf8" }).stdout);
+  const shown = await frame.$$eval("[data-place]", (list) => list.map((e) => [e.dataset.place, e.dataset.value]));
+  assert(shown.length >= 4 * native.points.length);
+  for (const [place, value] of shown) {
+    const [, i, key] = /^points\.([0-9]+)\.totals\.(.*)$/.exec(place), total = native.points[Number(i)].totals[key];
+    assert.strictEqual(value, total.expr || String(total), place);
+  }
+  await page.type("#sizes [data-size=seq]", "x");
+  assert.match(await page.$eval("#hint-1", (e) => e.textContent), /a whole number, 0 or more/);
+  await page.$eval("#sizes [data-size=seq]", (input) => { input.value = "128, 4096"; input.dispatchEvent(new Event("input")); });
+  await page.waitForFunction(() => /index 4095/.test(document.getElementById("fault").textContent));
   assert.deepStrictEqual(page.faults, []);
   await page.close();
 }
@@ -261,7 +313,7 @@ async function look(address) {
   await new Promise((resolve) => server.on("listening", resolve));
   try {
     for (const address of [`file://${folder}/onnxflops.html`, `http://127.0.0.1:${server.address().port}/`]) {
-      for (const test of [use, saved, hostile, large, look]) await test(address);
+      for (const test of [use, saved, several, hostile, large, look]) await test(address);
       console.log(`${address.startsWith("file") ? "one file" : "a folder"}: passed`);
     }
   } finally {

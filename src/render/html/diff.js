@@ -12,7 +12,7 @@ function diffPage(data) {
   };
   const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff));
   const titles = diff.base ? [`Base: ${base}`, `Head: ${head}`] : [`Head: ${head}`];
-  modulesPage(data, { ...diff.head, path: diff.base ? `${base} \u2192 ${head}` : diff.head.path }, top, titles, null, bottom);
+  modulesPage(data, { ...diff.head, title: diff.base ? `${base} \u2192 ${head}` : head }, top, titles, null, bottom);
 }
 
 // The totals that a reader looks for, at the sizes of the page: {key, title, unit, base, head, known, knownHead}.

@@ -128,7 +128,22 @@ function mfuPage(data) {
 
 // ---- Sweeps: cost against size
 
+// Points without totals of their own have the formulas of the document, at their sizes and those of all (the page that counts by
+// itself, tools/web/page.js).
+function workOut(data) {
+  const { totals, at } = data;
+  if (!totals) return;
+  for (const point of data.points) {
+    const sized = new Sized(new Map(Object.entries({ ...at, ...point.sizes }).map(([name, size]) => [name, BigInt(size)])));
+    point.totals = Object.fromEntries(Object.entries(totals).filter(([, total]) => total !== null).map(([key, total]) => {
+      const value = sized.of(total);
+      return [key, value === null ? total : { expr: String(value) }];
+    }));
+  }
+}
+
 function sweepPage(data) {
+  workOut(data);
   const keys = Object.keys(data.points[0].totals);
   const titles = { flops: "FLOPs", macs: "MACs", params: "parameters" };
   const title = (key) => titles[key] || key.replaceAll("_", " ");

@@ -236,7 +236,7 @@ function fileNames(first, second) {
 }
 
 function heading(model, words) {
-  return h("header", { class: "head" }, h("h1", { text: fileName(model.path) }),
+  return h("header", { class: "head" }, h("h1", { text: model.title || fileName(model.path) }),
            h("p", { class: "muted", text: words.filter(Boolean).join("  \u00b7  ") }));
 }
 function modelWords(model) {
