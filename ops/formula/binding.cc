@@ -376,11 +376,12 @@ absl::StatusOr<Expr> FormulaBinding::LookupInts(const FormulaAttribute& attribut
       absl::StrCat("attr.", attribute.name, ".", what, " is missing: the list is shorter"));
 }
 
-// Whether it is a number: "is_1".
+// Whether it is a number, "is_1", or above 0, "is_positive".
 absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribute,
                                                  absl::string_view what) const {
   int64_t number = 0;
-  if (!absl::ConsumePrefix(&what, "is_") || !absl::SimpleAtoi(what, &number)) {
+  const bool positive = what == "is_positive";
+  if (!positive && (!absl::ConsumePrefix(&what, "is_") || !absl::SimpleAtoi(what, &number))) {
     return absl::FailedPreconditionError(
         absl::StrCat("attr.", attribute.name, ".", what, " is not known"));
   }
@@ -389,7 +390,7 @@ absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribu
     const bool is_int = attribute.is_either && a->type == AttributeType::kInt;
     value = is_int ? static_cast<float>(a->i) : n_.Float(attribute.name, 0);
   }
-  return value == static_cast<float>(number) ? 1 : 0;
+  return (positive ? value > 0 : value == static_cast<float>(number)) ? 1 : 0;
 }
 
 absl::StatusOr<ElementCost> FormulaBinding::ActivationOf(const FormulaAttribute& attribute) const {

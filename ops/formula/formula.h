@@ -28,6 +28,7 @@
 //   attr.NAME, attr.NAME.given                      of an integer attribute; given: 1 or 0, of all
 //   attr.NAME.I, attr.NAME[i], attr.NAME[i:j], attr.NAME.count     of a list of integers
 //   attr.NAME.is_0, attr.NAME.is_1, ...             of a number with a point: 1 if it is that
+//   attr.NAME.is_positive                           the same: 1 if it is above 0
 //   attr.NAME.WORD                                  of a choice of words: 1 if it is WORD
 //   attr.NAME.count                                 of any other list
 //   attr.NAME.KIND                                  of an activation: its work per element

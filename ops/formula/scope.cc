@@ -195,6 +195,7 @@ absl::Status Scope::DefineAttribute(const FormulaAttribute& attribute) {
       RETURN_IF_ERROR(Define(0, absl::StrCat(name, ".count"), 0));
       return Define(0, absl::StrCat(name, ".*"), kAnyInt);
     case FormulaAttribute::Type::kFloat:
+      RETURN_IF_ERROR(Define(0, absl::StrCat(name, ".is_positive"), 0));
       return Define(0, absl::StrCat(name, ".is_*"), 0);
     case FormulaAttribute::Type::kList:
       return Define(0, absl::StrCat(name, ".count"), 0);

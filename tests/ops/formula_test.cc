@@ -396,6 +396,7 @@ constexpr AmountCase kAmountCases[] = {
     {"(N > 1) + (N <= 1)", "1", "((n + 1) > 1) + ((n + 1) <= 1)"},
     {"attr.mode.up + 2*attr.mode.down + 4*attr.alpha.is_1 + 8*attr.beta.is_0", "5",
      "1 + 2*0 + 4*1 + 8*0"},
+    {"attr.alpha.is_positive", "1", "1"},
     {"digits(K) + digits(8) + digits(0)", "6", "digits(3) + digits(8) + digits(0)"},
     {"digits(2^39) + digits(2^45) + digits(2^100)", "187",
      "digits(2^39) + digits(2^45) + digits(2^100)"},
