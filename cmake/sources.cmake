@@ -394,14 +394,17 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   ops/contrib/nchwc.cc
   ops/contrib/nhwc.cc
   ops/contrib/normalization.cc
+  ops/contrib/packed_formats.cc
   ops/contrib/packed_matmul.cc
   ops/contrib/plain.cc
   ops/contrib/position.cc
   ops/contrib/quantization.cc
   ops/contrib/rnn.cc
+  ops/contrib/router.cc
   ops/contrib/search.cc
   ops/contrib/signal.cc
   ops/contrib/sparse_attention.cc
+  ops/contrib/speculative.cc
   ops/contrib/text.cc
   ops/user/user_rules.cc
   ops/user/user_rules_toml.cc

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/dims.h"
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
@@ -113,6 +114,31 @@ absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
   return facts;
 }
 
+// SwiGLU: of gate and up, or of both halves in gate[..., 2C], gate first.
+absl::StatusOr<Facts> MsInferSwiGlu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  if (n.HasInput(1)) {
+    ASSIGN_OR_RETURN(Shape up, n.RankedShape(1, y.rank()));
+    for (int d = 0; d < y.rank(); ++d) {
+      RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", d), y[d], up[d]));
+    }
+  } else {
+    ASSIGN_OR_RETURN(y[y.rank() - 1], DivideEvenly("features of gate and up", y[y.rank() - 1], 2));
+  }
+  return Facts{n.Like(0, std::move(y))};
+}
+
+// GatedAdd: X + Y * gate[..., 1], or the sigmoid of gate[..., K] gate_weight[K, 1] for the gate.
+absl::StatusOr<Facts> InferGatedAdd(const NodeView& n) {
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(Shape gate, n.ShapeOfRankAtLeast(2, 1));
+    ASSIGN_OR_RETURN(Shape weight, n.RankedShape(3, 2));
+    RETURN_IF_ERROR(n.RequireSame("K", gate[gate.rank() - 1], weight[0]));
+    RETURN_IF_ERROR(n.RequireSame("gates of a row", weight[1], 1));
+  }
+  return InferSameAsInput(n);
+}
+
 // ---- complex products: real and imaginary part in the last dimension, of size 2
 
 absl::StatusOr<Facts> InferComplexMul(const NodeView& n) {
@@ -172,13 +198,30 @@ absl::StatusOr<Census> QuickGeluGradient(const NodeView& n, const GradientQuery&
   return per_element * y.NumElements();
 }
 
+// Where the gate is projected: dz of each row goes through the sigmoid, then as in a product.
+absl::StatusOr<Census> ProjectedGateGradient(const NodeView& n, const GradientQuery& query,
+                                             const Shape& y) {
+  Census work = ElementCost{.add = 1, .mul = 1} * y.NumElements();
+  const Expr rows = y.Product(0, y.rank() - 1);
+  work += ElementCost{.add = 1, .mul = 2} * rows;
+  ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
+  for (size_t input : {2, 3}) {
+    if (query.Needs(input)) work[Kind::kMac] += gate.NumElements();
+  }
+  return work;
+}
+
 absl::StatusOr<Census> GatedAddGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   Census work;
-  for (size_t input : {1, 2}) {
-    if (query.Needs(input)) work[Kind::kMul] += y.NumElements();
+  if (query.Needs(1)) work[Kind::kMul] += y.NumElements();
+  if (!query.Needs(2) && !query.Needs(3)) return work;
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(const Census gate, ProjectedGateGradient(n, query, y));
+    work += gate;
+    return work;
   }
-  if (!query.Needs(2)) return work;
+  work[Kind::kMul] += y.NumElements();
   ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
   work[Kind::kAdd] += TimesSummed(gate, y) * y.NumElements();
   return work;
@@ -328,14 +371,23 @@ constexpr OpDef kMsElementwiseRows[] = {
                   .shared = kGeluTanhGradient}},
     {.name = "GatedAdd",
      .versions = {1},
-     .formula = "Y = A + B * gate",
-     .infer = InferSameAsInput,
-     .count = CountPerOutputElement,
+     .formula = "Z = X + Y * gate; with a weight, the gate of each row is Sigmoid(gate weight)",
+     .data = {.signature = "X Y gate gate_weight? -> Z",
+              .let = "rows = gate_weight.given*Z[:-1]",
+              .costs = "mac = gate_weight.given*gate.elements; add = Z.elements + rows; mul = "
+                       "Z.elements; div = rows; exp = rows"},
+     .infer = InferGatedAdd,
+     .mac_operands = TypesOf<2, 3>,
      .examples = {{"g (float[N,4] X, float[N,4] Y, float[N,1] G) => (float[N,4] Z) "
                    "{ Z = com.microsoft.GatedAdd(X, Y, G) }",
-                   "add=4*N mul=4*N"}},
-     .per_element = {.add = 1, .mul = 1},
-     .gradient = {.formula = "dA = dY; dB = dY * gate; dgate = sum of dY * B",
+                   "add=4*N mul=4*N"},
+                  {"g (bfloat16[N,4] X, bfloat16[N,4] Y, bfloat16[N,7] G, bfloat16[7,1] W) => "
+                   "(bfloat16[N,4] Z) { Z = com.microsoft.GatedAdd(X, Y, G, W) }",
+                   "mac=7*N add=5*N mul=4*N div=N exp=N"}},
+     .operands = {.weights = InputBits({3})},
+     .gradient = {.formula =
+                      "dX = dZ; dY = dZ * gate; dgate = sum of dZ * Y, with a weight through "
+                      "the sigmoid and to both factors of the product",
                   .rule = GatedAddGradient}},
     {.name = "Gelu",
      .versions = {1},
@@ -442,6 +494,24 @@ constexpr OpDef kMsElementwiseRows[] = {
            "add=4*N mul=8*N div=4*N exp=4*N"},
           {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X) }",
            "add=4*N mul=4*N div=4*N exp=4*N"}}},
+    {.name = "SwiGLU",
+     .versions = {1},
+     .formula = "Y = G sigmoid(alpha G) (L + beta), G = min(gate, limit) and L = up between -limit "
+                "and limit; without up, gate has both halves",
+     .data = {.signature = "gate up? -> Y",
+              .attributes = "activation_alpha = 1.0; activation_beta = 0.0; limit = 0.0",
+              .costs = "exp = Y.elements; div = Y.elements; add = "
+                       "Y.elements*if(attr.activation_beta.is_0, 1, 2); mul = "
+                       "Y.elements*if(attr.activation_alpha.is_1, 2, 3); cmp = "
+                       "attr.limit.is_positive*3*Y.elements"},
+     .infer = MsInferSwiGlu,
+     .examples =
+         {{"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = com.microsoft.SwiGLU(A, B) }",
+           "add=4*N mul=8*N div=4*N exp=4*N"},
+          {"g (float[N,8] A) => (float[N,4] Y) { Y = com.microsoft.SwiGLU<limit = 7.0, "
+           "activation_alpha = 1.702, activation_beta = 1.0>(A) }",
+           "add=8*N mul=12*N div=4*N cmp=12*N exp=4*N"}},
+     .traits = Traits::kInPlace},
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
+#include "ops/contrib/attention.h"
+#include "ops/contrib/packed_formats.h"
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/parts.h"
@@ -95,6 +97,34 @@ absl::Status BlockGatherBytes(const NodeView& n, Cost* cost) {
   return absl::OkStatus();
 }
 
+// GatherPacked: rows of data[V, bytes], made K numbers each.
+absl::StatusOr<Facts> InferGatherPacked(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape data, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(1));
+  ASSIGN_OR_RETURN(const Expr size, PositiveAttr(n, "K"));
+  const int64_t id = n.Int("packed_type", -1);
+  if (const auto format = FindPackedFormat("packed_type", id); format.ok()) {
+    RETURN_IF_ERROR(CheckPackedRow(n, **format, size, data[1]));
+  }
+  ASSIGN_OR_RETURN(const DType type, DTypeAttr(n, "output_dtype", DType::kBfloat16));
+  if (!IsFloat(type)) {
+    return absl::InvalidArgumentError(absl::StrCat("output_dtype is ", DTypeName(type)));
+  }
+  y.push_back(size);
+  return Facts{Fact::Tensor(type, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountGatherPacked(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const PackedFormat* format,
+                   FindPackedFormat("packed_type", n.Int("packed_type", -1)));
+  Cost cost = Flops(UnpackingWork(*format, y.NumElements()));
+  ASSIGN_OR_RETURN(const Expr indices, BytesOf(n.input(1)));
+  cost.bytes_read = y.Product(0, y.rank() - 1) * data[1] + indices;
+  return cost;
+}
+
 constexpr OpDef kMsGatherRows[] = {
     {.name = "GatherBlockQuantized",
      .versions = {1},
@@ -122,6 +152,24 @@ constexpr OpDef kMsGatherRows[] = {
      .examples = {{"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = "
                    "com.microsoft.GatherND(X, I) }",
                    "free"}}},
+    {.name = "GatherPacked",
+     .versions = {1},
+     .formula = "output[..,K] = rows of data[V,bytes], each of K numbers in blocks of packed_type; "
+                "per number mul by the scale, per group of a format that has them mul for its "
+                "scale, in Q5_K as well mul and add for its minimum; F32, F16 and BF16: free",
+     .infer = InferGatherPacked,
+     .count = CountGatherPacked,
+     .examples =
+         {// IQ2_XXS: 256 numbers in groups of 32.
+          {"g (uint8[100,66] D, int64[N,5] I) => (bfloat16[N,5,256] Y) "
+           "{ Y = com.microsoft.GatherPacked<packed_type = 16, K = 256>(D, I) }",
+           "mul=1320*N"},
+          // Q5_K: a minimum as well.
+          {"g (uint8[100,352] D, int32[N] I) => (float[N,512] Y) "
+           "{ Y = com.microsoft.GatherPacked<packed_type = 13, K = 512, output_dtype = 1>(D, I) }",
+           "add=512*N mul=544*N"}},
+     .operands = {.weights = InputBits({0}), .packed = true},
+     .note = "only what is gathered is read and made floating point"},
     {.name = "TorchEmbedding",
      .versions = {1},
      .formula = "Y[..,M] = rows of weight[V,M]",

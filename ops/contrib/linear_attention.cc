@@ -204,13 +204,31 @@ absl::StatusOr<DeltaNet> ReadDeltaNet(const NodeView& n) {
   return d;
 }
 
+// How the operator makes the decay of what it is given.
+enum class DecayGate : uint8_t { kNone, kSoftplus, kSigmoid };
+
+absl::StatusOr<DecayGate> ReadDecayGate(const NodeView& n) {
+  const absl::string_view gate = n.String("gate_activation", "none");
+  if (gate == "none") return DecayGate::kNone;
+  if (gate == "softplus" || gate == "qwen") return DecayGate::kSoftplus;
+  if (gate == "sigmoid" || gate == "kda") return DecayGate::kSigmoid;
+  return absl::InvalidArgumentError(
+      absl::StrCat("gate_activation is '", gate, "', not none, softplus or sigmoid"));
+}
+
 absl::StatusOr<Facts> InferDeltaNet(const NodeView& n) {
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
   Shape output{d.tokens};
   output.push_back(Max(d.q_heads, d.v_heads));
   output.push_back(d.v_size);
   const int64_t capacity = n.Int("state_update_capacity", 0);
-  const Expr update = d.v_heads + d.q_heads * d.qk_size + d.v_heads * d.v_size;
+  // A decay per head, or per head and feature of the key.
+  Expr decay = d.v_heads;
+  const Shape& decays = n.input(4).shape;
+  if (n.HasInput(4) && decays.ranked() && decays.rank() == static_cast<int>(d.tokens.size()) + 2) {
+    decay *= d.qk_size;
+  }
+  const Expr update = decay + d.q_heads * d.qk_size + d.v_heads * d.v_size;
   return Facts{n.Like(0, std::move(output)),
                Fact::Tensor(DType::kFloat32, Shape{d.batch, d.v_heads, d.v_size, d.qk_size}),
                Fact::Tensor(DType::kFloat32, Shape{d.batch, capacity * update})};
@@ -222,11 +240,15 @@ absl::StatusOr<Census> DeltaNetGates(const NodeView& n, const UpdateRule& rule, 
   if (rule.gated) {
     ASSIGN_OR_RETURN(Shape decay, n.ShapeOfRankAtLeast(4, 1));
     *decays = decay.NumElements();
-    if (n.String("gate_activation", "none") == "qwen") {
-      // -exp(a_log) * Softplus(decay + dt_bias).
+    ASSIGN_OR_RETURN(const DecayGate gate, ReadDecayGate(n));
+    if (gate != DecayGate::kNone) {
+      // -exp(a_log) * Softplus(decay + dt_bias), or bound * Sigmoid(exp(a_log) * (decay +
+      // dt_bias)).
       ASSIGN_OR_RETURN(Shape a_log, n.RankedShape(7, 1));
       work += ElementCost{.exp = 1} * a_log[0];
-      work += (kSoftplusCost + ElementCost{.add = 1, .mul = 1}) * *decays;
+      work += (gate == DecayGate::kSoftplus ? kSoftplusCost + ElementCost{.add = 1, .mul = 1}
+                                            : kSigmoidCost + ElementCost{.add = 1, .mul = 2}) *
+              *decays;
     }
   }
   if (rule.delta && n.String("beta_activation", "none") == "sigmoid") {
@@ -266,11 +288,18 @@ absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
 absl::StatusOr<Census> GatesGradient(const NodeView& n, const UpdateRule& rule,
                                      const GradientQuery& query, const Expr& decays) {
   Census work;
-  const bool qwen = rule.gated && n.String("gate_activation", "none") == "qwen";
-  if (qwen && query.Needs(7)) work += ElementCost{.add = 1, .mul = 1} * decays;
-  if (qwen && query.Needs(8)) work += ElementCost{.add = 1} * decays;
-  if (qwen && (query.Needs(4) || query.Needs(8))) {
-    work += (kSigmoidCost + ElementCost{.mul = 2}) * decays;
+  ASSIGN_OR_RETURN(const DecayGate gate, ReadDecayGate(n));
+  const bool gated = rule.gated && gate != DecayGate::kNone;
+  if (gated && query.Needs(7)) work += ElementCost{.add = 1, .mul = 1} * decays;
+  if (gated && query.Needs(8)) work += ElementCost{.add = 1} * decays;
+  if (gated && (query.Needs(4) || query.Needs(8))) {
+    // Through Softplus a sigmoid, and the factor before it; through a sigmoid s the factor in it.
+    if (gate == DecayGate::kSoftplus) work += (kSigmoidCost + ElementCost{.mul = 2}) * decays;
+    if (gate == DecayGate::kSigmoid) work += ElementCost{.mul = 1} * decays;
+  }
+  if (gated && gate == DecayGate::kSigmoid &&
+      (query.Needs(4) || query.Needs(7) || query.Needs(8))) {
+    work += ElementCost{.add = 1, .mul = 3} * decays;  // dg * bound * s (1 - s)
   }
   if (rule.delta && query.Needs(5) && n.String("beta_activation", "none") == "sigmoid") {
     ASSIGN_OR_RETURN(Shape beta, n.ShapeOfRankAtLeast(5, 1));
@@ -314,12 +343,53 @@ absl::StatusOr<Expr> StateLength(const NodeView& n, const Expr& kernel) {
   return (kernel - 1) * dilation;
 }
 
+// The form with attributes of its own: x[B,L,all], of which `channels` are convolved. The state may
+// be longer than the kernel needs, and in either layout.
+absl::StatusOr<Facts> InferExtendedCausalConv(const NodeView& n, const Shape& w, Expr length) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 3));
+  const int64_t given = n.Int("input_channels", 0), offset = n.Int("input_channel_offset", 0);
+  const Expr channels = given > 0 ? Expr(given) : x[2] - offset;
+  if (given < 0 || offset < 0 || ProvablyLess(x[2], offset + channels).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(given, " input_channels from ", offset, " on, of ", x[2].ToString()));
+  }
+  RETURN_IF_ERROR(n.RequireSame("channels", channels, w[0]));
+  const int64_t longer = n.Int("state_length", 0), capacity = n.Int("state_update_capacity", 0);
+  if (longer < 0 || (longer > 0 && ProvablyLess(longer, length).value_or(false))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state_length is ", longer, ", less than ", length.ToString()));
+  }
+  if (capacity < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("state_update_capacity is ", capacity));
+  }
+  if (longer > 0) length = longer;
+  x[2] = channels;
+  Shape state = {x[0], length, channels};
+  if (n.Int("state_channels_last", -1) == 0) state = {x[0], channels, length};
+  const Fact update = n.Like(0, Shape{x[0], capacity, channels});
+  return Facts{n.Like(0, std::move(x)), n.Like(0, std::move(state)), update};
+}
+
+bool IsExtendedCausalConv(const NodeView& n) {
+  return n.Int("state_update_capacity", 0) != 0 || n.Int("state_channels_last", -1) != -1 ||
+         n.Int("state_length", 0) != 0 || n.Int("input_channel_offset", 0) != 0 ||
+         n.Int("input_channels", 0) != 0;
+}
+
 absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   const int64_t ndim = n.Int("ndim", 1);
   if (ndim < 1 || ndim > 3) return absl::InvalidArgumentError(absl::StrCat("ndim is ", ndim));
   const int rank = static_cast<int>(ndim) + 2;
   ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, rank));
   ASSIGN_OR_RETURN(Expr length, StateLength(n, w[rank - 1]));
+  if (IsExtendedCausalConv(n)) {
+    if (ndim != 1 || !n.Flag("channels_last") || n.Int("state_window", 0) != 0) {
+      return absl::InvalidArgumentError(
+          "attributes of the state's form and of channels need channels_last = 1, ndim = 1 and no "
+          "state_window");
+    }
+    return InferExtendedCausalConv(n, w, std::move(length));
+  }
   Shape x, state;
   if (n.Flag("channels_last")) {
     ASSIGN_OR_RETURN(x, n.ShapeOfRankAtLeast(0, 3));
@@ -354,6 +424,23 @@ absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery
   return ConvGradient(n, query, 2, 3);
 }
 
+// kernel_delta[T,taps,groups], which is added to a kernel of two taps, and previous_mask[T,1].
+absl::Status CheckDynamicTaps(const NodeView& n, const Shape& x, const Shape& w) {
+  if (!n.HasInput(6) && !n.HasInput(7)) return absl::OkStatus();
+  if (!n.HasInput(6) || !n.HasInput(7)) {
+    return absl::InvalidArgumentError(
+        "kernel_delta and previous_mask are given together or not at all");
+  }
+  ASSIGN_OR_RETURN(const Shape delta, n.RankedShape(6, 3));
+  ASSIGN_OR_RETURN(const Shape mask, n.RankedShape(7, 2));
+  RETURN_IF_ERROR(n.RequireSame("taps of the kernel", w[2], 2));
+  RETURN_IF_ERROR(n.RequireSame("tokens", x[0], delta[0]));
+  RETURN_IF_ERROR(n.RequireSame("tokens", x[0], mask[0]));
+  const int64_t size = n.Int("group_size", 1);
+  ASSIGN_OR_RETURN(const Expr groups, DivideEvenly("channels in groups", x[1], size));
+  return n.RequireSame("groups", groups, delta[2]);
+}
+
 // VarlenCausalConvWithState: packed tokens[T,C].
 absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
@@ -361,6 +448,7 @@ absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape sums, n.RankedShape(2, 1));
   RETURN_IF_ERROR(n.RequireSame("channels", x[1], w[0]));
   ASSIGN_OR_RETURN(Expr length, StateLength(n, w[2]));
+  RETURN_IF_ERROR(CheckDynamicTaps(n, x, w));
   const Expr batch = sums[0] - 1;
   const int64_t capacity = n.Int("state_update_capacity", 0);
   return Facts{n.Like(0, x), n.Like(0, Shape{batch, x[1], length}),
@@ -368,6 +456,7 @@ absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
 }
 
 absl::StatusOr<Census> VarlenCausalConvGradient(const NodeView& n, const GradientQuery& query) {
+  if (n.HasInput(6)) return absl::UnimplementedError("the gradient of kernels that tokens make");
   return ConvGradient(n, query, 3, 4);
 }
 
@@ -385,7 +474,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
      .versions = {1},
      .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
-     .data = {.signature = "x weight bias? past? -> y state",
+     .data = {.signature = "x weight bias? past? -> y state updates?",
               .attributes = "activation = activation|none",
               .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements; "
                        "attr.activation = y.elements"},
@@ -400,6 +489,12 @@ constexpr OpDef kMsLinearAttentionRows[] = {
            "= com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
            "2>(x, w) }",
            "mac=24*L*N"},
+          // 6 of 12 channels; a state of 7 positions, and 2 of the input.
+          {"g (float[N,5,12] x, float[6,1,4] w) => (float[N,5,6] y, float[N,6,7] s, float[N,2,6] "
+           "u) { y, s, u = com.microsoft.CausalConvWithState<channels_last = 1, input_channels = "
+           "6, input_channel_offset = 3, state_length = 7, state_channels_last = 0, "
+           "state_update_capacity = 2>(x, w) }",
+           "mac=120*N"},
           {"g (float[N,2,3,4,7] x, float[2,1,1,2,4] w) => (float[N,2,3,4,7] y, float[N,2,3,4,3] s) "
            "{ y, s = com.microsoft.CausalConvWithState<ndim = 3>(x, w) }",
            "mac=1344*N"}},
@@ -424,6 +519,14 @@ constexpr OpDef kMsLinearAttentionRows[] = {
            "com.microsoft.GatedDeltaNet<qk_l2_norm = 1, gate_activation = \"qwen\", "
            "beta_activation = \"sigmoid\">(x, , , , d, b, p, a, t) }",
            "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
+          // A decay per head and feature of the key: 16 of each token, and as many transitions of
+          // 16 + 8 + 12 numbers are captured as asked for.
+          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float16[T,4,4] d, "
+           "float16[T,4] b, float[N,4,3,4] p, float[4] a, float[4] t, int32[N] u) => (float[T,4,3] "
+           "o, float[N,4,3,4] s, float[N,180] e) { o, s, e = com.microsoft.GatedDeltaNet<scale = "
+           "0.5, gate_activation = \"sigmoid\", state_update_capacity = 5>(q, k, v, c, d, b, p, a, "
+           "t, u) }",
+           "mac=144*T add=92*T mul=104*T div=16*T exp=32*T + 4"},
           // Without decay the state is not multiplied, 48 numbers of each token.
           {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] b) => "
            "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
@@ -432,7 +535,8 @@ constexpr OpDef kMsLinearAttentionRows[] = {
            "mac=144*T add=64*T mul=24*T div=4*T exp=4*T"}},
      .operands = {.not_parameters = InputBits({6}), .states = InputBits({6})},
      .note = "as the recurrence, token by token; the gates and norms that are fused in, as their "
-             "parts: -exp(a_log) * Softplus(decay + dt_bias), Sigmoid(beta), L2 norms of each head",
+             "parts: -exp(a_log) * Softplus(decay + dt_bias) or bound * Sigmoid(exp(a_log) * "
+             "(decay + dt_bias)), Sigmoid(beta), L2 norms of each head",
      .gradient = {.formula = kRecurrenceGradient,
                   .rule = DeltaNetGradient,
                   .keeps = {.unknown = true}}},
@@ -465,21 +569,31 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .keeps = {.unknown = true}}},
     {.name = "VarlenCausalConvWithState",
      .versions = {1},
-     .formula = "y[T,C] = x after the past * weight[C,1,k]",
-     .data = {.signature = "x weight lengths bias? past? -> y state updates?",
+     .formula = "y[T,C] = x after the past * weight[C,1,k]; with kernel_delta, two taps of (weight "
+                "+ delta), the product of the first times previous_mask",
+     .data = {.signature = "x weight lengths bias? past? captured? kernel_delta? previous_mask? -> "
+                           "y state updates?",
               .attributes = "activation = activation|none",
-              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
-                       "attr.activation = y.elements"},
+              .costs = "mac = y.elements*weight[2]; mul = kernel_delta.given*y.elements; add = "
+                       "(bias.given + 2*kernel_delta.given)*y.elements; attr.activation = "
+                       "y.elements"},
      .infer = InferVarlenCausalConv,
      .least = NoMacs,  // the past may be zeros
-     .examples = {{"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => "
-                   "(float[T,6] y, float[3,6,3] s) { y, s = "
-                   "com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
-                   "mac=24*T add=6*T"},
-                  {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, "
-                   "float[3,2,6] u) { y, s, u = "
-                   "com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
-                   "mac=24*T"}},
+     .examples =
+         {{"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => "
+           "(float[T,6] y, float[3,6,3] s) { y, s = "
+           "com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
+           "mac=24*T add=6*T"},
+          {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, "
+           "float[3,2,6] u) { y, s, u = "
+           "com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
+           "mac=24*T"},
+          // Kernels that tokens make, for pairs of channels.
+          {"g (float[T,6] x, float[6,1,2] w, int32[4] c, float[3,6,1] p, float[T,4,3] d, "
+           "float[T,1] m) => (float[T,6] y, float[3,6,1] s) { y, s = "
+           "com.microsoft.VarlenCausalConvWithState<group_size = 2, delta_offset = 1>(x, w, "
+           "c, , p, , d, m) }",
+           "mac=12*T add=12*T mul=6*T"}},
      .operands = {.not_parameters = InputBits({4, 7}), .states = InputBits({4})},
      .gradient = {.formula = kConvGradient,
                   .rule = VarlenCausalConvGradient,

@@ -4,10 +4,16 @@
 // whichever experts these are. Added to this: softmax and TopK for the routing, activations, the
 // weighted sum of the outputs. Weights that are read are those of min(experts, rows) experts, since
 // no more can be reached; the same number is dequantised in QMoE. Packed weights give their number
-// by their bits. SwiGLU may have both halves in one projection (`fused`) or the second one in fc3.
+// by their bits. SwiGLU may have both halves in one projection (`fused`) or the second one in fc3;
+// GEGLU has both in one.
+//
+// MoEPacked has its weights in blocks of bytes, whose formats say how many they are and what it
+// takes to make them floating point (packed_formats.h). With router_weights, the experts are chosen
+// by one input and weighted by the other, and there is no softmax.
 //
 // Backward follows the same structure: a product per factor that needs a gradient. Quantised
 // weights are not trained, but dequantised again for the gradient of X.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/contrib/attention.h"
+#include "ops/contrib/packed_formats.h"
 #include "ops/contrib/plain.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -46,8 +53,9 @@ struct Experts {
   int64_t routed = 1;  // k
   Projection fc1, fc2, fc3;
   bool has_fc3 = false;
-  bool swiglu = false;
-  bool fused = false;  // the two halves of SwiGLU in one projection
+  bool swiglu = false, geglu = false;
+  bool fused = false;       // the two halves of these in one projection
+  int router_weights = -1;  // the input that weighs the experts, where it is not input 1
   Expr Rows() const { return tokens * routed; }
 };
 
@@ -68,6 +76,16 @@ absl::StatusOr<Projection> ReadProjection(const NodeView& n, const ProjectionInp
   return p;
 }
 
+absl::Status ReadActivation(const NodeView& n, absl::string_view otherwise, Experts* e) {
+  const absl::string_view activation = n.String("activation_type", otherwise);
+  e->swiglu = absl::EqualsIgnoreCase(activation, "swiglu");
+  e->geglu = absl::EqualsIgnoreCase(activation, "geglu");
+  e->fused = (e->swiglu || e->geglu) && n.Int("swiglu_fusion", 0) != 0;
+  if (!e->geglu || e->fused) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "geglu needs both halves in fc1: swiglu_fusion is 0, not 1 or 2");
+}
+
 absl::Status ReadRouting(const NodeView& n, Experts* e) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
   ASSIGN_OR_RETURN(Shape router, n.RankedShape(1, 2));
@@ -79,8 +97,6 @@ absl::Status ReadRouting(const NodeView& n, Experts* e) {
     return absl::InvalidArgumentError(
         absl::StrCat("k is ", e->routed, " of ", e->experts.ToString(), " experts"));
   }
-  e->swiglu = absl::EqualsIgnoreCase(n.String("activation_type", "relu"), "swiglu");
-  e->fused = e->swiglu && n.Int("swiglu_fusion", 0) != 0;
   return n.RequireSame("tokens", e->tokens, router[0]);
 }
 
@@ -88,6 +104,7 @@ absl::Status ReadRouting(const NodeView& n, Experts* e) {
 absl::StatusOr<Experts> ReadMoe(const NodeView& n) {
   Experts e;
   RETURN_IF_ERROR(ReadRouting(n, &e));
+  RETURN_IF_ERROR(ReadActivation(n, "relu", &e));
   ASSIGN_OR_RETURN(e.fc1, ReadProjection(n, {2, 3, -1}, e.hidden, 0));
   const Expr inter = e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs;
   ASSIGN_OR_RETURN(e.fc2, ReadProjection(n, {4, 5, -1}, inter, 0));
@@ -109,6 +126,8 @@ int64_t ExpertBits(const NodeView& n, absl::string_view override_attr) {
 absl::StatusOr<Experts> ReadQMoe(const NodeView& n) {
   Experts e;
   RETURN_IF_ERROR(ReadRouting(n, &e));
+  RETURN_IF_ERROR(ReadActivation(n, "relu", &e));
+  if (n.HasInput(14)) e.router_weights = 14;
   ASSIGN_OR_RETURN(
       e.fc1, ReadProjection(n, {2, 4, 11}, e.hidden, ExpertBits(n, "fc1_expert_weight_bits")));
   const Expr inter = e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs;
@@ -122,15 +141,39 @@ absl::StatusOr<Experts> ReadQMoe(const NodeView& n) {
   return e;
 }
 
+// MoEPacked: gate and up [E, inter, bytes], down [E, hidden, bytes].
+absl::StatusOr<Experts> ReadPackedMoe(const NodeView& n) {
+  Experts e;
+  RETURN_IF_ERROR(ReadRouting(n, &e));
+  RETURN_IF_ERROR(ReadActivation(n, "swiglu", &e));
+  ASSIGN_OR_RETURN(Shape gate, n.RankedShape(2, 3));
+  ASSIGN_OR_RETURN(Shape down, n.RankedShape(4, 3));
+  RETURN_IF_ERROR(n.RequireSame("hidden size", down[1], e.hidden));
+  e.has_fc3 = n.HasInput(3);
+  if (e.has_fc3 != e.swiglu) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("up_experts_weights are ", e.has_fc3 ? "given" : "missing",
+                     ", but activation_type is '", n.String("activation_type", "swiglu"), "'"));
+  }
+  if (e.has_fc3) {
+    ASSIGN_OR_RETURN(Shape up, n.RankedShape(3, 3));
+    RETURN_IF_ERROR(n.RequireSame("features of gate and up", gate[1], up[1]));
+  }
+  e.fc1 = e.fc2 = e.fc3 = {.weights = gate[1] * e.hidden, .outputs = gate[1]};
+  e.fc2.outputs = e.hidden;
+  if (n.HasInput(5)) e.router_weights = 5;
+  return e;
+}
+
 // Softmax over the experts, the k best of them, and their sum to 1 if asked for.
-absl::StatusOr<Census> RoutingWork(const NodeView& n, const Experts& e) {
+absl::StatusOr<Census> RoutingWork(const NodeView& n, const Experts& e, bool normalizes) {
   const Fact scores = n.Like(1, Shape{e.tokens, e.experts});
   const Fact best = n.Like(1, Shape{e.tokens, e.routed});
   const Fact k = Fact::Ints({Scalar::Int(e.routed)});
   ASSIGN_OR_RETURN(Cost top_k, CountAs(n, "TopK", {scores, k}, {best}));
-  Census work = kSoftmaxCost * (e.tokens * e.experts);
-  work += top_k.flops;
-  if (n.Flag("normalize_routing_weights")) work += ElementCost{.add = 1, .div = 1} * e.Rows();
+  Census work = top_k.flops;
+  if (e.router_weights < 0) work += kSoftmaxCost * (e.tokens * e.experts);
+  if (normalizes) work += ElementCost{.add = 1, .div = 1} * e.Rows();
   return work;
 }
 
@@ -143,6 +186,7 @@ Census ProjectionWork(const Projection& p, const Expr& rows) {
 // Between the projections, per row and feature: the activation, and the gate of SwiGLU,
 // G sigmoid(alpha G) (L + beta) with G and L clamped; or the product with fc3.
 absl::StatusOr<ElementCost> ActivationPart(const NodeView& n, const Experts& e) {
+  if (e.geglu) return kGeluTanhCost + ElementCost{.mul = 1};
   if (!e.swiglu) {
     ASSIGN_OR_RETURN(ElementCost cost, ActivationCost(n.String("activation_type", "relu")));
     if (e.has_fc3) cost.mul += 1;
@@ -155,8 +199,8 @@ absl::StatusOr<ElementCost> ActivationPart(const NodeView& n, const Experts& e) 
   return cost;
 }
 
-absl::StatusOr<Cost> CountExperts(const NodeView& n, const Experts& e) {
-  ASSIGN_OR_RETURN(Census work, RoutingWork(n, e));
+absl::StatusOr<Cost> CountExperts(const NodeView& n, const Experts& e, bool normalizes) {
+  ASSIGN_OR_RETURN(Census work, RoutingWork(n, e, normalizes));
   ASSIGN_OR_RETURN(ElementCost activation, ActivationPart(n, e));
   const Expr rows = e.Rows();
   work += ProjectionWork(e.fc1, rows);
@@ -176,7 +220,7 @@ absl::StatusOr<Expr> BytesRead(const NodeView& n, const Experts& e) {
   for (int i = 0; i < n.num_inputs(); ++i) {
     if (!n.HasInput(i)) continue;
     ASSIGN_OR_RETURN(const Expr bytes, BytesOf(n.input(i)));
-    (i < kFirstWeight ? all : of_experts) += bytes;
+    (i < kFirstWeight || i == e.router_weights ? all : of_experts) += bytes;
   }
   const std::optional<Expr> of_one = DivideExactly(of_experts, e.experts);
   return all + (of_one ? *of_one * Min(e.experts, e.Rows()) : of_experts);
@@ -200,6 +244,7 @@ Census ProjectionGradient(const Projection& p, const Expr& rows, const Projectio
 // The gradient of the part between the projections, from values that forward kept. SwiGLU: through
 // G, s = sigmoid(alpha G) and L, and through the clamps.
 absl::StatusOr<ElementCost> ActivationPartGradient(const NodeView& n, const Experts& e) {
+  if (e.geglu) return kGeluTanhGradient + ElementCost{.mul = 2};
   if (!e.swiglu) {
     ASSIGN_OR_RETURN(ElementCost cost, ActivationGradient(n.String("activation_type", "relu")));
     if (e.has_fc3) cost.mul += 2;
@@ -218,7 +263,7 @@ Census RoutingGradient(const NodeView& n, const Experts& e) {
   if (n.Flag("normalize_routing_weights")) {
     work += ElementCost{.add = 2, .mul = 1, .div = 1} * e.Rows();
   }
-  work += kSoftmaxGradient * (e.tokens * e.experts);
+  if (e.router_weights < 0) work += kSoftmaxGradient * (e.tokens * e.experts);
   return work;
 }
 
@@ -234,7 +279,7 @@ absl::StatusOr<Census> ExpertsGradient(const NodeView& n, const GradientQuery& q
   fc2.input = fc1.Any() || fc3.Any();
   const Expr rows = e.Rows();
   Census work;
-  if (query.Needs(1)) work += RoutingGradient(n, e);
+  if (needs(std::max(e.router_weights, 1))) work += RoutingGradient(n, e);
   if (fc2.Any()) work += ElementCost{.mul = 1} * (rows * e.hidden);  // dY * the expert's weight
   work += ProjectionGradient(e.fc2, rows, fc2);
   if (fc2.input) {
@@ -255,7 +300,7 @@ absl::StatusOr<Facts> InferMoe(const NodeView& n) {
 
 absl::StatusOr<Cost> CountMoe(const NodeView& n) {
   ASSIGN_OR_RETURN(Experts e, ReadMoe(n));
-  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e, n.Flag("normalize_routing_weights")));
   ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
   cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(2)};
   return cost;
@@ -283,7 +328,7 @@ Census ExpertsDequantized(const Experts& e) {
 
 absl::StatusOr<Cost> CountQMoe(const NodeView& n) {
   ASSIGN_OR_RETURN(Experts e, ReadQMoe(n));
-  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e, n.Flag("normalize_routing_weights")));
   ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
   cost.flops += ExpertsDequantized(e);
   const absl::string_view type = n.String("quant_type", "int");
@@ -301,6 +346,53 @@ absl::StatusOr<Census> QMoeGradient(const NodeView& n, const GradientQuery& quer
                    ExpertsGradient(n, query, e, {{2, 4, 11}, {5, 7, 12}, {8, 10, 13}}));
   if (query.Needs(0)) work += ExpertsDequantized(e);
   return work;
+}
+
+// The formats of the weights of MoEPacked: of gate, up and down.
+struct ExpertFormats {
+  const PackedFormat* gate = nullptr;
+  const PackedFormat* up = nullptr;
+  const PackedFormat* down = nullptr;
+};
+
+absl::StatusOr<ExpertFormats> ReadFormats(const NodeView& n, const Experts& e) {
+  ExpertFormats formats;
+  const struct {
+    const char* attribute;
+    int input;
+    const PackedFormat** format;
+  } parts[] = {{"gate_type", 2, &formats.gate},
+               {"up_type", 3, &formats.up},
+               {"down_type", 4, &formats.down}};
+  for (const auto& part : parts) {
+    if (!n.HasInput(part.input)) continue;
+    ASSIGN_OR_RETURN(*part.format, FindPackedFormat(part.attribute, n.Int(part.attribute, -1)));
+    ASSIGN_OR_RETURN(Shape weights, n.RankedShape(part.input, 3));
+    RETURN_IF_ERROR(
+        CheckPackedRow(n, **part.format, part.input == 4 ? e.fc1.outputs : e.hidden, weights[2]));
+  }
+  return formats;
+}
+
+absl::StatusOr<Facts> InferPackedMoe(const NodeView& n) {
+  RETURN_IF_ERROR(ReadPackedMoe(n).status());
+  return InferSameAsInput(n);
+}
+
+absl::StatusOr<Cost> CountPackedMoe(const NodeView& n) {
+  ASSIGN_OR_RETURN(Experts e, ReadPackedMoe(n));
+  ASSIGN_OR_RETURN(const ExpertFormats formats, ReadFormats(n, e));
+  const bool normalizes = n.Flag("normalize_routing_weights", true);
+  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e, normalizes));
+  ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
+  const Expr used = Min(e.experts, e.Rows()) * e.fc1.weights;
+  for (const PackedFormat* format : {formats.gate, formats.up, formats.down}) {
+    if (format != nullptr) cost.flops += UnpackingWork(*format, used);
+  }
+  if (normalizes && n.Float("routing_epsilon", 0.0f) != 0.0f) cost.flops[Kind::kAdd] += e.tokens;
+  if (n.Float("routed_scaling_factor", 1.0f) != 1.0f) cost.flops[Kind::kMul] += e.Rows();
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = formats.gate->type};
+  return cost;
 }
 
 constexpr char kFormula[] =
@@ -327,12 +419,38 @@ constexpr OpDef kMsMoeRows[] = {
           {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, "
            "float[4,8] c) => (float[T,8] Y) { Y = com.microsoft.MoE<k = 1, activation_type = "
            "\"swiglu\", swiglu_fusion = 1, normalize_routing_weights = 1>(X, R, V, b, W, c) }",
-           "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"}},
+           "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"},
+          // GEGLU: both halves in fc1, 16 features.
+          {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,8,16] W) => (float[T,8] Y) "
+           "{ Y = com.microsoft.MoE<k = 1, activation_type = \"geglu\", swiglu_fusion = 2>"
+           "(X, R, V, , W) }",
+           "mac=384*T add=48*T mul=88*T div=4*T cmp=8*T exp=4*T pow=16*T tanh=16*T"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7}),
                   .experts = InputBits({2, 3, 4, 5, 6, 7})},
      .note = "the weights of min(E, T*k) experts are read; SwiGLU: sigmoid, 2 mul, and mul for "
              "alpha, add for beta, 3 cmp for the limit",
      .gradient = {.formula = kMoeGradient, .rule = MoeGradient, .keeps = {.unknown = true}}},
+    {.name = "MoEPacked",
+     .versions = {1},
+     .formula = "as MoE, fc1, fc3 and fc2 in blocks of gate_type, up_type and down_type; with "
+                "router_weights the k best by router_probs, weighted by these: no softmax; "
+                "normalised: add and div per routed row, add per token for an epsilon; mul per "
+                "routed row for a factor",
+     .infer = InferPackedMoe,
+     .count = CountPackedMoe,
+     .examples =
+         {// IQ2_XXS: 3*256*256 weights of each of 4 experts in groups of 32.
+          {"g (float16[8,256] X, float16[8,4] R, uint8[4,256,66] V, uint8[4,256,66] U, "
+           "uint8[4,256,66] W) => (float16[8,256] Y) { Y = com.microsoft.MoEPacked<k = 2, "
+           "gate_type = 16, up_type = 16, down_type = 16>(X, R, V, U, W) }",
+           "mac=3145728 add=8272 mul=823296 div=4144 cmp=96 exp=4128"},
+          {"g (float16[8,256] X, float[8,4] R, uint8[4,256,66] V, uint8[4,256,66] W, float[8,4] M) "
+           "=> (float16[8,256] Y) { Y = com.microsoft.MoEPacked<k = 2, gate_type = 16, down_type = "
+           "16, activation_type = \"relu2\", routing_epsilon = 1e-20, routed_scaling_factor = "
+           "2.5>(X, R, V, , W, M) }",
+           "mac=2097152 add=4120 mul=548880 div=16 cmp=4160"}},
+     .operands = {.weights = InputBits({2, 3, 4}), .experts = InputBits({2, 3, 4}), .packed = true},
+     .note = "the weights of min(E, T*k) experts are read and dequantised"},
     {.name = "QMoE",
      .versions = {1},
      .formula = kFormula,
@@ -342,7 +460,12 @@ constexpr OpDef kMsMoeRows[] = {
          {{"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
            "float16[4,8] t) => (float16[2,8] Y) "
            "{ Y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(X, R, V, s, , W, t) }",
-           "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"}},
+           "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"},
+          // Chosen by one input, weighted by another: no softmax.
+          {"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
+           "float16[4,8] t, float16[2,4] M) => (float16[2,8] Y) { Y = com.microsoft.QMoE<k = 1, "
+           "activation_type = \"relu2\">(X, R, V, s, , W, t, , , , , , , , M) }",
+           "mac=512 add=16 mul=560 cmp=40"}},
      .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
                   .not_parameters = InputBits({3, 6, 9, 11, 12, 13, 15, 16, 17, 18, 19, 20}),
                   .experts = InputBits({2, 4, 5, 7, 8, 10}),

@@ -421,7 +421,8 @@ absl::Status LeaveOutHiddenKeys(const NodeView& n, const GroupQuery& g, Sdpa* sd
   sdpa->twice_unmasked = 2 * g.length * g.total;
   if (causal) sdpa->twice_unmasked = TwiceCausalPairs(g.length, g.total, offset);
   if (window >= 0) sdpa->twice_unmasked = TwiceWindowPairs(g.length, g.total, offset, window);
-  if (!sure) sdpa->twice_unmasked = 0;
+  // With query_seqlens, rows are padding and total_sequence_length is a bound.
+  if (!sure || n.HasInput(16)) sdpa->twice_unmasked = 0;
   LeaveOutHidden(n, {10}, sdpa);
   return absl::OkStatus();
 }
@@ -625,7 +626,8 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .operands = {.not_parameters = InputBits({3, 4, 7, 8, 9, 10, 12, 13}),
                   .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
-     .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
+     .note = "T is total_sequence_length, not the capacity of a shared buffer; rows that "
+             "query_seqlens says are padding are counted; causal attention, "
              "which is the default here, is counted in full unless --causal half says otherwise, "
              "windows always; a quantised cache: what is appended is quantised, "
              "all that is read dequantised",

@@ -137,7 +137,7 @@ constexpr OpDef kMsNhwcRows[] = {
                    "mac=2048*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "DepthToSpace",
-     .versions = {1, 11, 13},
+     .versions = {1, 11, 13, 28},
      .formula = "as ai.onnx DepthToSpace with the channels last",
      .infer = InferNhwc,
      .examples = {{"g (float[N,3,5,8] X) => (float[N,6,10,2] Y) "
@@ -310,7 +310,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .shape_inputs = (1 << 1) | (1 << 2) | (1 << 3),
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "SpaceToDepth",
-     .versions = {1, 13},
+     .versions = {1, 13, 28},
      .formula = "as ai.onnx SpaceToDepth with the channels last",
      .infer = InferNhwc,
      .examples = {{"g (float[N,6,10,2] X) => (float[N,3,5,8] Y) "

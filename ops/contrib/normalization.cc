@@ -10,6 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/contrib/attention.h"
+#include "ops/dims.h"
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
@@ -206,6 +208,32 @@ absl::StatusOr<Facts> InferQOrderedLayerNorm(const NodeView& n) {
   return InferSameAsInput(n);
 }
 
+// HyperConnectionLowRankMix: streams[..., C*H] of C branches of H features.
+absl::StatusOr<Facts> InferLowRankMix(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape streams, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(const Expr branches, PositiveAttr(n, "num_branches"));
+  const Expr width = streams[streams.rank() - 1];
+  ASSIGN_OR_RETURN(const Expr features, DivideEvenly("features in branches", width, branches));
+  ASSIGN_OR_RETURN(const Shape norm, n.RankedShape(1, 1));
+  ASSIGN_OR_RETURN(const Shape down, n.RankedShape(2, 2));
+  ASSIGN_OR_RETURN(const Shape up, n.RankedShape(3, 2));
+  ASSIGN_OR_RETURN(const Shape inject, n.RankedShape(4, 2));
+  for (const Expr& size : {norm[0], down[0], up[1], inject[0]}) {
+    RETURN_IF_ERROR(n.RequireSame("features of all branches", width, size));
+  }
+  RETURN_IF_ERROR(n.RequireSame("R", down[1], up[0]));
+  RETURN_IF_ERROR(n.RequireSame("branches", inject[1], branches));
+  if (n.HasInput(5) != n.HasInput(6)) {
+    return absl::InvalidArgumentError(
+        "prev_block_output and prev_post_gate are given together or not at all");
+  }
+  Shape block = streams, gate = streams;
+  block[block.rank() - 1] = features;
+  gate[gate.rank() - 1] = branches;
+  return Facts{n.Like(0, std::move(block)), n.Like(0, std::move(gate)),
+               n.Like(0, std::move(streams))};
+}
+
 constexpr OpDef kMsNormalizationRows[] = {
     {.name = "BranchwiseRMSNorm",
      .versions = {1},
@@ -299,6 +327,42 @@ constexpr OpDef kMsNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
                   .rule = GroupNormGradient}},
+    // Streams that take up the block before; norms of each branch; a product down to R, ScaledSiLU,
+    // one up again and its sigmoid, which weighs the branches; a product to a gate per branch.
+    {.name = "HyperConnectionLowRankMix",
+     .versions = {1},
+     .formula =
+         "of C branches of H features: S = streams + prev_post_gate * prev_block_output; Z = "
+         "RMSNormalization(S) of each branch; pre_output[..,H] = scale * sum over c of Z * "
+         "Sigmoid(ScaledSiLU(Z down[C*H,R]) up[R,C*H]); post_gate[..,C] = mul * Sigmoid(Z "
+         "inject[C*H,C] / div)",
+     .data =
+         {.signature = "streams[rows..., F] norm_scale down_weight[d, R] up_weight inject_weight "
+                       "prev_block_output? prev_post_gate? -> pre_output post_gate streams_out?",
+          .attributes = "num_branches = int; silu_alpha = 1.0; reduction_scale = 1.0; gate_div = "
+                        "1.0; gate_mul = 1.0",
+          .let = "C = attr.num_branches; all = rows*F; hidden = rows*R; gates = rows*C; taken = "
+                 "prev_block_output.given",
+          .costs =
+              "mac = 2*all*R + all*C; add = all*(3 + taken) + 2*gates + hidden; mul = all*(3 + "
+              "taken) + hidden*if(attr.silu_alpha.is_1, 1, 2) + if(attr.reduction_scale.is_1, "
+              "0, all // C) + if(attr.gate_mul.is_1, 0, gates); div = 2*all + gates*(2 + "
+              "if(attr.gate_div.is_1, 0, 1)) + hidden; exp = all + hidden + gates; sqrt = "
+              "gates"},
+     .infer = InferLowRankMix,
+     .mac_operands = TypesOf<0, 2>,
+     .examples =
+         {// 3 branches of 8, R = 7.
+          {"g (float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i) "
+           "=> (float16[N,8] B, float16[N,3] G) { B, G = "
+           "com.microsoft.HyperConnectionLowRankMix<num_branches = 3>(S, n, d, u, i) }",
+           "mac=408*N add=85*N mul=79*N div=61*N exp=34*N sqrt=3*N"},
+          {"g (float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i, "
+           "float16[N,8] b, float16[N,3] g) => (float16[N,8] B, float16[N,3] G, float16[N,24] T) { "
+           "B, G, T = com.microsoft.HyperConnectionLowRankMix<num_branches = 3, silu_alpha = 0.5, "
+           "reduction_scale = 0.5, gate_div = 2.0, gate_mul = 2.0>(S, n, d, u, i, b, g) }",
+           "mac=408*N add=109*N mul=121*N div=64*N exp=34*N sqrt=3*N"}},
+     .operands = {.weights = InputBits({2, 3, 4})}},
     {.name = "QEmbedLayerNormalization",
      .versions = {1},
      .formula = "output = EmbedLayerNormalization of dequantised rows",

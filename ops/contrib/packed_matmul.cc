@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/contrib/packed_formats.h"
 #include "ops/families.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
@@ -138,6 +139,46 @@ MacOperands Fp8Operands(const NodeView& n) {
   return {.a = n.dtype(0), .b = n.dtype(1)};
 }
 
+// MatMulPacked: W[N,K] in rows of blocks.
+absl::StatusOr<Facts> InferMatMulPacked(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape product, NBitsProduct(n, "N"));
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 2));
+  RETURN_IF_ERROR(n.RequireSame("N", w[0], product[product.rank() - 1]));
+  const int64_t id = n.Int("packed_type", -1);
+  if (const auto format = FindPackedFormat("packed_type", id); format.ok()) {
+    RETURN_IF_ERROR(CheckPackedRow(n, **format, n.Int("K", 0), w[1]));
+  }
+  return Facts{n.Like(0, std::move(product))};
+}
+
+absl::StatusOr<Cost> CountMatMulPacked(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const PackedFormat* format,
+                   FindPackedFormat("packed_type", n.Int("packed_type", -1)));
+  ASSIGN_OR_RETURN(const ElementCost activation,
+                   ActivationCost(n.String("activation_type", "none")));
+  const Expr k = n.Int("K", 0);
+  Cost cost = Flops(UnpackingWork(*format, k * n.Int("N", 0)));
+  cost.flops[Kind::kMac] = y.NumElements() * k;
+  cost.flops += activation * y.NumElements();
+  if (n.HasInput(2)) cost.flops[Kind::kMul] += y.NumElements();
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = format->type};
+  return cost;
+}
+
+// MatMulNBitsQLoRA: X W' + (X A') B', all three in blocks of few bits. A and B may be empty, to
+// leave the adapter out.
+absl::StatusOr<Facts> InferMatMulNBitsQLora(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape product, NBitsProduct(n, "N"));
+  ASSIGN_OR_RETURN(Shape down, n.RankedShape(3, 3));
+  ASSIGN_OR_RETURN(Shape scales, n.ShapeOfRankAtLeast(4, 1));
+  RETURN_IF_ERROR(n.RankedShape(5, 3).status());
+  if (scales.rank() == 2 && down[0] != Expr(0)) {
+    RETURN_IF_ERROR(n.RequireSame("the rank of lora_A and of its scales", down[0], scales[0]));
+  }
+  return Facts{n.Like(0, std::move(product))};
+}
+
 constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp4Weight",
      .versions = {1},
@@ -255,6 +296,34 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({3, 5, 6, 8}),
                   .not_parameters = InputBits({4, 7}),
                   .packed = true}},
+    // What a branch adds is there if its weights are not empty: min(elements, 1) is 1 or 0.
+    {.name = "MatMulNBitsQLoRA",
+     .versions = {1},
+     .formula = "Y[..,N] = X[..,K] W' + (X A') B', W[N,K], A[R,K] and B[N,R] as in MatMulNBits; "
+                "without B no branch, without A zeros for X A'",
+     .data = {.signature = "X[rows..., last] W scales lora_A[down, ka, bytes] lora_A_scales[R, "
+                           "ks] lora_B lora_B_scales -> Y",
+              .attributes = "K = int; N = int",
+              .let = "branch = min(lora_B.elements, 1)",
+              .costs = "mac = Y.elements*attr.K + branch*(rows*down*attr.K + Y.elements*R); mul = "
+                       "attr.N*attr.K + branch*(down*attr.K + attr.N*R); add = branch*Y.elements"},
+     .infer = InferMatMulNBitsQLora,
+     .mac_operands = NBitsOperands,
+     .examples =
+         {{"g (float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[9,2,32] A, float16[9,2] "
+           "a, uint8[48,1,32] B, float16[48,1] b) => (float16[S,48] Y) { Y = "
+           "com.microsoft.MatMulNBitsQLoRA<K = 64, N = 48>(X, W, s, A, a, B, b) }",
+           "mac=4080*S add=48*S mul=4080"},
+          // No adapter.
+          {"g (float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[0,2,32] A, float16[9,2] "
+           "a, uint8[48,0,32] B, float16[48,1] b) => (float16[S,48] Y) { Y = "
+           "com.microsoft.MatMulNBitsQLoRA<K = 64, N = 48>(X, W, s, A, a, B, b) }",
+           "mac=3072*S mul=3072"}},
+     .operands = {.weights = InputBits({1, 3, 5}),
+                  .not_parameters = InputBits({2, 4, 6}),
+                  .packed = true},
+     .note = "all three weights are dequantised once, at every run; the label of the product is "
+             "that of W"},
     {.name = "MatMulNBitsQkv",
      .versions = {1},
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
@@ -279,6 +348,25 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({3, 5, 6, 8, 9, 11}),
                   .not_parameters = InputBits({4, 7, 10}),
                   .packed = true}},
+    {.name = "MatMulPacked",
+     .versions = {1},
+     .formula = "Y[..,N] = activation(A[..,K] B' * global_scale), B[N,K] in blocks of packed_type; "
+                "mac = elements(Y)*K; per weight mul by its scale, per group of a format that has "
+                "them mul for its scale, in Q5_K as well mul and add for its minimum; F32, F16 and "
+                "BF16: none; per output mul by the global scale, and the activation",
+     .infer = InferMatMulPacked,
+     .count = CountMatMulPacked,
+     .examples =
+         {// IQ2_XXS: 48*256 weights in groups of 32.
+          {"g (float16[S,256] A, uint8[48,66] B) => (float16[S,48] Y) { Y = "
+           "com.microsoft.MatMulPacked<packed_type = 16, K = 256, N = 48>(A, B) }",
+           "mac=12288*S mul=12672"},
+          {"g (bfloat16[S,5,64] A, uint8[48,36] B, float s) => (bfloat16[S,5,48] Y) { Y = "
+           "com.microsoft.MatMulPacked<packed_type = 40, K = 64, N = 48, activation_type = "
+           "\"relu2\">(A, B, s) }",
+           "mac=15360*S mul=480*S + 3072 cmp=240*S"}},
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
+     .note = "the weight is dequantised once, at every run"},
 };
 
 }  // namespace

@@ -102,6 +102,62 @@ absl::StatusOr<Facts> InferGatedRelativePositionBias(const NodeView& n) {
   return Facts{n.Like(0, Shape{g.batch, g.heads, g.length, g.length})};
 }
 
+// ---- RMSNormRotary: of X[B,S,H,last], `width` features from input_start on, normalised; the first
+// rotary_embedding_dim of them are rotated
+
+struct NormRotary {
+  Shape x;
+  Expr width;
+};
+
+absl::StatusOr<NormRotary> ReadNormRotary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 4));
+  ASSIGN_OR_RETURN(const Expr rotated, PositiveAttr(n, "rotary_embedding_dim"));
+  const int64_t start = n.Int("input_start", 0), width = n.Int("input_width", 0);
+  if (start < 0 || width < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input_start is ", start, ", input_width ", width));
+  }
+  NormRotary r = {.x = x, .width = width > 0 ? Expr(width) : x[3]};
+  if (ProvablyLess(x[3], start + r.width).value_or(false)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "features ", start, " to ", (start + r.width).ToString(), " of ", x[3].ToString()));
+  }
+  if (ProvablyLess(r.width, rotated).value_or(false)) {
+    return absl::InvalidArgumentError(absl::StrCat("rotary_embedding_dim is ", rotated.ToString(),
+                                                   " of ", r.width.ToString(), " features"));
+  }
+  ASSIGN_OR_RETURN(const Shape scale, n.RankedShape(1, 1));
+  RETURN_IF_ERROR(n.RequireSame("width", r.width, scale[0]));
+  ASSIGN_OR_RETURN(const Shape cos, n.RankedShape(3, 2));
+  RETURN_IF_ERROR(n.RequireSame("features that are rotated", 2 * cos[1], rotated));
+  return r;
+}
+
+absl::StatusOr<Facts> InferNormRotary(const NodeView& n) {
+  ASSIGN_OR_RETURN(const NormRotary r, ReadNormRotary(n));
+  const DType type = n.Flag("output_fp16") ? DType::kFloat16 : DType::kBfloat16;
+  Shape y = {r.x[0], r.x[1], r.x[2] * r.width};
+  if (n.Flag("flatten_batch")) y = {1, r.x[0] * r.x[1], r.x[2] * r.width};
+  return Facts{Fact::Tensor(type, std::move(y)),
+               Fact::Tensor(DType::kFloat32, Shape{r.x[0], r.x[1], r.x[2], r.width})};
+}
+
+// Of X, the features that are normalised.
+absl::Status NormRotaryBytes(const NodeView& n, Cost* cost) {
+  ASSIGN_OR_RETURN(const NormRotary r, ReadNormRotary(n));
+  Expr read = 0;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    if (!n.HasInput(i)) continue;
+    const bool sliced = i == 0;
+    ASSIGN_OR_RETURN(const Expr bytes,
+                     BytesOf(sliced ? n.Like(0, Shape{r.x.Product(0, 3), r.width}) : n.input(i)));
+    read += bytes;
+  }
+  cost->bytes_read = std::move(read);
+  return absl::OkStatus();
+}
+
 constexpr OpDef kMsPositionRows[] = {
     {.name = "GatedRelativePositionBias",
      .versions = {1},
@@ -151,6 +207,32 @@ constexpr OpDef kMsPositionRows[] = {
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
+    {.name = "RMSNormRotary",
+     .versions = {1},
+     .formula =
+         "Y[B,S,H*W] = RMSNormalization of W features of each head, of which the first R are "
+         "rotated",
+     .data = {.signature =
+                  "X[rows..., last] scale[W] position_ids cosine[P, half] sine prefill? -> "
+                  "Y normalized?",
+              .let = "elements = rows*W; rotated = rows*2*half",
+              .costs = "add = elements + rows + rotated; mul = 2*elements + 2*rotated; div = "
+                       "elements + rows; sqrt = rows"},
+     .infer = InferNormRotary,
+     .bytes = NormRotaryBytes,
+     .examples =
+         {// 20 heads of 16 features, of which 8 are rotated.
+          {"g (float16[N,5,4,24] X, float[16] S, int64[1] P, float[50,4] C, float[50,4] D) => "
+           "(bfloat16[N,5,64] Y, float[N,5,4,16] Z) { Y, Z = "
+           "com.microsoft.RMSNormRotary<rotary_embedding_dim = 8, input_width = 16, input_start = "
+           "8>(X, S, P, C, D) }",
+           "add=500*N mul=960*N div=340*N sqrt=20*N"},
+          {"g (bfloat16[N,5,4,16] X, float[16] S, int64[N,5] P, float[50,8] C, float[50,8] D) => "
+           "(float16[1,\"5*N\",64] Y) { Y = com.microsoft.RMSNormRotary<rotary_embedding_dim = 16, "
+           "flatten_batch = 1, output_fp16 = 1>(X, S, P, C, D) }",
+           "add=660*N mul=1280*N div=340*N sqrt=20*N"}},
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({3, 4})},
+     .note = "as RMSNormalization and RotaryEmbedding; of X, the W features are read"},
     // The bucket of each pair of positions, as T5 computes it: the distance, itself where it is
     // small, else a logarithm of it.
     {.name = "RelativePositionBias",

@@ -118,7 +118,8 @@ absl::StatusOr<Facts> InferDynamicSparseAttention(const NodeView& n) {
   }
   const Fact cache =
       n.Like(n.HasInput(3) ? 3 : 0, Shape{query[0], h.kv, std::move(length), h.size});
-  return Facts{std::move(y), cache, cache};
+  if (n.Flag("output_bf16")) y.dtype = DType::kBfloat16;
+  return Facts{std::move(y), cache, cache, Fact::Tensor(DType::kInt32, Shape{1})};
 }
 
 absl::StatusOr<Cost> CountDynamicSparseAttention(const NodeView& n) {
@@ -136,6 +137,13 @@ absl::StatusOr<Cost> CountDynamicSparseAttention(const NodeView& n) {
                               .sink = n.HasInput(16) || n.Flag("smooth_softmax")}));
   cost.flops += PreparationWork(n, h, 11, 14);
   cost.flops_mac_operands = OperandsLike(n, 0);
+  // Each query reads the keys that it meets from the cache; auxiliary ones are floating point.
+  const bool auxiliary = n.String("selected_kv_source", "main") == "auxiliary";
+  const Expr met = auxiliary ? Expr(n.Int("local_window_size", -1)) : keys;
+  const Expr per_position = h.kv * h.size;
+  const CacheUse use = {per_position * h.tokens, per_position * h.tokens * met};
+  cost.flops += CacheWork(n.dtype(3), n.HasInput(18), use);
+  cost.flops += CacheWork(n.dtype(4), n.HasInput(19), use);
   return cost;
 }
 
@@ -303,9 +311,35 @@ absl::StatusOr<Cost> CountIndexer(const NodeView& n) {
 
 // ---- of packed requests: query[T,H*D], states of fixed capacity
 
+// With merged_indices[*,W], a selection may be taken from there, and has W places.
+struct IndexShare {
+  bool given = false;
+  bool reuses = false;   // surely: no scores
+  bool advances = true;  // the state moves on though the selection is reused
+};
+
+absl::StatusOr<IndexShare> ReadIndexShare(const NodeView& n, bool csa) {
+  const absl::string_view policy = n.String("indexshare_state_policy", "default");
+  if (policy != "default" && policy != "hold" && policy != "advance") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("indexshare_state_policy is '", policy, "', not default, hold or advance"));
+  }
+  IndexShare s = {.given = n.HasInput(18) || n.HasInput(19)};
+  s.advances = policy == "advance" || (policy == "default" && csa);
+  s.reuses = s.given && n.KnownInt(18) == Expr(1);
+  return s;
+}
+
 absl::StatusOr<Facts> InferPackedIndexer(const NodeView& n) {
   ASSIGN_OR_RETURN(Indexer x, ReadIndexer(n, 2));
+  ASSIGN_OR_RETURN(const IndexShare share, ReadIndexShare(n, x.csa));
   ASSIGN_OR_RETURN(Shape past, n.RankedShape(12, 3));
+  if (share.given) {
+    ASSIGN_OR_RETURN(const Expr places, PositiveAttr(n, "max_output_entries"));
+    ASSIGN_OR_RETURN(const Shape merged, n.RankedShape(19, 2));
+    RETURN_IF_ERROR(n.RequireSame("places of merged_indices", merged[1], places));
+    x.capacity = places.AsInt64().value_or(0);
+  }
   Facts facts = {Fact::Tensor(DType::kInt32, Shape{x.queries, x.capacity}),
                  Fact::Tensor(DType::kInt32, Shape{x.queries})};
   for (int i : {12, 13, 14, 15}) {
@@ -314,6 +348,8 @@ absl::StatusOr<Facts> InferPackedIndexer(const NodeView& n) {
   }
   const int64_t updates = n.Int("state_update_capacity", 0);
   facts.push_back(n.Like(0, Shape{past[0], updates, x.size}));
+  facts.push_back(Fact::Tensor(DType::kInt32, Shape{x.queries}));  // indexshare_status
+  facts.push_back(Fact::Tensor(DType::kInt32, Shape{past[0]}));    // state_status
   return facts;
 }
 
@@ -321,7 +357,29 @@ absl::StatusOr<Cost> CountPackedIndexer(const NodeView& n) {
   ASSIGN_OR_RETURN(Indexer x, ReadIndexer(n, 2));
   ASSIGN_OR_RETURN(x.entries, PositiveAttr(n, "state_capacity"));
   x.pooled = FloorDiv(x.queries, x.r);
-  return IndexerCost(n, x);
+  ASSIGN_OR_RETURN(const IndexShare share, ReadIndexShare(n, x.csa));
+  if (!share.reuses) return IndexerCost(n, x);
+  return share.advances ? Flops(PoolingWork(x)) : Cost();
+}
+
+// PackedSparseAttentionIndexerMerge: of base_indices[R,C], rows for N queries, and more of each.
+absl::StatusOr<Facts> InferIndexerMerge(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 2).status());
+  ASSIGN_OR_RETURN(const Shape rows, n.RankedShape(2, 1));
+  ASSIGN_OR_RETURN(const Expr places, PositiveAttr(n, "max_output_entries"));
+  const absl::string_view mode = n.String("policy_mode", "");
+  const bool range = mode == "append_range";
+  if (!range && mode != "append_indices") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("policy_mode is '", mode, "', not append_range or append_indices"));
+  }
+  for (int i : {3, 4, 5, 6}) {
+    if (n.HasInput(i) == (range == (i < 5))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", i, " is ", n.HasInput(i) ? "given" : "missing", " with policy_mode ", mode));
+  }
+  const Fact counts = n.Like(0, Shape{rows[0]});
+  return Facts{n.Like(0, Shape{rows[0], places}), counts, counts};
 }
 
 constexpr char kIndexerFormula[] =
@@ -405,12 +463,22 @@ constexpr OpDef kMsSparseAttentionRows[] = {
                    "(float[N,3,16] Y, float[N,2,64,4] k, float[N,2,64,4] v) <int32 t = {40}> { Y, "
                    "k, v = com.microsoft.DynamicSparseAttention<num_heads = 4, kv_num_heads = "
                    "2>(Q, K, V, pk, pv, , , I, C, L, t) }",
-                   "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"}},
+                   "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
+                  // A cache in int8: 24 numbers of K and of V are quantised, 8 times as many
+                  // dequantised.
+                  {"g (float16[N,3,16] Q, float16[N,3,8] K, float16[N,3,8] V, int8[N,2,64,4] pk, "
+                   "int8[N,2,64,4] pv, int32[\"3*N\",8] I, int32[\"3*N\"] C, int32[N] L, float[8] "
+                   "ks, float[8] vs) => (bfloat16[N,3,16] Y, int8[N,2,64,4] k, int8[N,2,64,4] v, "
+                   "int32[1] x) <int32 t = {40}> { Y, k, v, x = "
+                   "com.microsoft.DynamicSparseAttention<num_heads = 4, kv_num_heads = 2, "
+                   "output_bf16 = 1>(Q, K, V, pk, pv, , , I, C, L, t, , , , , , , , ks, vs) }",
+                   "mac=768*N add=192*N mul=480*N div=144*N cmp=192*N exp=96*N round=48*N"}},
      .shape_inputs = 1 << 10,
      .operands = {.not_parameters = InputBits({3, 4, 11, 12, 13, 18, 19}),
                   .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
-     .note = "all M places of selected_indices are counted, unused ones too"},
+     .note = "all M places of selected_indices are counted, unused ones too; a cache in int8: what "
+             "is appended is quantised, what a query meets dequantised"},
     {.name = "LongformerAttention",
      .versions = {1},
      .formula = "every token meets 2W+1 tokens and G global ones, which meet all S; mac = "
@@ -433,17 +501,55 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .formula = kIndexerFormula,
      .infer = InferPackedIndexer,
      .count = CountPackedIndexer,
-     .examples = {{"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
-                   "float[64,4] s, int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, "
-                   "int32[2,2] pl) => (int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b) "
-                   "{ I, J, k, b = com.microsoft.PackedSparseAttentionIndexer<policy_mode = "
-                   "\"qsa\", compress_ratio = 4, token_budget = 8, state_capacity = 16>(Q, K, qw, "
-                   "kw, c, s, C, L, , , , , pk, pb, , pl) }",
-                   "mac=4096 add=1018 mul=1328 div=322 cmp=768 sqrt=34"}},
+     .examples =
+         {{"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
+           "float[64,4] s, int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, "
+           "int32[2,2] pl) => (int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b) "
+           "{ I, J, k, b = com.microsoft.PackedSparseAttentionIndexer<policy_mode = "
+           "\"qsa\", compress_ratio = 4, token_budget = 8, state_capacity = 16>(Q, K, qw, "
+           "kw, c, s, C, L, , , , , pk, pb, , pl) }",
+           "mac=4096 add=1018 mul=1328 div=322 cmp=768 sqrt=34"},
+          // A selection that is reused: 2 entries are pooled all the same.
+          {"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
+           "float[64,4] s, int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, "
+           "int32[2,2] pl, int32[2,20] M, int32[2] N, int32[2] S) => (int32[8,20] I, "
+           "int32[8] J, float[2,16,8] k, float[2,7,8] b, int32[2,2] l, int32[8] t, int32[2] "
+           "u) <int32[1] m = {1}> { I, J, k, b, , l, , t, u = "
+           "com.microsoft.PackedSparseAttentionIndexer<policy_mode = \"qsa\", "
+           "compress_ratio = 4, token_budget = 8, state_capacity = 16, max_output_entries = "
+           "20, indexshare_state_policy = \"advance\">(Q, K, qw, kw, c, s, C, L, , , , , "
+           "pk, pb, , pl, , , m, M, N, S) }",
+           "add=90 mul=48 div=34 sqrt=2"}},
      .operands = {.not_parameters = InputBits({4, 5, 11, 12, 13, 14}),
                   .states = InputBits({12, 13, 14})},
+     .traits = Traits::kReadsContent,
      .note = "how long the requests are is data: every query is counted against state_capacity "
-             "entries, and one entry is pooled for every compress_ratio tokens"},
+             "entries, and one entry is pooled for every compress_ratio tokens; a selection that "
+             "is surely reused (indexshare_mode is 1) has no scores"},
+    {.name = "PackedSparseAttentionIndexerMerge",
+     .versions = {1},
+     .formula = "selected[N,W] = of each query, the base selection of its row and what is added (a "
+                "range, or A indices), each index once; int_cmp = 2 per entry of the base for a "
+                "range, A*digits(base) for indices",
+     .data = {.signature = "base_indices[R, C] base_counts base_row_indices[N] range_starts? "
+                           "range_ends? additional_indices? additional_counts? -> selected counts "
+                           "status",
+              .attributes = "max_output_entries = int; policy_mode = |append_range|append_indices",
+              .costs =
+                  "int_cmp = range_starts.given*2*N*C + additional_indices.elements*digits(C)"},
+     .infer = InferIndexerMerge,
+     .examples = {{"g (int32[6,8] I, int32[6] K, int32[N] R, int32[N] S, int32[N] E) => "
+                   "(int32[N,11] O, int32[N] P, int32[N] T) { O, P, T = "
+                   "com.microsoft.PackedSparseAttentionIndexerMerge<max_output_entries = 11, "
+                   "policy_mode = \"append_range\">(I, K, R, S, E) }",
+                   "int_cmp=16*N"},
+                  {"g (int32[6,8] I, int32[6] K, int32[N] R, int32[N,3] A, int32[N] B) => "
+                   "(int32[N,11] O, int32[N] P, int32[N] T) { O, P, T = "
+                   "com.microsoft.PackedSparseAttentionIndexerMerge<max_output_entries = 11, "
+                   "policy_mode = \"append_indices\">(I, K, R, , , A, B) }",
+                   "int_cmp=12*N"}},
+     .note = "how many entries are used is data: all places are counted, each found in a sorted "
+             "base"},
     {.name = "QOrderedLongformerAttention",
      .versions = {1},
      .formula = "as LongformerAttention, the projections in integers",

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
+#include "ops/contrib/packed_formats.h"
 #include "ops/op_def.h"
 #include "src/exporter/exporter.h"
 #include "src/exporter/signature.h"
@@ -52,6 +53,7 @@ struct ValueUse {
   bool as_state = false;         // somewhere it has the place of a state
   bool as_other_than_mask = false;
   int per_byte = 1;  // elements in a byte of a packed weight
+  Packing packing;   // the same of a format that is no number of bits
   // Attributes of the function that decide: of `per_byte`, and whether a Cast makes a mask.
   absl::string_view bits_attribute, cast_attribute;
 
@@ -108,14 +110,20 @@ class RoleFinder {
       const ValueUse& use = uses_[v];
       const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? values[v].name : t.name;
-      const int per_byte = BitsPerElement(t.dtype) == 8 ? use.per_byte : 1;
-      found.push_back({id, name, elements * per_byte, (elements * BitsPerElement(t.dtype) + 7) / 8,
+      found.push_back({id, name, ElementsOf(t, use), (elements * BitsPerElement(t.dtype) + 7) / 8,
                        use.first_user});
     }
     return found;
   }
 
  private:
+  static absl::int128 ElementsOf(const Tensor& t, const ValueUse& use) {
+    const absl::int128 elements = t.elements;
+    if (BitsPerElement(t.dtype) != 8) return elements;
+    if (use.packing.elements > 0) return elements / use.packing.bytes * use.packing.elements;
+    return elements * use.per_byte;
+  }
+
   // ---- order
 
   // The function that a graph is part of; the last number stands for the main graph.
@@ -298,11 +306,13 @@ class RoleFinder {
     if (flow.kind == Flow::Kind::kGiven) use->as_factor |= to.as_factor;
     if (flow.kind == Flow::Kind::kGiven) return UseInCall(model_.node(flow.node), to, use);
     use->per_byte = std::max(use->per_byte, to.per_byte);
+    if (use->packing.elements == 0) use->packing = to.packing;
     if (use->bits_attribute.empty()) use->bits_attribute = to.bits_attribute;
   }
 
   // What the row of a node's operator states about its inputs.
   struct Operator {
+    const Node& node;
     OperandRoles roles;
     bool moves_mask;
     absl::string_view cast_attribute;  // of the function around it: the type that a Cast makes
@@ -311,7 +321,8 @@ class RoleFinder {
     bool contracts;  // with an activation
 
     Operator(const Node& node, const OpDef* def, bool varies)
-        : roles(def == nullptr ? OperandRoles() : def->operands),
+        : node(node),
+          roles(def == nullptr ? OperandRoles() : def->operands),
           moves_mask(def != nullptr && Has(def->traits, Traits::kMovesMask)),
           contracts(varies && def != nullptr && def->gradient.products != 0) {
       if (const Attribute* to = node.FindAttribute("to"); moves_mask && to != nullptr) {
@@ -341,6 +352,7 @@ class RoleFinder {
       use->as_factor |= op.contracts;
       if (op.roles.not_parameters != 0) use->as_int32_weight = true;
       if (op.roles.packed) use->per_byte = op.per_byte;
+      if (op.roles.packed) use->packing = PackingOf(op.node, place);
       if (op.roles.packed) use->bits_attribute = op.bits_attribute;
     }
     if ((op.roles.states & bit) != 0) use->as_state = true;
@@ -366,6 +378,7 @@ class RoleFinder {
       if (bits != nullptr && use->bits_attribute.empty()) use->bits_attribute = bits->ref_attr_name;
     }
     use->per_byte = std::max(use->per_byte, per_byte);
+    if (use->packing.elements == 0) use->packing = inside.packing;
     if (inside.cast_attribute.empty()) return;
     const Attribute* to = Given(call, function, inside.cast_attribute);
     if (to != nullptr && !to->ref_attr_name.empty()) return CastBy(to->ref_attr_name, use);

@@ -47,6 +47,11 @@ inline constexpr FusedPair kFusedPairs[] = {
      "{ y = com.microsoft.GatedAdd(x, z, g) }",
      "(float[N,8] x, float[N,8] z, float[N,1] g) => (float[N,8] y) "
      "{ p = Mul(z, g) y = Add(x, p) }"},
+    {"GatedAddProjected",
+     "(float[N,8] x, float[N,8] z, float[N,5] g, float[5,1] w) => (float[N,8] y) "
+     "{ y = com.microsoft.GatedAdd(x, z, g, w) }",
+     "(float[N,8] x, float[N,8] z, float[N,5] g, float[5,1] w) => (float[N,8] y) "
+     "{ d = MatMul(g, w) s = Sigmoid(d) p = Mul(z, s) y = Add(x, p) }"},
     {"BiasSoftmax",
      "(float[N,2,5,5] x, float[N,1,1,5] b) => (float[N,2,5,5] y) "
      "{ y = com.microsoft.BiasSoftmax<axis = 3, is_inner_broadcast = 1>(x, b) }",

@@ -323,6 +323,135 @@ TEST(NodesTest, OfPackedNumbersAndText) {
   });
 }
 
+TEST(NodesTest, OfWeightsInBlocksOfBytes) {
+  ExpectOutcomes({
+      {"(uint8[9,67] d, int64[5] i) => (bfloat16[A,B] y) "
+       "{ y = com.microsoft.GatherPacked<packed_type = 16, K = 256>(d, i) }",
+       "bytes of a row of 256 in IQ2_XXS differs: 66 vs 67"},
+      {"(uint8[9,66] d, int64[5] i) => (bfloat16[A,B] y) "
+       "{ y = com.microsoft.GatherPacked<packed_type = 16, K = 255>(d, i) }",
+       "255 elements are no blocks of 256, as IQ2_XXS has"},
+      {"(uint8[9,66] d, int64[5] i) => (bfloat16[A,B] y) "
+       "{ y = com.microsoft.GatherPacked<packed_type = 3, K = 256>(d, i) }",
+       "packed_type 3 is not a format that is known"},
+      {"(uint8[9,66] d, int64[5] i) => (int64[A,B] y) "
+       "{ y = com.microsoft.GatherPacked<packed_type = 16, K = 256, output_dtype = 7>(d, i) }",
+       "output_dtype is int64"},
+      {"(float16[5,256] a, uint8[9,66] b) => (float16[A,B] y) "
+       "{ y = com.microsoft.MatMulPacked<packed_type = 16, K = 256, N = 8>(a, b) }",
+       "N differs: 9 vs 8"},
+      {"(float16[5,64] x, uint8[9,2,16] w, float16[9,2] s, uint8[7,2,32] a, float16[6,2] t, "
+       "uint8[9,1,32] b, float16[9,1] u) => (float16[A,B] y) "
+       "{ y = com.microsoft.MatMulNBitsQLoRA<K = 64, N = 9>(x, w, s, a, t, b, u) }",
+       "the rank of lora_A and of its scales differs: 7 vs 6"},
+      {"(float16[3,256] x, float[3,4] r, uint8[4,512,66] v, uint8[4,256,132] w) => (float16[A,B] "
+       "y) "
+       "{ y = com.microsoft.MoEPacked<gate_type = 16, down_type = 16>(x, r, v, , w) }",
+       "up_experts_weights are missing, but activation_type is 'swiglu'"},
+      {"(float16[3,256] x, float[3,4] r, uint8[4,512,66] v, uint8[4,256,132] w) => (float16[A,B] "
+       "y) "
+       "{ y = com.microsoft.MoEPacked<gate_type = 16, down_type = 4, activation_type = \"relu2\">"
+       "(x, r, v, , w) }",
+       "down_type 4 is not a format that is known"},
+      {"(float[3,8] x, float[3,4] r, float[4,16,8] v, float[4,8,16] w) => (float[A,B] y) "
+       "{ y = com.microsoft.MoE<activation_type = \"geglu\">(x, r, v, , w) }",
+       "geglu needs both halves in fc1: swiglu_fusion is 0, not 1 or 2"},
+  });
+}
+
+TEST(NodesTest, OfDecodersThatGuess) {
+  ExpectOutcomes({
+      {"(float[50] s, float[50] c, float[50] d) => (float[A] y) <int64[8] m = {0, 0, 0, 1, 2, 3, "
+       "4, "
+       "5}> { y = com.microsoft.ConvStateReplay(s, c, d, m) }",
+       "kept_count is 5 of a capacity of 4"},
+      {"(float[50] s, float[50] c, float[50] d) => (float[A] y) <int64[8] m = {0, 0, 0, 1, -2, 3, "
+       "4, "
+       "1}> { y = com.microsoft.ConvStateReplay(s, c, d, m) }",
+       "metadata holds -2"},
+      {"(float[50] s, float[50] c, float[50] d, int64[8] m) => (float[A] y) "
+       "{ y = com.microsoft.GatedDeltaNetStateReplay(s, c, d, m) }",
+       "numbers of metadata differs: 8 vs 11"},
+      {"(float[50] s, float[50] c, float[50] d, int64[11] m) => (float[A] y) "
+       "{ y = com.microsoft.GatedDeltaNetStateReplay(s, c, d, m) }",
+       "metadata, which tells the sizes, is not known"},
+      {"(int64[2,8] n, int64[2,8] i, int32[1] s, int64[2,16] c, int64[2,2] x, int64[2,16] p, "
+       "int64[2] r) => (int32[A] h, int64[B,C] d, int64[D,E] y) "
+       "{ h, d, y = com.microsoft.SpeculativePrefixCommit<head_rows = 9>(n, i, s, c, x, p, r) }",
+       "head_rows is 9"},
+      {"(bfloat16[6,1028] p, bfloat16[3,768,3] c, float[2,4,128,64] s, bfloat16[768,4] w, "
+       "bfloat16[768] b, float[4] t, float[4] a, float[4] d, float[256] n, int32[1] r) => "
+       "(bfloat16[A,B] y, bfloat16[C,D,E] z, float[F,G,H,I] u) { y, z, u = "
+       "com.microsoft.Mamba2Verify<n_groups = 2, heads = 4>(p, c, s, w, b, t, a, d, n, r) }",
+       "slots differs: 3 vs 2"},
+      {"(int32[6,8] i, int32[6] c, int32[9] r, int32[9] s) => (int32[A,B] y, int32[C] z, int32[D] "
+       "t) { y, z, t = com.microsoft.PackedSparseAttentionIndexerMerge<max_output_entries = 11, "
+       "policy_mode = \"append_range\">(i, c, r, s) }",
+       "input 4 is missing with policy_mode append_range"},
+      {"(float[2,6,5] x, float[6,1,4] w) => (float[A,B,C] y, float[D,E,F] s) "
+       "{ y, s = com.microsoft.CausalConvWithState<state_length = 5>(x, w) }",
+       "need channels_last = 1, ndim = 1 and no state_window"},
+      {"(float[2,5,6] x, float[6,1,4] w) => (float[A,B,C] y, float[D,E,F] s) "
+       "{ y, s = com.microsoft.CausalConvWithState<channels_last = 1, state_length = 2>(x, w) }",
+       "state_length is 2, less than 3"},
+      {"(float[2,5,6] x, float[4,1,4] w) => (float[A,B,C] y, float[D,E,F] s) { y, s = "
+       "com.microsoft.CausalConvWithState<channels_last = 1, input_channels = 4, "
+       "input_channel_offset = 3>(x, w) }",
+       "4 input_channels from 3 on, of 6"},
+      {"(float[7,6] x, float[6,1,4] w, int32[3] c, float[2,6,3] p, float[7,4,3] d, float[7,1] m) "
+       "=> "
+       "(float[A,B] y, float[C,D,E] s) { y, s = "
+       "com.microsoft.VarlenCausalConvWithState<group_size = 2>(x, w, c, , p, , d, m) }",
+       "taps of the kernel differs: 4 vs 2"},
+      {"(float[7,2,4] q, float[7,2,4] k, float[7,4,3] v, int32[3] c, float[7,4] d, float[7,4] b) "
+       "=> "
+       "(float[A,B,C] y) { y = com.microsoft.GatedDeltaNet<gate_activation = \"tanh\">"
+       "(q, k, v, c, d, b) }",
+       "gate_activation is 'tanh', not none, softplus or sigmoid"},
+  });
+}
+
+TEST(NodesTest, OfRoutersAndGates) {
+  ExpectOutcomes({
+      {"(float[5,32] l, float[32] b) => (float[A,B] p) "
+       "{ p = com.microsoft.MoEGroupRouter<top_k = 4, n_group = 5>(l, b) }",
+       "experts in groups: 32 is not a multiple of 5"},
+      {"(float[5,32] l, float[32] b) => (float[A,B] p) "
+       "{ p = com.microsoft.MoEGroupRouter<top_k = 9, n_group = 4>(l, b) }",
+       "top_k is 9 of the experts of 1 groups, of 32 experts"},
+      {"(float[5,32] l, float[32] b) => (float[A,B] p) "
+       "{ p = com.microsoft.MoEGroupRouter<top_k = 1, topk_group = 2>(l, b) }",
+       "topk_group is 2 of 1 groups"},
+      {"(float16[5,8] x, float16[8,14] w) => (float16[A,B] r, float16[C,D] y) "
+       "{ r, y = com.microsoft.RouterGateUpProj<router_size = 3>(x, w) }",
+       "columns of gate and up: 11 is not a multiple of 2"},
+      {"(float16[5,8] x, float16[8,13] w) => (float16[A,B] r, float16[C,D] y) "
+       "{ r, y = com.microsoft.RouterGateUpProj<router_size = 13>(x, w) }",
+       "router_size is 13 of 13 columns"},
+      {"(float16[5,8] x, float16[8,13] w) => (float16[A,B] r, float16[C,D] y) { r, y = "
+       "com.microsoft.RouterGateUpProj<router_size = 3, activation = \"gelu\">(x, w) }",
+       "activation is 'gelu', not swiglu"},
+      {"(float[5,7] x) => (float[A,B] y) { y = com.microsoft.SwiGLU(x) }",
+       "features of gate and up: 7 is not a multiple of 2"},
+      {"(float[5,4] x, float[5,4] y, float[5,7] g, float[8,1] w) => (float[A,B] z) "
+       "{ z = com.microsoft.GatedAdd(x, y, g, w) }",
+       "K differs: 7 vs 8"},
+      {"(float16[2,5,4,16] x, float[16] s, int64[1] p, float[9,9] c, float[9,9] d) => "
+       "(bfloat16[A,B,C] y) "
+       "{ y = com.microsoft.RMSNormRotary<rotary_embedding_dim = 18>(x, s, p, c, d) }",
+       "rotary_embedding_dim is 18 of 16 features"},
+      {"(float16[2,5,4,16] x, float[12] s, int64[1] p, float[9,4] c, float[9,4] d) => "
+       "(bfloat16[A,B,C] y) { y = com.microsoft.RMSNormRotary<rotary_embedding_dim = 8, "
+       "input_start "
+       "= 5, input_width = 12>(x, s, p, c, d) }",
+       "features 5 to 17 of 16"},
+      {"(float[5,24] s, float[24] n, float[24,7] d, float[7,24] u, float[24,3] i, float[5,8] b) => "
+       "(float[A,B] p, float[C,D] g) { p, g = "
+       "com.microsoft.HyperConnectionLowRankMix<num_branches = 3>(s, n, d, u, i, b) }",
+       "are given together or not at all"},
+  });
+}
+
 TEST(NodesTest, OfShapes) {
   ExpectOutcomes({
       {"(float[2,3] a) => (float[A] y) { y = Einsum<equation = \"a..b->a\">(a) }",

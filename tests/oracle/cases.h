@@ -108,6 +108,17 @@ void PackedStateCases(const Visit& visit);
 void RuntimeIntegerCases(const Visit& visit);
 void Float8MatMulCases(const Visit& visit);
 void NGramHashCases(const Visit& visit);
+void GatedProjectionCases(const Visit& visit);
+void LowRankMixCases(const Visit& visit);
+void NormRotaryCases(const Visit& visit);
+void GroupRouterCases(const Visit& visit);
+void PackedFormatCases(const Visit& visit);
+void PackedExpertsCases(const Visit& visit);
+void PackedAdapterCases(const Visit& visit);
+void MambaVerifyCases(const Visit& visit);
+void ReplayCases(const Visit& visit);
+void PrefixCommitCases(const Visit& visit);
+void IndexerMergeCases(const Visit& visit);
 
 }  // namespace onnxflops::oracle
 

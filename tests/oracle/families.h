@@ -75,6 +75,17 @@ inline constexpr Family kFamilies[] = {
     {"RuntimeInteger", RuntimeIntegerCases},
     {"Float8MatMul", Float8MatMulCases},
     {"NGramHash", NGramHashCases},
+    {"GatedProjection", GatedProjectionCases},
+    {"LowRankMix", LowRankMixCases},
+    {"NormRotary", NormRotaryCases},
+    {"GroupRouter", GroupRouterCases},
+    {"PackedFormat", PackedFormatCases},
+    {"PackedExperts", PackedExpertsCases},
+    {"PackedAdapter", PackedAdapterCases},
+    {"MambaVerify", MambaVerifyCases},
+    {"Replay", ReplayCases},
+    {"PrefixCommit", PrefixCommitCases},
+    {"IndexerMerge", IndexerMergeCases},
 };
 
 }  // namespace onnxflops::oracle

@@ -349,15 +349,23 @@ namespace {
 
 struct Experts {
   int64_t tokens, experts, best, hidden, inner;
+  bool geglu = false;     // Gelu(gate) * up, both of fc1
+  bool weighted = false;  // by an input of its own, without softmax
 };
 // A router's softmax and the places of its best; each token goes through its experts, whose outputs
 // are weighed and summed.
 void RunExperts(const Experts& e) {
   for (int64_t token = 0; token < e.tokens; ++token) {
-    Softmax(Row(static_cast<size_t>(e.experts), 0.5));
+    if (!e.weighted) Softmax(Row(static_cast<size_t>(e.experts), 0.5));
     TopK({e.experts}, 0, e.best);
     for (int64_t i = 0; i < e.best; ++i) {
-      for (int64_t j = 0; j < e.inner; ++j) Silu(Dot(e.hidden));
+      for (int64_t j = 0; j < e.inner; ++j) {
+        if (e.geglu) {
+          GeluTanh(Dot(e.hidden)) * Dot(e.hidden);
+        } else {
+          Silu(Dot(e.hidden));
+        }
+      }
       for (int64_t j = 0; j < e.hidden; ++j) Counted(0.5) + 0.25 * Dot(e.inner);
     }
   }
@@ -380,6 +388,16 @@ void ExpertsCases(const Visit& visit) {
       RunExperts(e);
       return OneOutput(x);
     });
+    Case gated = c;
+    gated.inputs[2] = In({e.experts, 2 * e.inner, e.hidden});
+    gated.attributes = {
+        {"k", e.best}, {"activation_type", "geglu"}, {"swiglu_fusion", int64_t{1}}};
+    visit(gated, [&] {
+      Experts geglu = e;
+      geglu.geglu = true;
+      RunExperts(geglu);
+      return OneOutput(x);
+    });
     c.op = "QMoE";
     c.inputs = {In(x),
                 In({e.tokens, e.experts}),
@@ -393,6 +411,17 @@ void ExpertsCases(const Visit& visit) {
       const int64_t used = std::min(e.experts, e.tokens * e.best);
       for (int64_t j = 0; j < used * 2 * e.hidden * e.inner; ++j) Counted(5) * 0.5;
       RunExperts(e);
+      return OneOutput(x);
+    });
+    // Chosen by router_probs, weighted by router_weights.
+    for (int j = 7; j < 14; ++j) c.inputs.push_back(Absent());
+    c.inputs.push_back(In({e.tokens, e.experts}));
+    visit(c, [&] {
+      const int64_t used = std::min(e.experts, e.tokens * e.best);
+      for (int64_t j = 0; j < used * 2 * e.hidden * e.inner; ++j) Counted(5) * 0.5;
+      Experts weighted = e;
+      weighted.weighted = true;
+      RunExperts(weighted);
       return OneOutput(x);
     });
   });

@@ -117,6 +117,61 @@ void FlexAttentionCases(const Visit& visit) {
   });
 }
 
+namespace {
+
+// The decay made inside, per head and feature of the key: -exp(a_log) Softplus(decay + bias), or
+// bound * sigmoid(exp(a_log) (decay + bias)).
+void GatedDeltaNetGates(LinearAttentionSizes a, int64_t heads, const Visit& visit) {
+  a.decay_per_key = true;
+  const Sizes keys = {a.steps, heads, a.key_depth}, y = {a.steps, a.kv_heads, a.value_depth};
+  for (const char* gate : {"softplus", "sigmoid"}) {
+    const Case c{
+        "GatedDeltaNet",
+        1,
+        {In(keys), In(keys), In(y), In({3}, kInt32), In({a.steps, a.kv_heads, a.key_depth}),
+         In({a.steps, a.kv_heads}), Absent(), In({a.kv_heads}), In({a.kv_heads})},
+        {{"scale", 0.5}, {"gate_activation", gate}},
+        1,
+        kMs};
+    visit(c, [&] {
+      for (int64_t h = 0; h < a.kv_heads; ++h) Exp(0.5);
+      ForEach({a.steps, a.kv_heads, a.key_depth}, [&](const Sizes&) {
+        const Counted biased = Counted(0.5) + 0.25;
+        if (gate[1] == 'o') {
+          Counted(-0.5) * Softplus(biased);
+        } else {
+          Counted(-5) * Sigmoid(Counted(0.5) * biased);
+        }
+      });
+      for (int64_t t = 0; t < a.steps; ++t) LinearAttentionStep(a);
+      return OneOutput(y);
+    });
+  }
+}
+
+// Two taps, each its weight and what the token adds to it; the older product times a mask.
+void DynamicTaps(int64_t tokens, int64_t groups, int64_t size, const Visit& visit) {
+  const Sizes x = {tokens, groups * size}, state = {2, x[1], 1};
+  visit({"VarlenCausalConvWithState",
+         1,
+         {In(x), In({x[1], 1, 2}), In({3}, kInt32), Absent(), In(state), Absent(),
+          In({tokens, 5, groups}), In({tokens, 1})},
+         {{"group_size", size}},
+         2,
+         kMs},
+        [&] {
+          ForEach(x, [&](const Sizes&) {
+            Counted(0.5) + 0.25;
+            Counted(0.5) + 0.25;
+            Counted acc = 0.5 * Dot(1);
+            MulAcc(&acc, 0.5, 0.25);
+          });
+          return Outputs({x, state});
+        });
+}
+
+}  // namespace
+
 // The same recurrence over packed tokens, and the same convolution.
 void PackedStateCases(const Visit& visit) {
   ForEach({3, 2, 2, 2, 3}, [&](const Sizes& i) {
@@ -146,6 +201,8 @@ void PackedStateCases(const Visit& visit) {
             ForEach(x, [&](const Sizes&) { Silu(Dot(a.key_depth + 1) + 0.5); });
             return Outputs({x, state});
           });
+    GatedDeltaNetGates(a, heads, visit);
+    DynamicTaps(tokens, heads, shared, visit);
   });
 }
 

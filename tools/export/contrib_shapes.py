@@ -4,7 +4,8 @@
 Usage: contrib_shapes.py [-o tests/data/contrib_shapes.json]      needs: pip install onnx onnxruntime numpy
 
 An input is TYPE, SIZES and CONTENT: f2x3 is a float tensor of 2 x 3, l2=3,4 an initializer of two int64 numbers, l=5 a scalar one, f2! an
-initializer for the runtime only, - an input left out. An operator that the CPU build cannot run is reported and left out of the file.
+initializer for the runtime only, - an input left out. An operator that the CPU build has no kernel for (INFERRED) has the shapes that its
+schema infers; the runtime tells them in what it says of outputs that are declared otherwise. What neither gives is reported and left out.
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {
     "f": TensorProto.FLOAT, "h": TensorProto.FLOAT16, "d": TensorProto.DOUBLE, "u": TensorProto.UINT8, "b": TensorProto.INT8,
-    "i": TensorProto.INT32, "l": TensorProto.INT64, "B": TensorProto.BOOL, "S": TensorProto.INT16, "U": TensorProto.UINT16, "s": TensorProto.STRING,
+    "w": TensorProto.BFLOAT16, "i": TensorProto.INT32, "l": TensorProto.INT64, "B": TensorProto.BOOL, "S": TensorProto.INT16, "U": TensorProto.UINT16, "s": TensorProto.STRING,
 }
 MS, NCHWC, NHWC = "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"
 
@@ -166,7 +167,48 @@ CASES = [
     (NHWC + ".QLinearConv", "u2x8x8x2 f u b3x2x3x3 f b f u i3", {}, 1, 10),
     (NHWC + ".MaxPool", "u2x8x9x3", {"kernel_shape": [2, 2], "strides": [2, 2]}, 1, 12),
     (NHWC + ".Conv", "f2x8x8x3 f4x3x3x3 f4", {}, 1, 11),
+    ("GatedAdd", "f2x5 f2x5 f2x1", {}, 1),
+    ("GatedDeltaNet", "f7x2x4 f7x2x4 f7x4x3 i3=0,3,7 f7x4x4 f7x4 f2x4x3x4 f4 f4x4 i2=1,2", {"scale": 0.5, "gate_activation": "kda", "state_update_capacity": 5}, 3),
+    ("GatedDeltaNet", "f7x2x4 f7x2x4 f7x4x3 i3=0,3,7 f7x4 f7x4 f2x4x3x4 f4 f4", {"scale": 0.5, "gate_activation": "softplus"}, 2),
+    ("GatherPacked", "u100x66 l2x5", {"packed_type": 16, "K": 256, "output_dtype": 10}, 1),
+    ("GatherPacked", "u100x176 i5", {"packed_type": 13, "K": 256, "output_dtype": 1}, 1),
+    ("GatherPacked", "u100x36 l2x5", {"packed_type": 42, "K": 128, "output_dtype": 1}, 1),
+    ("GroupQueryAttention", "f2x3x32 f2x3x16 f2x3x16 f2x2x20x8 f2x2x20x8 i2=5,7 i=12 - - - - - - - - - i2=3,2", {"num_heads": 4, "kv_num_heads": 2}, 3),
+    ("MoEGroupRouter", "f5x32 f32", {"top_k": 4, "n_group": 4, "topk_group": 2}, 1),
+    ("MoEGroupRouter", "h2x5x32 f32", {"top_k": 4, "n_group": 4, "topk_group": 2}, 1),
+    ("QMoE", "f6x8 f6x4 u4x16x4 f4x16 - u4x8x8 f4x8 - - - - - - - f6x4", {"k": 2, "expert_weight_bits": 4}, 1),
+    ("VarlenCausalConvWithState", "f7x6 f6x1x4 i3=0,3,7 f6 f2x6x3", {"activation": "silu"}, 2),
 ]
+
+# The same without a kernel.
+INFERRED = [
+    ("CausalConvWithState", "h2x5x12 h6x1x4", {"channels_last": 1, "input_channels": 6, "input_channel_offset": 3, "state_update_capacity": 2}, 3),
+    ("CausalConvWithState", "h2x5x6 h6x1x4", {"channels_last": 1, "state_length": 7, "state_channels_last": 0, "state_update_capacity": 2}, 3),
+    ("ConvStateReplay", "f100 f200 f300 l8", {}, 1),
+    (NHWC + ".DepthToSpace", "f2x3x5x8", {"blocksize": 2, "mode": "CRD"}, 1, 28),
+    ("DynamicSparseAttention", "h5x3x16 h5x3x8 h5x3x8 b5x2x64x4 b5x2x64x4 - - i15x8 i15 i5 i=40 - - - - - - i5 f8 f8", {"num_heads": 4, "kv_num_heads": 2, "output_bf16": 1}, 4),
+    ("GatedAdd", "w3x5 w3x5 w3x7 w7x1", {}, 1),
+    ("GatedDeltaNetStateReplay", "f100 f200 f300 l11", {}, 1),
+    ("HyperConnectionLowRankMix", "h2x5x24 h24 h24x7 h7x24 h24x3 h2x5x8 h2x5x3", {"num_branches": 3}, 3),
+    ("Mamba2Verify", "w6x1028 w3x768x3 f3x4x128x64 w768x4 w768 f4 f4 f4 f256 i1", {"n_groups": 2, "heads": 4}, 5),
+    ("MatMulNBitsQLoRA", "h2x5x64 u48x2x16 h48x2 u9x2x32 h9x2 u48x1x32 h48x1", {"K": 64, "N": 48}, 1),
+    ("MatMulNBitsQLoRA", "f64 u48x2x16 f48x2 u0x2x32 f9x2 u48x0x32 f48x1", {"K": 64, "N": 48}, 1),
+    ("MatMulPacked", "h2x5x256 u48x66", {"packed_type": 16, "K": 256, "N": 48}, 1),
+    ("MoE", "h6x8 h6x4 h4x32x8 - h4x8x16", {"k": 2, "activation_type": "geglu", "swiglu_fusion": 1}, 1),
+    ("MoEPacked", "h3x256 h3x4 u4x512x66 u4x512x66 u4x256x132", {"gate_type": 16, "up_type": 16, "down_type": 16, "k": 2}, 1),
+    ("PackedSparseAttentionIndexer", "h8x32 h8x16 h8 h8 h64x4 h64x4 i3 i2 h8x16 h4x16 h8x4 l8 h2x16x8 h2x7x16 h2x7x16 i2x2", {"policy_mode": "csa", "compress_ratio": 4, "index_topk": 5, "state_capacity": 16}, 6),
+    ("PackedSparseAttentionIndexerMerge", "i6x8 i6 i9 i9 i9", {"max_output_entries": 11, "policy_mode": "append_range"}, 3),
+    ("RMSNormRotary", "h2x5x4x24 f16 l1 f50x4 f50x4", {"rotary_embedding_dim": 8, "input_width": 16}, 2),
+    ("RMSNormRotary", "h2x5x4x24 f24 l2x5 f50x4 f50x4", {"rotary_embedding_dim": 8, "flatten_batch": 1, "output_fp16": 1}, 2),
+    ("RouterGateUpProj", "h3x5x8 h8x13", {"router_size": 3}, 2),
+    (NHWC + ".SpaceToDepth", "f3x6x10x2", {"blocksize": 2, "mode": "CRD"}, 1, 28),
+    ("SpeculativePrefixCommit", "l2x8 l2x8 i3 l2x16 l2x2 l2x16 l2", {}, 3),
+    ("SpeculativePrefixCommit", "l8 l8 i3 l16 l2 l16 l2", {}, 3),
+    ("SwiGLU", "f3x5x8", {}, 1),
+    ("SwiGLU", "f3x5x8 f3x5x8", {}, 1),
+    ("VarlenCausalConvWithState", "h7x6 h6x1x2 i3 - h2x6x1 - h7x4x3 h7x1", {"group_size": 2}, 2),
+]
+NUMBERS = {"float": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 
 
 def parse(text):
@@ -183,13 +225,13 @@ def array(dtype, shape, values, rng):
     target = helper.tensor_dtype_to_np_dtype(dtype)
     if values is not None:
         return np.array(values).reshape(shape).astype(target)
-    if dtype in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+    if dtype in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE):
         return np.asarray(rng.random(shape) + 0.1).astype(target)
     return np.asarray(rng.integers(0, 2, shape)).astype(target)
 
 
-def run(op, inputs, attributes, outputs, opset):
-    """The case with the outputs it gave."""
+def build(op, inputs, attributes, outputs, opset, declared=None):
+    """The case without its outputs, what its inputs are fed, and the model; `declared` is output, type and shape where it says one."""
     domain, _, name = op.rpartition(".")
     domain = domain or MS
     rng = np.random.default_rng(1)
@@ -214,17 +256,60 @@ def run(op, inputs, attributes, outputs, opset):
     case["attributes"] = attributes
     results = [f"y{i}" for i in range(outputs)]
     node = helper.make_node(name, names, results, domain=domain, **attributes)
-    graph = helper.make_graph([node], "g", values, [onnx.ValueInfoProto(name=r) for r in results], initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(domain, opset)], ir_version=10)
+    infos = [onnx.ValueInfoProto(name=r) for r in results]
+    if declared is not None:
+        infos = [helper.make_tensor_value_info(f"y{declared[0]}", declared[1], declared[2])]
+    graph = helper.make_graph([node], "g", values, infos, initializers)
+    return case, feeds, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(domain, opset)], ir_version=10)
+
+
+def open_session(model, strict=False):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    if strict:
+        options.add_session_config_entry("session.strict_shape_type_inference", "1")
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run(*node):
+    """The case with the outputs it gave."""
+    case, feeds, model = build(*node)
     case["outputs"] = []
-    for value in session.run(None, feeds):
+    for value in open_session(model).run(None, feeds):
         string = value.dtype.kind in "OU"
         dtype = TensorProto.STRING if string else helper.np_dtype_to_tensor_dtype(value.dtype)
         case["outputs"].append({"dtype": int(dtype), "shape": list(value.shape)})
+    return case
+
+
+def infer(*node):
+    """The case with the outputs that its schema infers."""
+
+    def says(pattern, *declared):
+        try:
+            open_session(build(*node, declared)[2], strict=True)
+        except Exception as error:  # its text is what is asked for
+            found = re.search(pattern, str(error))
+            return found and found.group(1), str(error)
+        return None, "nothing"
+
+    case = build(*node)[0]
+    case["outputs"] = []
+    for i in range(node[3]):
+        wrong = [7] * 9
+        dtype = NUMBERS[says(r"does not match expected type \(tensor\((\w+)\)\)", i, TensorProto.FLOAT, wrong)[0] or "float"]
+        rank, text = says(r"inferred=(\d+) declared=9", i, dtype, wrong)
+        if rank is None:
+            raise ValueError(text)
+        shape = []
+        for d in range(int(rank)):
+            unlike = [987654 if j == d else f"s{j}" for j in range(int(rank))]
+            size, text = says(r"[Ii]nferred=(\d+)\s+[Dd]eclared=987654", i, dtype, unlike)
+            if size is None:
+                raise ValueError(text)
+            shape.append(int(size))
+        case["outputs"].append({"dtype": int(dtype), "shape": shape})
     return case
 
 
@@ -233,15 +318,15 @@ def main():
     parser.add_argument("-o", "--output", default="tests/data/contrib_shapes.json")
     args = parser.parse_args()
     cases = []
-    for op, inputs, attributes, outputs, *opset in CASES:
+    for find, (op, inputs, attributes, outputs, *opset) in [(run, c) for c in CASES] + [(infer, c) for c in INFERRED]:
         try:
-            cases.append(run(op, inputs, attributes, outputs, opset[0] if opset else 1))
+            cases.append(find(op, inputs, attributes, outputs, opset[0] if opset else 1))
         except Exception as error:  # whatever the build says
             print(f"{op}({inputs}): {str(error).splitlines()[0][-220:]}")
     with open(args.output, "w", encoding="utf-8") as out:
         head = json.dumps(f"onnxruntime {onnxruntime.__version__}, written by tools/export/contrib_shapes.py")
         out.write('{"source": ' + head + ', "cases": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]}\n")
-    print(f"{len(cases)} of {len(CASES)} cases")
+    print(f"{len(cases)} of {len(CASES) + len(INFERRED)} cases")
 
 
 if __name__ == "__main__":

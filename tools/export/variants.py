@@ -28,7 +28,8 @@ HEAD = """# Examples changed in one place, and the shapes that come out or that 
 # - inputs that are too many, left out or of a wrong rank matter here only where a shape or a cost is read from them, for graphs of newer
 #   opsets, and of exporters that are not strict, are to be counted all the same;
 # - numbers that only run time sees, an index beyond its axis say, are checked where they are stored;
-# - kernels of the runtime lack what the operator has: a rank, a mode, a broadcast.
+# - kernels of the runtime lack what the operator has: a rank, a mode, a broadcast;
+# - the runtime runs an operator of com.ms.internal.nhwc that has a function by it, as if the channels came first.
 # Behind a comma stands that the cost of a node is not known. "-" is how many more there are, which the runtime has no kernel for on a CPU,
 # or ends from.
 """
