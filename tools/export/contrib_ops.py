@@ -73,7 +73,7 @@ def changes(before, now):
         yield from (f"{kind} {name} is gone" for name in old if name not in new)
         if key == "defaults":
             yield from (f"attribute {name} is {new[name]!r}, was {old[name]!r}" for name in new if name in old and new[name] != old[name])
-    if before["words"] != now["words"]:
+    if before.get("words") != now["words"]:
         yield "its text is another"
 
 
@@ -83,7 +83,7 @@ def compare(path, ops):
     with open(ops, encoding="utf-8") as file:
         rows = {(r["domain"], r["op"], v) for r in json.load(file)["operators"] for v in r["since"]}
     for s in onnx.defs.get_all_schemas_with_history():
-        if (s.domain or "ai.onnx", s.name, s.since_version) not in rows:
+        if (s.domain, s.name, s.since_version) not in rows:
             yield f"onnx {onnx.__version__}: {s.domain or 'ai.onnx'}.{s.name} {s.since_version} has no row"
     found = {key_of(e): e for e in entries()}
     tool = f"onnxruntime {onnxruntime.__version__}"
