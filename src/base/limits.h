@@ -301,7 +301,7 @@ inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.
 inline constexpr int64_t kMaxOpset = 28;
 inline constexpr char kOnnxRelease[] = "1.23.2";
-inline constexpr char kOnnxRuntimeRelease[] = "1.31";  // whose own operators have rules
+inline constexpr char kOnnxRuntimeRelease[] = "1.32";  // whose own operators have rules
 
 // The limits that a real model might exceed. The others cannot be set: they bound recursion
 // (nesting), or no other program reads what exceeds them (ranks, sizes), or there is another way to
