@@ -9,10 +9,9 @@
 
 namespace onnxflops {
 
+// In the order in which `ops` lists them: ai.onnx, then the other domains.
 absl::Span<const OpFamily> AllFamilies() {
-  // In the order in which `ops` lists them: ai.onnx, then the other domains.
   static const OpFamily kAll[] = {
-      // ai.onnx
       kActivationFamily,
       kAttentionFamily,
       kBinaryFamily,
