@@ -390,8 +390,7 @@ void ExpertsCases(const Visit& visit) {
     });
     Case gated = c;
     gated.inputs[2] = In({e.experts, 2 * e.inner, e.hidden});
-    gated.attributes = {
-        {"k", e.best}, {"activation_type", "geglu"}, {"swiglu_fusion", int64_t{1}}};
+    gated.attributes = {{"k", e.best}, {"activation_type", "geglu"}, {"swiglu_fusion", int64_t{1}}};
     visit(gated, [&] {
       Experts geglu = e;
       geglu.geglu = true;
