@@ -45,6 +45,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/symbolic/poly.cc
   src/symbolic/sample_sum.cc
   src/symbolic/sum.cc
+  src/symbolic/symbol_bounds.cc
   src/symbolic/symbol_name.cc
   src/symbolic/text.cc
   src/symbolic/value.cc
@@ -52,6 +53,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/graph/dtype.cc
   src/graph/fact.cc
   src/graph/model.cc
+  src/graph/same_model.cc
   src/cost/amounts.cc
   src/cost/amounts_sum.cc
   src/cost/cost.cc
@@ -534,13 +536,18 @@ set(ONNXFLOPS_TOOLS_SOURCES
 
 # The Python package's extension: src/python/CMakeLists.txt.
 set(ONNXFLOPS_PYTHON_SOURCES
+  src/python/argument_words.cc
   src/python/arguments.cc
+  src/python/commands.cc
   src/python/convert.cc
   src/python/documents.cc
   src/python/expr.cc
+  src/python/figures.cc
   src/python/model.cc
+  src/python/modules.cc
   src/python/program.cc
   src/python/report.cc
+  src/python/signatures.cc
 )
 
 # The second program is built where the official ONNX library is found.

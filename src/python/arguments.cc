@@ -10,14 +10,16 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/python/argument_words.h"
 #include "src/python/convert.h"
+#include "src/symbolic/symbol_name.h"
+#include "tools/cli/options.h"
 
 namespace onnxflops::python {
 namespace {
 
 namespace nb = nanobind;
 
-// What the program does with files and screens; Python has methods for that.
 constexpr absl::string_view kNotInPython[] = {
     "--format", "-o",        "--color",        "--save",    "--annotate", "--strict",
     "--plot",   "--sort",    "--redact-names", "-j",        "--columns",  "--top",
@@ -64,6 +66,15 @@ void AddTexts(nb::handle value, const std::string& what, std::vector<std::string
   }
 }
 
+// Whether it is the option's default, which the signature shows.
+bool IsDefault(const tools::Option& option, nb::handle value) {
+  if (value.is_none()) return true;
+  if (option.flag != nullptr) return PyBool_Check(value.ptr()) && value.ptr() != Py_True;
+  if (option.values != nullptr) return PyTuple_Check(value.ptr()) && nb::len(value) == 0;
+  return nb::isinstance<nb::str>(value) && !option.value->empty() &&
+         nb::borrow<nb::str>(value).equal(ToStr(*option.value));
+}
+
 void SetOption(const tools::Option& option, nb::handle value, const std::string& what) {
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
                                                       option.name) != std::end(kLists);
@@ -105,34 +116,124 @@ void AddSizes(nb::handle value, const std::string& what, Bindings* sizes) {
   }
 }
 
+// The option with what was set.
+Given::Option Said(const tools::Option& option) {
+  Given::Option said;
+  said.name = ArgumentName(option);
+  said.is_flag = option.flag != nullptr;
+  said.is_list = option.values != nullptr;
+  if (option.value != nullptr) said.texts = {*option.value};
+  if (said.is_list) said.texts = *option.values;
+  return said;
+}
+
 }  // namespace
 
-bool SetOptions(const nb::kwargs& given, const tools::OptionList& list, const std::string& function,
-                Bindings* sizes) {
-  bool has_options = false;
+void LimitArguments::AddTo(tools::OptionList* list) {
+  list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
+                  "Limits: {\"flops\": \"400 GFLOP\"}, or \"params=+0%\" with a base.");
+  list->AddValue("--profile", "FILE", &profile,
+                 "The profile of a run of the model, for limits on measured figures.");
+  list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of the profile.");
+}
+
+bool IsNotInPython(const tools::Option& option) {
+  return std::find(std::begin(kNotInPython), std::end(kNotInPython), option.name) !=
+         std::end(kNotInPython);
+}
+
+nb::dict Given::ToDict() const {
+  nb::dict call;
+  for (const Option& option : options) {
+    nb::list texts;
+    for (const std::string& text : option.texts) texts.append(ToStr(text));
+    call[ToStr(option.name)] = option.is_flag   ? nb::object(nb::bool_(true))
+                               : option.is_list ? nb::object(texts)
+                                                : nb::object(texts[0]);
+  }
+  nb::dict dim;
+  for (const auto& [name, size] : sizes) dim[ToStr(name)] = nb::int_(size);
+  if (!sizes.empty()) call["dim"] = dim;
+  return call;
+}
+
+Given SetOptions(const nb::kwargs& given, const tools::OptionList& list,
+                 const std::string& function, Others others) {
+  Given taken;
   for (const auto& [key, value] : given) {
     const std::string name = FromStr(key, function);
     const std::string what = absl::StrCat(function, ": ", Quoted(name));
     const tools::Option* option = FindOption(list, name);
-    if (option != nullptr && std::find(std::begin(kNotInPython), std::end(kNotInPython),
-                                       option->name) != std::end(kNotInPython)) {
+    if (option != nullptr && IsNotInPython(*option)) {
       RaiseTypeError(absl::StrCat(what,
                                   " is an option of the program only; a size of this name is ",
                                   "given by dim={", Quoted(name), ": N}"));
     }
-    if (sizes != nullptr && name == "dim") {
-      AddSizes(value, what, sizes);
+    if (others == Others::kSizes && name == "dim") {
+      if (!value.is_none()) AddSizes(value, what, &taken.sizes);
     } else if (option != nullptr) {
-      if (value.is_none()) continue;
+      if (IsDefault(*option, value)) continue;
       SetOption(*option, value, what);
-      has_options = true;
-    } else if (sizes != nullptr) {
-      AddSize(name, value, function, sizes);
+      taken.options.push_back(Said(*option));
+    } else if (others == Others::kSizes) {
+      AddSize(name, value, function, &taken.sizes);
     } else {
       RaiseTypeError(absl::StrCat(what, " is no argument"));
     }
   }
-  return has_options;
+  return taken;
+}
+
+bool IsGiven(const tools::OptionList& list, nb::handle name, nb::handle value) {
+  const tools::Option* const option = FindOption(list, FromStr(name, "an argument"));
+  return option == nullptr ? !value.is_none() : !IsDefault(*option, value);
+}
+
+Swept TakeSwept(const tools::OptionList& list, const std::string& function, nb::dict* given) {
+  std::vector<tools::DimSizes> dims;
+  nb::dict left;
+  const auto take = [&](nb::handle key, nb::handle value) {
+    const std::string name = FromStr(key, function);
+    const std::string what = absl::StrCat(function, ": ", Quoted(name));
+    if (nb::isinstance<nb::str>(value)) {
+      Require(tools::ParseDims(absl::StrCat(name, "=", FromStr(value, what)), &dims));
+      return true;
+    }
+    if (!IsSequence(value)) return false;
+    tools::DimSizes swept;
+    swept.name = TypedSymbol(name);
+    if (PySequence_Size(value.ptr()) > static_cast<Py_ssize_t>(kMaxSweepPoints)) {
+      Raise(absl::InvalidArgumentError(
+          absl::StrCat(what, " has more than ", kMaxSweepPoints, " sizes")));
+    }
+    for (const nb::handle item : nb::borrow<nb::sequence>(value)) {
+      Bindings one;
+      AddSize(name, item, function, &one);
+      swept.sizes.push_back(one.begin()->second);
+    }
+    if (swept.sizes.empty()) {
+      Raise(absl::InvalidArgumentError(absl::StrCat(what, " has no sizes")));
+    }
+    dims.push_back(std::move(swept));
+    return true;
+  };
+  for (const auto& [key, value] : *given) {
+    const std::string name = FromStr(key, function);
+    if (name == "dim" && PyMapping_Check(value.ptr()) &&
+        PyObject_HasAttrString(value.ptr(), "items")) {
+      nb::dict single;
+      for (const nb::handle item : value.attr("items")()) {
+        if (!take(item[0], item[1])) single[item[0]] = item[1];
+      }
+      left["dim"] = single;
+    } else if (FindOption(list, name) != nullptr || !take(key, value)) {
+      left[key] = value;
+    }
+  }
+  *given = left;
+  Swept swept;
+  for (tools::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
+  return swept;
 }
 
 }  // namespace onnxflops::python

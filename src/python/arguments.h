@@ -7,33 +7,70 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "src/symbolic/expr.h"
 #include "tools/cli/option_list.h"
 
 namespace onnxflops::python {
 
-// Sets the options of `list` that `given` names, "_" standing for "-"; whether there were any. With
-// `sizes`, `dim` is a mapping of sizes, and a name that is no option is that of a size. `function`
-// stands in errors.
-bool SetOptions(const nanobind::kwargs& given, const tools::OptionList& list,
-                const std::string& function, Bindings* sizes);
+// Options of `onnxflops check` alone.
+struct LimitArguments {
+  std::vector<std::string> maxima;
+  std::string profile, optimized;
 
-// What a call gives.
+  void AddTo(tools::OptionList* list);
+};
+
+// What the program does with files and screens; Python has methods for that.
+bool IsNotInPython(const tools::Option& option);
+
+// What a call gives. Kept by a report, so that it can be counted again elsewhere.
 struct Given {
   Bindings sizes;
-  bool has_options = false;
+  // Names of arguments, and the texts that the options got; of a flag none, and `is_list` says
+  // whether it is given again and again.
+  struct Option {
+    std::string name;
+    std::vector<std::string> texts;
+    bool is_list = false;
+    bool is_flag = false;
+  };
+  std::vector<Option> options;
+
+  bool has_options() const { return !options.empty(); }
+  // The arguments of a call that gives the same.
+  nanobind::dict ToDict() const;
 };
+
+// How names that are no option are read: as sizes, or not at all.
+enum class Others { kSizes, kNone };
+
+// Sets the options of `list` that `given` names, "_" standing for "-". None, and the default of an
+// option, is the same as not to give it. With kSizes, `dim` is a mapping of sizes, and a name that
+// is no option is that of a size. `function` stands in errors.
+Given SetOptions(const nanobind::kwargs& given, const tools::OptionList& list,
+                 const std::string& function, Others others);
+
+// Whether an argument is given, and not as the default of its option.
+bool IsGiven(const tools::OptionList& list, nanobind::handle name, nanobind::handle value);
+
 // The same of groups of options.
 template <typename... Arguments>
 Given TakeOptions(const nanobind::kwargs& given, const std::string& function, Arguments*... into) {
   tools::OptionList list;
   (into->AddTo(&list), ...);
-  Given taken;
-  taken.has_options = SetOptions(given, list, function, &taken.sizes);
-  return taken;
+  return SetOptions(given, list, function, Others::kSizes);
 }
+
+// The same of several sizes for each name.
+using Swept = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+// Takes sizes with several values out of `given`: lists, ranges, texts as "1..8". The names of
+// options in `list` are no sizes.
+Swept TakeSwept(const tools::OptionList& list, const std::string& function, nanobind::dict* given);
 
 }  // namespace onnxflops::python
 

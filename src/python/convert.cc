@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/python/argument_words.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/cli/options.h"
 
@@ -19,7 +21,8 @@ namespace nb = nanobind;
 const char* ClassOf(const absl::Status& error) {
   switch (error.code()) {
     case absl::StatusCode::kNotFound:
-      return "NotFoundError";
+      return absl::StrContains(error.message(), ": no such file") ? "NoSuchFileError"
+                                                                  : "NotFoundError";
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kResourceExhausted:
       return "LimitError";
@@ -44,8 +47,8 @@ nb::object Steal(PyObject* made) {
 
 void Raise(const absl::Status& error) {
   const nb::object type = nb::module_::import_("onnxflops._errors").attr(ClassOf(error));
-  const nb::object made =
-      type(ToStr(absl::StrCat(error.message(), tools::LimitHint(error))), ToStr(LimitOf(error)));
+  const std::string text = absl::StrCat(error.message(), tools::LimitHint(error));
+  const nb::object made = type(ToStr(ArgumentWords(text)), ToStr(LimitOf(error)));
   PyErr_SetObject(type.ptr(), made.ptr());
   throw nb::python_error();
 }

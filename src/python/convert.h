@@ -15,7 +15,8 @@
 
 namespace onnxflops::python {
 
-// Raises the exception of an error, with the program's text: a class of onnxflops/_errors.py.
+// Raises the exception of an error, with the program's text in the words of Python: a class of
+// onnxflops/_errors.py.
 [[noreturn]] void Raise(const absl::Status& error);
 [[noreturn]] void RaiseTypeError(const std::string& message);
 

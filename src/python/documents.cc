@@ -1,25 +1,35 @@
 // All that is told of a model apart from its report: comparisons, explanations, diffs, checks,
 // utilisation.
 //
-// How it works. Each is a class in Python with the same four ways out: str() is what the program
-// shows on a screen, to_json() what it writes with --json, to_dict() that text parsed by Python,
-// and to_html() the page (explanations have none). The texts come from the program's own code, so
-// both say the same.
+// How it works. Each is a class in Python with the same ways out: str() is what the program shows
+// on a screen, to_json() what it writes with --json, to_dict() that text parsed by Python,
+// to_html() the page where there is one, and _repr_html_() the parts of the screen as a notebook
+// shows them. The texts come from the program's own code, so both say the same.
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "src/api/diff.h"
 #include "src/api/mfu.h"
 #include "src/check/check_writers.h"
 #include "src/check/judge.h"
 #include "src/compare/compare_report.h"
 #include "src/diff/diff_writers.h"
+#include "src/estimate/estimate_report.h"
 #include "src/explain/explain.h"
 #include "src/mfu/mfu_report.h"
+#include "src/profile/profile_report.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
+#include "src/render/document.h"
+#include "src/serving/serving_report.h"
+#include "src/sweep/sweep_report.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::python {
 namespace {
@@ -30,38 +40,67 @@ using report::Known;
 using report::KnownOf;
 using report::KnownOfChange;
 
-// The screen of the program.
-std::string Screen(const CompareReport& report) {
-  return ToTable(report, !report.request.with.empty(), {});
+// What a screen shows, part by part.
+Document DocumentOf(const CompareReport& report) {
+  return ToDocument(report, !report.request.with.empty());
 }
-std::string Screen(const Explanation& explanation) { return ToText(explanation, {}); }
-std::string Screen(const Diff& diff) { return ToTable(diff, DiffViewOptions{}, {}); }
-std::string Screen(const CheckReport& report) { return ToTable(report, {}); }
-std::string Screen(const MfuReport& report) { return DrawText(ToDocument(report)); }
+Document DocumentOf(const Diff& diff) { return ToDocument(diff, DiffViewOptions{}); }
+Document DocumentOf(const CheckReport& report) { return ToDocument(report); }
+Document DocumentOf(const MfuReport& report) { return ToDocument(report); }
+Document DocumentOf(const ProfileReport& report) { return ToDocument(report, ProfileView{}); }
+Document DocumentOf(const EstimateReport& report) { return ToDocument(report); }
+Document DocumentOf(const PyAudit& audit) { return ToDocument(absl::MakeConstSpan(audit.rows)); }
+Document DocumentOf(const SweepReport& sweep) { return ToDocument(sweep, ViewOptions{}); }
+Document DocumentOf(const ServingReport& serving) { return ToDocument(serving, ViewOptions{}); }
+
+std::string Json(const PyAudit& audit) { return ToJson(absl::MakeConstSpan(audit.rows)); }
+template <typename Report>
+std::string Json(const Report& report) {
+  return ToJson(report);
+}
 
 std::string Page(const CompareReport& report) { return ToHtml(report); }
 std::string Page(const Diff& diff) { return ToHtml(diff, DiffViewOptions{}); }
 std::string Page(const CheckReport& report) { return ToHtml(report); }
 std::string Page(const MfuReport& report) { return ToHtml(report); }
+std::string Page(const ProfileReport& report) { return ToHtml(report); }
+std::string Page(const SweepReport& sweep) { return ToHtml(sweep); }
 
-template <typename Document>
-nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) {
-  nb::class_<Document> cls(m, name, text);
-  // Also where a prompt or a notebook shows it.
-  for (const char* name : {"__str__", "__repr__"}) {
-    cls.def(name, [](const Document& d) { return ToStr(Screen(d)); });
+// The screen of the program.
+template <typename Report>
+std::string Screen(const Report& report) {
+  if constexpr (std::is_same_v<Report, Explanation>) {
+    return ToText(report, {});
+  } else {
+    return DrawText(DocumentOf(report));
+  }
+}
+
+template <typename Report>
+nb::class_<Report> Define(nb::module_& m, const char* name, const char* text) {
+  nb::class_<Report> cls(m, name, text);
+  // Also where a prompt shows it.
+  for (const char* method : {"__str__", "__repr__"}) {
+    cls.def(method, [](const Report& d) { return ToStr(Screen(d)); });
   }
   cls.def(
-      "to_json", [](const Document& d) { return ToStr(ToJson(d)); }, "The program's JSON.");
+      "to_json", [](const Report& d) { return ToStr(Json(d)); }, "The program's JSON.");
   cls.def(
       "to_dict",
-      [](const Document& d) {
-        return nb::module_::import_("json").attr("loads")(ToStr(ToJson(d)));
-      },
+      [](const Report& d) { return nb::module_::import_("json").attr("loads")(ToStr(Json(d))); },
       nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
-  if constexpr (!std::is_same_v<Document, Explanation>) {
+  if constexpr (requires(const Report& d) { Page(d); }) {
     cls.def(
-        "to_html", [](const Document& d) { return ToStr(Page(d)); }, "The program's page.");
+        "to_html", [](const Report& d) { return ToStr(Page(d)); }, "The program's page.");
+  }
+  if constexpr (requires(const Report& d) { DocumentOf(d); }) {
+    cls.def(
+        "_parts", [](const Report& d) { return DocumentParts(DocumentOf(d)); },
+        nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
+    cls.def(
+        "_repr_html_",
+        [](nb::handle self) { return nb::module_::import_("onnxflops._html").attr("view")(self); },
+        nb::sig("def _repr_html_(self) -> str"));
   }
   return cls;
 }
@@ -116,9 +155,7 @@ void DefineMfu(nb::module_& m) {
       "Of a step of all devices.");
 }
 
-}  // namespace
-
-void DefineDocuments(nb::module_& m) {
+void DefineComparison(nb::module_& m) {
   auto comparison = Define<CompareReport>(
       m, "Comparison", "What other tools count, and the terms that lead from our count to theirs.");
   comparison.def_prop_ro(
@@ -129,6 +166,9 @@ void DefineDocuments(nb::module_& m) {
                          nb::sig("def standings(self, /) -> dict[str, str]"),
                          "Tool by tool \"exact\", \"assumed\" (it rests on a guess) or "
                          "\"not_applicable\" (there is no figure).");
+}
+
+void DefineExplanation(nb::module_& m) {
   auto explanation =
       Define<Explanation>(m, "Explanation", "Why a node costs what it costs: of one run.");
   explanation.def_prop_ro(
@@ -144,6 +184,9 @@ void DefineDocuments(nb::module_& m) {
         return q.needs == Quantity::Needs::kNothing &&
                report::HasFigure(q, e.amounts.*q.value, e.node.status == Coverage::kUnknown);
       });
+}
+
+void DefineDiffAndCheck(nb::module_& m) {
   auto diff = Define<Diff>(m, "Diff", "What changed from one model to another.");
   diff.def("delta", &Delta, nb::arg("quantity") = "flops",
            nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr | None"),
@@ -153,7 +196,109 @@ void DefineDocuments(nb::module_& m) {
   auto check = Define<CheckReport>(m, "Check", "Verdicts on a model by its budgets.");
   check.def_prop_ro("passed", &CheckReport::passed, "Whether every limit holds.");
   check.def("__bool__", &CheckReport::passed);
+}
+
+void DefineProfile(nb::module_& m) {
+  auto profile = Define<ProfileReport>(m, "Profile", "Where the time of a measured run went.");
+  profile.def_prop_ro(
+      "peak_flops_per_second",
+      [](const ProfileReport& r) {
+        return r.peak > 0 ? nb::object(nb::float_(r.peak)) : nb::object(nb::none());
+      },
+      nb::sig("def peak_flops_per_second(self, /) -> float | None"),
+      "Of the device; None if none is given.");
+  Define<EstimateReport>(m, "Estimate", "Our count beside rules of thumb and measured figures.");
+  auto audit =
+      Define<PyAudit>(m, "Audit", "Which convention gives each of some published figures.");
+  audit.def_prop_ro(
+      "errors",
+      [](const PyAudit& of) {
+        nb::list errors;
+        for (const AuditRow& row : of.rows) {
+          if (!row.fault.empty()) errors.append(ToStr(absl::StrCat(row.name, ": ", row.fault)));
+        }
+        return errors;
+      },
+      nb::sig("def errors(self, /) -> list[str]"), "Of the lines that have no figure.");
+}
+
+void DefineSweepAndServing(nb::module_& m) {
+  auto sweep = Define<SweepReport>(m, "Sweep", "A model at many sizes, counted once.");
+  sweep.def_prop_ro(
+      "points",
+      [](const SweepReport& of) {
+        const auto report = std::make_shared<const Report>(of.report);
+        nb::list points;
+        for (const SweepPoint& point : of.points) {
+          nb::dict at;
+          for (const auto& [name, size] : point.at) at[ToStr(BareName(name))] = nb::int_(size);
+          points.append(nb::make_tuple(at, nb::cast(PyTotals{report, point.totals})));
+        }
+        return points;
+      },
+      nb::sig("def points(self, /) -> list[tuple[dict[str, int], Totals]]"),
+      "The sizes of each point, and the totals there.");
+  Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
+}
+
+// "| " of the first column stands for lines of a terminal; cells are as they are.
+nb::tuple TableParts(const Document::Table& part) {
+  nb::list columns, rows, notes;
+  for (const TextTable::Column& column : part.table.columns) {
+    columns.append(nb::make_tuple(ToStr(column.title), column.right, column.picture));
+  }
+  for (const TextTable::Row& row : part.table.rows) {
+    nb::list cells;
+    for (const std::string& cell : row.cells) cells.append(ToStr(cell));
+    rows.append(nb::make_tuple(cells, row.indent, row.strong, row.faint));
+  }
+  for (const std::string& note : part.table.notes) notes.append(ToStr(note));
+  return nb::make_tuple("table", ToStr(part.title), columns, rows, notes);
+}
+
+nb::list Texts(const std::vector<std::string>& texts) {
+  nb::list list;
+  for (const std::string& text : texts) list.append(ToStr(text));
+  return list;
+}
+
+nb::tuple WaterfallParts(const Document::Waterfall& part) {
+  nb::list steps;
+  for (const Document::Waterfall::Step& step : part.steps) {
+    steps.append(nb::make_tuple(ToStr(step.text), ToStr(step.figure), step.indent, step.strong));
+  }
+  return nb::make_tuple("waterfall", ToStr(part.unit), steps, Texts(part.remarks));
+}
+
+}  // namespace
+
+nb::list DocumentParts(const Document& document) {
+  nb::list parts;
+  for (const Document::Part& part : document.parts) {
+    if (const auto* lines = std::get_if<Document::Lines>(&part)) {
+      nb::list texts;
+      for (const report::LabelledLine& line : lines->lines) {
+        texts.append(nb::make_tuple(ToStr(line.label), Texts(line.texts)));
+      }
+      parts.append(nb::make_tuple("lines", texts));
+    } else if (const auto* table = std::get_if<Document::Table>(&part)) {
+      parts.append(TableParts(*table));
+    } else if (const auto* list = std::get_if<Document::List>(&part)) {
+      parts.append(nb::make_tuple("list", ToStr(list->title), Texts(list->texts), list->alarming));
+    } else if (const auto* waterfall = std::get_if<Document::Waterfall>(&part)) {
+      parts.append(WaterfallParts(*waterfall));
+    }
+  }
+  return parts;
+}
+
+void DefineDocuments(nb::module_& m) {
+  DefineComparison(m);
+  DefineExplanation(m);
+  DefineDiffAndCheck(m);
   DefineMfu(m);
+  DefineProfile(m);
+  DefineSweepAndServing(m);
 }
 
 }  // namespace onnxflops::python

@@ -14,29 +14,22 @@
 #include <utility>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/api/check.h"
-#include "src/api/diff.h"
 #include "src/api/load.h"
-#include "src/api/mfu.h"
-#include "src/api/version.h"
-#include "src/base/limits.h"
+#include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/base/utc_time.h"
-#include "src/check/budgets.h"
-#include "src/check/judge.h"
 #include "src/family/family.h"
-#include "src/load/input_file.h"
+#include "src/graph/same_model.h"
 #include "src/load/load.h"
-#include "src/profile/profile_file.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
+#include "src/python/signatures.h"
 #include "src/python/types.h"
 #include "tools/cli/count_arguments.h"
-#include "tools/cli/mfu_arguments.h"
 #include "tools/cli/options.h"
 
 namespace onnxflops::python {
@@ -44,70 +37,55 @@ namespace {
 
 namespace nb = nanobind;
 
-PyModel Shared(absl::StatusOr<Model> model) {
-  return {std::make_shared<const Model>(Require(std::move(model)))};
+PyModel Shared(absl::StatusOr<Model> model, const nb::object& origin) {
+  return {std::make_shared<const Model>(Require(std::move(model))), origin};
 }
 
-PyModel LoadPath(nb::handle path) {
+PyModel LoadPath(nb::handle path, const nb::object& origin) {
   const std::string text = FromPath(path);
-  return Shared(WithoutGil([&] { return Load(text); }));
+  return Shared(WithoutGil([&] { return Load(text); }), origin);
 }
 
 // An open file that may have holes where weights are. `name` decides the form.
-PyModel LoadFd(int fd, const std::string& name) {
-  return Shared(WithoutGil([&] { return LoadOpen(fd, name, {}); }));
+PyModel LoadFd(int fd, const std::string& name, const nb::object& origin) {
+  return Shared(WithoutGil([&] { return LoadOpen(fd, name, {}); }), origin);
 }
 
 // Bytes in memory: a model, or a configuration in JSON.
-PyModel LoadBytes(nb::bytes bytes, const std::string& name) {
+PyModel LoadBytes(nb::bytes bytes, const std::string& name, const nb::object& origin) {
   const absl::string_view view(bytes.c_str(), bytes.size());
   const absl::string_view text = absl::StripLeadingAsciiWhitespace(view);
   const bool is_json = !text.empty() && text[0] == '{';
   return Shared(WithoutGil([&] {
-    return is_json ? LoadConfig(std::string(view), name, std::nullopt) : LoadFromBytes(view, name);
-  }));
-}
-
-PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
-  tools::CountArguments args;
-  Given taken = TakeOptions(given, "count()", &args);
-  const bool is_open = taken.sizes.empty();
-  std::vector<tools::DimSizes> sweep;
-  CountOptions options = Require(args.Options(&sweep));
-  options.bindings = std::move(taken.sizes);
-  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
-  options.node_rows = view.by == GroupBy::kNode;
-  PyReport made = {nullptr, of.model, std::make_shared<const CountOptions>(std::move(options)),
-                   args.convention, taken.has_options ? std::make_shared<Formulas>() : of.formulas};
-  made.report = Require(WithoutGil([&]() -> Formulas::Counted {
-    if (is_open && !taken.has_options) return made.Open();
-    ASSIGN_OR_RETURN(Report report, made.Count(*made.options));
-    return std::make_shared<const Report>(std::move(report));
-  }));
-  return made;
+                  return is_json ? LoadConfig(std::string(view), name, std::nullopt)
+                                 : LoadFromBytes(view, name);
+                }),
+                origin);
 }
 
 // --dim, --input and the like, for functions that return no report.
-CountOptions SizesOf(const nb::kwargs& given, const char* function, bool causal, bool upper,
-                     bool compares = false) {
-  tools::SizeArguments args;
-  tools::CausalArgument causal_argument;
-  tools::UpperArgument upper_argument;
+struct CompareArguments {
+  tools::SizeArguments sizes;
+  tools::UpperArgument upper;
   tools::NoGradArgument no_grad;
-  tools::OptionList list;
-  args.AddTo(&list);
-  if (causal) causal_argument.AddTo(&list);
-  if (upper) upper_argument.AddTo(&list);
-  if (compares) no_grad.AddTo(&list);
-  Bindings sizes;
-  SetOptions(given, list, function, &sizes);
-  CountOptions options = Require(args.Parse());
-  options.bindings = std::move(sizes);
-  options.causal = Require(causal_argument.Parse());
-  options.upper_bounds = upper_argument.given;
-  options.no_grad = no_grad.given;
-  return options;
-}
+
+  void AddTo(tools::OptionList* list) {
+    sizes.AddTo(list);
+    upper.AddTo(list);
+    no_grad.AddTo(list);
+  }
+};
+struct ExplainArguments {
+  tools::SizeArguments sizes;
+  tools::UpperArgument upper;
+  tools::CausalArgument causal;
+
+  void AddTo(tools::OptionList* list) {
+    sizes.AddTo(list);
+    upper.AddTo(list);
+    causal.AddTo(list);
+  }
+};
 
 CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& given) {
   CompareRequest request;
@@ -118,147 +96,167 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
       request.with.push_back(FromStr(name, "compare(): an item of 'with'"));
     }
   }
-  const CountOptions options = SizesOf(given, "compare()", /*causal=*/false, /*upper=*/true,
-                                       /*compares=*/true);
+  CompareArguments args;
+  Given taken = TakeOptions(given, "compare()", &args);
+  CountOptions options = Require(args.sizes.Parse());
+  options.bindings = std::move(taken.sizes);
+  options.upper_bounds = args.upper.given;
+  options.no_grad = args.no_grad.given;
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 
+// What was meant, if a name is that of a module.
+absl::Status AboutModule(const Model& model, CountOptions options, const std::string& name,
+                         const absl::Status& error) {
+  options.module = name;
+  if (!Count(model, options).ok()) return error;
+  return absl::NotFoundError(absl::StrCat(Escaped(model->path), ": ", Quoted(name),
+                                          " is a module, not a node: count(module=", Quoted(name),
+                                          ") counts it, rows(\"node\") lists its nodes"));
+}
+
 Explanation ExplainNode(const PyModel& of, const std::string& node, const nb::kwargs& given) {
-  const CountOptions options = SizesOf(given, "explain()", /*causal=*/true, /*upper=*/true);
-  return Require(WithoutGil([&] { return Explain(*of.model, options, node); }));
-}
-
-Diff DiffOf(const PyModel& base, const PyModel& head, const nb::kwargs& given) {
-  CountOptions options = SizesOf(given, "diff()", /*causal=*/true, /*upper=*/false);
-  options.activation_peak = true;  // as the program has it
-  return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
-}
-
-// The limits that a file and a call give.
-absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<std::string>& maxima,
-                                    bool has_base, const std::vector<Device>& devices) {
-  Budgets budgets;
-  if (!path.empty()) {
-    const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxRulesBytes);
-    if (!text.ok()) {
-      return absl::Status(text.status().code(),
-                          absl::StrCat(Escaped(path), ": ", text.status().message()));
-    }
-    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
-  }
-  for (const std::string& limit : maxima) {
-    const absl::Status added = AddLimit(limit, has_base, &budgets);
-    if (added.ok()) continue;
-    return absl::Status(added.code(), absl::StrCat("max ", Quoted(limit), ": ", added.message()));
-  }
-  RETURN_IF_ERROR(RequireRules(budgets, devices));
-  return budgets;
-}
-
-// Options of `onnxflops check` alone.
-struct LimitArguments {
-  std::vector<std::string> maxima;
-  std::string profile, optimized;
-
-  void AddTo(tools::OptionList* list) {
-    list->AddValues("--max", "", &maxima, "");
-    list->AddValue("--profile", "", &profile, "");
-    list->AddValue("--optimized", "", &optimized, "");
-  }
-};
-
-CheckReport CheckLoaded(const PyModel& of, nb::handle budgets_path, nb::handle against,
-                        const nb::kwargs& given) {
-  LimitArguments limits;
-  tools::SizeArguments size_args;
-  tools::CausalArgument causal;
-  tools::RateArguments rate;
-  tools::RooflineArguments roofline;
-  Given taken = TakeOptions(given, "check()", &limits, &size_args, &causal, &rate, &roofline);
-  CountOptions options = Require(size_args.Parse());
+  ExplainArguments args;
+  Given taken = TakeOptions(given, "explain()", &args);
+  CountOptions options = Require(args.sizes.Parse());
   options.bindings = std::move(taken.sizes);
-  options.causal = Require(causal.Parse());
-  if (!roofline.device.empty() || !roofline.dtype.empty()) {
-    options.on_device = Require(roofline.Parse());
-  }
-  const std::vector<Device> devices = Require(roofline.devices_file.Parse());
-  const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
-  const std::string base_path = against.is_none() ? "" : FromPath(against);
-  if (path.empty() && limits.maxima.empty()) {
-    Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
-  }
-  const Budgets budgets = Require(ReadBudgets(path, limits.maxima, !base_path.empty(), devices));
-  CheckOptions run = {options, devices};
-  StepRate step;
-  Require(rate.Parse(&step, &run.num_devices));
-  if (rate.given()) run.rate = step;
-  if (!limits.profile.empty()) run.profile = ReadProfileFile(limits.profile);
-  if (!limits.optimized.empty()) run.optimized = LoadFor(limits.optimized, options);
-  run.today = TimeInUtc(kDayFormat);
-  CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
-  std::optional<ModelOrReport> base;
-  if (checked.has_base) {
-    base = Require(WithoutGil([&] { return LoadModelOrReport(base_path, options); }));
-    checked.base = base->side();
-  }
-  CheckReport report;
-  report.budgets = path;
-  AskedSizes asked;
-  Require(WithoutGil([&] { return CheckModel(checked, budgets, run, &asked, &report); }));
-  Require(ReportUnknownSizes(path, asked));
-  return report;
+  options.upper_bounds = args.upper.given;
+  options.causal = Require(args.causal.Parse());
+  return Require(WithoutGil([&]() -> absl::StatusOr<Explanation> {
+    absl::StatusOr<Explanation> explanation = Explain(*of.model, options, node);
+    if (!absl::IsNotFound(explanation.status())) return explanation;
+    return AboutModule(*of.model, options, node, explanation.status());
+  }));
 }
 
-MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
-  tools::MfuArguments args;
-  Given taken = TakeOptions(given, "mfu()", &args);
-  MfuOptions options = Require(args.Parse());
-  options.count.bindings = std::move(taken.sizes);
-  return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
-}
-
-// Takes the sizes and the backward pass from the report's own count.
-MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
-  tools::MfuArguments args;
+SweepReport SweepSizes(const PyModel& of, const nb::kwargs& given) {
+  tools::CountArguments args;
   tools::OptionList list;
-  args.AddRateTo(&list);
-  SetOptions(given, list, "mfu()", nullptr);
-  MfuOptions options = Require(args.Parse());
-  options.count = *of.options;
-  options.count.node_rows = false;
-  if (options.convention.empty()) options.convention = of.convention;
-  return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
+  args.AddTo(&list);
+  nb::dict single = nb::borrow<nb::dict>(given);
+  const Swept swept = TakeSwept(list, "sweep()", &single);
+  if (swept.empty()) {
+    Raise(absl::InvalidArgumentError(
+        "sweep(): a size with several values is needed: sweep(batch=[1, 8, 64])"));
+  }
+  Given taken = SetOptions(nb::borrow<nb::kwargs>(single), list, "sweep()", Others::kSizes);
+  std::vector<tools::DimSizes> dims;
+  CountOptions options = Require(args.Options(&dims));
+  options.bindings = std::move(taken.sizes);
+  if (options.memory) {
+    Raise(absl::InvalidArgumentError(
+        "sweep(): memory= is of one size: count(...).memory at each of them"));
+  }
+  return Require(WithoutGil(
+      [&] { return CountSweep(*of.model, options, args.convention, swept, std::nullopt); }));
 }
 
-// FLOP/s of a device in a type of numbers, for what runs on every step.
-double PeakOf(const std::string& device, const std::string& dtype) {
-  const Device found = Require(FindDevice(device));
-  const PeakFigure peak = Require(FindPeak(found, Require(ParsePrecision(dtype))));
-  constexpr double kGiga = 1e9;
-  return static_cast<double>(peak.giga) * kGiga;
+bool SameModels(const PyModel& a, const PyModel& b) {
+  return a.model == b.model ||
+         ((*a.model)->path == (*b.model)->path && SameGraphs(**a.model, **b.model));
 }
 
-constexpr char kCountSig[] =
-    "def count(self, *, dim: Mapping[str, int] | None = None, tokens: int | None = None, "
-    "mask_sum: int | None = None, "
-    "lengths: Sequence[int] | Mapping[str, Sequence[int]] | str | None = None, "
-    "cu_seqlens: Sequence[int] | str | None = None, "
-    "images: Sequence[tuple[int, int]] | str | None = None, packed: bool = False, "
-    "packed_as_row: bool = False, "
-    "input: Mapping[str, Sequence[int | str]] | None = None, "
-    "value: Mapping[str, Any] | None = None, rules: str | PathLike[str] | None = None, "
-    "limit: Mapping[str, int] | None = None, causal: Literal['full', 'half'] = 'full', "
-    "backward: Literal['2x', 'exact'] = '2x', frozen: str | Sequence[str] = (), "
-    "trained: str | Sequence[str] = (), tied: str | Sequence[str] = (), "
-    "input_gradients: bool = False, attention: Literal['math', 'flash'] = 'math', "
-    "recompute: str = 'none', optimizer: str = 'none', device: str | None = None, "
-    "dtype: str | None = None, devices_file: str | PathLike[str] | None = None, "
-    "memory: bool = False, order: str | None = None, fit: str | None = None, "
-    "by: Literal['module', 'op', 'node'] = 'module', module: str | None = None, "
-    "upper: bool = False, convention: str | None = None, no_grad: bool = False, **sizes: int) -> "
-    "Report";
+void DefineValue(nb::class_<PyModel>* model) {
+  model->def(
+      "__eq__",
+      [](const PyModel& self, nb::handle other) -> nb::object {
+        if (!nb::isinstance<PyModel>(other)) return nb::borrow(Py_NotImplemented);
+        return nb::bool_(SameModels(self, nb::cast<const PyModel&>(other)));
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"));
+  model->def("__hash__", [](const PyModel& of) {
+    const ModelData& data = **of.model;
+    return static_cast<Py_ssize_t>(
+        absl::HashOf(data.path, data.nodes.size(), data.values.size(), data.tensors.size()) >> 1);
+  });
+  model->def(
+      "__reduce__",
+      [](nb::handle self) {
+        return nb::module_::import_("onnxflops._pickle").attr("reduced")(self);
+      },
+      nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+  model->def_prop_ro(
+      "_origin", [](const PyModel& of) { return of.origin; },
+      nb::sig("def _origin(self, /) -> tuple[Any, ...] | None"));
+  model->def_prop_ro(
+      "_config",
+      [](const PyModel& of) {
+        const absl::string_view config = ConfigOf(**of.model);
+        return nb::bytes(config.data(), config.size());
+      },
+      nb::sig("def _config(self, /) -> bytes"));
+  DefineCopies(model);
+}
+
+// A method with the program's options.
+template <typename Function, typename... Extra>
+void DefineShown(nb::class_<PyModel>* model, const char* name, const Function& function,
+                 const Shown& shown, const Extra&... extra) {
+  model->def(name, function, extra..., nb::arg("options"), nb::sig(shown.signature.c_str()),
+             shown.help.c_str());
+}
+
+void DefineCounting(nb::class_<PyModel>* model) {
+  model->def("count", &CountModel,
+             nb::sig(ShowFunctionOf("def count(self", "Report", "", tools::CountArguments())
+                         .signature.c_str()),
+             ShowFunctionOf("def count(self", "Report",
+                            "What the model costs. An argument that is no option gives a size: "
+                            "count(batch=8).\nSizes that are not given stay symbols.",
+                            tools::CountArguments())
+                 .help.c_str());
+  tools::OptionList list;
+  tools::CountArguments args;
+  args.AddTo(&list);
+  const Shown sweep = ShowFunction(
+      "def sweep(self", "Sweep",
+      "The totals at many sizes, counted once: sweep(batch=[1, 8], seq=\"128..1024*2\"). "
+      "Every combination; the last size changes first.",
+      list, "int | str | Sequence[int]");
+  model->def("sweep", &SweepSizes, nb::sig(sweep.signature.c_str()), sweep.help.c_str());
+  DefineShown(model, "compare", &Compare,
+              ShowFunctionOf("def compare(self, with_: str | Sequence[str] = ()", "Comparison",
+                             "What other tools count: m.compare([\"thop\", \"fvcore\"]). Without "
+                             "names: all.",
+                             CompareArguments()),
+              nb::arg("with_") = nb::tuple());
+  DefineShown(model, "explain", &ExplainNode,
+              ShowFunctionOf("def explain(self, node: str", "Explanation",
+                             "Why a node costs what it costs, by its name or that of an output.",
+                             ExplainArguments()),
+              nb::arg("node"));
+}
 
 }  // namespace
+
+PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
+  tools::CountArguments args;
+  Given taken = TakeOptions(given, "count()", &args);
+  const bool is_open = taken.sizes.empty();
+  const bool has_options = taken.has_options();
+  std::vector<tools::DimSizes> sweep;
+  CountOptions options = Require(args.Options(&sweep));
+  options.bindings = taken.sizes;
+  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
+  options.node_rows = view.by == GroupBy::kNode;
+  PyReport made;
+  made.of = of;
+  made.options = std::make_shared<const CountOptions>(std::move(options));
+  made.given = std::make_shared<const Given>(std::move(taken));
+  made.convention = args.convention;
+  made.formulas = has_options ? std::make_shared<Formulas>() : of.formulas;
+  made.report = Require(WithoutGil([&]() -> Formulas::Counted {
+    if (is_open && !has_options) return made.Open();
+    ASSIGN_OR_RETURN(Report report, made.Count(*made.options));
+    return std::make_shared<const Report>(std::move(report));
+  }));
+  return made;
+}
+
+PyModel ModelOf(nb::handle source) {
+  if (nb::isinstance<PyModel>(source)) return nb::cast<PyModel>(source);
+  return nb::cast<PyModel>(nb::module_::import_("onnxflops._load").attr("load")(source));
+}
 
 void DefineModel(nb::module_& m) {
   nb::class_<PyModel> model(m, "Model", "A graph to count. load() gives one.");
@@ -268,39 +266,25 @@ void DefineModel(nb::module_& m) {
   model.def("__repr__", [](const PyModel& of) {
     return ToStr(absl::StrCat("<onnxflops.Model ", Quoted((*of.model)->path), ">"));
   });
-  model.def("count", &CountModel, nb::sig(kCountSig),
-            "What the model costs. An argument that is no option gives a size: count(batch=8).\n"
-            "Sizes that are not given stay symbols. Options are those of `onnxflops count`.");
-  model.def(
-      "compare", &Compare, nb::arg("with_") = nb::tuple(), nb::arg("options"),
-      nb::sig("def compare(self, with_: str | Sequence[str] = (), **options: Any) -> Comparison"),
-      "What other tools count: m.compare([\"thop\", \"fvcore\"]). Without names: all.");
-  model.def("explain", &ExplainNode, nb::arg("node"), nb::arg("options"),
-            nb::sig("def explain(self, node: str, **options: Any) -> Explanation"),
-            "Why a node costs what it costs, by its name or that of an output.");
-  m.def("_load_path", &LoadPath, nb::arg("path"),
-        nb::sig("def _load_path(path: str | bytes | PathLike[Any]) -> Model"));
-  m.def("_load_fd", &LoadFd, nb::arg("fd"), nb::arg("name"),
-        nb::sig("def _load_fd(fd: int, name: str) -> Model"));
+  DefineCounting(&model);
+  DefineValue(&model);
+  m.def("_load_path", &LoadPath, nb::arg("path"), nb::arg("origin").none() = nb::none(),
+        nb::sig("def _load_path(path: str | bytes | PathLike[Any], "
+                "origin: tuple[Any, ...] | None = None) -> Model"));
+  m.def(
+      "_load_fd", &LoadFd, nb::arg("fd"), nb::arg("name"), nb::arg("origin").none() = nb::none(),
+      nb::sig("def _load_fd(fd: int, name: str, origin: tuple[Any, ...] | None = None) -> Model"));
   m.def("_load_bytes", &LoadBytes, nb::arg("data"), nb::arg("name"),
-        nb::sig("def _load_bytes(data: bytes, name: str) -> Model"));
-  m.def("_diff", &DiffOf, nb::arg("base"), nb::arg("head"), nb::arg("options"),
-        nb::sig("def _diff(base: Model, head: Model, **options: Any) -> Diff"));
-  m.def("_check", &CheckLoaded, nb::arg("model"), nb::arg("budgets").none(),
-        nb::arg("against").none(), nb::arg("options"),
-        nb::sig("def _check(model: Model, budgets: str | bytes | PathLike[Any] | None, "
-                "against: str | bytes | PathLike[Any] | None, **options: Any) -> Check"));
-  const char* const mfu_text =
-      "Utilisation of devices by a training step: mfu(report, step_time=0.41, devices=8, "
-      "device=\"h100-sxm\", dtype=\"bf16\").\n"
-      "Options are those of `onnxflops mfu`; a report has its sizes already.";
-  m.def("mfu", &MfuOfReport, nb::arg("report"), nb::arg("options"),
-        nb::sig("def mfu(report: Report, **options: Any) -> Mfu"), mfu_text);
-  m.def("mfu", &MfuOfModel, nb::arg("model"), nb::arg("options"),
-        nb::sig("def mfu(model: Model, **options: Any) -> Mfu"), mfu_text);
-  m.def("peak_flops_per_second", &PeakOf, nb::arg("device"), nb::arg("dtype"),
-        "What a device can do, by its data sheet: peak_flops_per_second(\"h100-sxm\", \"bf16\").");
-  m.attr("VERSION") = ONNXFLOPS_VERSION;
+        nb::arg("origin").none() = nb::none(),
+        nb::sig("def _load_bytes(data: bytes, name: str, origin: tuple[Any, ...] | None = None) -> "
+                "Model"));
+  m.def(
+      "_count",
+      [](const PyModel& of, const nb::dict& given) {
+        return CountModel(of, nb::borrow<nb::kwargs>(given));
+      },
+      nb::arg("model"), nb::arg("given"),
+      nb::sig("def _count(model: Model, given: dict[str, Any]) -> Report"));
 }
 
 }  // namespace onnxflops::python
@@ -308,8 +292,11 @@ void DefineModel(nb::module_& m) {
 NB_MODULE(_core, m) {
   m.doc() = "The engine of onnxflops.";
   onnxflops::python::DefineErrorsAndExpr(m);
+  onnxflops::python::DefineFigures(m);
   onnxflops::python::DefineDocuments(m);
+  onnxflops::python::DefineModules(m);
   onnxflops::python::DefineReport(m);
   onnxflops::python::DefineModel(m);
+  onnxflops::python::DefineCommands(m);
   onnxflops::python::DefineProgram(m);
 }

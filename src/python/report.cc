@@ -6,7 +6,6 @@
 // a size bound, its formulas are gone, so the model is counted once more without sizes, once for
 // all reports of it; if that fails because a size decides what runs, it is counted at the wanted
 // sizes. Rows of nodes are made when they are asked for. Counting releases Python's lock.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,21 +14,22 @@
 #include <utility>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/base/glob.h"
+#include "src/api/serving.h"
 #include "src/base/quote.h"
-#include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/graph/same_model.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/figure_columns.h"
-#include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 #include "src/report/writers.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/cli/memory_arguments.h"
 
 namespace onnxflops::python {
 namespace {
@@ -168,128 +168,12 @@ nb::str Title(const Report& report) {
                             Headline(report, report.totals), ">"));
 }
 
-size_t FindModule(const Report& report, const std::string& path) {
-  std::vector<std::string> paths;
-  for (size_t i = 0; i < report.modules.size(); ++i) {
-    if (report.modules[i].path == path) return i;
-    paths.push_back(report.modules[i].path);
-  }
-  Raise(absl::NotFoundError(absl::StrCat("no module ", Quoted(path), DidYouMean(path, paths))));
-}
-
-nb::list Children(const PyModule& of) {
-  nb::list children;
-  const std::vector<Module>& modules = of.of.report->modules;
-  for (auto i = static_cast<int32_t>(of.index) + 1; i < of.module().end;
-       i = modules[static_cast<size_t>(i)].end) {
-    children.append(nb::cast(PyModule{of.of, static_cast<size_t>(i)}));
-  }
-  return children;
-}
-
-nb::object Parent(const PyModule& of) {
-  if (of.module().parent < 0) return nb::none();
-  return nb::cast(PyModule{of.of, static_cast<size_t>(of.module().parent)});
-}
-
-nb::list Filter(const PyModules& of, const std::string& glob) {
-  nb::list found;
-  for (size_t i = 0; i < of.of.report->modules.size(); ++i) {
-    if (!MatchesGlob(glob, of.of.report->modules[i].path)) continue;
-    found.append(nb::cast(PyModule{of.of, i}));
-  }
-  return found;
-}
-
-void DefineModules(nb::module_& m) {
-  nb::class_<PyModule> module(m, "Module", "A module of the exported program, with its figures.");
-  module.def_prop_ro(
-      "path", [](const PyModule& of) { return ToStr(of.module().path); },
-      "As in named_modules(); \"\" for the model.");
-  module.def_prop_ro(
-      "name", [](const PyModule& of) { return ToStr(of.module().name()); },
-      "What its parent calls it.");
-  module.def_prop_ro(
-      "type", [](const PyModule& of) { return ToStr(of.module().type); },
-      "Its class, or \"\" if the file does not name it.");
-  module.def_prop_ro(
-      "depth", [](const PyModule& of) { return of.module().depth; }, "0 for the model.");
-  module.def_prop_ro(
-      "own", [](const PyModule& of) { return of.module().own; },
-      "Whether this is its parent's own work, outside of its children.");
-  module.def_prop_ro(
-      "nodes", [](const PyModule& of) { return of.module().nodes; },
-      "How many nodes of the graph are in it.");
-  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"),
-                     "None for the model.");
-  module.def_prop_ro("children", &Children, nb::sig("def children(self, /) -> list[Module]"),
-                     "Their figures add up to those of this module.");
-  module.def("__repr__", [](const PyModule& of) {
-    return ToStr(absl::StrCat("<onnxflops.Module ", Quoted(of.module().path), ">"));
-  });
-  AddQuantities(
-      module, [](const PyModule& of) { return of.module().amounts.get(); },
-      [](const PyModule& of, const Quantity& q) {
-        const Module& m = of.module();
-        return of.of.report->Has(q) && report::HasFigure(q, (*m.amounts).*q.value, m.lower_bound);
-      });
-
-  nb::class_<PyModules> modules(m, "Modules",
-                                "The modules of a report: the model first, in order.");
-  modules.def("__repr__", [](const PyModules& of) {
-    return ToStr(absl::StrCat("<onnxflops.Modules of ", Escaped(of.of.report->model.path), ": ",
-                              of.of.report->modules.size(), ">"));
-  });
-  modules.def("__len__", [](const PyModules& of) { return of.of.report->modules.size(); });
-  modules.def(
-      "__iter__", [](const PyModules& of) { return nb::iter(Filter(of, "*")); },
-      nb::sig("def __iter__(self) -> Iterator[Module]"));
-  modules.def(
-      "__getitem__",
-      [](const PyModules& of, const std::string& path) {
-        return PyModule{of.of, FindModule(*of.of.report, path)};
-      },
-      nb::arg("path"));
-  modules.def("__contains__", [](const PyModules& of, nb::handle path) {
-    if (!nb::isinstance<nb::str>(path)) return false;
-    const std::string text = FromStr(path, "modules");
-    const std::vector<Module>& all = of.of.report->modules;
-    return std::any_of(all.begin(), all.end(), [&](const Module& m) { return m.path == text; });
-  });
-  modules.def("filter", &Filter, nb::arg("glob"),
-              nb::sig("def filter(self, glob: str) -> list[Module]"),
-              "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
-}
-
-// For people: the total, the parameters and the sizes as text; caveats; the text of each module's
-// cost and its share of the total, or None.
-nb::tuple Shown(const PyReport& of) {
-  const Report& report = *of.report;
-  const report::ReferenceValues values(report);
-  const Quantity& q = QuantityOf(report.has_flops() ? &Amounts::flops : &Amounts::macs);
-  const auto text = [&](const Quantity& q, const Expr& figure, bool lower_bound) {
-    const std::optional<absl::int128> value = values.Of(figure);
-    const std::string number = value ? report::SiNumber(*value) : figure.Shortened(80);
-    return KnownText(KnownOf(q, figure, lower_bound), number);
-  };
-  const absl::int128 whole = values.Of(report.totals.*q.value).value_or(0);
-  nb::list rows;
-  for (const Module& m : report.modules) {
-    const Expr& cost = (*m.amounts).*q.value;
-    const std::optional<absl::int128> part = values.Of(cost);
-    const bool has_share = part && whole > 0 && report::HasFigure(q, cost, m.lower_bound);
-    rows.append(nb::make_tuple(
-        ToStr(text(q, cost, m.lower_bound)),
-        has_share ? nb::object(nb::float_(static_cast<double>(*part) / static_cast<double>(whole)))
-                  : nb::object(nb::none())));
-  }
-  nb::list caveats;
-  for (const std::string& line : report::Caveats(report)) caveats.append(ToStr(line));
-  const Quantity& params = QuantityOf(&Amounts::params);
-  const std::string total = text(q, report.totals.*q.value, report.totals.lower_bound);
-  return nb::make_tuple(ToStr(absl::StrCat(q.title, " ", total)),
-                        ToStr(report.Has(params) ? text(params, report.totals.params, false) : ""),
-                        ToStr(report::ShownSizes(report)), caveats, rows);
+// What the screen shows, opened further: a notebook folds rows.
+nb::list Parts(const PyReport& of) {
+  constexpr int kRows = 200;
+  ViewOptions view;
+  view.page_rows = kRows;
+  return DocumentParts(ToDocument(*of.report, view));
 }
 
 bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
@@ -313,6 +197,27 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
         nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),
         "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
+}
+
+void DefineSizes(nb::class_<PyReport>& report) {
+  report.def_prop_ro(
+      "symbols",
+      [](const PyReport& of) {
+        nb::list names;
+        for (const SymbolOrigin& s : of.report->symbols) names.append(ToStr(BareName(s.name)));
+        return names;
+      },
+      nb::sig("def symbols(self, /) -> list[str]"), "The sizes that are open.");
+  report.def_prop_ro(
+      "bindings",
+      [](const PyReport& of) {
+        nb::dict sizes;
+        for (const auto& [name, size] : of.report->bindings) {
+          sizes[ToStr(BareName(name))] = nb::int_(size);
+        }
+        return sizes;
+      },
+      nb::sig("def bindings(self, /) -> dict[str, int]"), "The sizes that were given.");
 }
 
 // Defines the methods that print or convert a whole report.
@@ -339,20 +244,97 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def(
       "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
-  report.def("_shown", &Shown,
-             nb::sig("def _shown(self) -> tuple[str, str, str, list[str], "
-                     "list[tuple[str, float | None]]]"));
-  report.def("_repr_html_", [](nb::handle self) {
-    return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
-  });
+  report.def("_parts", &Parts, nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
+  report.def(
+      "_repr_html_",
+      [](nb::handle self) { return nb::module_::import_("onnxflops._html").attr("view")(self); },
+      nb::sig("def _repr_html_(self) -> str"));
   report.def("__str__", [](const PyReport& of) { return ToStr(ToTable(*of.report, {}, {})); });
   report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
+}
+
+// Equal are reports that say the same of the same graph.
+bool SameReports(const PyReport& a, const PyReport& b) {
+  return a.report == b.report ||
+         (SameGraphs(**a.of.model, **b.of.model) && ToJson(*a.report) == ToJson(*b.report));
+}
+
+// The same count with one argument more.
+PyReport CountWith(const PyReport& of, const char* argument, const nb::object& value) {
+  nb::kwargs call = nb::steal<nb::kwargs>(of.given->ToDict().release());
+  call[argument] = value;
+  return CountModel(of.of, call);
+}
+
+PyMemory MemoryOf(const PyReport& of) {
+  return {of.report->memory ? of : CountWith(of, "memory", nb::bool_(true))};
+}
+
+PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
+  std::string text = nb::isinstance<nb::str>(bytes)
+                         ? FromStr(bytes, "fit(): 'bytes'")
+                         : Int128ToString(FromInt(bytes, "fit(): 'bytes'"));
+  if (!symbol.is_none()) absl::StrAppend(&text, ":", FromStr(symbol, "fit(): 'symbol'"));
+  return {*CountWith(of, "fit", ToStr(text)).report->memory->fit};
+}
+
+ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::object& decode) {
+  tools::ServingArguments args;
+  if (!prefill.is_none()) args.prefill = Int128ToString(FromInt(prefill, "serving(): 'prefill'"));
+  if (!decode.is_none()) args.decode = FromStr(decode, "serving(): 'decode'");
+  const std::optional<ServingRequest> request = Require(args.Parse());
+  if (!request) {
+    Raise(absl::InvalidArgumentError("serving(): prefill=, decode=, or both, say what is served"));
+  }
+  CountOptions options = *of.options;
+  options.node_rows = false;
+  return Require(WithoutGil([&] { return CountServing(*of.of.model, options, *request); }));
+}
+
+// What is asked of a report beyond its figures.
+void DefineParts(nb::class_<PyReport>& report) {
+  report.def_prop_ro("memory", &MemoryOf, nb::sig("def memory(self, /) -> Memory"),
+                     "What the model holds in memory, counted now unless it was asked for.");
+  report.def(
+      "fit", &FitInto, nb::arg("bytes"), nb::arg("symbol").none() = nb::none(),
+      nb::sig("def fit(self, bytes: int | str, symbol: str | None = None) -> Fit"),
+      "The largest batch, or size of `symbol`, at which the model fits: fit(\"80GiB\"). That "
+      "size should be open.");
+  report.def("serving", &Serve, nb::arg("prefill").none() = nb::none(),
+             nb::arg("decode").none() = nb::none(),
+             nb::sig("def serving(self, prefill: int | None = None, decode: str | None = None) -> "
+                     "Serving"),
+             "A decoder on a prompt of so many tokens, and on tokens after others: "
+             "serving(prefill=512, decode=\"1@512\").");
+}
+
+void DefineValue(nb::class_<PyReport>& report) {
+  report.def(
+      "__eq__",
+      [](const PyReport& self, nb::handle other) -> nb::object {
+        if (!nb::isinstance<PyReport>(other)) return nb::borrow(Py_NotImplemented);
+        return nb::bool_(SameReports(self, nb::cast<const PyReport&>(other)));
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"));
+  report.def("__hash__", [](const PyReport& of) {
+    const Report& r = *of.report;
+    return static_cast<Py_ssize_t>(absl::HashOf(r.model.path, r.totals.flops, r.totals.macs) >> 1);
+  });
+  report.def(
+      "__reduce__",
+      [](const PyReport& of) {
+        return nb::make_tuple(nb::module_::import_("onnxflops._pickle").attr("report_of"),
+                              nb::make_tuple(nb::cast(of.of), of.given->ToDict()));
+      },
+      nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+  DefineCopies(&report);
 }
 
 }  // namespace
 
 absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
-  return convention.empty() ? onnxflops::Count(*model, with) : CountAs(*model, with, convention);
+  return convention.empty() ? onnxflops::Count(*of.model, with)
+                            : CountAs(*of.model, with, convention);
 }
 
 const Formulas::Counted& PyReport::Open() const {
@@ -372,6 +354,11 @@ void DefineTotals(nb::module_& m) {
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
       [](const PyTotals& of, const Quantity& q) { return HasTotal(*of.report, of.totals, q); });
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
+  totals.def_prop_ro(
+      "figures",
+      [](const PyTotals& of) { return FiguresOf(*of.report, of.totals, of.totals.lower_bound); },
+      nb::sig("def figures(self, /) -> dict[str, Figure]"),
+      "By name each figure with its status: how far it is known.");
   totals.def("__repr__", [](const PyTotals& of) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
   });
@@ -380,7 +367,6 @@ void DefineTotals(nb::module_& m) {
 }  // namespace
 
 void DefineReport(nb::module_& m) {
-  DefineModules(m);
   DefineTotals(m);
   nb::class_<PyReport> report(
       m, "Report",
@@ -411,24 +397,7 @@ void DefineReport(nb::module_& m) {
   report.def_prop_ro(
       "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
       "Whether a part is not known, so that the true figures may be larger.");
-  report.def_prop_ro(
-      "symbols",
-      [](const PyReport& of) {
-        nb::list names;
-        for (const SymbolOrigin& s : of.report->symbols) names.append(ToStr(BareName(s.name)));
-        return names;
-      },
-      nb::sig("def symbols(self, /) -> list[str]"), "The sizes that are open.");
-  report.def_prop_ro(
-      "bindings",
-      [](const PyReport& of) {
-        nb::dict sizes;
-        for (const auto& [name, size] : of.report->bindings) {
-          sizes[ToStr(BareName(name))] = nb::int_(size);
-        }
-        return sizes;
-      },
-      nb::sig("def bindings(self, /) -> dict[str, int]"), "The sizes that were given.");
+  DefineSizes(report);
   report.def_prop_ro(
       "warnings",
       [](const PyReport& of) {
@@ -437,7 +406,16 @@ void DefineReport(nb::module_& m) {
         return lines;
       },
       nb::sig("def warnings(self, /) -> list[str]"), "What the program tells beside the figures.");
+  report.def_prop_ro(
+      "figures",
+      [](const PyReport& of) {
+        return FiguresOf(*of.report, of.report->totals, of.report->totals.lower_bound);
+      },
+      nb::sig("def figures(self, /) -> dict[str, Figure]"),
+      "By name each figure with its status: how far it is known.");
   DefineWriters(report);
+  DefineValue(report);
+  DefineParts(report);
 }
 
 }  // namespace onnxflops::python

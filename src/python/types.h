@@ -10,12 +10,16 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
+#include "src/compare/audit.h"
 #include "src/cost/amounts.h"
+#include "src/python/arguments.h"
 #include "src/python/convert.h"
+#include "src/render/document.h"
 #include "src/render/known.h"
 #include "src/report/report.h"
 
@@ -46,6 +50,7 @@ class Formulas {
 
 struct PyModel {
   std::shared_ptr<const Model> model;
+  nanobind::object origin;  // what it can be loaded of once more, or None: onnxflops/_pickle.py
   std::shared_ptr<Formulas> formulas = std::make_shared<Formulas>();  // without options
 };
 
@@ -53,8 +58,9 @@ struct PyModel {
 // counted when somebody asks for them.
 struct PyReport {
   std::shared_ptr<const Report> report;
-  std::shared_ptr<const Model> model;
+  PyModel of;
   std::shared_ptr<const CountOptions> options;
+  std::shared_ptr<const Given> given;  // the same, as they were given
   std::string convention;              // "" for ours
   std::shared_ptr<Formulas> formulas;  // with the same options
 
@@ -62,6 +68,24 @@ struct PyReport {
   absl::StatusOr<Report> Count(const CountOptions& with) const;
   // The same with all sizes open.
   const Formulas::Counted& Open() const;
+};
+
+// A figure and how far it is known.
+struct PyFigure {
+  const Quantity* quantity = nullptr;
+  Expr value;
+  report::Known known = report::Known::kExact;
+};
+// By key those that a report has.
+nanobind::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_bound);
+void DefineFigures(nanobind::module_& m);
+
+// What a report says of memory. REQUIRES: it does.
+struct PyMemory {
+  PyReport of;
+};
+struct PyFit {
+  FitReport fit;
 };
 
 // Totals at sizes.
@@ -103,7 +127,34 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
   }
 }
 
+// What never changes is its own copy.
+template <typename Class>
+void DefineCopies(nanobind::class_<Class>* cls) {
+  cls->def(
+      "__copy__", [](nanobind::handle self) { return nanobind::borrow(self); },
+      nanobind::sig("def __copy__(self) -> Self"));
+  cls->def(
+      "__deepcopy__",
+      [](nanobind::handle self, nanobind::handle) { return nanobind::borrow(self); },
+      nanobind::sig("def __deepcopy__(self, memo: dict[int, Any], /) -> Self"));
+}
+
+// The rows of a table of published figures.
+struct PyAudit {
+  std::vector<AuditRow> rows;
+};
+
+// The parts of a document as tuples: what onnxflops/_html.py draws.
+nanobind::list DocumentParts(const Document& document);
+
+// The model that `source` is, or that onnxflops.load() makes of it.
+PyModel ModelOf(nanobind::handle source);
+// Of arguments that count() takes.
+PyReport CountModel(const PyModel& of, const nanobind::kwargs& given);
+
 void DefineErrorsAndExpr(nanobind::module_& m);
+void DefineModules(nanobind::module_& m);
+void DefineCommands(nanobind::module_& m);
 void DefineReport(nanobind::module_& m);
 void DefineDocuments(nanobind::module_& m);
 void DefineModel(nanobind::module_& m);

@@ -24,8 +24,8 @@ def program():
 
     def run(*arguments, code=0, **options):
         done = subprocess.run([path, *map(str, arguments)], capture_output=True, check=False, env=environment, **options)
-        assert done.returncode == code, done.stderr.decode()
-        return (done.stdout if code == 0 else done.stderr).decode()
+        assert code is None or done.returncode == code, done.stderr.decode()
+        return (done.stderr if code else done.stdout).decode()
 
     return run
 

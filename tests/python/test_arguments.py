@@ -154,9 +154,34 @@ def test_errors_are_the_programs(program, tmp_path):
     assert program(ROOT / "models/gpt2.onnx", "--dim", "bath=8", code=2) == f"onnxflops: {raised.value}\n"
 
 
+def test_errors_name_arguments(gpt2):
+    for call, text in (
+        ({"backward": "exat"}, "backward='exat': it should be 2x or exact"),
+        ({"frozen": "m"}, "frozen needs backward='exact'"),
+        ({"fit": "h100"}, "fit='h100': "),
+    ):
+        with pytest.raises(onnxflops.InvalidError) as raised:
+            gpt2.count(batch=1, seq=8, **call)
+        assert str(raised.value).startswith(text) and " --" not in str(raised.value)
+
+
+def test_odd_pickles(gpt2):
+    """What is unpickled goes through what loads a file or reads a formula: bytes from strangers are errors."""
+    for what in (gpt2, gpt2.count(batch=2), gpt2.count().flops):
+        function, arguments = what.__reduce__()
+        for place in range(len(arguments)):
+            for value in ODD:
+                try:
+                    function(*arguments[:place], value, *arguments[place + 1 :])
+                except CALM as error:
+                    assert isinstance(str(error), str)
+
+
 def test_classes():
     with pytest.raises(LookupError):
         onnxflops.load("/no/such/file.onnx")
+    with pytest.raises(FileNotFoundError):
+        onnxflops.load("missing")
     with pytest.raises(ValueError, match="null"):
         onnxflops.load("a\0b")
     assert os.path.basename(onnxflops.__file__) == "__init__.py"

@@ -52,7 +52,7 @@ def test_block(block, work):
 
 
 def test_names():
-    """The table of docs/python.md is what the package and its stub say."""
+    """The table of docs/python-names.md is what the package and its stub say."""
     tables = [sys.executable, ROOT / "tools/devel/api_tables", "--check", pathlib.Path(onnxflops.__file__).parent]
     done = subprocess.run(tables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,7 +4,7 @@
 // is counted with all conventions, and those whose result is near enough to the figure are its
 // explanation. Lines are independent, so they run in parallel and are shown in the file's order. A
 // line that cannot be read or counted has its own error, and the others go on.
-#include "src/compare/audit.h"
+#include "tools/commands/audit.h"
 
 #include <cstddef>
 #include <new>
@@ -21,12 +21,9 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/each_model.h"
-#include "tools/commands/published.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -56,31 +53,6 @@ that are called what they are not. A file with other titles is read with
 
 Exit codes: 0 success, 2 if a row has no figure, or for another error.
 )"};
-
-struct AuditArguments {
-  std::vector<std::string> file;
-  std::string titles;
-  PublishedLayout layout;
-  SizeArguments sizes;
-  NoGradArgument no_grad;
-  OutputArguments output;
-  JobsArgument jobs;
-
-  void AddTo(OptionList* list) {
-    list->AddPositional("FILE.csv", &file, 1, 1);
-    list->AddValue("--titles", "KEY=TITLE,..", &titles,
-                   "The titles of FILE's columns, where they are others: "
-                   "name=weights,figure=gmacs.");
-    list->AddValue("--unit", "UNIT", &layout.unit,
-                   "The unit of figures that are written without one, as GMACs or GFLOPs.");
-    list->AddValue("--models", "PATTERN", &layout.pattern,
-                   "The path of each model, with {TITLE} for a field of its line.");
-    sizes.AddTo(list);
-    no_grad.AddTo(list);
-    jobs.AddTo(list);
-    output.AddTo(list);
-  }
-};
 
 absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file,
                                                    const PublishedLayout& layout) {
@@ -126,6 +98,35 @@ AuditRow RowOf(const Published& published, const CountOptions& options) {
 
 }  // namespace
 
+void AuditArguments::AddTo(OptionList* list) {
+  list->AddPositional("FILE.csv", &file, 1, 1);
+  list->AddValue("--titles", "KEY=TITLE,..", &titles,
+                 "The titles of FILE's columns, where they are others: "
+                 "name=weights,figure=gmacs.");
+  list->AddValue("--unit", "UNIT", &layout.unit,
+                 "The unit of figures that are written without one, as GMACs or GFLOPs.");
+  list->AddValue("--models", "PATTERN", &layout.pattern,
+                 "The path of each model, with {TITLE} for a field of its line.");
+  sizes.AddTo(list);
+  no_grad.AddTo(list);
+  jobs.AddTo(list);
+  output.AddTo(list);
+}
+
+absl::StatusOr<AuditedTable> AuditTable(const AuditArguments& args) {
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  options.no_grad = args.no_grad.given;
+  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
+  PublishedLayout layout = args.layout;
+  RETURN_IF_ERROR(ParseTitles(args.titles, &layout));
+  ASSIGN_OR_RETURN(const std::vector<Published> figures, ReadFigures(args.file[0], layout));
+  AuditedTable table;
+  table.rows.resize(figures.size());
+  ForEach(figures.size(), threads, [&](size_t i) { table.rows[i] = RowOf(figures[i], options); });
+  for (const Published& published : figures) table.lines.push_back(published.line);
+  return table;
+}
+
 void DescribeAudit(const UseCommand& use) {
   OptionList list;
   AuditArguments args;
@@ -143,26 +144,20 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  options.no_grad = args.no_grad.given;
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  RETURN_IF_ERROR(ParseTitles(args.titles, &args.layout));
-  ASSIGN_OR_RETURN(const std::vector<Published> figures, ReadFigures(args.file[0], args.layout));
-  std::vector<AuditRow> rows(figures.size());
-  ForEach(rows.size(), threads, [&](size_t i) { rows[i] = RowOf(figures[i], options); });
-  std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
-  for (const Published& published : figures) inputs.push_back(published.model);
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  RETURN_IF_ERROR(
-      WriteOutput(Render(absl::MakeConstSpan(rows), format, style), args.output.file, inputs));
+  ASSIGN_OR_RETURN(const AuditedTable table, AuditTable(args));
+  std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
+  for (const AuditRow& row : table.rows) inputs.push_back(row.model);
+  RETURN_IF_ERROR(WriteOutput(Render(absl::MakeConstSpan(table.rows), format, style),
+                              args.output.file, inputs));
   ExitCode code = kFine;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const AuditRow& row = rows[i];
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const AuditRow& row = table.rows[i];
     if (row.fault.empty()) continue;
     // A line that could not be read has no other name than its number.
-    const bool named = row.name != absl::StrCat("line ", figures[i].line);
-    WriteError(absl::StrCat(Escaped(args.file[0]), ":", figures[i].line, ": ",
+    const bool named = row.name != absl::StrCat("line ", table.lines[i]);
+    WriteError(absl::StrCat(Escaped(args.file[0]), ":", table.lines[i], ": ",
                             named ? absl::StrCat(Quoted(row.name), ": ") : "", row.fault));
     code = kTrouble;
   }

@@ -5,6 +5,8 @@
 // our count at the sizes of the measurement; it is made from one model, or read from a file, and
 // scales the counts of the others. If counting fails at the measurement's sizes but works without
 // them, these sizes are the error. Sizes that the call does not give are those of the measurement.
+#include "tools/commands/estimate.h"
+
 #include <cstddef>
 #include <new>
 #include <optional>
@@ -19,15 +21,12 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
-#include "src/estimate/estimate_report.h"
 #include "src/load/input_file.h"
 #include "src/onnxflops.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/cli/write_file.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/each_model.h"
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
@@ -59,30 +58,6 @@ count, never instead of it.
 Exit codes: 0 success, 2 error.
 )"};
 
-struct EstimateArguments {
-  std::vector<std::string> models;
-  SizeArguments sizes;
-  CausalArgument causal;
-  JobsArgument jobs;
-  OutputArguments output;
-  std::string calibrate, calibration;
-  bool family_table = false;
-
-  void AddTo(OptionList* list) {
-    list->AddPositional("MODEL", &models, 1);
-    sizes.AddTo(list);
-    causal.AddTo(list);
-    list->AddValue("--calibrate", "FILE", &calibrate,
-                   "FLOPs that were measured, as JSON; of one model.");
-    list->AddValue("--calibration", "FILE", &calibration,
-                   "Show calibrated figures by the calibration in an earlier estimate.");
-    list->AddFlag("--family-table", &family_table,
-                  "Take every configuration in a folder, *.json of any name, as one table.");
-    jobs.AddTo(list);
-    output.AddTo(list);
-  }
-};
-
 // The formulas: those of a training step, and that of CLIP.
 CompareRequest RulesOfThumb() {
   CompareRequest request;
@@ -93,13 +68,13 @@ CompareRequest RulesOfThumb() {
   return request;
 }
 
+using LoadMeasured = absl::FunctionRef<absl::StatusOr<Model>(const CountOptions& options)>;
+
 absl::StatusOr<CompareReport> EstimateFile(const ModelFile& file, const CountOptions& options) {
   RETURN_IF_ERROR(file.fault);
   try {
     ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
-    ASSIGN_OR_RETURN(CompareReport report, CompareTools(model, options, RulesOfThumb()));
-    report.ours.modules.clear();
-    return report;
+    return EstimateModel(model, options);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(Escaped(file.path), ": there is not enough memory"));
@@ -114,18 +89,14 @@ absl::StatusOr<std::string> ReadJson(absl::string_view option, const std::string
 }
 
 // The measured model, counted at the sizes of the measurement.
-absl::StatusOr<Calibration> MakeCalibration(const EstimateArguments& args, const ModelFiles& models,
+absl::StatusOr<Calibration> MakeCalibration(const EstimateArguments& args, LoadMeasured load,
                                             CountOptions options) {
-  if (models.files.size() != 1) {
-    return absl::InvalidArgumentError("--calibrate is of the one model that was measured");
-  }
   ASSIGN_OR_RETURN(const std::string text, ReadJson("--calibrate", args.calibrate));
   ASSIGN_OR_RETURN(const Measurement measured, ParseMeasurement(text, args.calibrate));
-  RETURN_IF_ERROR(models.files[0].fault);
   options.bindings = measured.sizes;
   options.tokens.reset();
   options.mask_sum.reset();
-  ASSIGN_OR_RETURN(const Model model, LoadFor(models.files[0].path, options));
+  ASSIGN_OR_RETURN(const Model model, load(options));
   const auto about_file = [&](const absl::Status& fault) {
     return WithMessage(fault,
                        absl::StrCat(Escaped(args.calibrate), ": bindings: ", fault.message()));
@@ -141,14 +112,45 @@ absl::StatusOr<Calibration> MakeCalibration(const EstimateArguments& args, const
   return calibration;
 }
 
+// The one model of the call.
+absl::StatusOr<Model> LoadOnly(const ModelFiles& models, const CountOptions& options) {
+  if (models.files.size() != 1) {
+    return absl::InvalidArgumentError("--calibrate is of the one model that was measured");
+  }
+  RETURN_IF_ERROR(models.files[0].fault);
+  return LoadFor(models.files[0].path, options);
+}
+
+}  // namespace
+
+void EstimateArguments::AddTo(OptionList* list) {
+  list->AddPositional("MODEL", &models, 1);
+  sizes.AddTo(list);
+  causal.AddTo(list);
+  list->AddValue("--calibrate", "FILE", &calibrate,
+                 "FLOPs that were measured, as JSON; of one model.");
+  list->AddValue("--calibration", "FILE", &calibration,
+                 "Show calibrated figures by the calibration in an earlier estimate.");
+  list->AddFlag("--family-table", &family_table,
+                "Take every configuration in a folder, *.json of any name, as one table.");
+  jobs.AddTo(list);
+  output.AddTo(list);
+}
+
+absl::StatusOr<CompareReport> EstimateModel(const Model& model, const CountOptions& options) {
+  ASSIGN_OR_RETURN(CompareReport report, CompareTools(model, options, RulesOfThumb()));
+  report.ours.modules.clear();
+  return report;
+}
+
 absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArguments& args,
-                                                           const ModelFiles& models,
+                                                           LoadMeasured load,
                                                            CountOptions* options) {
   if (!args.calibrate.empty() && !args.calibration.empty()) {
     return absl::InvalidArgumentError("--calibrate and --calibration: one of them gives the ratio");
   }
   if (!args.calibrate.empty()) {
-    ASSIGN_OR_RETURN(Calibration made, MakeCalibration(args, models, *options));
+    ASSIGN_OR_RETURN(Calibration made, MakeCalibration(args, load, *options));
     // Sizes that nobody gives are those of the measurement.
     const bool given = options->tokens || options->mask_sum || !options->bindings.empty();
     if (!given) options->bindings = made.measured.sizes;
@@ -159,8 +161,6 @@ absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArgumen
   ASSIGN_OR_RETURN(Calibration read, ParseCalibration(text, args.calibration));
   return std::optional(std::move(read));
 }
-
-}  // namespace
 
 void DescribeEstimate(const UseCommand& use) {
   OptionList list;
@@ -187,7 +187,10 @@ absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ModelFiles models, args.family_table ? FindConfigurations(args.models)
                                                               : FindModelFiles(args.models));
   EstimateReport report;
-  ASSIGN_OR_RETURN(report.calibration, FindCalibration(args, models, &options));
+  ASSIGN_OR_RETURN(
+      report.calibration,
+      FindCalibration(
+          args, [&](const CountOptions& with) { return LoadOnly(models, with); }, &options));
   std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
   ForEach(outcomes.size(), threads,
           [&](size_t i) { outcomes[i] = EstimateFile(models.files[i], options); });

@@ -5,7 +5,7 @@
 // Traces for viewers need single events, which are kept only for these formats. --strict fails if a
 // kernel did not join, or if one is above the peak: then the peak, the sizes or the join must be
 // wrong.
-#include "src/api/profile.h"
+#include "tools/commands/profile.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,6 @@
 #include "src/estimate/estimate_report.h"
 #include "src/load/input_file.h"
 #include "src/profile/profile_file.h"
-#include "tools/cli/device_arguments.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
@@ -71,64 +69,19 @@ struct TraceFormat {
 };
 constexpr TraceFormat kTraceFormats[] = {{"perfetto", &ToPerfetto}, {"speedscope", &ToSpeedscope}};
 
-struct ProfileArguments {
-  std::vector<std::string> files;
-  SizeArguments sizes;
-  RooflineArguments roofline;
-  OutputArguments output;
-  std::string optimized, warmup = "1", by = "module", depth, top, peak, sort = "time";
-  std::string counters, counter_runs = "1", calibration, layers;
-  bool strict = false;
+// Beside formats of documents.
+std::vector<std::string> ProfileFormats() {
+  std::vector<std::string> names = {"json", "csv", "html"};
+  for (const TraceFormat& format : kTraceFormats) names.emplace_back(format.name);
+  return names;
+}
 
-  void AddTo(OptionList* list) {
-    list->AddPositional("MODEL PROFILE", &files, 2, 2);
-    list->AddValue("--optimized", "FILE", &optimized,
-                   "The graph that ran: what SessionOptions.optimized_model_filepath writes. "
-                   "Fused kernels then join with the nodes that they stand for.");
-    list->AddValue("--layers", "FILE", &layers,
-                   "What TensorRT's layers stand for: the JSON of trtexec --exportLayerInfo.");
-    list->AddValue("--warmup", "N", &warmup, "Leave out the first N runs. Default: 1.");
-    list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.",
-                   {"module", "op", "node"});
-    list->AddValue(
-        "--depth", "D", &depth,
-        "Depth of the modules. Default: the deepest. Equal modules that differ in a number share "
-        "a row; so do others where there are more than --top.");
-    list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
-    list->AddValue("--sort", "KEY", &sort,
-                   "Which rows are first: those of most time, most FLOPs, or the largest gap from "
-                   "their share of FLOPs to that of time. Default: time.",
-                   {"time", "flops", "gap"});
-    roofline.AddTo(list);
-    list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312G or 312e9.");
-    list->AddValue("--counters", "FILE.csv", &counters,
-                   "FLOPs by hardware counters, beside the counted ones: the CSV of Nsight Compute "
-                   "or rocprof.");
-    list->AddValue("--counter-runs", "N", &counter_runs,
-                   "How many runs of the model the counters are of. Default: 1.");
-    list->AddValue("--calibration", "FILE", &calibration,
-                   "Also show the count times the ratio that `onnxflops estimate --calibrate` "
-                   "stored.");
-    sizes.AddTo(list);
-    list->AddFlag("--strict", &strict,
-                  "Exit with 1 if a kernel did not join, or is above the peak.");
-    output.AddTo(list, FormatNames());
+const TraceFormat* FindTrace(const std::string& name) {
+  for (const TraceFormat& format : kTraceFormats) {
+    if (name == format.name) return &format;
   }
-
-  // Beside formats of documents.
-  static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"json", "csv", "html"};
-    for (const TraceFormat& format : kTraceFormats) names.emplace_back(format.name);
-    return names;
-  }
-
-  const TraceFormat* trace() const {
-    for (const TraceFormat& format : kTraceFormats) {
-      if (output.format == format.name) return &format;
-    }
-    return nullptr;
-  }
-};
+  return nullptr;
+}
 
 absl::Status ParseWhole(const char* option, const std::string& text, int* value) {
   constexpr int kMost = 1 << 30;
@@ -137,6 +90,75 @@ absl::Status ParseWhole(const char* option, const std::string& text, int* value)
   }
   return absl::InvalidArgumentError(
       absl::StrCat(option, " ", Quoted(text), ": it should be a whole number, 0 or more"));
+}
+
+absl::StatusOr<Calibration> ReadCalibrationFile(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
+  if (text.ok()) return ParseCalibration(*text, file);
+  return absl::Status(text.status().code(),
+                      absl::StrCat("--calibration ", Escaped(file), ": ", text.status().message()));
+}
+
+absl::Status ReadLayers(const std::string& file, Profile* profile) {
+  if (file.empty()) return absl::OkStatus();
+  if (profile->source != ProfileSource::kTensorRt) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--layers ", Quoted(file), ": the profile is of ", SourceName(profile->source),
+                     "; only TensorRT has layers"));
+  }
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
+  if (text.ok()) return AddLayerInfo(*text, file, profile);
+  return absl::Status(text.status().code(),
+                      absl::StrCat("--layers ", Escaped(file), ": ", text.status().message()));
+}
+
+std::string ProfileObjection(const ProfileReport& report) {
+  for (const ProfileGroup& group : report.groups) {
+    if (!group.joined()) return absl::StrCat("kernel ", Quoted(group.kernels[0]), " did not join");
+  }
+  for (const ProfileGroup& group : report.groups) {
+    const std::optional<double> rate = group.work.flops_per_second();
+    if (report.peak > 0 && rate && *rate > report.peak) {
+      return absl::StrCat("kernel ", Quoted(group.kernels[0]), " is above the peak");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void ProfileArguments::AddTo(OptionList* list) {
+  list->AddPositional("MODEL PROFILE", &files, 2, 2);
+  list->AddValue("--optimized", "FILE", &optimized,
+                 "The graph that ran: what SessionOptions.optimized_model_filepath writes. "
+                 "Fused kernels then join with the nodes that they stand for.");
+  list->AddValue("--layers", "FILE", &layers,
+                 "What TensorRT's layers stand for: the JSON of trtexec --exportLayerInfo.");
+  list->AddValue("--warmup", "N", &warmup, "Leave out the first N runs. Default: 1.");
+  list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.",
+                 {"module", "op", "node"});
+  list->AddValue(
+      "--depth", "D", &depth,
+      "Depth of the modules. Default: the deepest. Equal modules that differ in a number share "
+      "a row; so do others where there are more than --top.");
+  list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
+  list->AddValue("--sort", "KEY", &sort,
+                 "Which rows are first: those of most time, most FLOPs, or the largest gap from "
+                 "their share of FLOPs to that of time. Default: time.",
+                 {"time", "flops", "gap"});
+  roofline.AddTo(list);
+  list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312G or 312e9.");
+  list->AddValue("--counters", "FILE.csv", &counters,
+                 "FLOPs by hardware counters, beside the counted ones: the CSV of Nsight Compute "
+                 "or rocprof.");
+  list->AddValue("--counter-runs", "N", &counter_runs,
+                 "How many runs of the model the counters are of. Default: 1.");
+  list->AddValue("--calibration", "FILE", &calibration,
+                 "Also show the count times the ratio that `onnxflops estimate --calibrate` "
+                 "stored.");
+  sizes.AddTo(list);
+  list->AddFlag("--strict", &strict, "Exit with 1 if a kernel did not join, or is above the peak.");
+  output.AddTo(list, ProfileFormats());
 }
 
 absl::StatusOr<ProfileView> ParseProfileView(const ProfileArguments& args) {
@@ -164,26 +186,6 @@ absl::StatusOr<ProfileView> ParseProfileView(const ProfileArguments& args) {
   return view;
 }
 
-absl::StatusOr<Calibration> ReadCalibrationFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
-  if (text.ok()) return ParseCalibration(*text, file);
-  return absl::Status(text.status().code(),
-                      absl::StrCat("--calibration ", Escaped(file), ": ", text.status().message()));
-}
-
-absl::Status ReadLayers(const std::string& file, Profile* profile) {
-  if (file.empty()) return absl::OkStatus();
-  if (profile->source != ProfileSource::kTensorRt) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--layers ", Quoted(file), ": the profile is of ", SourceName(profile->source),
-                     "; only TensorRT has layers"));
-  }
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
-  if (text.ok()) return AddLayerInfo(*text, file, profile);
-  return absl::Status(text.status().code(),
-                      absl::StrCat("--layers ", Escaped(file), ": ", text.status().message()));
-}
-
 absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args) {
   ProfileOptions options;
   ASSIGN_OR_RETURN(options.count, args.sizes.Parse());
@@ -206,20 +208,16 @@ absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args)
   return options;
 }
 
-std::string ProfileObjection(const ProfileReport& report) {
-  for (const ProfileGroup& group : report.groups) {
-    if (!group.joined()) return absl::StrCat("kernel ", Quoted(group.kernels[0]), " did not join");
+absl::StatusOr<ProfileReport> ProfileModel(const Model& model, const std::string& profile,
+                                           const ProfileArguments& args, ProfileOptions options,
+                                           bool events) {
+  if (!args.optimized.empty()) {
+    ASSIGN_OR_RETURN(options.optimized, LoadFor(args.optimized, options.count));
   }
-  for (const ProfileGroup& group : report.groups) {
-    const std::optional<double> rate = group.work.flops_per_second();
-    if (report.peak > 0 && rate && *rate > report.peak) {
-      return absl::StrCat("kernel ", Quoted(group.kernels[0]), " is above the peak");
-    }
-  }
-  return "";
+  ASSIGN_OR_RETURN(Profile read, ReadProfileFile(profile, {.events = events}));
+  RETURN_IF_ERROR(ReadLayers(args.layers, &read));
+  return JoinProfile(model, read, options);
 }
-
-}  // namespace
 
 void DescribeProfile(const UseCommand& use) {
   OptionList list;
@@ -238,21 +236,17 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(ProfileOptions options, ParseProfileOptions(args));
+  ASSIGN_OR_RETURN(const ProfileOptions options, ParseProfileOptions(args));
   ASSIGN_OR_RETURN(const ProfileView view, ParseProfileView(args));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  const TraceFormat* const trace = args.trace();
+  const TraceFormat* const trace = FindTrace(args.output.format);
   Format format = Format::kTable;
   if (trace == nullptr) {
     ASSIGN_OR_RETURN(format, args.output.ParseFormat());
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(args.files[0], options.count));
-  if (!args.optimized.empty()) {
-    ASSIGN_OR_RETURN(options.optimized, LoadFor(args.optimized, options.count));
-  }
-  ASSIGN_OR_RETURN(Profile profile, ReadProfileFile(args.files[1], {.events = trace != nullptr}));
-  RETURN_IF_ERROR(ReadLayers(args.layers, &profile));
-  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(model, profile, options));
+  ASSIGN_OR_RETURN(const ProfileReport report,
+                   ProfileModel(model, args.files[1], args, options, /*events=*/trace != nullptr));
   RETURN_IF_ERROR(
       WriteOutput(trace != nullptr ? trace->write(report) : Render(report, format, style, view),
                   args.output.file,

@@ -28,34 +28,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxflops._core import (
+from onnxflops import _signatures
+
+_signatures.install()
+
+from onnxflops._core import (  # noqa: E402
     VERSION as __version__,
 )
-from onnxflops._core import (
+from onnxflops._core import (  # noqa: E402
+    Audit,
     Check,
     Comparison,
     Diff,
+    Estimate,
     Explanation,
     Expr,
+    Figure,
+    Fit,
+    Memory,
     Mfu,
     Model,
     Module,
     Modules,
+    Profile,
     Report,
+    Serving,
+    Sweep,
     Totals,
+    audit,
+    check,
+    devices,
+    diff,
+    estimate,
     mfu,
+    ops,
     parse_expr,
     peak_flops_per_second,
+    profile,
 )
-from onnxflops._errors import (
+from onnxflops._errors import (  # noqa: E402
     InvalidError,
     LimitError,
+    NoSuchFileError,
     NotFoundError,
     OnnxflopsError,
     UnavailableError,
     UnsupportedError,
 )
-from onnxflops._load import Source, check, diff, load
+from onnxflops._load import Source, load  # noqa: E402
 
 if TYPE_CHECKING:
     from onnxflops._config import from_config
@@ -64,27 +84,39 @@ if TYPE_CHECKING:
     from onnxflops._zoo import from_diffusers, from_open_clip, from_timm, from_torchvision
 
 __all__ = [
+    "Audit",
     "Check",
     "Comparison",
     "Diff",
+    "Estimate",
     "Explanation",
     "Expr",
+    "Figure",
+    "Fit",
     "InvalidError",
     "LimitError",
+    "Memory",
     "Mfu",
     "Model",
     "Module",
     "Modules",
+    "NoSuchFileError",
     "NotFoundError",
     "OnnxflopsError",
+    "Profile",
     "Report",
+    "Serving",
     "Source",
+    "Sweep",
     "Totals",
     "UnavailableError",
     "UnsupportedError",
     "__version__",
+    "audit",
     "check",
+    "devices",
     "diff",
+    "estimate",
     "from_config",
     "from_diffusers",
     "from_open_clip",
@@ -93,8 +125,10 @@ __all__ = [
     "from_torchvision",
     "load",
     "mfu",
+    "ops",
     "parse_expr",
     "peak_flops_per_second",
+    "profile",
     "scan",
 ]
 

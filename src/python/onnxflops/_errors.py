@@ -1,4 +1,6 @@
-"""The exceptions of onnxflops. Their texts are those of the program."""
+"""The exceptions of onnxflops. Their texts are those of the program, in which options are arguments."""
+
+import errno
 
 
 class OnnxflopsError(Exception):
@@ -29,3 +31,11 @@ class UnavailableError(OnnxflopsError):
 
 class UnsupportedError(OnnxflopsError, NotImplementedError):
     """A request that is not supported."""
+
+
+class NoSuchFileError(NotFoundError, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(self, message: str, limit: str = "") -> None:
+        super().__init__(message, limit)
+        self.errno = errno.ENOENT

@@ -1,59 +1,142 @@
-"""A report in a notebook: the tree of modules, folded, with bars."""
+"""Results in a notebook: the parts of the program's screen as tables, folded, with bars, and the page behind a link.
+
+An indented table is a tree. Each row with others below it is a <details>; all rows are grids of the same columns, so that
+figures and bars are aligned at every depth.
+"""
 
 from __future__ import annotations
 
+import base64
+import os
 from html import escape
-from typing import TYPE_CHECKING, Optional
-
-if TYPE_CHECKING:
-    from onnxflops._core import Module, Report
+from typing import Any
 
 _MOST_ROWS = 2000
-_OPEN_DEPTH = 1
-_STYLE = (
-    "<style>.onnxflops{font:13px monospace}.onnxflops details,.onnxflops .leaf{margin-left:1.2em}"
-    ".onnxflops .bar{display:inline-block;height:.7em;background:#7aa6d8;margin:0 .5em}"
-    ".onnxflops summary{cursor:pointer}.onnxflops .type{opacity:.6}</style>"
-)
-_MOST_FORMULA = 80
+_OPEN_DEPTH = 2
+_MOST_PAGE = 1 << 22  # bytes of a page behind a link
+_STYLE = """<style>
+.onnxflops{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto;max-width:100%}
+.onnxflops .row{display:grid;gap:0 1.2em;align-items:baseline;padding:1px .4em;min-width:max-content;text-align:left}
+.onnxflops .row>span{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.onnxflops .right{text-align:right}
+.onnxflops .head{font-weight:600;border-bottom:1px solid currentColor;margin-bottom:2px}
+.onnxflops summary{list-style:none;cursor:pointer}
+.onnxflops summary::-webkit-details-marker{display:none}
+.onnxflops summary .name::before{content:'\\25b8';display:inline-block;width:1.1em}
+.onnxflops details[open]>summary .name::before{content:'\\25be'}
+.onnxflops .leaf .name::before{content:'';display:inline-block;width:1.1em}
+.onnxflops .row:not(.head):hover{background:rgba(127,127,127,.15)}
+.onnxflops .strong{font-weight:600}.onnxflops .faint{opacity:.65}
+.onnxflops .bar{display:block;height:.75em;background:#5b8fc9;border-radius:1px}
+.onnxflops .label{display:inline-block;min-width:7em;opacity:.65}
+.onnxflops .alarm{color:#b3261e}.onnxflops p,.onnxflops ul{margin:.3em 0}.onnxflops h4{margin:.6em 0 .2em;font-size:1em}
+</style>"""
 
 
-def _line(module: Module, cost: str, share: Optional[float]) -> str:
-    bar = ""
-    if share is not None:
-        bar = f'<span class="bar" style="width:{share * 12:.2f}em"></span>{share:.1%}'
-    name = escape(module.name or ("(own)" if module.own else "(model)"))
-    kind = f' <span class="type">{escape(module.type)}</span>' if module.type else ""
-    return f"{name}{kind} {escape(cost)}{bar}"
+def _share(cell: str) -> float | None:
+    """The number of a cell of percent; "<0.1" is no length."""
+    try:
+        return min(max(float(cell), 0.0), 100.0)
+    except ValueError:
+        return None
 
 
-def report_html(report: Report) -> str:
-    """HTML for a cell of a notebook. Names in it come from the model and are escaped."""
-    formula, unit = (report.macs, "MACs") if report.flops is None else (report.flops, "FLOPs")
-    total, params, sizes, caveats, rows = report._shown()
-    parts = [_STYLE, f'<div class="onnxflops"><b>{escape(report.path)}</b> {escape(total)}']
-    if params:
-        parts.append(f", params {escape(params)}")
-    if sizes:
-        parts.append(f"; {escape(sizes)}")
-    if not isinstance(formula, int):
-        text = str(formula)
-        shown = text if len(text) <= _MOST_FORMULA else text[: _MOST_FORMULA - 3] + "..."
-        parts.append(f"<br>{unit} = {escape(shown)}")
-    parts += [f"<br>{escape(caveat)}" for caveat in caveats]
-    open_ends: list[int] = []  # depths of modules whose element is open
-    for row, module in enumerate(report.modules):
-        while open_ends and open_ends[-1] >= module.depth:
-            parts.append("</details>")
-            open_ends.pop()
-        if row >= _MOST_ROWS:
-            parts.append(f'<div class="leaf">... {len(report.modules) - row} more modules</div>')
-            break
-        line = _line(module, *rows[row])
-        if module.children:
-            parts.append(f"<details{' open' if module.depth < _OPEN_DEPTH else ''}><summary>{line}</summary>")
-            open_ends.append(module.depth)
-        else:
-            parts.append(f'<div class="leaf">{line}</div>')
-    parts += ["</details>"] * len(open_ends) + ["</div>"]
-    return "".join(parts)
+class _Table:
+    """A table of a document, with a bar for each cell of percent."""
+
+    def __init__(self, columns: list[tuple[str, bool, bool]], rows: list[tuple[list[str], int, bool, bool]]) -> None:
+        self.kept = [i for i, (_, _, picture) in enumerate(columns) if not picture]
+        self.columns, self.rows = columns, rows[:_MOST_ROWS]
+        self.percent = next((i for i in self.kept if columns[i][0] == "%"), None)
+        widths = []
+        for i in self.kept:
+            cells = [(row[0][i] if i < len(row[0]) else "", row[1]) for row in self.rows]
+            most = max([len(columns[i][0]), *(len(text) + (2 * indent + 3 if i == 0 else 0) for text, indent in cells)])
+            widths.append(f"{min(most, 90)}ch")
+            if i == self.percent:
+                widths.append("8em")
+        self.grid = f"grid-template-columns:{' '.join(widths)}"
+
+    def line(self, cells: list[str], indent: int, kind: str) -> str:
+        parts = []
+        for i in self.kept:
+            text = cells[i] if i < len(cells) else ""
+            right = self.columns[i][1]
+            name = ' class="name"' if i == 0 else ' class="right"' if right else ""
+            pad = f' style="padding-left:{1.1 * indent:.1f}em"' if i == 0 and indent else ""
+            parts.append(f'<span{name}{pad} title="{escape(text)}">{escape(text)}</span>')
+            if i == self.percent:
+                share = _share(text)
+                parts.append(f'<span><i class="bar" style="width:{share:.1f}%"></i></span>' if share is not None else "<span></span>")
+        return f'<div class="row {kind}" style="{self.grid}">{"".join(parts)}</div>'
+
+    def html(self) -> str:
+        parts = [self.line([title for title, _, _ in self.columns], 0, "head")]
+        open_ends: list[int] = []
+        for at, (cells, indent, strong, faint) in enumerate(self.rows):
+            while open_ends and open_ends[-1] >= indent:
+                parts.append("</details>")
+                open_ends.pop()
+            kind = "strong" if strong else "faint" if faint else ""
+            if at + 1 < len(self.rows) and self.rows[at + 1][1] > indent:
+                opened = " open" if indent < _OPEN_DEPTH else ""
+                parts.append(f"<details{opened}><summary>{self.line(cells, indent, kind)}</summary>")
+                open_ends.append(indent)
+            else:
+                parts.append(self.line(cells, indent, f"leaf {kind}"))
+        return "".join(parts) + "</details>" * len(open_ends)
+
+
+def _table(title: str, columns: Any, rows: Any, notes: list[str]) -> str:
+    text = f"<h4>{escape(title)}</h4>" if title else ""
+    text += _Table(columns, rows).html() if rows else ""
+    if len(rows) > _MOST_ROWS:
+        notes = [f"{len(rows) - _MOST_ROWS} more rows: to_html() has them", *notes]
+    return text + "".join(f'<p class="faint">{escape(note)}</p>' for note in notes)
+
+
+def _lines(lines: list[tuple[str, list[str]]]) -> str:
+    return "".join(
+        f'<div><span class="label">{escape(label)}</span>{"&ensp; ".join(escape(text) for text in texts)}</div>'
+        for label, texts in lines
+        if texts
+    )
+
+
+def _list(title: str, texts: list[str], alarming: bool) -> str:
+    if not texts:
+        return ""
+    kind = ' class="alarm"' if alarming else ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<div{kind}>{escape(title)}<ul>{items}</ul></div>"
+
+
+def _waterfall(unit: str, steps: list[tuple[str, str, int, bool]], remarks: list[str]) -> str:
+    indented = [([text, figure], indent, strong, False) for text, figure, indent, strong in steps]
+    table = _Table([("", False, False), (unit, True, False)], indented)
+    rows = "".join(table.line(cells, indent, "strong" if strong else "") for cells, indent, strong, _ in indented)
+    head = table.line(["", unit], 0, "head")
+    return head + rows + "".join(f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
+
+
+_PARTS = {"table": _table, "lines": _lines, "list": _list, "waterfall": _waterfall}
+
+
+def _link(result: Any) -> str:
+    """The program's page, to open or keep, inside of the output."""
+    if not hasattr(result, "to_html"):
+        return ""
+    page = result.to_html().encode()
+    if len(page) > _MOST_PAGE:
+        return '<p class="faint">to_html() has the page</p>'
+    kind = type(result).__name__.lower()
+    name = os.path.splitext(os.path.basename(getattr(result, "path", "")))[0]
+    data = base64.b64encode(page).decode()
+    file = escape(f"{name}.{kind}.html" if name else f"{kind}.html")
+    return f'<p><a download="{file}" href="data:text/html;base64,{data}">the page, with pictures ({file})</a></p>'
+
+
+def view(result: Any) -> str:
+    """HTML for a cell of a notebook. Names in it come from models and are escaped."""
+    parts = [_PARTS[kind](*rest) for kind, *rest in result._parts()]
+    return f'{_STYLE}<div class="onnxflops">{"".join(parts)}{_link(result)}</div>'

@@ -1,16 +1,19 @@
-"""Models from whatever holds one, and what is asked of two of them."""
+"""Models from whatever holds one."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from onnxflops import _core, _errors
 from onnxflops._core import Model
+from onnxflops._pickle import origin_of_bytes, origin_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 # The most bytes that are taken from a file object: what protobuf can hold.
 _MOST_BYTES = 2**31 - 1
 
@@ -26,7 +29,7 @@ class _Proto(Protocol):
 
 
 Source = Union[
-    str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, _Readable, _Proto, "Mapping[str, Any]"
+    Model, str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, _Readable, _Proto, "Mapping[str, Any]"
 ]
 
 
@@ -35,7 +38,9 @@ def load(source: Source, *, name: str | None = None) -> Model:
 
     `source` is a path of a .onnx file, of a configuration (config.json), or of a folder that holds one;
     or bytes of these; or a file object that was opened with "rb"; or an onnx.ModelProto; or a
-    configuration as a dict. No weight is read from a path; of the other forms, pass none where you can.
+    configuration as a dict; or a URL (https://, s3://, hf://), of which only the bytes are fetched that are
+    needed; or a Model, which it is then. No weight is read from a path; of the other forms, pass none
+    where you can.
     `name` stands for the model in reports and errors, where there is no path.
 
     Raises OnnxflopsError with what is wrong with the file.
@@ -43,20 +48,35 @@ def load(source: Source, *, name: str | None = None) -> Model:
     if isinstance(source, (str, os.PathLike)):
         if name is not None:
             raise TypeError("load(): a path is the name of its model")
-        return _core._load_path(source)
+        if isinstance(source, str) and _URL.match(source):
+            return _load_url(source)
+        return _core._load_path(source, origin_of_path(source))
     if isinstance(source, Model):
         return source
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _core._load_bytes(bytes(source), "<bytes>" if name is None else name)
+        return _load_bytes(bytes(source), "<bytes>" if name is None else name)
     if hasattr(source, "SerializeToString"):
-        return _core._load_bytes(source.SerializeToString(), "<ModelProto>" if name is None else name)
+        return _load_bytes(source.SerializeToString(), "<ModelProto>" if name is None else name)
     if hasattr(source, "read"):
-        return _core._load_bytes(_read(source), _name_of(source) if name is None else name)
+        return _load_bytes(_read(source), _name_of(source) if name is None else name)
     if hasattr(source, "items"):
         import json
 
         return _core._load_bytes(json.dumps(dict(source)).encode(), "config.json" if name is None else name)
     raise TypeError(f"load(): {type(source).__name__} is no path, bytes, file object, ModelProto or configuration")
+
+
+def _load_bytes(data: bytes, name: str) -> Model:
+    return _core._load_bytes(data, name, origin_of_bytes(data))
+
+
+def _load_url(url: str) -> Model:
+    from onnxflops._ranges import load_url
+
+    try:
+        return load_url(url, most_bytes=_MOST_BYTES)[0]
+    except FileNotFoundError as error:
+        raise _errors.NoSuchFileError(f"{url}: no such file: {error}") from error
 
 
 def _read(file: _Readable) -> bytes:
@@ -71,23 +91,3 @@ def _read(file: _Readable) -> bytes:
 def _name_of(file: object) -> str:
     name = getattr(file, "name", None)
     return name if isinstance(name, str) else "<file>"
-
-
-def diff(base: Source, head: Source, **options: Any) -> _core.Diff:
-    """What changed from one model to another. Options are those of `onnxflops diff`: batch=8, causal="half"."""
-    return _core._diff(load(base), load(head), **options)
-
-
-def check(
-    model: Source,
-    budgets: str | os.PathLike[str] | None = None,
-    *,
-    against: str | os.PathLike[str] | None = None,
-    **options: Any,
-) -> _core.Check:
-    """Holds a model to a file of budgets, to limits, or both: check(m, max="flops=40 GFLOP").
-
-    `against` is the path of a model, or of a report in JSON, for limits that are relative. Other options
-    are those of `onnxflops check`. The result is true if all passed.
-    """
-    return _core._check(load(model), budgets, against, **options)

@@ -148,7 +148,11 @@ def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = N
             fetched = _download(fs, path, copy, most_bytes)
         copy.flush()
         copy.seek(0)
-        return _core._load_fd(copy.fileno(), url), fetched
+        length = os.fstat(copy.fileno()).st_size
+        # What pickle would keep: the pieces that were fetched, or all of a small file.
+        origin = ("pieces", length, graph_bytes(copy, url, length)) if path.endswith(".onnx") else None
+        copy.seek(0)
+        return _core._load_fd(copy.fileno(), url, origin), fetched
 
 
 def _fetch_ranges(fs: Any, path: str, size: int, copy: IO[bytes]) -> Optional[int]:

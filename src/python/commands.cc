@@ -1,0 +1,374 @@
+// Functions of the package that are commands of the program: diff, check, mfu, profile, estimate,
+// audit, devices, ops.
+//
+// How it works. A function takes what onnxflops.load() takes, and the options of the command by
+// name. Signatures and help come from the same tables of options.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/check.h"
+#include "src/api/diff.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/operators.h"
+#include "src/api/version.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/base/utc_time.h"
+#include "src/check/budgets.h"
+#include "src/check/judge.h"
+#include "src/devices/device_report.h"
+#include "src/load/input_file.h"
+#include "src/profile/profile_file.h"
+#include "src/python/arguments.h"
+#include "src/python/convert.h"
+#include "src/python/signatures.h"
+#include "src/python/types.h"
+#include "tools/cli/device_arguments.h"
+#include "tools/cli/mfu_arguments.h"
+#include "tools/cli/options.h"
+#include "tools/commands/audit.h"
+#include "tools/commands/estimate.h"
+#include "tools/commands/profile.h"
+
+namespace onnxflops::python {
+namespace {
+
+namespace nb = nanobind;
+
+struct DiffArguments {
+  tools::SizeArguments sizes;
+  tools::CausalArgument causal;
+
+  void AddTo(tools::OptionList* list) {
+    sizes.AddTo(list);
+    causal.AddTo(list);
+  }
+};
+struct CheckArguments {
+  LimitArguments limits;
+  tools::SizeArguments sizes;
+  tools::CausalArgument causal;
+  tools::RateArguments rate;
+  tools::RooflineArguments roofline;
+
+  void AddTo(tools::OptionList* list) {
+    limits.AddTo(list);
+    sizes.AddTo(list);
+    causal.AddTo(list);
+    rate.AddTo(list);
+    roofline.AddTo(list);
+  }
+};
+
+// The options of a command without some.
+template <typename Arguments>
+struct Without {
+  Arguments all;
+
+  void AddTo(tools::OptionList* list) {
+    tools::OptionList whole;
+    all.AddTo(&whole);
+    for (const tools::Option& option : whole.options()) {
+      const bool is_left = option.name == "--by" || option.name == "--family-table";
+      if (option.positional || IsNotInPython(option) || is_left) continue;
+      if (option.flag != nullptr) {
+        list->AddFlag(option.name, option.flag, option.text);
+      } else if (option.value != nullptr) {
+        list->AddValue(option.name, option.type, option.value, option.text, option.choices);
+      } else {
+        list->AddValues(option.name, option.type, option.values, option.text, option.choices);
+      }
+    }
+  }
+};
+using ProfileArguments = Without<tools::ProfileArguments>;
+using EstimateArguments = Without<tools::EstimateArguments>;
+using AuditArguments = Without<tools::AuditArguments>;
+
+template <typename Arguments>
+tools::OptionList OptionsOf(Arguments* args) {
+  tools::OptionList list;
+  args->AddTo(&list);
+  return list;
+}
+
+// The limits that a file and a call give.
+absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<std::string>& maxima,
+                                    bool has_base, const std::vector<Device>& devices) {
+  Budgets budgets;
+  if (!path.empty()) {
+    const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxRulesBytes);
+    if (!text.ok()) {
+      return absl::Status(text.status().code(),
+                          absl::StrCat(Escaped(path), ": ", text.status().message()));
+    }
+    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
+  }
+  for (const std::string& limit : maxima) {
+    const absl::Status added = AddLimit(limit, has_base, &budgets);
+    if (added.ok()) continue;
+    return absl::Status(added.code(), absl::StrCat("max ", Quoted(limit), ": ", added.message()));
+  }
+  RETURN_IF_ERROR(RequireRules(budgets, devices));
+  return budgets;
+}
+
+// Runs a check at sizes.
+CheckOptions RunOptions(const CheckArguments& args, Bindings sizes) {
+  CountOptions options = Require(args.sizes.Parse());
+  options.bindings = std::move(sizes);
+  options.causal = Require(args.causal.Parse());
+  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
+    options.on_device = Require(args.roofline.Parse());
+  }
+  CheckOptions run = {options, Require(args.roofline.devices_file.Parse())};
+  StepRate step;
+  Require(args.rate.Parse(&step, &run.num_devices));
+  if (args.rate.given()) run.rate = step;
+  if (!args.limits.profile.empty()) run.profile = ReadProfileFile(args.limits.profile);
+  if (!args.limits.optimized.empty()) run.optimized = LoadFor(args.limits.optimized, options);
+  run.today = TimeInUtc(kDayFormat);
+  return run;
+}
+
+CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle against,
+                         const nb::kwargs& given) {
+  const PyModel of = ModelOf(source);
+  CheckArguments args;
+  Given taken = TakeOptions(given, "check()", &args);
+  const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
+  const std::string base_path = against.is_none() ? "" : FromPath(against);
+  if (path.empty() && args.limits.maxima.empty()) {
+    Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
+  }
+  const CheckOptions run = RunOptions(args, std::move(taken.sizes));
+  const Budgets budgets =
+      Require(ReadBudgets(path, args.limits.maxima, !base_path.empty(), run.devices));
+  CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
+  std::optional<ModelOrReport> base;
+  if (checked.has_base) {
+    base = Require(WithoutGil([&] { return LoadModelOrReport(base_path, run.count); }));
+    checked.base = base->side();
+  }
+  CheckReport report;
+  report.budgets = path;
+  AskedSizes asked;
+  Require(WithoutGil([&] { return CheckModel(checked, budgets, run, &asked, &report); }));
+  Require(ReportUnknownSizes(path, asked));
+  return report;
+}
+
+MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
+  tools::MfuArguments args;
+  Given taken = TakeOptions(given, "mfu()", &args);
+  MfuOptions options = Require(args.Parse());
+  options.count.bindings = std::move(taken.sizes);
+  return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
+}
+
+// Takes the sizes and the backward pass from the report's own count.
+MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
+  tools::MfuArguments args;
+  tools::OptionList list, all;
+  args.AddRateTo(&list);
+  tools::MfuArguments other;
+  other.AddTo(&all);
+  nb::kwargs rate = nb::steal<nb::kwargs>(nb::dict().release());
+  for (const auto& [key, value] : given) {
+    if (IsGiven(all, key, value)) rate[key] = value;
+  }
+  SetOptions(rate, list, "mfu() of a report", Others::kNone);
+  MfuOptions options = Require(args.Parse());
+  options.count = *of.options;
+  options.count.node_rows = false;
+  if (options.convention.empty()) options.convention = of.convention;
+  return Require(WithoutGil([&] { return CountMfu(*of.of.model, options); }));
+}
+
+MfuReport MfuOf(nb::handle model, const nb::kwargs& given) {
+  if (nb::isinstance<PyReport>(model)) return MfuOfReport(nb::cast<PyReport>(model), given);
+  return MfuOfModel(ModelOf(model), given);
+}
+
+Diff DiffOf(nb::handle base_source, nb::handle head_source, const nb::kwargs& given) {
+  const PyModel base = ModelOf(base_source), head = ModelOf(head_source);
+  DiffArguments args;
+  Given taken = TakeOptions(given, "diff()", &args);
+  CountOptions options = Require(args.sizes.Parse());
+  options.bindings = std::move(taken.sizes);
+  options.causal = Require(args.causal.Parse());
+  options.activation_peak = true;  // as the program has it
+  return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
+}
+
+ProfileReport ProfileOf(nb::handle source, nb::handle profile, const nb::kwargs& given) {
+  const PyModel of = ModelOf(source);
+  ProfileArguments args;
+  Given taken = TakeOptions(given, "profile()", &args);
+  ProfileOptions options = Require(tools::ParseProfileOptions(args.all));
+  options.count.bindings = std::move(taken.sizes);
+  const std::string file = FromPath(profile);
+  return Require(
+      WithoutGil([&] { return tools::ProfileModel(*of.model, file, args.all, options); }));
+}
+
+EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
+  std::vector<PyModel> models;
+  if (PyList_Check(sources.ptr()) || PyTuple_Check(sources.ptr())) {
+    for (const nb::handle source : nb::borrow<nb::sequence>(sources)) {
+      models.push_back(ModelOf(source));
+    }
+  } else {
+    models.push_back(ModelOf(sources));
+  }
+  if (models.empty()) Raise(absl::InvalidArgumentError("estimate(): at least one model is needed"));
+  EstimateArguments args;
+  Given taken = TakeOptions(given, "estimate()", &args);
+  CountOptions options = Require(args.all.sizes.Parse());
+  options.bindings = std::move(taken.sizes);
+  options.causal = Require(args.all.causal.Parse());
+  const auto load = [&](const CountOptions&) -> absl::StatusOr<Model> {
+    if (models.size() == 1) return *models[0].model;
+    return absl::InvalidArgumentError("--calibrate is of the one model that was measured");
+  };
+  return Require(WithoutGil([&]() -> absl::StatusOr<EstimateReport> {
+    EstimateReport report;
+    ASSIGN_OR_RETURN(report.calibration, tools::FindCalibration(args.all, load, &options));
+    for (const PyModel& of : models) {
+      ASSIGN_OR_RETURN(CompareReport one, tools::EstimateModel(*of.model, options));
+      report.models.push_back(std::move(one));
+    }
+    return report;
+  }));
+}
+
+PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
+  AuditArguments args;
+  SetOptions(given, OptionsOf(&args), "audit()", Others::kNone);
+  args.all.file = {FromPath(file)};
+  return {Require(WithoutGil([&] { return tools::AuditTable(args.all); })).rows};
+}
+
+nb::object Parsed(const std::string& json, const char* key) {
+  return nb::module_::import_("json").attr("loads")(ToStr(json))[key];
+}
+
+nb::object DevicesOf(const nb::args& names, const nb::object& devices_file) {
+  tools::DevicesFileArgument file;
+  if (!devices_file.is_none()) file.file = FromPath(devices_file);
+  const std::vector<Device> own = Require(file.Parse());
+  std::vector<Device> devices;
+  for (const nb::handle name : names) {
+    devices.push_back(Require(FindDevice(FromStr(name, "devices(): a name"), own)));
+  }
+  if (names.size() == 0) {
+    devices = own;
+    devices.insert(devices.end(), AllDevices().begin(), AllDevices().end());
+  }
+  return Parsed(DevicesToJson(devices), "devices");
+}
+
+nb::object OpsOf(const nb::object& name, const nb::object& rules_file) {
+  tools::RulesArgument file;
+  if (!rules_file.is_none()) file.file = FromPath(rules_file);
+  const Rules rules = Require(file.Parse());
+  if (name.is_none()) return Parsed(ToJson(Operators(rules)), "operators");
+  const std::string text = FromStr(name, "ops(): 'name'");
+  return Parsed(ToJson(Require(FindOperators(text, rules))), "operators");
+}
+
+// FLOP/s of a device in a type of numbers, for what runs on every step.
+double PeakOf(const std::string& device, const std::string& dtype) {
+  const Device found = Require(FindDevice(device));
+  const PeakFigure peak = Require(FindPeak(found, Require(ParsePrecision(dtype))));
+  constexpr double kGiga = 1e9;
+  return static_cast<double>(peak.giga) * kGiga;
+}
+
+template <typename Function, typename... Extra>
+void DefineShown(nb::module_& m, const char* name, const Function& function, const Shown& shown,
+                 const Extra&... extra) {
+  m.def(name, function, extra..., nb::arg("options"), nb::sig(shown.signature.c_str()),
+        shown.help.c_str());
+}
+
+void DefineReviews(nb::module_& m) {
+  DefineShown(m, "diff", &DiffOf,
+              ShowFunctionOf("def diff(base: Source, head: Source", "Diff",
+                             "What changed from one model to another: diff(\"old.onnx\", "
+                             "\"new.onnx\", batch=8).",
+                             DiffArguments()),
+              nb::arg("base"), nb::arg("head"));
+  DefineShown(
+      m, "check", &CheckModelOf,
+      ShowFunctionOf("def check(model: Source, budgets: str | PathLike[str] | None = None, "
+                     "against: str | PathLike[str] | None = None",
+                     "Check",
+                     "Holds a model to a file of budgets, to limits, or both: check(m, "
+                     "max={\"flops\": \"40 GFLOP\"}).\n\n`against` is the path of a model, or of a "
+                     "report in JSON, for limits that are relative. The result\nis true if all "
+                     "passed.",
+                     CheckArguments()),
+      nb::arg("model"), nb::arg("budgets").none() = nb::none(),
+      nb::arg("against").none() = nb::none());
+  constexpr char kMfuHelp[] =
+      "Utilisation of devices by a training step: mfu(report, step_time=0.41, devices=8, "
+      "device=\"h100-sxm\", dtype=\"bf16\").\n"
+      "A report has its sizes and its backward pass already.";
+  DefineShown(m, "mfu", &MfuOfReport,
+              ShowFunctionOf("def mfu(report: Report", "Mfu", kMfuHelp, tools::MfuArguments()),
+              nb::arg("report"));
+  DefineShown(
+      m, "mfu", &MfuOf,
+      ShowFunctionOf("def mfu(model: Source | Report", "Mfu", kMfuHelp, tools::MfuArguments()),
+      nb::arg("model"));
+}
+
+void DefineMeasures(nb::module_& m) {
+  DefineShown(m, "profile", &ProfileOf,
+              ShowFunctionOf("def profile(model: Source, profile: str | PathLike[str]", "Profile",
+                             "Where the time of a run went: the file of a runtime's profiler "
+                             "(ONNX Runtime, TensorRT, OpenVINO) joined with the model.",
+                             ProfileArguments()),
+              nb::arg("model"), nb::arg("profile"));
+  DefineShown(m, "estimate", &EstimateOf,
+              ShowFunctionOf("def estimate(models: Source | Sequence[Source]", "Estimate",
+                             "Our count beside rules of thumb (6 N and others) and measured "
+                             "FLOPs. Several models are a row each.",
+                             EstimateArguments()),
+              nb::arg("models"));
+  AuditArguments args;
+  DefineShown(m, "audit", &AuditOf,
+              ShowFunction("def audit(file: str | PathLike[str]", "Audit",
+                           "Which convention gives each published figure of a CSV file with the "
+                           "columns name, model, figure.",
+                           OptionsOf(&args), ""),
+              nb::arg("file"));
+}
+
+}  // namespace
+
+void DefineCommands(nb::module_& m) {
+  DefineReviews(m);
+  DefineMeasures(m);
+  m.def("devices", &DevicesOf, nb::arg("names"), nb::kw_only(),
+        nb::arg("devices_file").none() = nb::none(),
+        nb::sig("def devices(*names: str, devices_file: str | PathLike[str] | None = None) -> "
+                "list[dict[str, Any]]"),
+        "Devices with their peaks, memory and sources: all of them, or those that are named.");
+  m.def("ops", &OpsOf, nb::arg("name").none() = nb::none(), nb::kw_only(),
+        nb::arg("rules").none() = nb::none(),
+        nb::sig("def ops(name: str | None = None, *, rules: str | PathLike[str] | None = None) -> "
+                "list[dict[str, Any]]"),
+        "Operators with the formulas of their cost: all of them, or those of a name, \"Conv\".");
+  m.def("peak_flops_per_second", &PeakOf, nb::arg("device"), nb::arg("dtype"),
+        "What a device can do, by its data sheet: peak_flops_per_second(\"h100-sxm\", \"bf16\").");
+  m.attr("VERSION") = ONNXFLOPS_VERSION;
+}
+
+}  // namespace onnxflops::python

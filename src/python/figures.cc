@@ -1,0 +1,208 @@
+// onnxflops.Figure: a figure with how far it is known; and those of memory.
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
+#include "src/python/convert.h"
+#include "src/python/types.h"
+#include "src/render/known.h"
+#include "src/report/memory_report.h"
+#include "src/report/memory_rows.h"
+#include "src/report/writers.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops::python {
+namespace {
+
+namespace nb = nanobind;
+using report::Known;
+
+const char* StatusName(Known known) {
+  switch (known) {
+    case Known::kExact:
+      return "exact";
+    case Known::kAssumed:
+      return "assumed";
+    case Known::kAtLeast:
+      return "at_least";
+    case Known::kAtMost:
+      return "at_most";
+    case Known::kCounted:
+      return "counted";
+    case Known::kNothing:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+const char* UnitName(Quantity::Unit unit) {
+  switch (unit) {
+    case Quantity::Unit::kFlops:
+      return "FLOP";
+    case Quantity::Unit::kMacs:
+      return "MAC";
+    case Quantity::Unit::kOps:
+      return "op";
+    case Quantity::Unit::kElements:
+      return "element";
+    case Quantity::Unit::kBytes:
+      return "byte";
+    case Quantity::Unit::kZeptoseconds:
+      return "1e-21 s";
+  }
+  return "";
+}
+
+std::string TextOf(const PyFigure& figure) {
+  return report::KnownText(figure.known, figure.value.Shortened(100));
+}
+
+// A figure of memory as its row has it: exact, or a formula.
+const MemoryRow::Bytes& BytesOf(const MemoryRow& row, absl::string_view key) {
+  size_t i = 0;
+  while (kMemoryFigures[i].key != key) ++i;
+  return row.bytes[i];
+}
+
+nb::object ValueOf(const MemoryRow::Bytes& bytes) {
+  if (bytes.exact.empty()) return nb::none();
+  return ToNumber(Require(ParseExpr(bytes.exact, 0, kMaxTerms)));
+}
+
+nb::dict MemoryStatus(const PyMemory& of) {
+  const MemoryRow row = MakeMemoryRow(*of.of.report);
+  nb::dict statuses;
+  for (const MemoryFigure& figure : kMemoryFigures) {
+    const MemoryRow::Bytes& bytes = BytesOf(row, figure.key);
+    const Known known = bytes.exact.empty() ? Known::kNothing
+                        : bytes.is_guess    ? Known::kAssumed
+                        : bytes.at_least    ? Known::kAtLeast
+                                            : Known::kExact;
+    statuses[figure.key] = StatusName(known);
+  }
+  return statuses;
+}
+
+void DefineMemory(nb::module_& m) {
+  nb::class_<PyMemory> memory(m, "Memory",
+                              "What a model holds in memory, in bytes: an int, an Expr while sizes "
+                              "are open, or None where\n"
+                              "there is no formula for all sizes or nothing of the kind. `status` "
+                              "says how far each is known.");
+  for (const MemoryFigure& figure : kMemoryFigures) {
+    memory.def_prop_ro(
+        figure.key,
+        [&figure](const PyMemory& of) {
+          return ValueOf(BytesOf(MakeMemoryRow(*of.of.report), figure.key));
+        },
+        nb::sig(absl::StrCat("def ", figure.key, "(self, /) -> int | Expr | None").c_str()),
+        absl::StrCat("Bytes: ", figure.title).c_str());
+  }
+  memory.def_prop_ro("status", &MemoryStatus, nb::sig("def status(self, /) -> dict[str, str]"),
+                     "By name: exact, assumed, at_least or unknown.");
+  memory.def_prop_ro(
+      "at_node", [](const PyMemory& of) { return ToStr(MakeMemoryRow(*of.of.report).at_node); },
+      "The node at which inference holds most.");
+  memory.def(
+      "to_dict",
+      [](const PyMemory& of) {
+        const nb::object json = nb::module_::import_("json").attr("loads");
+        return nb::object(json(ToStr(ToJson(*of.of.report)))["memory"]);
+      },
+      nb::sig("def to_dict(self) -> dict[str, Any]"), "The part `memory` of the report's JSON.");
+  const auto text = [](const PyMemory& of) { return ToStr(ToTable(*of.of.report, {}, {})); };
+  memory.def("__str__", text);
+  memory.def("__repr__", text);
+}
+
+nb::object Largest(const PyFit& of, absl::string_view name) {
+  for (const FitRow& row : of.fit.rows) {
+    if (row.name == name && row.largest) return nb::int_(*row.largest);
+  }
+  return nb::none();
+}
+
+void DefineFit(nb::module_& m) {
+  nb::class_<PyFit> fit(m, "Fit", "The largest size at which a model fits into so many bytes.");
+  fit.def_prop_ro(
+      "symbol", [](const PyFit& of) { return ToStr(BareName(of.fit.symbol)); },
+      "The size that was looked for.");
+  fit.def_prop_ro(
+      "bytes", [](const PyFit& of) { return ToInt(of.fit.bytes); }, "What it should fit into.");
+  fit.def_prop_ro(
+      "inference", [](const PyFit& of) { return Largest(of, "inference"); },
+      nb::sig("def inference(self, /) -> int | None"),
+      "0 if not even one fits, None if every size does.");
+  fit.def_prop_ro(
+      "training", [](const PyFit& of) { return Largest(of, "training"); },
+      nb::sig("def training(self, /) -> int | None"), "The same of a training step.");
+  fit.def_prop_ro(
+      "status",
+      [](const PyFit& of) {
+        nb::dict statuses;
+        for (const FitRow& row : of.fit.rows) {
+          statuses[ToStr(row.name)] = StatusName(row.guessed   ? Known::kAssumed
+                                                 : row.at_most ? Known::kAtMost
+                                                               : Known::kExact);
+        }
+        return statuses;
+      },
+      nb::sig("def status(self, /) -> dict[str, str]"),
+      "By name: exact, assumed (it rests on a guess) or at_most (less may fit).");
+  fit.def("__repr__", [](const PyFit& of) {
+    std::string text = absl::StrCat("<onnxflops.Fit: ");
+    for (const FitRow& row : of.fit.rows) {
+      absl::StrAppend(&text, row.name, " ", BareName(of.fit.symbol), " = ",
+                      row.largest ? absl::StrCat(*row.largest) : "any", ", ");
+    }
+    text.resize(text.size() - 2);
+    return ToStr(text + ">");
+  });
+}
+
+}  // namespace
+
+nb::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_bound) {
+  nb::dict figures;
+  for (const Quantity* q : AllQuantities()) {
+    if (!report.Has(*q)) continue;
+    const Expr value = q->In(amounts, report.training.has_value());
+    if (value.error() != nullptr) continue;
+    figures[ToStr(q->key)] = nb::cast(PyFigure{q, value, report::KnownOf(*q, value, lower_bound)});
+  }
+  return figures;
+}
+
+void DefineFigures(nb::module_& m) {
+  nb::class_<PyFigure> figure(m, "Figure", "A figure, and how far it is known.");
+  figure.def_prop_ro(
+      "name", [](const PyFigure& f) { return ToStr(f.quantity->key); }, "As in JSON: \"flops\".");
+  figure.def_prop_ro(
+      "title", [](const PyFigure& f) { return ToStr(f.quantity->title); }, "For people.");
+  figure.def_prop_ro(
+      "unit", [](const PyFigure& f) { return ToStr(UnitName(f.quantity->unit)); },
+      "FLOP, MAC, op, element, byte, or 1e-21 s.");
+  figure.def_prop_ro(
+      "value",
+      [](const PyFigure& f) {
+        return f.known == Known::kNothing ? nb::object(nb::none()) : ToNumber(f.value);
+      },
+      nb::sig("def value(self, /) -> int | Expr | None"), "None if it is unknown.");
+  figure.def_prop_ro(
+      "status", [](const PyFigure& f) { return ToStr(StatusName(f.known)); },
+      nb::sig("def status(self, /) -> Literal['exact', 'assumed', 'at_least', 'at_most', "
+              "'counted', 'unknown']"),
+      "exact; at_least where a part is not counted; unknown where nothing is.");
+  figure.def("__str__", [](const PyFigure& f) { return ToStr(TextOf(f)); });
+  figure.def("__repr__", [](const PyFigure& f) {
+    return ToStr(absl::StrCat("<onnxflops.Figure ", f.quantity->key, ": ", TextOf(f), ">"));
+  });
+  DefineMemory(m);
+  DefineFit(m);
+}
+
+}  // namespace onnxflops::python

@@ -1,0 +1,95 @@
+#include "src/python/signatures.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/python/argument_words.h"
+#include "src/python/arguments.h"
+
+namespace onnxflops::python {
+namespace {
+
+// The types of options that are more in Python than a text. "" stands for the words that the option
+// may be.
+constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
+    {"--dim", "Mapping[str, int]"},
+    {"--tokens", "int"},
+    {"--mask-sum", "int"},
+    {"--lengths", "Sequence[int] | Mapping[str, Sequence[int]] | str | PathLike[str]"},
+    {"--cu-seqlens", "Sequence[int] | str | PathLike[str]"},
+    {"--images", "Sequence[tuple[int, int]] | str | PathLike[str]"},
+    {"--input", "Mapping[str, Sequence[int | str]] | str | Sequence[str]"},
+    {"--value", "Mapping[str, Any] | str | Sequence[str]"},
+    {"--limit", "Mapping[str, int] | str | Sequence[str]"},
+    {"--tied", "Mapping[str, str] | str | Sequence[str]"},
+    {"--max", "Mapping[str, str] | str | Sequence[str]"},
+    {"--parameter", "Mapping[str, float] | str | Sequence[str]"},
+    {"--titles", "str"},
+    {"--causal", ""},
+    {"--backward", ""},
+    {"--attention", ""},
+    {"--by", ""},
+    {"--fit", "int | str"},
+    {"--step-time", "float | str"},
+    {"--steps-per-second", "float"},
+    {"--samples-per-second", "float"},
+    {"--tokens-per-second", "float"},
+    {"--peak", "float | str"},
+    {"--measured-flops", "float | str"},
+    {"--devices", "int"},
+    {"--batch-per-device", "int"},
+    {"--grad-accumulation", "int"},
+    {"--warmup", "int"},
+    {"--counter-runs", "int"},
+};
+
+std::string TypeOf(const tools::Option& option) {
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const auto& row) { return row.first == option.name; });
+  if (found != std::end(kTypes)) {
+    if (!found->second.empty()) return std::string(found->second);
+    return absl::StrCat("Literal['", absl::StrJoin(option.choices, "', '"), "']");
+  }
+  if (option.flag != nullptr) return "bool";
+  if (option.values != nullptr) return "str | Sequence[str]";
+  return absl::StartsWith(option.type, "FILE") ? "str | PathLike[str]" : "str";
+}
+
+// "devices: int = 1".
+std::string Parameter(const tools::Option& option) {
+  const std::string type = TypeOf(option);
+  std::string value = "None";
+  if (option.flag != nullptr) value = "False";
+  if (option.values != nullptr && option.name != "--dim") value = "()";
+  if (option.value != nullptr && !option.value->empty()) {
+    value = type == "int" ? *option.value : absl::StrCat("'", *option.value, "'");
+  }
+  return absl::StrCat(ArgumentName(option), ": ", type, value == "None" ? " | None" : "", " = ",
+                      value);
+}
+
+}  // namespace
+
+Shown ShowFunction(absl::string_view head, absl::string_view result, absl::string_view help,
+                   const tools::OptionList& list, absl::string_view sizes) {
+  Shown shown = {absl::StrCat(head, ", *"), absl::StrCat(help, "\n\nOptions:\n")};
+  for (const tools::Option& option : list.options()) {
+    if (option.positional || IsNotInPython(option)) continue;
+    absl::StrAppend(&shown.signature, ", ", Parameter(option));
+    absl::StrAppend(&shown.help, "  ", ArgumentName(option), ": ",
+                    ArgumentWords(tools::FirstSentence(option.text)), "\n");
+  }
+  if (!sizes.empty()) {
+    absl::StrAppend(&shown.signature, ", **sizes: ", sizes);
+    absl::StrAppend(&shown.help, "  **sizes: Sizes that the model leaves open, by their names\n");
+  }
+  absl::StrAppend(&shown.signature, ") -> ", result);
+  shown.help.pop_back();
+  return shown;
+}
+
+}  // namespace onnxflops::python

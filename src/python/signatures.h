@@ -1,0 +1,35 @@
+// What Python shows of a function that has the program's options: its signature, and a line for
+// each option.
+#ifndef ONNXFLOPS_SRC_PYTHON_SIGNATURES_H_
+#define ONNXFLOPS_SRC_PYTHON_SIGNATURES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tools/cli/option_list.h"
+
+namespace onnxflops::python {
+
+// The text of a signature, and of help().
+struct Shown {
+  std::string signature, help;
+};
+
+// `head` is the function to the arguments before the options, and `result` its type:
+//   ShowFunction("def explain(self, node: str", "Explanation", "Why a node ...", list)
+// `sizes` is the type of sizes that are given by name; "" if there are none.
+Shown ShowFunction(absl::string_view head, absl::string_view result, absl::string_view help,
+                   const tools::OptionList& list, absl::string_view sizes = "int");
+
+// The same of groups of options.
+template <typename... Arguments>
+Shown ShowFunctionOf(absl::string_view head, absl::string_view result, absl::string_view help,
+                     Arguments... groups) {
+  tools::OptionList list;
+  (groups.AddTo(&list), ...);
+  return ShowFunction(head, result, help, list);
+}
+
+}  // namespace onnxflops::python
+
+#endif  // ONNXFLOPS_SRC_PYTHON_SIGNATURES_H_
