@@ -119,7 +119,7 @@ def _waterfall(unit: str, steps: list[tuple[str, str, int, bool]], remarks: list
     return head + rows + "".join(f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
 
 
-_PARTS = {"table": _table, "lines": _lines, "list": _list, "waterfall": _waterfall}
+_PARTS: dict[str, Any] = {"table": _table, "lines": _lines, "list": _list, "waterfall": _waterfall}
 
 
 def _link(result: Any) -> str:
