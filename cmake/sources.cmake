@@ -181,6 +181,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/evidence.cc
   src/convention/formula_facts.cc
   src/convention/formulas.cc
+  src/convention/ledger_part.cc
   src/convention/macs.cc
   src/convention/torch/attention.cc
   src/convention/torch/calflops.cc

@@ -268,8 +268,11 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
                                            const CompareRequest& request) {
   ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
                    AnalyzeAtBounds(model, options, CausalCounting::kFull));
+  ReportOptions part;
+  part.module = options.module;
+  part.no_grad = options.no_grad;
   ASSIGN_OR_RETURN(CompareReport report,
-                   MakeComparison(analysis.inference, analysis.counts, request, options.no_grad));
+                   MakeComparison(analysis.inference, analysis.counts, request, part));
   if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);
   return report;
 }

@@ -98,6 +98,7 @@ void WriteComparison(const CompareReport& report, JsonWriter* json) {
   json->Key("bindings").BeginObject(kOneLine);
   for (const auto& [name, value] : report.ours.bindings) json->Key(name).Int(value);
   json->EndObject();
+  if (!report.ours.part.empty()) json->Key("part").String(report.ours.part);
   if (!report.ours.raised.empty()) report::WriteRaised(report.ours.raised, json);
   json->Key("lower_bound").Bool(report.ours.totals.lower_bound);
   json->Key("conventions").BeginArray();

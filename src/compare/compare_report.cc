@@ -10,6 +10,9 @@
 #include "src/compare/make_comparison.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
+#include "src/convention/ledger_part.h"
+#include "src/module/module_part.h"
+#include "src/module/module_tree.h"
 #include "src/render/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/make_report.h"
@@ -85,6 +88,19 @@ void AddLowerBound(const Report& ours, ToolRow* row) {
   row->assumptions.push_back(absl::StrCat(nodes, " without a rule of ours cost nothing"));
 }
 
+// By EntryId, whether it is in the modules that `globs` names; empty without any.
+absl::StatusOr<std::vector<bool>> EntriesOfPart(const Evidence& evidence,
+                                                const std::string& globs) {
+  std::vector<bool> in_part;
+  if (globs.empty()) return in_part;
+  ASSIGN_OR_RETURN(const ModuleTree tree, BuildModules(evidence.inference(), evidence.counts()));
+  ASSIGN_OR_RETURN(const ModulePart part, SelectModules(tree, globs));
+  for (const convention::Entry& entry : evidence.entries()) {
+    in_part.push_back(part.paths.contains(evidence.paths().path(entry.module)));
+  }
+  return in_part;
+}
+
 // The first thing wrong with the numbers, or nullptr.
 const char* ErrorOf(const ToolRow& row) {
   for (const TermRow& term : row.terms) {
@@ -110,23 +126,30 @@ absl::string_view StandingName(Standing standing) {
 }
 
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
-                                             const CompareRequest& request, bool no_grad) {
+                                             const CompareRequest& request,
+                                             const ReportOptions& options) {
   const ModelData& model = *inference.model;
   ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
   const Convention* from = nullptr;
   if (!request.from.empty()) {
     ASSIGN_OR_RETURN(from, RequireConvention(request.from));
   }
-  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, {}));
+  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, options));
   FormulaText text(model);
   text.Add(ours);
   CompareReport report{std::move(ours), request, {}};
-  Evidence evidence(inference, counts, no_grad);
-  const CompareOptions compare = {request.by_module};
+  Evidence evidence(inference, counts, options.no_grad);
+  ASSIGN_OR_RETURN(const std::vector<bool> part, EntriesOfPart(evidence, options.module));
+  const CompareOptions compare = {request.by_module, options.module.empty() ? nullptr : &part};
+  const auto ledger_of = [&](const Convention& convention) {
+    Ledger ledger = convention.apply(&evidence);
+    return compare.part == nullptr ? std::move(ledger)
+                                   : LedgerOfPart(&evidence, convention.unit, ledger, part);
+  };
   Ledger from_ledger;
-  if (from != nullptr) from_ledger = from->apply(&evidence);
+  if (from != nullptr) from_ledger = ledger_of(*from);
   for (const Convention* convention : conventions) {
-    const Ledger ledger = convention->apply(&evidence);
+    const Ledger ledger = ledger_of(*convention);
     Comparison comparison = from == nullptr ? Compare(&evidence, *convention, ledger, compare)
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/convention/ledger_part.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -153,7 +154,8 @@ class Waterfall {
   absl::flat_hash_map<std::pair<size_t, OptionalModuleId>, size_t> index_;  // by name and module
 };
 
-Expr OurTotal(const Evidence& evidence, Unit unit) {
+Expr OurTotal(const Evidence& evidence, Unit unit, const CompareOptions& options) {
+  if (options.part != nullptr) return OursOfPart(evidence, unit, *options.part);
   const Tally& total = evidence.counts().total;
   return unit == Unit::kMac ? total.amounts.macs : total.amounts.flops;
 }
@@ -180,7 +182,7 @@ Comparison Begin(const Convention& convention, const Ledger& ledger) {
 Comparison Compare(Evidence* evidence, const Convention& convention, const Ledger& ledger,
                    const CompareOptions& options) {
   Comparison result = Begin(convention, ledger);
-  result.start = OurTotal(*evidence, convention.unit);
+  result.start = OurTotal(*evidence, convention.unit, options);
   if (ledger.standing == Standing::kNotApplicable) return result;
   result.headline = Headline(*evidence, ledger);
   Waterfall waterfall(evidence, options, false);
@@ -213,8 +215,8 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   } else if (to_scale == 2) {
     waterfall.AddStep(kUnits, "a multiply-accumulate is 2 there and 1 here", result.headline * -1);
   }
-  const Expr other =
-      OurTotal(*evidence, to.unit) * to_scale - OurTotal(*evidence, from.unit) * from_scale;
+  const Expr other = OurTotal(*evidence, to.unit, options) * to_scale -
+                     OurTotal(*evidence, from.unit, options) * from_scale;
   if (other != Expr(0)) {
     waterfall.AddStep("operations that are no multiply-accumulate",
                       "only a count of FLOPs starts with them", other);

@@ -37,6 +37,8 @@ struct Comparison {
 
 struct CompareOptions {
   bool by_module = false;  // a term of its own for every module
+  // By EntryId: compare only these, in ledgers of this part (ledger_part.h). nullptr: all.
+  const std::vector<bool>* part = nullptr;
 };
 
 Comparison Compare(Evidence* evidence, const Convention& convention, const Ledger& ledger,

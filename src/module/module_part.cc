@@ -65,7 +65,8 @@ absl::Status NoSuchModule(const std::vector<Module>& modules, absl::string_view 
   return absl::NotFoundError(message);
 }
 
-// Appends a module of the tree with all that is inside of it.
+// Appends a module of the tree with all that is inside of it. A module's own work is a row of the
+// tree, but no module.
 void Append(const ModuleTree& tree, int32_t from, int32_t parent, ModulePart* part) {
   const Module& top = tree.modules[static_cast<size_t>(from)];
   const auto to = static_cast<int32_t>(part->modules.size());
@@ -76,6 +77,9 @@ void Append(const ModuleTree& tree, int32_t from, int32_t parent, ModulePart* pa
     m.depth += depth - top.depth;
     m.end += to - from;
     part->place[static_cast<size_t>(i)] = i - from + to;
+    const Module& whole = tree.modules[static_cast<size_t>(i)];
+    part->paths.insert(whole.own ? tree.modules[static_cast<size_t>(whole.parent)].path
+                                 : whole.path);
   }
   Module& moved = part->modules[static_cast<size_t>(to)];
   moved.name_begin = 0;  // its parent is not shown
@@ -175,15 +179,7 @@ absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_vi
   return part;
 }
 
-PartCounts CountPart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
-                     const ModulePart& part) {
-  // A module's own work is a row of the tree, but no module.
-  absl::flat_hash_set<absl::string_view> paths;
-  for (size_t i = 0; i < tree.modules.size(); ++i) {
-    if (part.place[i] < 0) continue;
-    const Module& m = tree.modules[i];
-    paths.insert(m.own ? tree.modules[static_cast<size_t>(m.parent)].path : m.path);
-  }
+PartCounts CountPart(const Inference& inference, const Counts& counts, const ModulePart& part) {
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   PartCounts result;
@@ -193,7 +189,7 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   // first.
   absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
   for (const modules::Execution& e : attribution.executions) {
-    if (!paths.contains(attribution.paths.path(e.module))) continue;
+    if (!part.paths.contains(attribution.paths.path(e.module))) continue;
     ++executions[{e.work, e.times}];
     const CallCost& cost = counts.cost(e.call());
     const Node& node = inference.model->node(e.node);

@@ -1,14 +1,16 @@
 // Some modules of a tree as if they were the model, and what the nodes in them do.
 //
 //   absl::StatusOr<ModulePart> part = SelectModules(tree, "visual.*.mlp");
-//   PartCounts counts = CountPart(inference, counts, tree, *part);
+//   PartCounts counts = CountPart(inference, counts, *part);
 #ifndef ONNXFLOPS_SRC_MODULE_MODULE_PART_H_
 #define ONNXFLOPS_SRC_MODULE_MODULE_PART_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/count/count.h"
@@ -21,6 +23,7 @@ namespace onnxflops {
 struct ModulePart {
   std::vector<Module> modules;  // as in a ModuleTree; [0] is the one selected, or holds them all
   std::vector<int32_t> place;   // by index in the whole tree: the index in `modules`, or -1
+  absl::flat_hash_set<std::string> paths;  // of the modules whose own work is in the part
 };
 
 // The modules whose paths match one of the patterns, which commas divide: * stands for any signs, ?
@@ -36,8 +39,7 @@ struct PartCounts {
   std::vector<bool> in_part;                                          // by NodeId
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0, causal = 0;  // as of Counts
 };
-PartCounts CountPart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
-                     const ModulePart& part);
+PartCounts CountPart(const Inference& inference, const Counts& counts, const ModulePart& part);
 
 }  // namespace onnxflops
 

@@ -127,7 +127,7 @@ absl::Status TakePart(const Inference& inference, const Counts& counts, const Mo
     return absl::Status(part.status().code(),
                         absl::StrCat(Escaped(model.path), ": ", part.status().message()));
   }
-  const PartCounts inside = CountPart(inference, counts, tree, *part);
+  const PartCounts inside = CountPart(inference, counts, *part);
   report->part = glob;
   const Module& root = part->modules[0];
   static_cast<Amounts&>(report->totals) = *root.amounts;

@@ -39,6 +39,12 @@ absl::StatusOr<Figure> ParseFigure(absl::string_view option, absl::string_view k
 
 }  // namespace
 
+void AddModule(OptionList* list, std::string* module) {
+  list->AddValue("--module", "GLOBS", module,
+                 "Only a part of the model, as if it were the model. A path like visual.conv1 or "
+                 "its end, several with * or commas, without what follows a !.");
+}
+
 void ViewArguments::AddTo(OptionList* list) {
   list->AddValue("--by", "KEY", &by,
                  "Rows: module, op or node. Default: module; of several models, a row each.",
@@ -46,9 +52,7 @@ void ViewArguments::AddTo(OptionList* list) {
   list->AddValue("--top", "N", &top,
                  "Only the N costliest nodes (or --by op, --by module), with their shapes. Equal "
                  "nodes share a row.");
-  list->AddValue("--module", "GLOBS", &module,
-                 "Only a part of the model, as if it were the model. A path like visual.conv1 or "
-                 "its end, several with * or commas, without what follows a !.");
+  AddModule(list, &module);
   list->AddValue("--depth", "D", &depth,
                  "Depth of the module tree; 0 is the model. Default: opened where the cost is, "
                  "down to 1 %, as far as a terminal has lines.");

@@ -10,6 +10,9 @@
 
 namespace onnxflops::tools {
 
+// --module, as typed.
+void AddModule(OptionList* list, std::string* module);
+
 // --by, --depth, --no-fold, --exact, --top, --sort, --columns and --module, as typed.
 struct ViewArguments {
   std::string by, depth, top, sort, columns, module;

@@ -38,7 +38,8 @@ line per figure:
   ResNet-50,resnet50.onnx,4.089 GFLOPs
 
 A model's path is relative to the folder of FILE. A column dim gives sizes that
-a model leaves open, as batch=1. Further columns are ignored. Many published
+a model leaves open, as batch=1, and a column module names a part that the
+figure is of, as visual of a CLIP. Further columns are ignored. Many published
 "FLOPs" are MACs, so figures of both units are compared, and a star marks those
 that are called what they are not. A file with other titles is read with
 --titles, --unit and --models. A line that cannot be read is listed.
@@ -77,6 +78,7 @@ absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions
   ASSIGN_OR_RETURN(const Model model, LoadFor(published.model, options));
   CountOptions with_sizes = options;
   for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
+  with_sizes.module = published.module;
   ASSIGN_OR_RETURN(const CompareReport comparison, CompareTools(model, with_sizes, {}));
   return Audit(published.name, published.figure, comparison);
 }

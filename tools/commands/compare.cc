@@ -24,6 +24,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
+#include "tools/cli/view_arguments.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
 #include "tools/commands/model_files.h"
@@ -37,7 +38,8 @@ constexpr CommandHelp kCommandCompareHelp = {
 the ONNX file alone. Terms lead from our count to theirs: start + terms = the
 tool's figure, exactly. Figures with a star rest on a guess; --with prints it.
 The others follow from the file. Work whose result nobody uses is in no file.
-Several models are one table with a row each.
+Several models are one table with a row each. With --module, the figures are
+those of a part, as tools would give them for that module alone.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
@@ -46,6 +48,8 @@ Several models are one table with a row each.
   In which modules, and which nodes:
     onnxflops compare clip-vit-l-14-336.onnx --with thop --by module
     onnxflops compare clip-vit-l-14-336.onnx --with thop --terms-nodes
+  What tools count for CLIP's image tower alone:
+    onnxflops compare clip-vit-l-14-336.onnx --module visual
   Every tool, term by term; and three tools for a folder of models:
     onnxflops compare clip-vit-l-14-336.onnx --with all
     onnxflops compare exported/ --with thop,fvcore,ptflops
@@ -72,7 +76,7 @@ struct CompareArguments {
   JobsArgument jobs;
   OutputArguments output;
   std::vector<std::string> with;
-  std::string from, to, by;
+  std::string from, to, by, module;
   bool terms_nodes = false, conventions = false;
 
   void AddTo(OptionList* list) {
@@ -92,6 +96,7 @@ struct CompareArguments {
     list->AddValue("--to", "NAME", &to, "The tool that --from leads to.", names);
     list->AddValue("--by", "KEY", &by, "With module: print the terms module by module.",
                    {"module"});
+    AddModule(list, &module);
     list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("--list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
@@ -251,6 +256,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   options.upper_bounds = args.upper.given;
   options.no_grad = args.no_grad.given;
+  options.module = args.module;
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));

@@ -1,8 +1,8 @@
 // How it works. The first line has the titles: columns are found by them, in any order. --titles
-// tells other titles than name, model, figure and dim (the sizes). The model is a column with the
-// path, or follows from a pattern such as exported/{weights}.onnx, whose braces name a column. A
-// line that cannot be read keeps its own fault, so that one bad line does not hide the other
-// figures; faults of the titles or of the pattern concern all lines, and end the reading.
+// tells other titles than name, model, figure, dim (the sizes) and module (a part). The model is a
+// column with the path, or follows from a pattern such as exported/{weights}.onnx, whose braces
+// name a column. A line that cannot be read keeps its own fault, so that one bad line does not hide
+// the other figures; faults of the titles or of the pattern concern all lines, and end the reading.
 #include "tools/commands/published.h"
 
 #include <cstddef>
@@ -81,6 +81,8 @@ absl::Status ReadLine(const Fields& line, const Columns& columns, const Publishe
   if (!has_unit && !layout.unit.empty()) absl::StrAppend(&text, " ", layout.unit);
   published->figure.text = text;
   ASSIGN_OR_RETURN(published->figure, ParsePublishedFigure(text));
+  const auto module = columns.find(layout.module);
+  if (module != columns.end()) published->module = line[module->second];
   const auto dim = columns.find(layout.dim);
   if (dim == columns.end() || line[dim->second].empty()) return absl::OkStatus();
   return ParseDim(line[dim->second], &published->sizes);
@@ -104,7 +106,8 @@ absl::Status ParseTitles(absl::string_view text, PublishedLayout* layout) {
   const std::vector<std::pair<std::string, std::string*>> columns = {{"name", &layout->name},
                                                                      {"model", &layout->model},
                                                                      {"figure", &layout->figure},
-                                                                     {"dim", &layout->dim}};
+                                                                     {"dim", &layout->dim},
+                                                                     {"module", &layout->module}};
   if (!text.empty() && text.find_first_not_of(',') == absl::string_view::npos) {
     return absl::InvalidArgumentError(
         absl::StrCat("--titles ", Quoted(text), ": it should be name=TITLE,figure=TITLE"));
@@ -120,7 +123,7 @@ absl::Status ParseTitles(absl::string_view text, PublishedLayout* layout) {
     if (title == nullptr || words.second.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("--titles ", Quoted(part),
                                                      ": it should be name=TITLE, model=TITLE, "
-                                                     "figure=TITLE or dim=TITLE",
+                                                     "figure=TITLE, dim=TITLE or module=TITLE",
                                                      DidYouMean(words.first, known)));
     }
     *title = words.second;

@@ -15,9 +15,9 @@
 namespace onnxflops::tools {
 
 struct Published {
-  int64_t line = 0;  // of the file
-  std::string name, model;
-  Bindings sizes;  // of this figure only
+  int64_t line = 0;                 // of the file
+  std::string name, model, module;  // of a part of the model; "": of all of it
+  Bindings sizes;                   // of this figure only
   PublishedFigure figure;
   absl::Status fault;  // what is wrong with the line
 };
@@ -25,7 +25,7 @@ struct Published {
 // How a file is laid out.
 struct PublishedLayout {
   // The titles of the columns.
-  std::string name = "name", model = "model", figure = "figure", dim = "dim";
+  std::string name = "name", model = "model", figure = "figure", dim = "dim", module = "module";
   std::string unit;     // of figures that are written without one
   std::string pattern;  // of a model's path, with {TITLE} for a field; "": the column `model`
 };

@@ -1,0 +1,24 @@
+// The part of a ledger that belongs to some modules, as if they were the model.
+//
+//   const Ledger part = LedgerOfPart(&evidence, Unit::kMac, ledger, in_part);
+#ifndef ONNXFLOPS_SRC_CONVENTION_LEDGER_PART_H_
+#define ONNXFLOPS_SRC_CONVENTION_LEDGER_PART_H_
+
+#include <vector>
+
+#include "src/convention/convention.h"
+
+namespace onnxflops::convention {
+
+// What we count for the entries of the part (`in_part` by EntryId), in all of their runs.
+Expr OursOfPart(const Evidence& evidence, Unit unit, const std::vector<bool>& in_part);
+
+// A line with entries on both sides goes where its first entry is, and makes the ledger kAssumed,
+// as does what the tool counts for the model as a whole, which is left out. kNotApplicable if the
+// tool has a formula for the whole model only.
+Ledger LedgerOfPart(Evidence* evidence, Unit unit, const Ledger& whole,
+                    const std::vector<bool>& in_part);
+
+}  // namespace onnxflops::convention
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_LEDGER_PART_H_
