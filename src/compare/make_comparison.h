@@ -25,8 +25,8 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
                                     const ReportOptions& options,
                                     const convention::Convention& convention);
 
-// With `options.module`, of that part as if it were the model. Errors: those of MakeReport; NotFound
-// for a name that no convention has.
+// With `options.module`, of that part as if it were the model. Errors: those of MakeReport;
+// NotFound for a name that no convention has.
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
                                              const CompareRequest& request,
                                              const ReportOptions& options);
