@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+
+#include "absl/base/casts.h"
 
 namespace onnxflops {
 namespace {
@@ -17,7 +18,9 @@ bool AllSame(const List& a, const List& b) {
 }
 
 // By their bits: a NaN is the same as itself.
-bool SameFloat(float a, float b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+bool SameFloat(float a, float b) {
+  return absl::bit_cast<uint32_t>(a) == absl::bit_cast<uint32_t>(b);
+}
 
 bool SameDim(const DeclaredDim& a, const DeclaredDim& b) {
   return a.size == b.size && a.name == b.name;

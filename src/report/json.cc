@@ -26,14 +26,12 @@ namespace {
 using report::HasFigure;
 using report::JsonWriter;
 using report::kOneLine;
-using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
 using report::WriteBound;
 using report::WriteOmitted;
 using report::WritePeakTotal;
 using report::WriteReport;
-using report::WriteSymbols;
 using report::WriteTensors;
 
 // A quantity; with its range if it depends on sizes that no input has.
