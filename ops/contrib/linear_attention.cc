@@ -224,9 +224,9 @@ absl::StatusOr<Facts> InferDeltaNet(const NodeView& n) {
   const int64_t capacity = n.Int("state_update_capacity", 0);
   // A decay per head, or per head and feature of the key.
   Expr decay = d.v_heads;
-  const Shape& decays = n.input(4).shape;
-  if (n.HasInput(4) && decays.ranked() && decays.rank() == static_cast<int>(d.tokens.size()) + 2) {
-    decay *= d.qk_size;
+  if (n.HasInput(4) && capacity > 0) {
+    ASSIGN_OR_RETURN(const Shape decays, n.RankedShape(4));
+    if (decays.rank() == static_cast<int>(d.tokens.size()) + 2) decay *= d.qk_size;
   }
   const Expr update = decay + d.q_heads * d.qk_size + d.v_heads * d.v_size;
   return Facts{n.Like(0, std::move(output)),

@@ -358,6 +358,9 @@ absl::StatusOr<Cost> CountPackedIndexer(const NodeView& n) {
   ASSIGN_OR_RETURN(x.entries, PositiveAttr(n, "state_capacity"));
   x.pooled = FloorDiv(x.queries, x.r);
   ASSIGN_OR_RETURN(const IndexShare share, ReadIndexShare(n, x.csa));
+  if (share.given && n.HasInput(18) && !n.KnownInt(18)) {
+    return absl::FailedPreconditionError("indexshare_mode is not known, which says what is scored");
+  }
   if (!share.reuses) return IndexerCost(n, x);
   return share.advances ? Flops(PoolingWork(x)) : Cost();
 }
