@@ -1,10 +1,10 @@
 // How it works. Patterns select modules; of those inside one another only the outermost count, so
 // that nothing is counted twice. Where a part of a module is left out, its other parts are selected
-// instead of it. One selected module becomes the root of the new tree; several get
-// a root that is their sum. The tree has the amounts of modules only; what else a report tells
-// (operators, coverage, numbers of nodes) is counted from the executions whose module lies inside.
-// If nothing matches, the error suggests the paths that share most characters with the pattern at
-// both ends.
+// instead of it, with the nodes of its own, which have no row in the tree where they cost nothing.
+// One selected module becomes the root of the new tree; several get a root that is their sum. The
+// tree has the amounts of modules only; what else a report tells (operators, coverage, numbers of
+// nodes) is counted from the executions whose module lies inside. If nothing matches, the error
+// suggests the paths that share most characters with the pattern at both ends.
 #include "src/module/module_part.h"
 
 #include <algorithm>
@@ -131,35 +131,44 @@ std::vector<bool> Reduced(const std::vector<Module>& modules, const Patterns& pa
   return reduced;
 }
 
-// The outermost modules that are wanted whole.
-std::vector<int32_t> Outermost(const std::vector<Module>& modules, const Patterns& patterns) {
+struct Selection {
+  std::vector<int32_t> whole;    // the outermost modules that are wanted whole
+  std::vector<int32_t> divided;  // wanted without a part of them: their own nodes are in the part
+};
+
+Selection Select(const std::vector<Module>& modules, const Patterns& patterns) {
   const std::vector<bool> reduced = Reduced(modules, patterns);
-  std::vector<int32_t> selected;
+  Selection selection;
   int32_t wanted_until = 0;
   const auto size = static_cast<int32_t>(modules.size());
+  if (reduced[0] && MatchesAny(patterns.wanted, modules[0])) selection.divided.push_back(0);
   for (int32_t i = 1; i < size;) {
     const Module& m = modules[static_cast<size_t>(i)];
     const bool excluded = MatchesAny(patterns.excluded, m);
     const bool wanted = !excluded && (i < wanted_until || MatchesAny(patterns.wanted, m));
     const bool whole = wanted && !reduced[static_cast<size_t>(i)];
-    if (whole) selected.push_back(i);
+    if (wanted) (whole ? selection.whole : selection.divided).push_back(i);
     if (wanted) wanted_until = std::max(wanted_until, m.end);
     i = excluded || whole ? m.end : i + 1;
   }
-  return selected;
+  return selection;
 }
 
 }  // namespace
 
 absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view globs) {
   ASSIGN_OR_RETURN(const Patterns patterns, ReadPatterns(tree.modules, globs));
-  const std::vector<int32_t> selected = Outermost(tree.modules, patterns);
+  const auto [selected, divided] = Select(tree.modules, patterns);
   if (selected.empty()) {
     return absl::NotFoundError(absl::StrCat("no module is left of ", Quoted(globs)));
   }
   ModulePart part;
   part.place.assign(tree.modules.size(), -1);
-  if (selected.size() == 1) {
+  for (int32_t i : divided) {
+    part.place[static_cast<size_t>(i)] = 0;
+    part.paths.insert(tree.modules[static_cast<size_t>(i)].path);
+  }
+  if (selected.size() == 1 && divided.empty()) {
     Append(tree, selected[0], -1, &part);
     part.modules[0].own = false;
     return part;

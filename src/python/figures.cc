@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/check/limit_text.h"
 #include "src/cost/amounts.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
@@ -37,24 +38,6 @@ const char* StatusName(Known known) {
       return "unknown";
   }
   return "unknown";
-}
-
-const char* UnitName(Quantity::Unit unit) {
-  switch (unit) {
-    case Quantity::Unit::kFlops:
-      return "FLOP";
-    case Quantity::Unit::kMacs:
-      return "MAC";
-    case Quantity::Unit::kOps:
-      return "op";
-    case Quantity::Unit::kElements:
-      return "element";
-    case Quantity::Unit::kBytes:
-      return "byte";
-    case Quantity::Unit::kZeptoseconds:
-      return "1e-21 s";
-  }
-  return "";
 }
 
 std::string TextOf(const PyFigure& figure) {
@@ -184,8 +167,8 @@ void DefineFigures(nb::module_& m) {
   figure.def_prop_ro(
       "title", [](const PyFigure& f) { return ToStr(f.quantity->title); }, "For people.");
   figure.def_prop_ro(
-      "unit", [](const PyFigure& f) { return ToStr(UnitName(f.quantity->unit)); },
-      "FLOP, MAC, op, element, byte, or 1e-21 s.");
+      "unit", [](const PyFigure& f) { return ToStr(check::UnitOf(*f.quantity)); },
+      "FLOP, MAC, op, B, zs (1e-21 s), or nothing for elements: as in a budget.");
   figure.def_prop_ro(
       "value",
       [](const PyFigure& f) {

@@ -14,8 +14,7 @@
 //   "rows"        [[depth, kind, name, last, times, type, nodes, lower, status, amounts...]...],
 //                 each before those in it. `amounts` are of one of the `times` neighbours `name` to
 //                 `last`, inside one of the row's parent. `lower`: bit i is set if `amounts` i are
-//                 lower bounds. Behind them stand, where the base has other ones, its name, last
-//                 and type
+//                 lower bounds. After them, where the base has others: its name, last and type
 //   "rows_joined" how many rows had no room, and are in rows of the kind "others"
 #ifndef ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
 #define ONNXFLOPS_SRC_REPORT_HTML_TREE_H_

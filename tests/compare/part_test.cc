@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -46,14 +47,21 @@ TEST(ComparePartTest, ATowerIsTheTowerExportedAlone) {
   }
 }
 
-// The towers and what joins them are all that there is.
+// A part and all but that part are all that there is.
 TEST(ComparePartTest, PartsAddUp) {
-  const auto whole = FiguresOf("clip-vit-b-32", "");
-  const auto image = FiguresOf("clip-vit-b-32", "visual");
-  auto text = FiguresOf("clip-vit-b-32", "!visual");
-  EXPECT_GT(whole.size(), 10u);
-  for (const auto& [tool, figure] : image) {
-    EXPECT_EQ(figure + text.at(tool), whole.at(tool)) << tool;
+  const std::pair<const char*, const char*> cases[] = {
+      {"clip-vit-b-32", "visual"},       {"clip-vit-b-32.ts17", "visual.transformer.resblocks.3"},
+      {"vit-b-16", "encoder"},           {"resnet50", "layer3"},
+      {"mobilenet-v3-large", "*.1"},     {"hf-clip-vit-l-14-336", "m.vision_model.*.self_attn"},
+      {"gpt-124m", "trf_blocks.*.norm1"}};
+  for (const auto& [name, part] : cases) {
+    const auto whole = FiguresOf(name, "");
+    const auto others = FiguresOf(name, absl::StrCat("!", part));
+    for (const auto& [tool, figure] : FiguresOf(name, part)) {
+      ASSERT_TRUE(others.contains(tool) && whole.contains(tool)) << name << " " << tool;
+      EXPECT_EQ(figure + others.at(tool), whole.at(tool)) << name << " " << tool;
+    }
+    EXPECT_GT(others.size(), 10u) << name;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "src/convention/conventions.h"
+#include "src/convention/ledger_part.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
@@ -191,6 +192,95 @@ TEST_F(ComparisonTest, BetweenUnits) {
       Standing::kNotApplicable);
   EXPECT_TRUE(CompareBetween(&evidence_, kThop, a, kThop, LedgerBuilder::NotApplicable("no"))
                   .terms.empty());
+}
+
+// ---- parts
+
+class PartTest : public ComparisonTest {
+ protected:
+  // Compares these entries alone.
+  Comparison OfPart(const Ledger& whole, const std::vector<EntryId>& inside) {
+    std::vector<bool> in_part(evidence_.entries().size(), false);
+    for (const EntryId id : inside) in_part[static_cast<size_t>(id)] = true;
+    const Ledger part = LedgerOfPart(&evidence_, Unit::kMac, whole, in_part);
+    return Compare(&evidence_, kThop, part, {.part = &in_part});
+  }
+  static TermId Same(EntryId) { return kSame; }
+};
+
+TEST_F(PartTest, TheLinesOfItsEntries) {
+  LedgerBuilder builder(&evidence_, Unit::kMac);
+  builder.Count({0}, Amount(4), builder.Term("small", "one reason"));
+  builder.Count({2}, Amount(0), builder.Term("large", "another"));
+  const Ledger ledger = builder.Finish(Same);
+  const Comparison a = OfPart(ledger, {0, 1}), b = OfPart(ledger, {2, 4});
+  EXPECT_EQ(a.start, Expr(3 + 6));
+  EXPECT_EQ(a.headline, Expr(4));
+  EXPECT_THAT(Texts(a), ElementsAre("other rules (the tool counts this otherwise) -6 of 1",
+                                    "small (one reason) 1 of 0"));
+  EXPECT_EQ(a.standing, Standing::kExact);
+  EXPECT_EQ(b.start, Expr(12));
+  EXPECT_EQ(b.headline, Expr(0));
+  EXPECT_THAT(Texts(b), ElementsAre("large (another) -12 of 2"));
+}
+
+// One call of entries 1 and 2: the tool counts 100 for both, which is one part's alone.
+TEST_F(PartTest, ACallAcrossItsBorder) {
+  LedgerBuilder builder(&evidence_, Unit::kMac);
+  builder.Count({0}, Amount(3), kSame);
+  builder.Count({1, 2}, Amount(100), builder.Term("term", "why"));
+  builder.Count({3}, Amount(24), kSame);
+  const Ledger ledger = builder.Finish(Same);
+  const Comparison a = OfPart(ledger, {0, 1}), rest = OfPart(ledger, {2, 3, 4});
+  EXPECT_EQ(a.headline, Expr(3 + 100));
+  EXPECT_EQ(rest.headline, Expr(24));
+  constexpr char kTerm[] = "calls across the border of the part (the tool counts each as one) ";
+  EXPECT_THAT(Texts(a), ElementsAre(absl::StrCat(kTerm, 100 - 6, " of 1")));
+  EXPECT_THAT(Texts(rest), ElementsAre(absl::StrCat(kTerm, -12, " of 2")));
+  for (const Comparison* part : {&a, &rest}) {
+    EXPECT_EQ(part->standing, Standing::kAssumed);
+    EXPECT_THAT(part->assumptions,
+                ElementsAre("a call across the border of the part counts where it begins"));
+  }
+}
+
+// An entry that a line before has is compared there, though that line is of another part.
+TEST_F(PartTest, EntriesOfSeveralLines) {
+  LedgerBuilder builder(&evidence_, Unit::kMac);
+  const TermId term = builder.Term("term", "why");
+  builder.Count({0, 1}, Amount(10), term);
+  builder.Count({1, 2}, Amount(20), term);
+  const Ledger ledger = builder.Finish(Same);
+  const Comparison part = OfPart(ledger, {1, 2});
+  EXPECT_EQ(part.start, Expr(6 + 12));
+  EXPECT_EQ(part.headline, Expr(20));
+  EXPECT_THAT(Texts(part),
+              ElementsAre("term (why) 8 of 12",
+                          "calls across the border of the part (the tool counts each as one) -6 "
+                          "of 1"));
+}
+
+TEST_F(PartTest, WhatIsOfTheModelIsLeftOut) {
+  LedgerBuilder builder(&evidence_, Unit::kMac);
+  for (const EntryId id : {0, 1, 2, 3}) builder.Count({id}, evidence_.Ours(Unit::kMac, id), kSame);
+  builder.CountModel(Amount(7), builder.Term("more", "beyond"));
+  const Comparison part = OfPart(builder.Finish(Same), {0});
+  EXPECT_EQ(part.headline, Expr(3));
+  EXPECT_EQ(part.standing, Standing::kAssumed);
+  EXPECT_THAT(part.assumptions,
+              ElementsAre("what the tool counts for a model as a whole is left out"));
+}
+
+TEST_F(PartTest, WithoutAFigure) {
+  LedgerBuilder builder(&evidence_, Unit::kMac);
+  builder.CountModel(Amount(50), builder.Term("term", "why"));
+  const Comparison formula = OfPart(builder.Finish(Same), {0});
+  EXPECT_EQ(formula.standing, Standing::kNotApplicable);
+  EXPECT_EQ(formula.start, Expr(3));
+  EXPECT_THAT(formula.assumptions,
+              ElementsAre("it is a formula for a whole model, which has no parts"));
+  EXPECT_THAT(OfPart(LedgerBuilder::NotApplicable("no reason"), {0}).assumptions,
+              ElementsAre("of the whole model: no reason"));
 }
 
 // ---- amounts

@@ -77,6 +77,13 @@ void ExplainOne(const Model& model, const CountOptions& options, uint8_t which) 
   RequirePrintable(ToText(*e, {.width = 80}));
 }
 
+// The path of a module, so that its figures are asked for; "" where nothing can be counted.
+std::string PathOfModule(const Model& model, const CountOptions& options, size_t which) {
+  const absl::StatusOr<Report> report = Count(model, options);
+  if (!report.ok()) return "";
+  return report->modules[which % report->modules.size()].path;
+}
+
 void Run(const Model& model, const Choice& choice) {
   CountOptions options;
   options.bodies = nullptr;  // which ask in a process of their own
@@ -94,6 +101,9 @@ void Run(const Model& model, const Choice& choice) {
     case 3:  // from one tool's figure to another's
       request.from = Conventions()[choice.size % Conventions().size()]->name;
       break;
+    case 4:  // what every tool counts for a part
+      options.module = PathOfModule(model, options, choice.byte + choice.size);
+      return Compare(model, options, request, choice.waterfalls());
     default:
       break;
   }

@@ -380,6 +380,24 @@ def test_serving(program):
     assert serving.to_json() == program("count", config, "--dim", "batch=1", "--prefill", "512", "--decode", "1@512", "--format", "json")
 
 
+def test_profile(program):
+    model, profile, optimized = (ROOT / f"tests/data/profile/control.{end}" for end in ("onnx", "profile.json", "optimized.onnx"))
+    words = [model, profile, "--optimized", optimized, "--warmup", "0", "--format", "json"]
+    joined = onnxflops.profile(onnxflops.load(model), profile, optimized=optimized, warmup=0)
+    assert joined.to_json() == program("profile", *words)
+    assert joined.to_json() != onnxflops.profile(model, profile, warmup=0).to_json()
+    with pytest.raises(FileNotFoundError, match="none.json"):
+        onnxflops.profile(model, "none.json")
+
+
+def test_units(gpt2):
+    """Of figures: those in which a budget is written."""
+    figures = gpt2.count(batch=1, seq=8).figures
+    assert {name: figures[name].unit for name in ("flops", "macs", "param_bytes")} == {"flops": "FLOP", "macs": "MAC", "param_bytes": "B"}
+    for name in ("flops", "macs", "param_bytes"):
+        assert onnxflops.check(gpt2, max=f"{name}=1 P{figures[name].unit}", batch=1, seq=8).passed
+
+
 def test_estimate_audit_devices_ops(program, tmp_path):
     config = ROOT / "tests/data/config/gpt2/config.json"
     words = ["estimate", config, "--dim", "batch=2,seq=64", "--format", "json"]

@@ -268,6 +268,18 @@ def test_ranges(tmp_path, server):
     assert rows[urls[0]]["params"] == onnxflops.load(str(tmp_path / "large.onnx")).count().params
 
 
+def test_load_of_a_url(tmp_path, server):
+    """Only the bytes that are needed: not those of weights."""
+    need("fsspec", "aiohttp")
+    write_large(tmp_path / "large.onnx")
+    running, address = server(ranges=True)
+    model = onnxflops.load(f"{address}/large.onnx")
+    assert model.count().flops == onnxflops.load(str(tmp_path / "large.onnx")).count().flops
+    assert running.sent < 0.01 * 1.9e9
+    with pytest.raises(FileNotFoundError, match="none.onnx"):
+        onnxflops.load(f"{address}/none.onnx")
+
+
 @pytest.mark.parametrize("marks", [False, True])
 def test_url_that_changes(marks, tmp_path, server):
     """A server's ETag tells whether a row is up to date. Without one it is counted again."""

@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "onnx/defs/parser.h"
@@ -147,6 +148,24 @@ TEST(RolesTest, WhatAWeightIsMadeOfIsWeights) {
         std::string("(float[2,8] x, ") + c.inputs + ") => (y) { " + c.nodes + " y = MatMul(x, w) }";
     EXPECT_EQ(ParametersOf(graph), c.elements) << graph;
   }
+}
+
+// Rows times what their blocks hold, as GGML lays them out: 256 in 66 bytes, 32 in 18, 256 in 176.
+TEST(RolesTest, APackedWeightHasTheParametersThatItsBlocksHold) {
+  const std::pair<const char*, int64_t> cases[] = {
+      {"(float16[5,256] x, uint8[48,66] w) => (float16[5,48] y) { y = "
+       "com.microsoft.MatMulPacked<packed_type = 16, K = 256, N = 48>(x, w) }",
+       48 * 256},
+      {"(float16[5,64] x, uint8[48,36] w) => (float16[5,48] y) { y = "
+       "com.microsoft.MatMulPacked<packed_type = 2, K = 64, N = 48>(x, w) }",
+       48 * 64},
+      {"(float16[5,64] x, uint8[48,128] w) => (float16[5,48] y) { y = "
+       "com.microsoft.MatMulPacked<packed_type = 1, K = 64, N = 48>(x, w) }",
+       48 * 64},
+      {"(int32[5] x, uint8[100,352] w) => (float[5,512] y) { y = "
+       "com.microsoft.GatherPacked<packed_type = 13, K = 512, output_dtype = 1>(w, x) }",
+       100 * 512}};
+  for (const auto& [graph, elements] : cases) EXPECT_EQ(ParametersOf(graph), elements) << graph;
 }
 
 TEST(RolesTest, WhatALoopHandsOnIsAWeightWhereItDoesNotChange) {
