@@ -52,11 +52,13 @@ void WriteFile(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// What a command prints, as a golden file has it below the command.
+// What a command prints, as a golden file has it below the command. The repository is reached over
+// a link: its place has the same length on every machine, which a table with a path in it shows.
 std::string RunCommand(const std::string& command) {
-  const std::string dir = testing::TempDir() + "/golden." + std::to_string(getpid());
-  std::filesystem::create_directories(dir);
+  std::string dir = testing::TempDir() + "/golden.XXXXXX";
+  EXPECT_NE(mkdtemp(dir.data()), nullptr) << dir;
   std::filesystem::create_directories(dir + "/bin");
+  std::filesystem::create_directory_symlink(kRoot, dir + "/root");
   std::error_code error;
   const char* program =
       std::getenv("ONNXFLOPS_PROGRAM");  // compiled once, it runs the program of any build
@@ -64,7 +66,7 @@ std::string RunCommand(const std::string& command) {
                                   dir + "/bin/onnxflops", error);
   // TMP is a place for what a command writes.
   const std::string shell =
-      absl::StrCat("cd ", kRoot, " && unset COLUMNS NO_COLOR && TMP=", dir, " && PATH=", dir,
+      absl::StrCat("cd ", dir, "/root && unset COLUMNS NO_COLOR && TMP=", dir, " && PATH=", dir,
                    "/bin:$PATH && { ", command, "\n} >", dir, "/out 2>", dir, "/err");
   const int status = std::system(shell.c_str());
   std::string result = ReadFile(dir + "/out");
