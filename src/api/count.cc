@@ -13,8 +13,10 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
@@ -156,14 +158,43 @@ absl::Status AddSamples(const Model& model, const SampleSizes& samples, Report* 
 
 // What there is for one size of each dimension only.
 absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) {
-  if (options.samples->layout == Samples::Layout::kOneRow) return absl::OkStatus();
-  if (!options.memory && !options.on_device && !options.upper_bounds) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat(Escaped(model->path), ": ",
-                   options.memory      ? "memory"
-                   : options.on_device ? "a bound on time"
-                                       : "an upper bound of sizes inside",
-                   " is no sum over samples of different sizes; name one size of each dimension"));
+  const Samples::Layout layout = options.samples->layout;
+  if (layout == Samples::Layout::kOneRow) return absl::OkStatus();
+  if (options.upper_bounds) {
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model->path), ": an upper bound of sizes inside is no sum over samples of ",
+        "different sizes; name one size of each dimension"));
+  }
+  if (!options.memory) return absl::OkStatus();
+  if (options.memory->fit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(model->path),
+        ": --fit looks for a size, and the samples have theirs: ", "leave out one of both"));
+  }
+  if (layout == Samples::Layout::kRows) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      Escaped(model->path), ": what packed samples hold in memory depends on the kernel of their ",
+      "attention; that of one row of all tokens, --packed-as-row, is at least as much"));
+}
+
+// Rows of a batch are padded, so in memory it is the rectangle.
+absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples,
+                                  const CountOptions& options, Report* report) {
+  CountOptions padded = options;
+  padded.samples.reset();
+  padded.on_device.reset();
+  padded.node_rows = false;
+  for (const auto& [name, size] : samples.Rectangle()) padded.bindings[name] = size;
+  ASSIGN_OR_RETURN(Report counted, Count(model, padded));
+  report->memory = std::move(counted.memory);
+  report->memory->at = samples.Rectangle();
+  report->activation_peak = std::move(counted.activation_peak);
+  for (std::string& warning : counted.warnings) {
+    if (!absl::c_linear_search(report->warnings, warning)) {
+      report->warnings.push_back(std::move(warning));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // The options of a training: those of the FLOPs, or else those of memory, if they change the
@@ -177,7 +208,9 @@ const TrainingOptions* TrainingOf(const CountOptions& options) {
 // Memory, the peak of activations and an exact backward pass, as far as they are asked for.
 absl::Status AddParts(const Model& model, const SampledAnalysis& analysis,
                       const CountOptions& options, Report* report) {
-  if (options.memory) {
+  if (options.memory && analysis.samples) {
+    RETURN_IF_ERROR(AddMemoryOfRectangle(model, *analysis.samples, options, report));
+  } else if (options.memory) {
     if (const absl::Status added = AddMemoryAtBounds(model, analysis, options, report);
         !added.ok()) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));

@@ -51,9 +51,11 @@ struct CountOptions {
   // an image that the model puts beside them come on top.
   std::optional<int64_t> tokens, mask_sum;
   // What really ran: samples of different sizes, summed by Count and CountMfu. The batch and these
-  // sizes are then not in `bindings`. Fills in Report::samples. Errors: as of FindSamples;
-  // Unimplemented together with `memory` or `on_device`; FailedPrecondition where a size decides
-  // what the model runs, so that it has no formula.
+  // sizes are then not in `bindings`. Fills in Report::samples. Rows are padded in memory, so
+  // `memory` is that of the rectangle; times are those of kernels that take all samples at once.
+  // Errors: as of FindSamples; Unimplemented together with `upper_bounds`, or of packed samples
+  // with `memory`; FailedPrecondition where a size decides what the model runs, so that it has no
+  // formula.
   std::optional<Samples> samples;
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;

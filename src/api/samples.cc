@@ -115,9 +115,17 @@ std::vector<std::string> OpenSymbols(const ModelData& model) {
     if (value.initializer || value.declared == nullptr) continue;
     for (const DeclaredDim& dim : value.declared->dims) {
       if (dim.size >= 0 || dim.name.empty()) continue;
-      std::string symbol = FileSymbol(dim.name);
-      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
-        symbols.push_back(std::move(symbol));
+      std::vector<std::string> found = {FileSymbol(dim.name)};
+      // A window keeps "min(past, 63)".
+      const absl::StatusOr<Expr> formula = ParseExpr(dim.name);
+      if (formula.ok() && formula->NumTerms() == 1 && formula->Symbols().size() == 1 &&
+          *formula != Expr::Symbol(formula->Symbols()[0])) {
+        found = formula->Symbols();
+      }
+      for (std::string& symbol : found) {
+        if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+          symbols.push_back(std::move(symbol));
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -66,6 +67,7 @@ class SamplesSummer {
     }
     for (auto& [operands, amount] : report->macs_by_dtype) amount = sum_.Of(amount);
     if (report->training) AllOf(&*report->training);
+    if (report->roofline) AllOf(&*report->roofline);
     for (OpRow& row : report->by_op) AllAmounts(&row);
     for (NodeRow& row : report->nodes) AllAmounts(&row);
     for (Module& module : report->modules) AllOf(&module);
@@ -111,6 +113,13 @@ class SamplesSummer {
     for (GradientRow& row : training->by_op) {
       row.flops = sum_.Of(row.flops);
       row.macs = sum_.Of(row.macs);
+    }
+  }
+
+  void AllOf(RooflineReport* roofline) {
+    for (std::optional<Expr>* amount : {&roofline->arithmetic_time, &roofline->compulsory_bytes,
+                                        &roofline->fused_time_estimate}) {
+      if (*amount) *amount = sum_.Of(**amount);
     }
   }
 

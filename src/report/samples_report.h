@@ -45,8 +45,9 @@ struct SamplesReport {
 
 namespace report {
 
-// Puts what the samples take together in the place of all formulas of a report without memory,
-// bounds of time and figures of another tool, and fills in Report::samples.
+// Puts what the samples take together in the place of all formulas of a report without memory and
+// figures of another tool, and fills in Report::samples. Times are those of kernels that take all
+// samples at once.
 void SumOverSamples(const SampleSum& sum, Report* report);
 
 // What was summed, and what the same batch takes where nothing is left out.

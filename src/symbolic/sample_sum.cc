@@ -3,7 +3,8 @@
 // Where sizes stand in them as powers, the sum is one of power sums, S(2) = 512^2 + 2 * 300^2,
 // which are worked out once for all formulas; so a formula takes no longer for a million samples
 // than for one. Where sizes stand in divisions, minima or maxima, it is evaluated for each
-// different sample.
+// different sample. A minimum or maximum of the batch as a whole, min(8, 2*batch*seq), is that of
+// the sums.
 #include "src/symbolic/sample_sum.h"
 
 #include <algorithm>
@@ -38,6 +39,45 @@ bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
   const std::vector<Expr>& operands = factor.atom->args;
   return std::any_of(operands.begin(), operands.end(),
                      [&](const Expr& operand) { return Has(operand, symbols); });
+}
+
+// The minimum or maximum of the batch as a whole that a term is a multiple of; nullptr where it is
+// anything else.
+const symbolic::Atom* ChoiceOf(const SampleSizes& sizes, const Term& term) {
+  const symbolic::Atom* found = nullptr;
+  std::vector<std::string> own = sizes.symbols;
+  own.push_back(sizes.count);
+  for (const Factor& factor : term.factors) {
+    const symbolic::Atom& atom = *factor.atom;
+    const bool chooses = atom.kind == Kind::kMin || atom.kind == Kind::kMax;
+    if (chooses && HasInside(factor, {sizes.count})) {
+      if (found != nullptr || factor.power != 1) return nullptr;
+      found = &atom;
+    } else if (Has(symbolic::FromAtom(factor.atom), own)) {
+      return nullptr;
+    }
+  }
+  return found;
+}
+
+// The same with the sums of the operands.
+Expr ChoiceOfSums(const SampleSum& sum, const Term& term, const symbolic::Atom& choice) {
+  Term rest = term;
+  rest.factors.clear();
+  for (const Factor& factor : term.factors) {
+    if (factor.atom.get() == &choice) {
+      rest.degree -= 1;
+    } else {
+      rest.factors.push_back(factor);
+    }
+  }
+  Expr chosen = sum.Of(choice.args[0]);
+  for (size_t i = 1; i < choice.args.size(); ++i) {
+    const Expr other = sum.Of(choice.args[i]);
+    chosen = choice.kind == Kind::kMin ? Min(chosen, other) : Max(chosen, other);
+  }
+  Terms one = {std::move(rest)};
+  return symbolic::FromTerms(std::move(one)) * chosen;
 }
 
 }  // namespace
@@ -147,6 +187,10 @@ Expr SampleSum::MixedOf(const Expr& mixed) const {
   std::vector<Expr> sums;
   const TermSpan terms(mixed);
   for (const Term& term : terms.get()) {
+    if (const symbolic::Atom* choice = ChoiceOf(sizes_, term)) {
+      sums.push_back(ChoiceOfSums(*this, term, *choice));
+      continue;
+    }
     const bool inside = std::any_of(term.factors.begin(), term.factors.end(),
                                     [&](const Factor& f) { return HasInside(f, count); });
     Terms one = {term};
@@ -299,7 +343,14 @@ Expr SampleSum::OneByOne(const Expr& formula) const {
 }
 
 bool SampleSum::Mixes(const Expr& formula) const {
-  return formula.error() == nullptr && !SplitOf(WithoutSwitches(formula)).mixed.is_zero();
+  if (formula.error() != nullptr) return false;
+  const Expr mixed = SplitOf(WithoutSwitches(formula)).mixed;
+  const TermSpan terms(mixed);
+  return std::any_of(terms.get().begin(), terms.get().end(), [&](const Term& term) {
+    const symbolic::Atom* choice = ChoiceOf(sizes_, term);
+    return choice == nullptr || std::any_of(choice->args.begin(), choice->args.end(),
+                                            [&](const Expr& operand) { return Mixes(operand); });
+  });
 }
 
 Expr SampleSum::OnceOfSizes(const Expr& formula) const {

@@ -7,7 +7,9 @@
 // A term that is linear in `count` is done sample by sample, and is summed. One without `count` is
 // done once in a run. Any other mixes samples: it is that of a batch in which all samples have the
 // largest sizes, which is what runs. A minimum such as min(1, batch*seq - 1), which only says
-// whether there is more than one, is the number that it is in this batch.
+// whether there is more than one, is the number that it is in this batch. Another minimum or
+// maximum of the batch as a whole is that of the sums: min(8, 2*batch*seq) experts that tokens
+// reach, or max(2*batch*seq, 3*batch*seq^2), the time of a kernel.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 

@@ -304,6 +304,25 @@ TEST(BatchTest, MfuLeavesOutPadding) {
   EXPECT_EQ(Expr(*rectangle->flops_per_step), 3 * CountAt(model, 3, 512).totals.flops);
 }
 
+// Rows are padded in memory; a kernel takes the time of all samples together.
+TEST(BatchTest, MemoryIsThatOfTheRectangleAndTimesAreThoseOfTheBatch) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  CountOptions ragged, plain;
+  ragged.memory.emplace(), plain.memory.emplace();
+  ragged.on_device = plain.on_device = {*FindDevice("h100-sxm"), Precision::kBf16};
+  ragged.samples = Lengths({96, 96});
+  plain.bindings = {{"batch", 2}, {"seq", 96}};
+  const Report a = Count(model, ragged).value(), b = Count(model, plain).value();
+  EXPECT_EQ(a.totals.time_bound, b.totals.time_bound);
+  EXPECT_EQ(a.totals.time_estimate, b.totals.time_estimate);
+  EXPECT_EQ(a.roofline->fused_time_estimate, b.roofline->fused_time_estimate);
+  EXPECT_EQ(a.memory->peak.value, b.memory->peak.value);
+  ragged.samples = Lengths({96, 5});
+  const Report less = Count(model, ragged).value();
+  EXPECT_EQ(less.memory->step.value, b.memory->step.value);
+  EXPECT_LT(less.totals.time_estimate.literal(), b.totals.time_estimate.literal());
+}
+
 struct BadText {
   absl::Status (*add)(absl::string_view, Samples*);
   const char *text, *error;
@@ -387,9 +406,12 @@ TEST(BatchTest, SamplesThatDoNotFitTheModel) {
 TEST(BatchTest, WhatHasNoSumIsRefused) {
   const Model model = LoadKept("models/gpt2.onnx");
   CountOptions options;
-  options.samples = Lengths({5});
+  options.samples = Lengths({5}, Samples::Layout::kPacked);
   options.memory.emplace();
   EXPECT_TRUE(absl::IsUnimplemented(Count(model, options).status()));
+  options.samples = Lengths({5});
+  options.memory->fit = FitRequest{.bytes = 1};
+  EXPECT_TRUE(absl::IsInvalidArgument(Count(model, options).status()));
   options.memory.reset();
   EXPECT_TRUE(absl::IsUnimplemented(CompareTools(model, options, {}).status()));
   options.tokens = 5;

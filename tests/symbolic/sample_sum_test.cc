@@ -57,6 +57,18 @@ TEST(SampleSumTest, OtherPowersOfTheNumberOfSamplesAreThoseOfTheRectangle) {
   EXPECT_EQ(sum.Of(FloorDiv(Batch() * Seq(), 5)), Expr(18 / 5));
 }
 
+// Experts that tokens reach, the time of a kernel: 16 tokens, 88 pairs.
+TEST(SampleSumTest, AChoiceOfTheBatchIsThatOfItsSums) {
+  const SampleSum sum(Sequences({{{4}, 1}, {{6}, 2}}));
+  const Expr experts = Min(20, 2 * Batch() * Seq());
+  const Expr time = Max(7 * Batch() * Seq(), 2 * Batch() * Seq() * Seq() + 5);
+  EXPECT_EQ(sum.Of(3 * experts), Expr(3 * 20));
+  EXPECT_EQ(sum.Of(Min(40, 2 * Batch() * Seq())), Expr(32));
+  EXPECT_EQ(sum.Of(time), Expr(2 * 88 + 5));
+  EXPECT_FALSE(sum.Mixes(time));
+  EXPECT_TRUE(sum.Mixes(Max(time, Batch() * Batch())));
+}
+
 TEST(SampleSumTest, SwitchesAreTheNumberThatTheyAreInTheBatch) {
   const Expr more = Min(1, Batch() * Seq() - 1);
   const SampleSum sum(Sequences({{{4}, 1}, {{6}, 2}})), one(Sequences({{{1}, 1}}));
