@@ -332,9 +332,11 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/memory.cc
   src/api/mfu.cc
   src/api/profile.cc
+  src/api/requests.cc
   src/api/samples.cc
   src/api/sequence.cc
   src/api/serving.cc
+  src/api/serving_step.cc
   src/api/official_bodies.cc
   src/api/official_program.cc
   src/api/operators.cc
@@ -427,6 +429,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/api/official_bodies.h
   src/api/operators.h
   src/api/profile.h
+  src/api/requests.h
   src/api/samples.h
   src/api/serving.h
   src/api/sweep.h

@@ -4,8 +4,13 @@
 // configuration whose step is a graph of its own (an encoder and a decoder), prefill counts the
 // model and decode counts the graph of the step. What the cache holds after prefill is then the
 // length of the output, since tokens of an image are among them.
+//
+// A step of requests is one count whose samples are the requests: each has its new tokens and its
+// past, and what follows from them. A merged decoder takes the branch with a past if any request
+// has one.
 #include "src/api/serving.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -13,9 +18,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "fmt/format.h"
 #include "src/api/analysis.h"
+#include "src/api/sequence.h"
+#include "src/api/serving_step.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -63,6 +74,72 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   return step;
 }
 
+// The learned positions that a decoder has; nullopt without an end.
+std::optional<int64_t> MostPositions(const ModelData& model, const Decoder& decoder) {
+  for (const auto& [symbol, most] : MostDims(model)) {
+    if (decoder.tokens == Expr::Symbol(symbol, 1)) return most;
+  }
+  return std::nullopt;
+}
+
+absl::Status AtRequest(size_t index, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("request ", index + 1, ": ", what));
+}
+
+// Sizes that each request sets, and those that all have in common.
+absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, const ModelData& model,
+                                               const Decoder& decoder,
+                                               const ServingRequest& request) {
+  CountOptions step = options;
+  Samples samples;
+  const std::optional<int64_t> most = MostPositions(model, decoder);
+  bool has_past = false;
+  for (size_t i = 0; i < request.requests.size(); ++i) {
+    const StepRequest& one = request.requests[i];
+    if (most && one.past() + one.tokens() > *most) {
+      return AtRequest(i, fmt::format("{} tokens after {}: the configuration has positions for at "
+                                      "most {}",
+                                      one.tokens(), one.past(), *most));
+    }
+    absl::StatusOr<Bindings> sizes = BindStep(decoder, {one.tokens(), one.past()});
+    if (!sizes.ok()) {
+      return WithMessage(sizes.status(),
+                         absl::StrCat("request ", i + 1, ": ", sizes.status().message()));
+    }
+    for (const auto& [name, size] : *sizes) {
+      if (!decoder.known.contains(name)) samples.sizes[name].push_back(size);
+    }
+    has_past = has_past || one.past() > 0;
+  }
+  step.bindings.insert(decoder.known.begin(), decoder.known.end());
+  step.samples = std::move(samples);
+  if (!decoder.use_cache.empty()) {
+    step.input_values.emplace(decoder.use_cache, Content{Scalar::Int(has_past ? 1 : 0)});
+    step.input_shapes.emplace(decoder.use_cache, Dims{1});
+  }
+  return step;
+}
+
+// What is told of the requests.
+ServingColumn StepColumn(const std::vector<StepRequest>& requests) {
+  ServingColumn column = {.name = "step"};
+  ServingRequests& told = column.requests.emplace();
+  told.count = static_cast<int64_t>(requests.size());
+  told.least_tokens = told.most_tokens = requests[0].tokens();
+  told.least_past = told.most_past = requests[0].past();
+  for (const StepRequest& request : requests) {
+    column.tokens += request.tokens();
+    column.past += request.past();
+    told.decoding += request.is_decode() ? 1 : 0;
+    told.get_a_token += request.gets_token() ? 1 : 0;
+    told.least_tokens = std::min(told.least_tokens, request.tokens());
+    told.most_tokens = std::max(told.most_tokens, request.tokens());
+    told.least_past = std::min(told.least_past, request.past());
+    told.most_past = std::max(told.most_past, request.past());
+  }
+  return column;
+}
+
 // The tokens of the first output, [batch, tokens, vocabulary]. Those of an image are among them.
 absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& options) {
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal, false));
@@ -78,32 +155,67 @@ class Server {
          const Decoder& decoder)
       : model_(model), step_(step), options_(options), decoder_(decoder) {}
 
-  absl::Status Add(ServingColumn column, ServingReport* report) const {
-    ASSIGN_OR_RETURN(CountOptions options, OptionsOfStep(options_, decoder_, column));
+  absl::Status Add(ServingColumn column, const ServingRequest& request,
+                   ServingReport* report) const {
     const bool is_prompt = step_ && column.name == "prefill";
     column.of_configuration = step_ && !is_prompt;
+    const Model& model = column.of_configuration ? *step_ : model_;
+    ASSIGN_OR_RETURN(CountOptions options,
+                     column.requests ? OptionsOfRequests(options_, *model, decoder_, request)
+                                     : OptionsOfStep(options_, decoder_, column));
     if (is_prompt) options.bindings.erase("past");
-    ASSIGN_OR_RETURN(const Report counted,
-                     Count(column.of_configuration ? *step_ : model_, options));
+    options.memory.reset();
+    ASSIGN_OR_RETURN(const Report counted, Count(model, options));
+    ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options));
+    if (analysis.samples && analysis.samples->count.empty() && request.requests.size() > 1) {
+      return absl::FailedPreconditionError(
+          "the file fixes a batch of 1, so requests have no run in common: export it with an open "
+          "batch");
+    }
     for (const auto& [name, size] : counted.bindings) {
       if (!options_.bindings.contains(name)) column.bindings.emplace(name, size);
     }
     column.totals = counted.totals;
-    if (counted.causal_nodes > 0 && column.tokens > 1) column.causal = report::CausalText(counted);
-    Expr kept = column.tokens + column.past;
-    if (is_prompt) {
-      ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));
+    if (counted.causal_nodes > 0 && HasPrompt(column)) {
+      column.causal = report::CausalText(counted);
     }
-    const std::optional<Expr> cache = CacheBytesAt(decoder_, kept);
-    if (cache) column.cache_bytes = cache->Substitute(options.bindings);
+    options.memory = options_.memory;
+    RETURN_IF_ERROR(AddCache(is_prompt, analysis, options, counted, request, &column));
     report->model = counted.model;
     const Bindings at = report::ReferenceSizes(counted);
     report->at.insert(at.begin(), at.end());
+    if (counted.roofline) {
+      report->device = counted.roofline->device;
+      report->dtype = std::string(PrecisionName(counted.roofline->precision));
+    }
     report->columns.push_back(std::move(column));
     return absl::OkStatus();
   }
 
  private:
+  // Whether a query meets several keys of its own step.
+  static bool HasPrompt(const ServingColumn& column) {
+    return column.requests ? column.requests->most_tokens > 1 : column.tokens > 1;
+  }
+
+  // The cache, what else is moved, and memory.
+  absl::Status AddCache(bool is_prompt, const SampledAnalysis& analysis,
+                        const CountOptions& options, const Report& counted,
+                        const ServingRequest& request, ServingColumn* column) const {
+    const ServingStepMaker step(analysis, options, decoder_, counted);
+    Expr kept = decoder_.length + decoder_.tokens;
+    if (is_prompt) {
+      ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));
+    } else if (!column->requests) {
+      kept = column->tokens + column->past;
+    }
+    column->cache_bytes = step.CacheOf(kept);
+    if (is_prompt) column->traffic.cache_written = column->cache_bytes;
+    RETURN_IF_ERROR(
+        step.AddTraffic(request.experts, /*expected=*/column->requests.has_value(), column));
+    return options.memory ? step.AddMemory(column) : absl::OkStatus();
+  }
+
   const Model& model_;
   const std::optional<Model>& step_;
   const CountOptions& options_;
@@ -138,6 +250,16 @@ absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text) {
   return decode;
 }
 
+absl::StatusOr<std::vector<int64_t>> ParseExperts(absl::string_view text) {
+  std::vector<int64_t> numbers;
+  for (const absl::string_view number : absl::StrSplit(text, ',')) {
+    ASSIGN_OR_RETURN(const int64_t parsed,
+                     ParseTokens("--experts", text, absl::StripAsciiWhitespace(number), 1));
+    numbers.push_back(parsed);
+  }
+  return numbers;
+}
+
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request) {
   absl::StatusOr<Decoder> decoder = DecoderOf(model, options);
@@ -147,9 +269,10 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
     if (step) decoder = DecoderOf(*step, options);
   }
   if (absl::IsNotFound(decoder.status())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Escaped(model->path), ": --prefill and --decode need a decoder with a cache, but ",
-        decoder.status().message(), "; set sizes with --dim instead"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(model->path),
+                     ": --prefill, --decode and --requests need a decoder with a cache, but ",
+                     decoder.status().message(), "; set sizes with --dim instead"));
   }
   RETURN_IF_ERROR(decoder.status());
   const Server server(model, step, options, *decoder);
@@ -160,18 +283,26 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   report.cache_bytes_per_token = CacheBytesPerToken(*decoder);
   if (report.cache_bytes_per_token) {
     report.cache_bytes_per_token = report.cache_bytes_per_token->Substitute(options.bindings);
+    // A request is one sequence.
+    const std::string batch = FindInputSizes(*(step ? *step : model)).batch;
+    if (!request.requests.empty() && !batch.empty()) {
+      report.cache_bytes_per_token = report.cache_bytes_per_token->Substitute({{batch, 1}});
+    }
   }
   std::vector<ServingColumn> columns;
-  if (request.prefill) columns.push_back({"prefill", *request.prefill, 0, {}, {}, {}});
+  if (request.prefill) columns.push_back({.name = "prefill", .tokens = *request.prefill});
   if (request.decode) {
-    columns.push_back({"decode", request.decode->tokens, request.decode->past, {}, {}, {}});
+    columns.push_back(
+        {.name = "decode", .tokens = request.decode->tokens, .past = request.decode->past});
   }
+  if (!request.requests.empty()) columns.push_back(StepColumn(request.requests));
   for (ServingColumn& column : columns) {
-    const std::string name = column.name;
-    const absl::Status added = server.Add(std::move(column), &report);
+    const std::string option = column.requests ? "requests" : column.name;
+    const absl::Status added = server.Add(std::move(column), request, &report);
     if (added.ok()) continue;
-    if (!absl::IsFailedPrecondition(added)) return added;
-    return OfModel(model, WithMessage(added, absl::StrCat("--", name, ": ", added.message())));
+    const bool names_model = absl::StrContains(added.message(), Escaped(model->path));
+    if (names_model) return added;
+    return OfModel(model, WithMessage(added, absl::StrCat("--", option, ": ", added.message())));
   }
   return report;
 }

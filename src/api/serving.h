@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
+#include "src/api/requests.h"
 #include "src/graph/model.h"
 #include "src/serving/serving_report.h"
 
@@ -25,16 +27,26 @@ struct ServingRequest {
     int64_t tokens = 1, past = 0;
   };
   std::optional<Decode> decode;
+  // One step of many requests, in one run of the model: weights are read once.
+  std::vector<StepRequest> requests;
+  // How many experts the tokens of a step reach, of each layer that has them, or one number for all
+  // layers. Without, a step of requests has as many as an even routing reaches on average, and the
+  // others as many as can be.
+  std::vector<int64_t> experts;
 };
 
 // "512".
 absl::StatusOr<int64_t> ParsePrefill(absl::string_view text);
 // "1@512": one token after 512.
 absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text);
+// "8,7,8": numbers of 1 or more.
+absl::StatusOr<std::vector<int64_t>> ParseExperts(absl::string_view text);
 
 // A configuration whose prompt runs an encoder or a tower of images has a graph of its own for
-// steps after a cache. Errors as of Count; also FailedPrecondition for a model without past
-// inputs, or whose export fixed another size.
+// steps after a cache. CountOptions::on_device gives times, and ::memory, of which only the order
+// counts, what a step holds. Both take the cache to be appended to in its place. Errors as of
+// Count; also FailedPrecondition for a model without past inputs, or whose export fixed another
+// size, and InvalidArgument for requests beyond the model's positions and experts that it has not.
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request);
 

@@ -357,13 +357,15 @@ class LeastWork {
 // The bytes that the nodes of the main graph must move.
 class CompulsoryTraffic {
  public:
-  CompulsoryTraffic(const Inference& inference, const Counts& counts, Precision precision)
+  CompulsoryTraffic(const Inference& inference, const Counts& counts,
+                    std::optional<Precision> precision, const std::vector<ValueId>& kept)
       : in_(inference),
         model_(*inference.model),
         counts_(counts),
-        bits_(PrecisionBits(precision)) {}
+        bits_(precision ? PrecisionBits(*precision) : std::numeric_limits<int64_t>::max()),
+        kept_(kept.begin(), kept.end()) {}
 
-  Expr Bytes() {
+  Traffic Moved() {
     const Instance& main = in_.instance(0);
     const absl::Span<const NodeId> nodes = model_.graph(main.graph).nodes;
     parts_ = FindReadParts(in_, main, FindOutside(model_));
@@ -373,12 +375,15 @@ class CompulsoryTraffic {
       if (!shape_work && parts_.nodes[i]) Visit(model_.node(nodes[i]), main.calls[i]);
     }
     for (ValueId output : model_.graph(main.graph).outputs) {
+      if (kept_.contains(output)) written_.erase(Source(output));
+    }
+    for (ValueId output : model_.graph(main.graph).outputs) {
       const auto written = written_.find(Source(output));
       if (written == written_.end()) continue;
-      total_.Add(written->second);
+      outputs_.Add(written->second);
       written_.erase(written);
     }
-    return total_.Total();
+    return {parameters_.Total(), inputs_.Total(), outputs_.Total()};
   }
 
  private:
@@ -426,6 +431,9 @@ class CompulsoryTraffic {
 
   // Whether a node may leave out elements of an input.
   bool MayLeaveOut(const Node& node, const Call& call, size_t input) const {
+    // All tokens may go to the same experts.
+    constexpr size_t kFirstWeight = 2;
+    if (call.def->operands.experts != 0 && input >= kFirstWeight) return true;
     if (Has(call.def->traits, Traits::kSamples)) {
       return (call.def->operands.weights >> std::min<size_t>(input, 31) & 1) == 0;
     }
@@ -483,11 +491,12 @@ class CompulsoryTraffic {
       if (j == 0 && in_windows && *in_windows != fact.shape.NumElements()) {
         bytes = FloorDiv(*in_windows * BitsIn(fact.dtype), 8);
       }
+      ExprSum& sum = value.initializer ? parameters_ : inputs_;
       if (!made_of_constants_.contains(source)) {
-        total_.Add(bytes);
+        sum.Add(bytes);
       } else if (value.initializer) {
         const Tensor& stored = model_.tensor(*value.initializer);
-        total_.Add(Min(bytes, Expr(absl::int128(stored.elements) * BitsIn(stored.dtype) / 8)));
+        sum.Add(Min(bytes, Expr(absl::int128(stored.elements) * BitsIn(stored.dtype) / 8)));
       }
     }
   }
@@ -500,7 +509,8 @@ class CompulsoryTraffic {
   absl::flat_hash_map<ValueId, ValueId> source_;  // of views, and of work on constants
   absl::flat_hash_set<ValueId> made_of_constants_, read_;
   absl::flat_hash_map<ValueId, Expr> written_;
-  ExprSum total_;
+  const absl::flat_hash_set<ValueId> kept_;
+  ExprSum parameters_, inputs_, outputs_;
 };
 
 // The fastest peak: `giga`, which is that of the precision, or that of one of the others. A program
@@ -523,7 +533,13 @@ int64_t IntegerPeak(const Device& device, Precision precision, int64_t giga) {
 }  // namespace
 
 Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision) {
-  return CompulsoryTraffic(inference, counts, precision).Bytes();
+  const Traffic traffic = LeastTraffic(inference, counts, precision, {});
+  return traffic.parameters + traffic.inputs + traffic.outputs;
+}
+
+Traffic LeastTraffic(const Inference& inference, const Counts& counts,
+                     std::optional<Precision> precision, const std::vector<ValueId>& kept) {
+  return CompulsoryTraffic(inference, counts, precision, kept).Moved();
 }
 
 absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {

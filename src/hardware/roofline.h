@@ -15,6 +15,9 @@
 #ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 #define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 
+#include <optional>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "src/cost/roofline.h"
 #include "src/count/count.h"
@@ -33,6 +36,15 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision);
 // type and `precision`. Where it is not certain that a tensor is moved, it is left out: tables that
 // rows are looked up in, what only bodies or functions read, sizes that are not known.
 Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision);
+
+// The same by what is moved. `kept`: outputs that are somewhere else already, as those of a cache
+// that a server appends to in its place; of these nothing is in it. Without a precision, tensors
+// count in their own types.
+struct Traffic {
+  Expr parameters, inputs, outputs;
+};
+Traffic LeastTraffic(const Inference& inference, const Counts& counts,
+                     std::optional<Precision> precision, const std::vector<ValueId>& kept);
 
 // The sum of Amounts::time_bound over the nodes of a run that count once and whose outputs
 // something reads. Of an If whose condition is open it takes the branch of less. OutOfRange where a

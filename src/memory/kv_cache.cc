@@ -56,6 +56,7 @@ std::optional<std::string> LengthSymbolOf(const Expr& dim) {
 }
 
 struct DecoderInput {
+  ValueId value;
   std::string name;  // in small letters
   absl::string_view written;
   const Fact* fact;
@@ -72,7 +73,7 @@ class DecoderFinder {
       const absl::string_view name = inference.model->value(value).name;
       const bool ranked = fact->is_tensor() && fact->shape.ranked();
       if (!ranked) continue;
-      inputs_.push_back({absl::AsciiStrToLower(name), name, fact, fact->shape});
+      inputs_.push_back({value, absl::AsciiStrToLower(name), name, fact, fact->shape});
     }
     for (ValueId value : inference.model->graph(0).outputs) {
       const Fact* fact = inference.FactOf(value);
@@ -176,6 +177,7 @@ class DecoderFinder {
     const bool grows = !absl::StrContains(input.name, "encoder") &&
                        std::any_of(dims.begin(), dims.end(), is_length);
     if (grows) ++found_.tensors;
+    if (grows) found_.pasts.push_back(input.value);
     (grows ? bytes_ : fixed_bytes_).Add(bytes);
     return absl::OkStatus();
   }
@@ -247,9 +249,8 @@ std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens) {
     return *per_token * tokens;
   }
   const std::optional<std::string> length = memory::SymbolOf(decoder.length);
-  const std::optional<int64_t> size = tokens.AsInt64();
-  if (!length || !size) return std::nullopt;
-  return decoder.bytes.Substitute({{*length, *size}});
+  if (!length) return std::nullopt;
+  return decoder.bytes.Replace({{*length, tokens}});
 }
 
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step) {

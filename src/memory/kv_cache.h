@@ -25,6 +25,7 @@ struct Decoder {
   Expr length;                     // of the past: a symbol, or a number that the export fixed
   Expr bytes;                      // of them all
   Expr fixed_bytes;                // past inputs that don't grow, as those of an encoder
+  std::vector<ValueId> pasts;      // inputs of the main graph that grow
   std::string token_input;         // "input_ids"
   Expr tokens;                     // how many it takes
   std::vector<std::string> total;  // symbols of past and new tokens together: masks

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -206,7 +207,22 @@ class Simulator {
       }
       for (ValueId value : captured_.Of(graph.nodes[order[step]])) Use(value, step);
     }
+    if (instance.graph == 0) LeaveElsewhere(graph);
     for (ValueId value : graph.outputs) Use(value, kNeverEnds);
+  }
+
+  // Also what these values are views of.
+  void LeaveElsewhere(const Graph& graph) {
+    absl::flat_hash_set<ValueId> roots;
+    for (ValueId value : options_.elsewhere) {
+      if (Root(value)) roots.insert(*Root(value));
+    }
+    if (roots.empty()) return;
+    for (NodeId id : graph.nodes) {
+      for (OptionalValueId value : model_.node(id).outputs) {
+        if (value && Root(*value) && roots.contains(*Root(*value))) Root(*value) = kNone;
+      }
+    }
   }
 
   // Values of graphs around this one hold no memory of its own.

@@ -37,6 +37,8 @@ struct PeakOptions {
   bool inputs = false;  // inputs of the model count until their last use
   // Sizes of open symbols at which the node and what is alive there are found.
   Bindings at;
+  // Values that take no memory of their own, as outputs that a server appends to its cache.
+  std::vector<ValueId> elsewhere = {};
 };
 
 struct LiveValue {

@@ -8,12 +8,17 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/cost/roofline.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
@@ -74,8 +79,74 @@ std::string IntensityText(const Totals& totals, const Bindings& at) {
 }
 
 std::string ColumnTitle(const ServingColumn& column) {
+  if (column.requests) {
+    return absl::StrCat(column.name, " of ", Plural(column.requests->count, "request"));
+  }
   return column.past == 0 ? absl::StrCat(column.name, " ", column.tokens)
                           : absl::StrCat(column.name, " ", column.tokens, " after ", column.past);
+}
+
+bool HasMemory(const ServingReport& report) {
+  return !report.columns.empty() && report.columns[0].memory.has_value();
+}
+
+bool HasTime(const ServingReport& report) {
+  return !report.columns.empty() && report.columns[0].time.has_value();
+}
+
+std::string PeakText(const ServingColumn& c, const Bindings& at, bool exact) {
+  const std::optional<Expr>& peak = c.memory->activations;
+  if (!peak) return "?";
+  return KnownText(c.memory->lower_bound ? Known::kAtLeast : Known::kExact,
+                   ShowServing(peak, true, at, exact));
+}
+
+// Of weights, cache and activations.
+std::optional<Expr> MemoryOf(const ServingColumn& c) {
+  if (!c.memory || !c.memory->cache || !c.memory->activations) return std::nullopt;
+  return c.memory->weights + *c.memory->cache + *c.memory->activations;
+}
+
+// Seconds; nullopt where a size is open, or nothing takes time.
+std::optional<double> SecondsOf(const Expr& zeptoseconds, const Bindings& at) {
+  const auto value = zeptoseconds.Evaluate(at);
+  if (!value.ok() || *value <= 0) return std::nullopt;
+  return static_cast<double>(*value) / kZeptosecondsPerSecond;
+}
+
+// "1,234" tokens in a second at most.
+std::string TokenRate(int64_t tokens, const Expr& zeptoseconds, const Bindings& at) {
+  const std::optional<double> seconds = SecondsOf(zeptoseconds, at);
+  if (!seconds) return "?";
+  const double rate = static_cast<double>(tokens) / *seconds;
+  if (rate >= 0x1p62) return "?";
+  return KnownText(Known::kAtMost, rate < 1000 ? fmt::format("{:.4g}", rate)
+                                               : SiNumber(static_cast<int64_t>(rate)));
+}
+
+// What a bound on time follows from.
+const char* BoundBy(const ServingTime& time, const Bindings& at) {
+  const auto arithmetic = time.arithmetic.Evaluate(at), memory = time.memory.Evaluate(at);
+  if (!arithmetic.ok() || !memory.ok()) return "?";
+  return *arithmetic >= *memory ? "compute" : "memory";
+}
+
+// `add(title, cell)`.
+template <typename Add>
+void AddTimeRows(const ServingReport& report, const Add& add) {
+  add("time", [&](const ServingColumn& c) {
+    const auto value = c.time->bound.Evaluate(report.at);
+    return value.ok() ? KnownText(Known::kAtLeast, report::TimeText(*value, false)) : "?";
+  });
+  add("bound by", [&](const ServingColumn& c) { return BoundBy(*c.time, report.at); });
+  add("tokens per second",
+      [&](const ServingColumn& c) { return TokenRate(c.tokens, c.time->bound, report.at); });
+  const bool has_requests = std::any_of(report.columns.begin(), report.columns.end(),
+                                        [](const ServingColumn& c) { return c.requests; });
+  if (!has_requests) return;
+  add("generated per second", [&](const ServingColumn& c) {
+    return c.requests ? TokenRate(c.requests->get_a_token, c.time->bound, report.at) : "";
+  });
 }
 
 TextTable ServingTable(const ServingReport& report, bool exact) {
@@ -108,8 +179,27 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
     return KnownText(c.totals.lower_bound ? LowerBound(c.totals.flops) : Known::kExact,
                      ShowServing(Expr(*flops / c.tokens), false, report.at, exact));
   });
-  add("KV cache after it",
-      [&](const ServingColumn& c) { return ShowServing(c.cache_bytes, true, report.at, exact); });
+  const auto add_bytes = [&](absl::string_view title, const auto& of) {
+    add(title, [&](const ServingColumn& c) { return ShowServing(of(c), true, report.at, exact); });
+  };
+  using Bytes = std::optional<Expr>;
+  add("weights read", [&](const ServingColumn& c) {
+    return KnownText(c.traffic.experts_expected && !c.traffic.expert_counts.empty()
+                         ? Known::kAssumed
+                         : Known::kExact,
+                     ShowServing(Bytes(c.traffic.weights), true, report.at, exact));
+  });
+  add_bytes("KV cache read", [](const ServingColumn& c) { return c.traffic.cache_read; });
+  add_bytes("KV cache written", [](const ServingColumn& c) { return c.traffic.cache_written; });
+  add_bytes("KV cache after it", [](const ServingColumn& c) { return c.cache_bytes; });
+  if (HasMemory(report)) {
+    add("peak activations", [&](const ServingColumn& c) { return PeakText(c, report.at, exact); });
+    add("memory at peak", [&](const ServingColumn& c) {
+      return KnownText(c.memory->lower_bound ? Known::kAtLeast : Known::kExact,
+                       ShowServing(MemoryOf(c), true, report.at, exact));
+    });
+  }
+  if (HasTime(report)) AddTimeRows(report, add);
   return table;
 }
 
@@ -122,26 +212,72 @@ std::vector<std::string> SizesOfServing(const ServingReport& report) {
   return texts;
 }
 
+// "1 to 512"; "1".
+std::string SpanText(int64_t least, int64_t most) {
+  return least == most ? GroupedDigits(least)
+                       : absl::StrCat(GroupedDigits(least), " to ", GroupedDigits(most));
+}
+
+// "2 decode, 2 run a chunk of their prompt; 642 tokens, 1 to 512 each, after 1,484, 0 to 800 each".
+std::string RequestsText(const ServingColumn& column) {
+  const ServingRequests& r = *column.requests;
+  std::vector<std::string> kinds;
+  const int64_t prompts = r.count - r.decoding, left = r.count - r.get_a_token;
+  if (prompts > 0) {
+    kinds.push_back(absl::StrCat(
+        GroupedDigits(prompts), " in the prompt",
+        left > 0 ? absl::StrCat(", ", GroupedDigits(left), " with more chunks to come") : ""));
+  }
+  if (r.decoding > 0) kinds.push_back(absl::StrCat(GroupedDigits(r.decoding), " decoding"));
+  return absl::StrCat(absl::StrJoin(kinds, "; "), "; ", Plural(column.tokens, "token"), " (",
+                      SpanText(r.least_tokens, r.most_tokens), " each) after ",
+                      GroupedDigits(column.past), " in the cache (",
+                      SpanText(r.least_past, r.most_past), " each)");
+}
+
+// Which experts the bytes are of.
+void AddExperts(const ServingColumn& column, std::vector<std::string>* sentences) {
+  const ServingTraffic& traffic = column.traffic;
+  if (traffic.expert_counts.empty()) return;
+  sentences->push_back(absl::StrCat(
+      "experts that the ", ColumnTitle(column),
+      " reads: ", absl::StrJoin(traffic.expert_counts, ", "),
+      traffic.experts_expected ? ", as an even routing reaches on average (--experts gives them)"
+                               : ""));
+}
+
 // Sentences about the sizes and inputs that each step sets by itself.
 std::vector<std::string> StepSentences(const ServingReport& report) {
   std::vector<std::string> sentences;
   for (const ServingColumn& column : report.columns) {
     std::vector<std::string> sizes;
+    if (column.requests) sizes.push_back(RequestsText(column));
     for (const auto& [name, size] : column.bindings)
       sizes.push_back(absl::StrCat(name, " = ", size));
     if (!report.use_cache.empty()) {
       sizes.push_back(absl::StrCat(report.use_cache, " = ", column.past > 0 ? "true" : "false"));
     }
     sentences.push_back(
-        absl::StrCat("step ", ColumnTitle(column), ": ",
+        absl::StrCat(column.requests ? "" : "step ", ColumnTitle(column), ": ",
                      sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
                      column.of_configuration ? "; on a graph that the configuration makes" : "",
                      column.causal.empty() ? "" : absl::StrCat("; ", column.causal)));
+    AddExperts(column, &sentences);
   }
   if (report.cache_bytes_per_token) {
     sentences.push_back(absl::StrCat(
         "each token adds ", ShowServing(report.cache_bytes_per_token, true, report.at, false),
         " to the KV cache"));
+  }
+  if (HasTime(report)) {
+    sentences.push_back(absl::StrCat("times are bounds on ", report.device, " in ", report.dtype,
+                                     ": weights and the cache are read once, and what is new in "
+                                     "the cache is written"));
+  }
+  if (HasMemory(report)) {
+    sentences.emplace_back(
+        "memory at peak: the weights, the cache after the step, and activations in the order of "
+        "the file");
   }
   return sentences;
 }
@@ -161,6 +297,63 @@ void WriteExprOrNull(const char* key, const std::optional<Expr>& e, JsonWriter* 
   }
 }
 
+void WriteRequests(const ServingColumn& column, JsonWriter* json) {
+  if (!column.traffic.expert_counts.empty()) {
+    json->Key("experts").BeginArray(kOneLine);
+    for (const std::string& text : column.traffic.expert_counts) json->String(text);
+    json->EndArray();
+    json->Key("experts_expected").Bool(column.traffic.experts_expected);
+  }
+  if (!column.requests) return;
+  const ServingRequests& requests = *column.requests;
+  json->Key("requests").BeginObject(kOneLine);
+  json->Key("count").Int(requests.count);
+  json->Key("decoding").Int(requests.decoding);
+  json->Key("get_a_token").Int(requests.get_a_token);
+  json->Key("least_tokens").Int(requests.least_tokens);
+  json->Key("most_tokens").Int(requests.most_tokens);
+  json->Key("least_past").Int(requests.least_past);
+  json->Key("most_past").Int(requests.most_past);
+  json->EndObject();
+}
+
+void WriteTime(const ServingColumn& column, const Bindings& at, JsonWriter* json) {
+  if (!column.time) return;
+  json->Key("time").BeginObject();
+  const auto write = [&](const char* key, const std::optional<double>& value) {
+    json->Key(key);
+    if (value) {
+      json->Number(*value);
+    } else {
+      json->Null();
+    }
+  };
+  const std::optional<double> seconds = SecondsOf(column.time->bound, at);
+  write("seconds", seconds);
+  write("arithmetic_seconds", SecondsOf(column.time->arithmetic, at));
+  write("memory_seconds", SecondsOf(column.time->memory, at));
+  WriteExprOrNull("bytes", column.traffic.bytes, json);
+  write("tokens_per_second",
+        seconds ? std::optional(static_cast<double>(column.tokens) / *seconds) : std::nullopt);
+  if (column.requests) {
+    write("generated_per_second",
+          seconds ? std::optional(static_cast<double>(column.requests->get_a_token) / *seconds)
+                  : std::nullopt);
+  }
+  json->EndObject();
+}
+
+void WriteMemory(const ServingColumn& column, JsonWriter* json) {
+  if (!column.memory) return;
+  json->Key("memory").BeginObject();
+  json->Key("weights_bytes").Quantity(column.memory->weights);
+  WriteExprOrNull("kv_cache_bytes", column.memory->cache, json);
+  WriteExprOrNull("peak_activation_bytes", column.memory->activations, json);
+  WriteExprOrNull("bytes", MemoryOf(column), json);
+  json->Key("lower_bound").Bool(column.memory->lower_bound);
+  json->EndObject();
+}
+
 void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(column.name);
@@ -178,6 +371,12 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
     json->Null();
   }
   WriteExprOrNull("kv_cache_bytes", column.cache_bytes, json);
+  json->Key("weights_read_bytes").Quantity(column.traffic.weights);
+  WriteExprOrNull("kv_read_bytes", column.traffic.cache_read, json);
+  WriteExprOrNull("kv_written_bytes", column.traffic.cache_written, json);
+  WriteRequests(column, json);
+  WriteTime(column, at, json);
+  WriteMemory(column, json);
   json->Key("lower_bound").Bool(column.totals.lower_bound);
   json->EndObject();
 }
@@ -193,6 +392,10 @@ std::string ToJson(const ServingReport& report) {
   WriteBindings("at", report.at, &json);
   json.Key("token_input").String(report.token_input);
   WriteExprOrNull("kv_cache_bytes_per_token", report.cache_bytes_per_token, &json);
+  if (!report.device.empty()) {
+    json.Key("device").String(report.device);
+    json.Key("dtype").String(report.dtype);
+  }
   json.Key("steps").BeginArray();
   for (const ServingColumn& column : report.columns) WriteServingColumn(column, report.at, &json);
   json.EndArray();
@@ -210,7 +413,11 @@ std::string ToCsv(const ServingReport& report) {
     table.columns.emplace_back();
     table.columns.back().title = std::string(q.key);
   }
-  for (const char* title : {"kv_cache_bytes", "lower_bound"}) {
+  std::vector<std::string> titles = {"kv_cache_bytes", "lower_bound", "weights_read_bytes",
+                                     "kv_read_bytes", "kv_written_bytes"};
+  if (HasTime(report)) titles.emplace_back("time_bound_zs");
+  if (HasMemory(report)) titles.emplace_back("memory_bytes");
+  for (const std::string& title : titles) {
     table.columns.emplace_back();
     table.columns.back().title = title;
   }
@@ -223,8 +430,16 @@ std::string ToCsv(const ServingReport& report) {
       row.cells.push_back(
           KnownField(KnownOf(q, amount, column.totals.lower_bound), amount.ToString()));
     }
-    row.cells.push_back(column.cache_bytes ? column.cache_bytes->ToString() : "");
+    const auto add = [&](const std::optional<Expr>& bytes) {
+      row.cells.push_back(bytes ? bytes->ToString() : "");
+    };
+    add(column.cache_bytes);
     row.cells.emplace_back(column.totals.lower_bound ? "true" : "false");
+    add(column.traffic.weights);
+    add(column.traffic.cache_read);
+    add(column.traffic.cache_written);
+    if (HasTime(report)) add(column.time->bound);
+    if (HasMemory(report)) add(MemoryOf(column));
     table.rows.push_back(std::move(row));
   }
   return DrawCsv(table);

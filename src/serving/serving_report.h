@@ -1,4 +1,5 @@
-// Steps of serving a decoder, side by side: what a prompt costs, and what each further token costs.
+// Steps of serving a decoder, side by side: what a prompt costs, what each further token costs, and
+// what a step of many requests costs.
 #ifndef ONNXFLOPS_SRC_SERVING_SERVING_REPORT_H_
 #define ONNXFLOPS_SRC_SERVING_SERVING_REPORT_H_
 
@@ -13,14 +14,52 @@
 
 namespace onnxflops {
 
+// What a step moves between memory and the processor if nothing is moved twice.
+struct ServingTraffic {
+  Expr weights;                            // that are read, once in a step
+  std::optional<Expr> cache_read;          // keys and values of tokens before the step
+  std::optional<Expr> cache_written;       // of its own tokens
+  std::optional<Expr> bytes;               // of all that, inputs and outputs, in the narrower of
+                                           // their type and that of the device
+  bool experts_expected = false;           // of experts, as many as an even routing reaches
+  std::vector<std::string> expert_counts;  // "7.2 of 8", of each kind of layer
+};
+
+// The least time of a step on a device, in zeptoseconds.
+struct ServingTime {
+  Expr bound;
+  Expr arithmetic, memory;  // the bound is the larger one
+};
+
+// What a step holds at its peak, the cache in its place.
+struct ServingMemory {
+  Expr weights;
+  std::optional<Expr> cache;        // after the step
+  std::optional<Expr> activations;  // at their peak; nullopt: too many sizes are open
+  bool lower_bound = false;         // sizes of some tensors are unknown
+};
+
+// The requests of a step.
+struct ServingRequests {
+  int64_t count = 0;
+  int64_t decoding = 0;  // that have got a token before
+  int64_t get_a_token = 0;
+  // Of tokens, and of tokens in the cache.
+  int64_t least_tokens = 0, most_tokens = 0, least_past = 0, most_past = 0;
+};
+
 struct ServingColumn {
-  std::string name;  // "prefill", "decode"
-  int64_t tokens = 0, past = 0;
+  std::string name;               // "prefill", "decode", "step"
+  int64_t tokens = 0, past = 0;   // of all requests of a step
   bool of_configuration = false;  // counted on a graph of its own, which the configuration makes
   Bindings bindings;              // that the step sets
   Totals totals;
   std::optional<Expr> cache_bytes;  // keys and values in the cache after the step
   std::string causal;  // how attention with a causal mask is counted; "" of one token, or if none
+  std::optional<ServingRequests> requests;  // of a step
+  ServingTraffic traffic;
+  std::optional<ServingTime> time;
+  std::optional<ServingMemory> memory;
 };
 
 struct ServingReport {
@@ -29,6 +68,7 @@ struct ServingReport {
   Bindings at;        // sizes of open symbols at which people's formats show figures
   std::string token_input, use_cache;
   std::optional<Expr> cache_bytes_per_token;  // of all sequences of a batch
+  std::string device, dtype;                  // of times; "" without
   std::vector<ServingColumn> columns;
 };
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_split.h"
 #include "src/api/count.h"
+#include "src/api/requests.h"
 #include "src/api/samples.h"
 #include "src/base/glob.h"
 #include "src/base/limits.h"
@@ -129,6 +130,18 @@ absl::Status ParseSamples(absl::string_view text) {
         "a sample has a size below its least");
   }
   return status;
+}
+
+// A request has new tokens, and no more than are left of its prompt.
+absl::Status ParseStep(absl::string_view text) {
+  const absl::StatusOr<std::vector<StepRequest>> requests = ParseRequests(text);
+  if (!requests.ok()) return requests.status();
+  for (const StepRequest& request : *requests) {
+    Require(request.tokens() > 0 && request.past() >= 0, "a request has no new tokens");
+    Require(request.is_decode() || request.past() + request.tokens() <= request.prompt,
+            "a request has more tokens than its prompt");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ParsePublished(absl::string_view text) {
@@ -303,6 +316,7 @@ absl::Status ParseHistory(absl::string_view text) {
 }
 
 // First bytes that no seed of the other forms has.
+constexpr uint8_t kRequests = 0xb4;
 constexpr uint8_t kSamples = 0xb8;
 constexpr uint8_t kHistory = 0xc0;
 constexpr uint8_t kLog = 0xd0;
@@ -315,6 +329,7 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
   if (option >= kLog) return ParseLog(option, text);
   if (option >= kHistory) return ParseHistory(text);
   if (option >= kSamples) return ParseSamples(text);
+  if (option >= kRequests) return ParseStep(text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

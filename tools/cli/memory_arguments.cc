@@ -1,13 +1,37 @@
 #include "tools/cli/memory_arguments.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 
 namespace onnxflops::tools {
+namespace {
+
+absl::StatusOr<std::vector<StepRequest>> ReadRequests(const std::string& file) {
+  const auto fault = [&](const absl::Status& status) {
+    return WithMessage(status, absl::StrCat("--requests ", Quoted(file), ": ", status.message()));
+  };
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxSamplesBytes);
+  if (!text.ok()) return fault(text.status());
+  if (text->size() > kMaxSamplesBytes) {
+    return fault(LimitError(
+        "samples-bytes",
+        absl::StrCat("the file has more than ", kMaxSamplesBytes, " bytes (samples-bytes)")));
+  }
+  absl::StatusOr<std::vector<StepRequest>> requests = ParseRequests(*text);
+  if (!requests.ok()) return fault(requests.status());
+  return requests;
+}
+
+}  // namespace
 
 void MemoryArguments::AddTo(OptionList* list) {
   list->AddFlag("--memory", &memory,
@@ -67,16 +91,32 @@ void ServingArguments::AddTo(OptionList* list) {
                  "A decoder with past inputs on a prompt of N tokens; binds its sizes by itself.");
   list->AddValue("--decode", "N@PAST", &decode,
                  "The same on N tokens after PAST others, beside --prefill if that is given.");
+  list->AddValue("--requests", "FILE", &requests,
+                 "A step of a server: a table of requests with the columns prompt, cached, chunk "
+                 "and generated, or JSON lines. Weights are read once.");
+  list->AddValue("--experts", "N|LIST", &experts,
+                 "How many experts the tokens of a step reach, of all layers or of each. Default "
+                 "with --requests: as many as an even routing does on average.");
 }
 
 absl::StatusOr<std::optional<ServingRequest>> ServingArguments::Parse() const {
-  if (prefill.empty() && decode.empty()) return std::optional<ServingRequest>();
+  if (!asked()) {
+    if (experts.empty()) return std::optional<ServingRequest>();
+    return absl::InvalidArgumentError(
+        "--experts is about a step of --prefill, --decode or --requests");
+  }
   ServingRequest request;
   if (!prefill.empty()) {
     ASSIGN_OR_RETURN(request.prefill, ParsePrefill(prefill));
   }
   if (!decode.empty()) {
     ASSIGN_OR_RETURN(request.decode, ParseDecode(decode));
+  }
+  if (!requests.empty()) {
+    ASSIGN_OR_RETURN(request.requests, ReadRequests(requests));
+  }
+  if (!experts.empty()) {
+    ASSIGN_OR_RETURN(request.experts, ParseExperts(experts));
   }
   return request;
 }

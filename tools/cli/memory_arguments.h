@@ -20,16 +20,17 @@ struct MemoryArguments {
 
   void AddTo(OptionList* list);
   bool asked() const { return memory || !fit.empty(); }
+  bool asks_for_training() const { return !loss.empty() || !master_weights.empty(); }
   // nullopt if memory is not asked for.
   absl::StatusOr<std::optional<MemoryOptions>> Parse(const TrainingOptions& training) const;
 };
 
-// --prefill and --decode.
+// --prefill, --decode, --requests and --experts.
 struct ServingArguments {
-  std::string prefill, decode;
+  std::string prefill, decode, requests, experts;
 
   void AddTo(OptionList* list);
-  bool asked() const { return !prefill.empty() || !decode.empty(); }
+  bool asked() const { return !prefill.empty() || !decode.empty() || !requests.empty(); }
   // nullopt if no step is asked for.
   absl::StatusOr<std::optional<ServingRequest>> Parse() const;
 };

@@ -118,24 +118,31 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
                                     const ViewOptions& view, Format format, const TableStyle& style,
                                     const std::vector<DimSizes>& sweep,
                                     const ServingRequest& request, const ModelFiles& models) {
-  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
-      options.on_device || !options.module.empty() || !args.convention.empty() || args.redact) {
-    return absl::InvalidArgumentError(
-        "--prefill and --decode count the forward pass of one model, at one size each: leave out "
-        "--memory, --device and what else asks for more");
+  constexpr absl::string_view kSteps = "--prefill, --decode and --requests ";
+  if (!models.one_file || !sweep.empty() || options.training || !options.module.empty() ||
+      !args.convention.empty() || args.redact || options.samples) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kSteps, "count the forward pass of one model, at sizes of their own: leave out several ",
+        "models and sizes, --lengths, --backward, --module, --convention and --redact-names"));
+  }
+  const bool trains = args.memory.asks_for_training() || args.training.FirstOfExact() != nullptr;
+  if (options.memory && (options.memory->fit || trains)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kSteps, "hold no training step: leave out --fit, --loss and what else is about training"));
   }
   if (args.view.rows()) {
-    return absl::InvalidArgumentError(
-        "--prefill and --decode show whole steps: leave out --by, --depth, --top, --sort and "
-        "--columns");
+    return absl::InvalidArgumentError(absl::StrCat(
+        kSteps, "show whole steps: leave out --by, --depth, --top, --sort and --columns"));
   }
-  RETURN_IF_ERROR(RequireFormat(args.output, format, "--prefill and --decode are",
+  RETURN_IF_ERROR(RequireFormat(args.output, format, "a step of a server is",
                                 {Format::kText, Format::kJsonLines, Format::kHtml}));
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
   const std::string text = Render(report, format, style, view);
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(
+      text, args.output.file,
+      {path, args.sizes.rules.file, args.roofline.devices_file.file, args.serving.requests}));
   return kFine;
 }
 

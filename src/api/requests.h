@@ -1,0 +1,42 @@
+// The requests of one step of a server: chunks of prompts and tokens behind caches, in one run of
+// the model.
+//
+//   ASSIGN_OR_RETURN(std::vector<StepRequest> requests,
+//                    ParseRequests("prompt,cached,chunk,generated\n900,512,256,0\n300,0,,7\n"));
+//   requests[0].tokens(), requests[0].past()   // 256 of the prompt, after 512
+//   requests[1].tokens(), requests[1].past()   // 1, after 300 + 6
+#ifndef ONNXFLOPS_SRC_API_REQUESTS_H_
+#define ONNXFLOPS_SRC_API_REQUESTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+struct StepRequest {
+  int64_t prompt = 0;            // tokens of all of it
+  int64_t cached = 0;            // of these, in the cache before the step
+  std::optional<int64_t> chunk;  // tokens of the step; default: the rest of the prompt, or 1
+  int64_t generated = 0;         // tokens that it has got before the step
+
+  bool is_decode() const { return generated > 0; }
+  // The last token that it has got is not in the cache yet.
+  int64_t past() const { return is_decode() ? prompt + generated - 1 : cached; }
+  int64_t tokens() const { return chunk.value_or(is_decode() ? 1 : prompt - cached); }
+  // Whether the step gives it a token: not while chunks of its prompt are left.
+  bool gets_token() const { return is_decode() || cached + tokens() == prompt; }
+};
+
+// Of a table with a head line, whose cells a comma, a semicolon or a tab separates, or of JSON
+// lines. The columns are those of StepRequest, in any order; only `prompt` has to be there. An
+// empty cell is a column that is not there. Errors: InvalidArgument with the line, the column and
+// what is wrong; OutOfRange for too many requests.
+absl::StatusOr<std::vector<StepRequest>> ParseRequests(absl::string_view text);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_REQUESTS_H_

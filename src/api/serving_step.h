@@ -1,0 +1,63 @@
+// What one step of serving moves and holds, beside what a count tells.
+#ifndef ONNXFLOPS_SRC_API_SERVING_STEP_H_
+#define ONNXFLOPS_SRC_API_SERVING_STEP_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "src/api/analysis.h"
+#include "src/api/count.h"
+#include "src/memory/kv_cache.h"
+#include "src/report/report.h"
+#include "src/serving/serving_report.h"
+#include "src/symbolic/expr.h"
+#include "src/symbolic/sample_sum.h"
+
+namespace onnxflops {
+
+// A layer whose tokens go to some of its experts.
+struct ExpertLayer {
+  int64_t experts = 0, routed = 0;
+  Expr tokens;
+  Expr bytes_of_one, narrow_bytes_of_one;  // as stored; in the narrower of that and the precision
+};
+
+class ServingStepMaker {
+ public:
+  // `counted`: what Count tells of the same options.
+  ServingStepMaker(const SampledAnalysis& analysis, const CountOptions& options,
+                   const Decoder& decoder, const Report& counted);
+
+  // Fills in traffic and, if `counted` is on a device, time. `experts`: as of ServingRequest.
+  // `expected`: without that list, as many as an even routing reaches. Corrects the bytes that the
+  // totals read.
+  absl::Status AddTraffic(const std::vector<int64_t>& experts, bool expected,
+                          ServingColumn* column) const;
+  // Fills in the memory. REQUIRES: CountOptions::memory; the column's cache_bytes are known.
+  absl::Status AddMemory(ServingColumn* column) const;
+  // The cache of so many tokens of each request, of all of them.
+  std::optional<Expr> CacheOf(const Expr& tokens) const;
+
+ private:
+  Expr Summed(const Expr& amount) const;
+  absl::StatusOr<Expr> ExpertsRead(const std::vector<int64_t>& list, bool expected, bool narrow,
+                                   ServingColumn* column) const;
+
+  const SampledAnalysis& analysis_;
+  const CountOptions& options_;
+  const Decoder& decoder_;
+  const Report& counted_;
+  std::optional<SampleSum> sum_;
+  std::vector<ExpertLayer> layers_;
+};
+
+// Of so many experts, how many so many tokens reach that each go to `routed` of them, all experts
+// equally likely: experts * (1 - (1 - routed / experts)^tokens), in 2^-32.
+absl::int128 ExpectedExperts(int64_t experts, int64_t routed, int64_t tokens);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_SERVING_STEP_H_
