@@ -31,6 +31,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/base/limit_error.cc
   ${ONNXFLOPS_PLATFORM_SOURCES}
   src/base/quote.cc
+  src/base/setting.cc
   src/base/sha256.cc
   src/base/similar.cc
   src/base/toml.cc

@@ -1,0 +1,62 @@
+// What a caller may set, as messages name it. The library knows the name of a setting only ("dim");
+// a face knows how its callers set it, and says so: the program "--dim batch=1", Python
+// dim={"batch": 1}. Without a face it is "dim batch=1".
+//
+//   absl::StrCat("sizes are open: ", names, Advice("; {dim NAME=N} sets them"))
+//   absl::StrCat(Setting("frozen"), " ", Quoted(pattern), " matches no parameter")
+#ifndef ONNXFLOPS_SRC_BASE_SETTING_H_
+#define ONNXFLOPS_SRC_BASE_SETTING_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// The value of a setting that is on or off.
+inline constexpr absl::string_view kOn = "on";
+
+// A setting in the words of the face that runs. The names are those of the program's options
+// without dashes, which tests/house/settings_test.py checks.
+std::string Setting(absl::string_view name, absl::string_view value = "");
+
+// A text of ours, in which {NAME} and {NAME VALUE} stand for settings. Names of a model do not
+// belong into `text`: they may hold braces.
+std::string WithSettings(absl::string_view text);
+
+// The same for a text that helps only where its settings can be set: "" where the face that runs
+// lacks one of them.
+std::string Advice(absl::string_view text);
+
+// A way to use the library.
+struct Face {
+  // How its callers set it, or "" if they cannot. `value` may be "" or kOn.
+  std::string (*setting)(absl::string_view name, absl::string_view value);
+};
+
+// While this lives, messages are in the words of `face`, which outlives it: those of all threads,
+// or those of this thread, which win. A face makes one for the process as it begins.
+class ProcessFace {
+ public:
+  explicit ProcessFace(const Face& face);
+  ~ProcessFace();
+  ProcessFace(const ProcessFace&) = delete;
+  ProcessFace& operator=(const ProcessFace&) = delete;
+
+ private:
+  const Face* const before_;
+};
+class ThreadFace {
+ public:
+  explicit ThreadFace(const Face& face);
+  ~ThreadFace();
+  ThreadFace(const ThreadFace&) = delete;
+  ThreadFace& operator=(const ThreadFace&) = delete;
+
+ private:
+  const Face* const before_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_BASE_SETTING_H_
