@@ -495,6 +495,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
 # The programs: every .cc of tools/cli/, tools/commands/ and tools/official/
 
 set(ONNXFLOPS_TOOLS_SOURCES
+  tools/cli/check_arguments.cc
   tools/cli/count_arguments.cc
   tools/cli/device_arguments.cc
   tools/cli/help.cc
@@ -505,6 +506,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/option_list.cc
   tools/cli/options.cc
   tools/cli/output.cc
+  tools/cli/program_face.cc
   tools/cli/progress.cc
   tools/cli/sample_arguments.cc
   tools/cli/training_arguments.cc
@@ -551,6 +553,7 @@ set(ONNXFLOPS_PYTHON_SOURCES
   src/python/model.cc
   src/python/modules.cc
   src/python/program.cc
+  src/python/python_face.cc
   src/python/report.cc
   src/python/signatures.cc
 )

@@ -437,12 +437,12 @@ constexpr OpDef kMsAttentionRows[] = {
                   .not_parameters = InputBits({3, 4, 5}),
                   .states = InputBits({4})},
      .traits = Traits::kReadsContent,
-     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+     .note = "causal attention (unidirectional) is counted in full unless {causal half} says "
              "otherwise; do_rotary: 2 mul and 1 add per rotated element",
      .gradient = {.formula =
                       "those of the projection, dX and dW: a product as large as it for each; of "
                       "Q K' and P V a product for each factor; through the softmax 2 add, 3 "
-                      "mul per score; with --attention flash Q K' again, 1 add, 1 exp",
+                      "mul per score; with {attention flash} Q K' again, 1 add, 1 exp",
                   .weighs_scores = true,
                   .rule = AttentionGradient}},
     {.name = "DecoderAttention",
@@ -514,7 +514,7 @@ constexpr OpDef kMsAttentionRows[] = {
                   .not_parameters = InputBits({3, 4, 5, 6, 7, 8}),
                   .states = InputBits({8})},
      .traits = Traits::kReadsContent,
-     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+     .note = "causal attention (unidirectional) is counted in full unless {causal half} says "
              "otherwise"},
     {.name = "QOrderedAttention",
      .versions = {1},
@@ -529,7 +529,7 @@ constexpr OpDef kMsAttentionRows[] = {
      .operands = {.weights = InputBits({5, 6, 7, 11, 12, 13}),
                   .not_parameters = InputBits({1, 2, 3, 4, 8, 9, 10, 14, 15, 16, 17, 18, 19}),
                   .states = InputBits({18})},
-     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+     .note = "causal attention (unidirectional) is counted in full unless {causal half} says "
              "otherwise; past is not supported by the operator"},
 };
 

@@ -168,7 +168,7 @@ SdpaNeeds NeedsOf(const NodeView& n, const GradientQuery& query) {
 
 constexpr char kAttentionGradient[] =
     "of Q K' and P V a product for each factor that needs a gradient; through the softmax 2 add, 3 "
-    "mul per score; dbias = sum of what it was added to; with --attention flash Q K' again, 1 add, "
+    "mul per score; dbias = sum of what it was added to; with {attention flash} Q K' again, 1 add, "
     "1 exp";
 
 absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
@@ -628,7 +628,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "T is total_sequence_length, not the capacity of a shared buffer; rows that "
              "query_seqlens says are padding are counted; causal attention, "
-             "which is the default here, is counted in full unless --causal half says otherwise, "
+             "which is the default here, is counted in full unless {causal half} says otherwise, "
              "windows always; a quantised cache: what is appended is quantised, "
              "all that is read dequantised",
      .gradient = {.formula = kAttentionGradient,
@@ -661,7 +661,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                   .states = InputBits({6, 7})},
      .traits = Traits::kReadsContent,
      .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
-             "counted in full unless --causal half says otherwise",
+             "counted in full unless {causal half} says otherwise",
      .gradient = {.formula = kAttentionGradient,
                   .weighs_scores = true,
                   .rule = MultiHeadAttentionGradient}},
@@ -715,7 +715,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted with as many keys "
              "as its row of the block table can hold; causal attention, which is the default here, "
-             "is counted in full unless --causal half says otherwise and the lengths are known"},
+             "is counted in full unless {causal half} says otherwise and the lengths are known"},
 };
 
 }  // namespace

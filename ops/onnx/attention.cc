@@ -5,7 +5,7 @@
 // folded into the last one) and counts from these. Attention counts pairs of a query and a key,
 // since every cost per score and the two products are proportional to them. Pairs are counted twice
 // over and halved at the end, because the triangle of a causal mask has n*(n+1)/2 of them and
-// formulas should stay free of divisions. By default all pairs count; with --causal half only those
+// formulas should stay free of divisions. By default all pairs count; with {causal half} only those
 // that the causal mask lets through. A lower bound on time (n.least()) leaves out each pair that
 // any mask may hide.
 //
@@ -581,7 +581,7 @@ constexpr OpDef kAttentionRows[] = {
                   .not_parameters = InputBits({3, 4, 5}),
                   .states = InputBits({4, 5})},
      .note =
-         "Causal attention, windows and padding are counted in full; with --causal half, of an "
+         "Causal attention, windows and padding are counted in full; with {causal half}, of an "
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",

@@ -28,6 +28,7 @@
 #include "src/adapter/linear_layers.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/node_metadata.h"
 
@@ -78,7 +79,7 @@ class AdapterMaker {
     }
     std::vector<std::string> warnings;
     if (options_.targets[0] == kAllLinear && !layers_.OutsideText().empty()) {
-      warnings.push_back(absl::StrCat("--lora all-linear: ", layers_.OutsideText()));
+      warnings.push_back(absl::StrCat(WithSettings("{lora all-linear}: "), layers_.OutsideText()));
     }
     return Adapted{std::move(editor_).Finish(), summary_, std::move(warnings)};
   }
@@ -89,7 +90,7 @@ class AdapterMaker {
 
   absl::Status Wrong(const LinearLayer& layer, absl::string_view why) const {
     return absl::InvalidArgumentError(
-        absl::StrCat("--lora r=", options_.r, ": ", Quoted(layer.path), " ", why));
+        absl::StrCat(Setting("lora"), " r=", options_.r, ": ", Quoted(layer.path), " ", why));
   }
 
   // ---- nodes
@@ -143,7 +144,8 @@ class AdapterMaker {
     for (const int64_t dim : dims) {
       elements *= dim;
       if (elements > kMaxElements) {
-        return absl::OutOfRangeError(absl::StrCat("--lora r=", options_.r, ": ", Quoted(layer.path),
+        return absl::OutOfRangeError(absl::StrCat(Setting("lora"), " r=", options_.r, ": ",
+                                                  Quoted(layer.path),
                                                   " gets more parameters than can be addressed"));
       }
     }

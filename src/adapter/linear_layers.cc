@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/tensor_name.h"
@@ -302,7 +303,7 @@ absl::Status LinearLayers::NamesNothing(const std::string& pattern) const {
   }
   if (list.empty() && ProductsOutside() > 0) hint = absl::StrCat("; ", OutsideText());
   return absl::NotFoundError(
-      absl::StrCat("--lora ", Quoted(pattern), " names no linear layer", hint));
+      absl::StrCat(Setting("lora"), " ", Quoted(pattern), " names no linear layer", hint));
 }
 
 absl::Status LinearLayers::AddTarget(const std::string& pattern, std::vector<bool>* chosen) const {
@@ -318,7 +319,7 @@ absl::Status LinearLayers::AddTarget(const std::string& pattern, std::vector<boo
       (*chosen)[static_cast<size_t>(layer)] = any = true;
     } else if (!IsPattern(pattern)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--lora ", Quoted(pattern), ": ", Quoted(paths.path(id)), " ",
+          Setting("lora"), " ", Quoted(pattern), ": ", Quoted(paths.path(id)), " ",
           is_fused ? "is of a MultiheadAttention, into whose weights peft merges adapters at every "
                      "step: that is not counted"
                    : WhyNone(id)));
@@ -332,8 +333,9 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
   if (options.targets == std::vector<std::string>{kAllLinear}) {
     std::vector<const LinearLayer*> all = AllLinear();
     if (!all.empty()) return all;
-    return absl::NotFoundError(absl::StrCat("--lora all-linear: there is no linear layer",
-                                            products_ == 0 ? "" : "; ", OutsideText()));
+    return absl::NotFoundError(
+        absl::StrCat(WithSettings("{lora all-linear}: there is no linear layer"),
+                     products_ == 0 ? "" : "; ", OutsideText()));
   }
   std::vector<bool> chosen(layers_.size(), false);
   for (const std::string& pattern : options.targets) {
@@ -343,7 +345,7 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (chosen[i]) targets.push_back(&layers_[i]);
   }
-  if (targets.empty()) return absl::InvalidArgumentError("--lora names no module");
+  if (targets.empty()) return absl::InvalidArgumentError(WithSettings("{lora} names no module"));
   return targets;
 }
 

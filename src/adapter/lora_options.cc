@@ -12,13 +12,14 @@
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
 namespace {
 
 absl::Status Wrong(absl::string_view text, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("--lora ", Quoted(text), ": ", why));
+  return absl::InvalidArgumentError(absl::StrCat(Setting("lora"), " ", Quoted(text), ": ", why));
 }
 
 absl::Status ReadRank(absl::string_view text, absl::string_view value, int64_t* rank) {
@@ -48,8 +49,9 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
     return absl::OkStatus();
   }
   if (setting == "dora") {
-    return absl::UnimplementedError(absl::StrCat(
-        "--lora ", Quoted(text), ": DoRA is not counted: it also makes the norms of W + B A"));
+    return absl::UnimplementedError(
+        absl::StrCat(Setting("lora"), " ", Quoted(text),
+                     ": DoRA is not counted: it also makes the norms of W + B A"));
   }
   return Wrong(text, absl::StrCat(Quoted(setting),
                                   " is no setting: there are r=N, alpha=X, rslora and base=nf4"));

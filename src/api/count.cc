@@ -23,6 +23,7 @@
 #include "src/api/memory.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/compare/make_comparison.h"
 #include "src/convention/conventions.h"
@@ -169,12 +170,14 @@ absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) 
   if (options.memory->fit) {
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(model->path),
-        ": --fit looks for a size, and the samples have theirs: ", "leave out one of both"));
+        WithSettings(
+            ": {fit} looks for a size, and the samples have theirs: leave out one of both")));
   }
   if (layout == Samples::Layout::kRows) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
       Escaped(model->path), ": what packed samples hold in memory depends on the kernel of their ",
-      "attention; that of one row of all tokens, --packed-as-row, is at least as much"));
+      "attention; that of one row of all tokens, ", Setting("packed-as-row", kOn),
+      ", is at least as much"));
 }
 
 // Rows of a batch are padded, so in memory it is the rectangle.
@@ -249,7 +252,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& given) {
                      options.training ? "what needs a gradient depends on the whole model"
                                       : "what is alive depends on the whole model",
                      ", so a part has no ", options.training ? "backward pass" : "memory",
-                     " of its own; leave out --module ", Quoted(options.module),
+                     " of its own; leave out ", Setting("module"), " ", Quoted(options.module),
                      options.training ? ", and rows by module have its share" : ""));
   }
   if (options.samples) RETURN_IF_ERROR(RefuseWithSamples(model, options));
@@ -265,9 +268,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view name) {
   ASSIGN_OR_RETURN(const convention::Convention* convention, convention::RequireConvention(name));
   if (!options.module.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path), ": a part of a model (--module ", Quoted(options.module),
-                     ") is only there as we count, not as ", name));
+    return absl::UnimplementedError(absl::StrCat(Escaped(model->path), ": a part of a model (",
+                                                 Setting("module"), " ", Quoted(options.module),
+                                                 ") is only there as we count, not as ", name));
   }
   if (options.training) {
     return absl::InvalidArgumentError(
@@ -276,7 +279,7 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   if (options.on_device) {
     return absl::InvalidArgumentError(
         absl::StrCat("the bound on time follows from our count, not from that of ", name,
-                     ": leave out --device or --convention"));
+                     WithSettings(": leave out {device} or {convention}")));
   }
   if (options.memory) {
     return absl::InvalidArgumentError(

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
 #include "src/memory/fit.h"
@@ -52,11 +53,12 @@ absl::StatusOr<std::string> FitSymbol(const Report& report) {
     if (first == nullptr) first = &symbol;
   }
   if (first != nullptr) return first->name;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--fit: no input has an open size on its first axis",
-                   names.empty() ? "; export the model with one, and leave it out of --dim"
-                                 : absl::StrCat("; name one, as --fit 80GiB:", names[0],
-                                                ". Open sizes: ", absl::StrJoin(names, ", "))));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Setting("fit"), ": no input has an open size on its first axis",
+      names.empty()
+          ? WithSettings("; export the model with one, and leave it out of {dim}")
+          : absl::StrCat("; name one, as ", Setting("fit", absl::StrCat("80GiB:", names[0])),
+                         ". Open sizes: ", absl::StrJoin(names, ", "))));
 }
 
 absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name,
@@ -65,13 +67,14 @@ absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name,
   if (largest.ok()) return FitRow{name, *largest};
   if (!absl::IsFailedPrecondition(largest.status())) return largest.status();
   return absl::InvalidArgumentError(
-      absl::StrCat("--fit: ", largest.status().message(), "; bind every other size with --dim"));
+      absl::StrCat(Setting("fit"), ": ", largest.status().message(),
+                   WithSettings("; bind every other size with {dim}")));
 }
 
 absl::Status PeakIsOpen() {
-  return absl::InvalidArgumentError(
-      "--fit: which step is the peak depends on too many sizes, or takes too long to find; bind "
-      "other sizes with --dim, or raise --limit steps-per-node");
+  return absl::InvalidArgumentError(WithSettings(
+      "{fit}: which step is the peak depends on too many sizes, or takes too long to find; bind "
+      "other sizes with {dim}, or raise {limit steps-per-node=N}"));
 }
 
 absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& report) {

@@ -28,6 +28,7 @@
 #include "src/api/analysis.h"
 #include "src/api/sequence.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/compare/make_comparison.h"
 #include "src/convention/convention.h"
@@ -58,16 +59,17 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
         absl::StrCat(Escaped(report.model.path), ": the FLOPs of a step: ", error));
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      Escaped(report.model.path), ": sizes are open, --dim sets them: ",
+      Escaped(report.model.path), WithSettings(": sizes are open, {dim} sets them: "),
       absl::StrJoin(amount.Symbols(), ", ", [](std::string* out, const std::string& s) {
         absl::StrAppend(out, Escaped(s));
       })));
 }
 
 std::string NoteOnLora(const LoraSummary& lora) {
-  return absl::StrCat("--lora ", Printable(LoraText(lora.options)), ": ",
-                      Plural(lora.layers, "layer"), " with ", report::SiNumber(lora.params),
-                      " params, which alone are trained unless --trained names others");
+  return absl::StrCat(
+      Setting("lora"), " ", Printable(LoraText(lora.options)), ": ", Plural(lora.layers, "layer"),
+      " with ", report::SiNumber(lora.params),
+      WithSettings(" params, which alone are trained unless {trained} names others"));
 }
 
 class MfuMaker {
@@ -131,7 +133,8 @@ class MfuMaker {
     out_.grad_accumulation = options_.grad_accumulation;
     out_.devices = options_.devices;
     if (options_.grad_accumulation < 1 || options_.devices < 1) {
-      return absl::InvalidArgumentError("--devices and --grad-accumulation are 1 or more");
+      return absl::InvalidArgumentError(
+          WithSettings("{devices} and {grad-accumulation} are 1 or more"));
     }
     out_.batch = KnownSize(facts_.batch);
     const InputSizes sizes = FindInputSizes(*analysis_.inference.model);
@@ -167,8 +170,8 @@ class MfuMaker {
       return absl::OkStatus();
     }
     if (!options_.device || !options_.precision) {
-      return absl::InvalidArgumentError(
-          "--device NAME with --dtype, or --peak FLOP/s, is needed: there is no default device");
+      return absl::InvalidArgumentError(WithSettings(
+          "{device NAME} with {dtype}, or {peak FLOP/s}, is needed: there is no default device"));
     }
     const Device& device = *options_.device;
     ASSIGN_OR_RETURN(const PeakFigure peak, FindPeak(device, *options_.precision));
@@ -265,7 +268,7 @@ class MfuMaker {
                   absl::StrCat("the gradient of ", backward_.unknown[0].op, " is not known")));
     AddOurs({.name = "exact",
              .text = "forward + what autograd executes",
-             .source = "count --backward exact",
+             .source = "a count of the exact backward pass",
              .chosen = ours && exact},
             exactly);
     AddOurs({.name = "2x",
@@ -331,7 +334,7 @@ class MfuMaker {
     absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters_);
     if (absl::IsFailedPrecondition(flops.status())) {
       flops = absl::FailedPreconditionError(
-          absl::StrCat(flops.status().message(), " (--parameter NAME=N gives it)"));
+          absl::StrCat(flops.status().message(), WithSettings(" ({parameter NAME=N} gives it)")));
     }
     Add(std::move(formula), flops);
   }
@@ -349,7 +352,7 @@ class MfuMaker {
     }
     out_.notes.insert(out_.notes.end(), report_.warnings.begin(), report_.warnings.end());
     if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
-      out_.notes.emplace_back(kNothingCausal);
+      out_.notes.push_back(WithSettings(kNothingCausal));
     }
     if (analysis_.lora) out_.notes.push_back(NoteOnLora(*analysis_.lora));
     NoteCopies();
@@ -368,7 +371,7 @@ class MfuMaker {
         "a batch of ", *out_.batch, " does not divide among ", out_.devices,
         " devices: right only if devices share samples, as tensor-parallel ones do; else ",
         out_.batch_is_fixed ? "export the model with an open batch"
-                            : "--batch-per-device gives the batch of one"));
+                            : WithSettings("{batch-per-device} gives the batch of one")));
   }
 
   // A transposed copy of a tied weight makes formulas of the parameters too large.
@@ -377,10 +380,10 @@ class MfuMaker {
     for (const WeightCopy& likely : report_.likely_copies) {
       FormulaParameters without = parameters_;
       without.n = *without.n - Expr(likely.params);
-      out_.notes.push_back(absl::StrCat("n holds ", report::SiNumber(likely.params),
-                                        " parameters of ", Escaped(likely.copy),
-                                        ", which may be a copy", FiguresWith(without), ": --tied ",
-                                        Escaped(likely.copy), "=", Escaped(likely.original)));
+      out_.notes.push_back(absl::StrCat(
+          "n holds ", report::SiNumber(likely.params), " parameters of ", Escaped(likely.copy),
+          ", which may be a copy", FiguresWith(without), ": ",
+          Setting("tied", absl::StrCat(Escaped(likely.copy), "=", Escaped(likely.original)))));
     }
   }
 
@@ -418,8 +421,9 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
   const int64_t batch = *options.batch_per_device * options.devices;
   const InputSizes sizes = FindInputSizes(model);
   if (sizes.batch.empty() && sizes.batch_size == batch) return options;
-  const std::string asked = absl::StrCat("--batch-per-device ", *options.batch_per_device, ": on ",
-                                         options.devices, " devices it is a batch of ", batch);
+  const std::string asked =
+      absl::StrCat(Setting("batch-per-device"), " ", *options.batch_per_device, ": on ",
+                   options.devices, " devices it is a batch of ", batch);
   if (sizes.batch.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(Escaped(model.path), ": ", asked, ", and ",
@@ -428,7 +432,7 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
                      ": export the model with an open batch"));
   }
   if (!options.count.bindings.emplace(sizes.batch, batch).second) {
-    return absl::InvalidArgumentError(absl::StrCat("--batch-per-device and --dim ",
+    return absl::InvalidArgumentError(absl::StrCat(WithSettings("{batch-per-device} and {dim} "),
                                                    Escaped(BareName(sizes.batch)),
                                                    ": one of them gives the batch"));
   }

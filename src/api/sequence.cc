@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -58,9 +59,10 @@ absl::StatusOr<int64_t> BatchOf(const DeclaredDim& dim, const Bindings& bindings
   if (dim.size > 0) return dim.size;
   const auto it = bindings.find(FileSymbol(dim.name));
   if (it != bindings.end() && it->second > 0) return it->second;
-  return absl::FailedPreconditionError(
-      absl::StrCat("--mask-sum needs the number of sequences: --dim ",
-                   dim.name.empty() ? "batch" : Escaped(dim.name), "=N sets it"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      Setting("mask-sum"), " needs the number of sequences: ",
+      Setting("dim", absl::StrCat(dim.name.empty() ? "batch" : Escaped(dim.name), "=N")),
+      " sets it"));
 }
 
 // The mean, rounded up: what is rounded is said.
@@ -69,18 +71,19 @@ absl::StatusOr<int64_t> MeanTokens(int64_t sum, const DeclaredDim& batch_dim,
   ASSIGN_OR_RETURN(const int64_t batch, BatchOf(batch_dim, bindings));
   const int64_t mean = sum / batch + (sum % batch == 0 ? 0 : 1);
   if (sum % batch == 0) return mean;
-  warnings->push_back(
-      fmt::format("--mask-sum {}: the mean of {} sequences is {:.6g} tokens, rounded up to {}", sum,
-                  batch, static_cast<double>(sum) / static_cast<double>(batch), mean));
+  warnings->push_back(fmt::format(
+      "{} {}: the mean of {} sequences is {:.6g} tokens, rounded up to {}", Setting("mask-sum"),
+      sum, batch, static_cast<double>(sum) / static_cast<double>(batch), mean));
   return mean;
 }
 
 absl::StatusOr<Bindings> Bind(const ModelData& model, const CountOptions& options,
                               std::vector<std::string>* warnings) {
   const std::vector<TokenInput> inputs = FindTokenInputs(model);
-  const char* const option = options.tokens ? "--tokens" : "--mask-sum";
+  const std::string option = Setting(options.tokens ? "tokens" : "mask-sum");
   if (options.tokens && options.mask_sum) {
-    return absl::InvalidArgumentError("--tokens and --mask-sum: one of them gives the length");
+    return absl::InvalidArgumentError(
+        WithSettings("{tokens} and {mask-sum}: one of them gives the length"));
   }
   if (inputs.empty()) {
     return absl::FailedPreconditionError(
@@ -95,8 +98,8 @@ absl::StatusOr<Bindings> Bind(const ModelData& model, const CountOptions& option
   for (const TokenInput& input : inputs) {
     const auto given = options.bindings.find(input.tokens);
     if (given != options.bindings.end() && given->second != tokens) {
-      return absl::InvalidArgumentError(absl::StrCat(option, " gives ", tokens,
-                                                     " tokens, and --dim ", Escaped(input.tokens),
+      return absl::InvalidArgumentError(absl::StrCat(option, " gives ", tokens, " tokens, and ",
+                                                     Setting("dim"), " ", Escaped(input.tokens),
                                                      " = ", given->second));
     }
     sizes.emplace(input.tokens, tokens);

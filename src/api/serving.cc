@@ -30,6 +30,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
@@ -64,7 +65,8 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
     const auto bound = step.bindings.emplace(name, size).first;
     if (bound->second != size) {
       return absl::FailedPreconditionError(absl::StrCat("it needs ", Escaped(name), " = ", size,
-                                                        ", but --dim sets ", bound->second));
+                                                        WithSettings(", but {dim} sets "),
+                                                        bound->second));
     }
   }
   if (!decoder.use_cache.empty()) {
@@ -235,18 +237,19 @@ absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& option
 }  // namespace
 
 absl::StatusOr<int64_t> ParsePrefill(absl::string_view text) {
-  return ParseTokens("--prefill", text, text, 1);
+  return ParseTokens(Setting("prefill"), text, text, 1);
 }
 
 absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text) {
   const size_t at = text.find('@');
   if (at == absl::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--decode ", Quoted(text), ": it should be tokens@past, as 1@512: one token after 512"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Setting("decode"), " ", Quoted(text),
+                     ": it should be tokens@past, as 1@512: one token after 512"));
   }
   ServingRequest::Decode decode;
-  ASSIGN_OR_RETURN(decode.tokens, ParseTokens("--decode", text, text.substr(0, at), 1));
-  ASSIGN_OR_RETURN(decode.past, ParseTokens("--decode", text, text.substr(at + 1), 0));
+  ASSIGN_OR_RETURN(decode.tokens, ParseTokens(Setting("decode"), text, text.substr(0, at), 1));
+  ASSIGN_OR_RETURN(decode.past, ParseTokens(Setting("decode"), text, text.substr(at + 1), 0));
   return decode;
 }
 
@@ -254,7 +257,7 @@ absl::StatusOr<std::vector<int64_t>> ParseExperts(absl::string_view text) {
   std::vector<int64_t> numbers;
   for (const absl::string_view number : absl::StrSplit(text, ',')) {
     ASSIGN_OR_RETURN(const int64_t parsed,
-                     ParseTokens("--experts", text, absl::StripAsciiWhitespace(number), 1));
+                     ParseTokens(Setting("experts"), text, absl::StripAsciiWhitespace(number), 1));
     numbers.push_back(parsed);
   }
   return numbers;
@@ -271,8 +274,9 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   if (absl::IsNotFound(decoder.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat(Escaped(model->path),
-                     ": --prefill, --decode and --requests need a decoder with a cache, but ",
-                     decoder.status().message(), "; set sizes with --dim instead"));
+                     WithSettings(": {prefill}, {decode} and {requests} need a decoder with a "
+                                  "cache, but "),
+                     decoder.status().message(), WithSettings("; set sizes with {dim} instead")));
   }
   RETURN_IF_ERROR(decoder.status());
   const Server server(model, step, options, *decoder);

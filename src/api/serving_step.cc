@@ -18,6 +18,7 @@
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/roofline.h"
 #include "src/memory/liveness.h"
@@ -160,8 +161,8 @@ absl::StatusOr<Expr> ServingStepMaker::ExpertsRead(const std::vector<int64_t>& l
       const int64_t given = list[list.size() == 1 ? 0 : i];
       if (given > layer.experts || (most.is_literal() && absl::int128(given) > most.literal())) {
         return absl::InvalidArgumentError(
-            fmt::format("--experts: {} of layer {}: its tokens reach at most {}", given, i + 1,
-                        most.ToString()));
+            fmt::format("{}: {} of layer {}: its tokens reach at most {}", Setting("experts"),
+                        given, i + 1, most.ToString()));
       }
       reached = absl::int128(given) << kExpectedBits;
     }
@@ -178,11 +179,11 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
                                           ServingColumn* column) const {
   if (!experts.empty() && experts.size() != 1 && experts.size() != layers_.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("--experts has {} numbers, and {} layers have experts: one number is for all",
-                    experts.size(), layers_.size()));
+        fmt::format("{} has {} numbers, and {} layers have experts: one number is for all",
+                    Setting("experts"), experts.size(), layers_.size()));
   }
   if (!experts.empty() && layers_.empty()) {
-    return absl::InvalidArgumentError("--experts: no layer of the model has experts");
+    return absl::InvalidArgumentError(WithSettings("{experts}: no layer of the model has experts"));
   }
   const Inference& in = analysis_.inference;
   const std::vector<ValueId> kept = CacheOutputs(*in.model);

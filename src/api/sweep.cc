@@ -24,6 +24,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/cost/amounts.h"
 #include "src/infer/require_symbols.h"
@@ -272,8 +273,9 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
     fault = sweep.status();
   }
   if (rows) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a sweep with --by needs formulas, and the model has none: ", fault.message()));
+    return absl::FailedPreconditionError(
+        absl::StrCat(WithSettings("a sweep with {by} needs formulas, and the model has none: "),
+                     fault.message()));
   }
   return SweepByCounting(sweeper, swept, points, redact_names);
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
+#include "src/base/setting.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
@@ -71,7 +72,8 @@ std::string SourceOfRules(const CheckReport& report) {
       std::any_of(report.judgements.begin(), report.judgements.end(),
                   [](const Judgement& j) { return j.is_rule() && j.place.line == 0; });
   if (!some_of_call) return report.budgets;
-  return report.budgets.empty() ? "--max" : absl::StrCat(report.budgets, ", --max");
+  return report.budgets.empty() ? Setting("max")
+                                : absl::StrCat(report.budgets, ", ", Setting("max"));
 }
 
 std::vector<LabelledLine> CheckHead(const CheckReport& report) {

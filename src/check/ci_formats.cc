@@ -22,6 +22,7 @@
 #include "absl/strings/strip.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/check/check_writers.h"
 #include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
@@ -150,7 +151,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
 // What a reader of an alert can do about it.
 constexpr char kHelp[] =
     "The location is the rule in the file of budgets. Lower the cost of the model, or, where the "
-    "cost is wanted, raise the limit there: onnxflops check MODEL --update does it. An exception "
+    "cost is wanted, raise the limit there: onnxflops check MODEL {update on} does it. An "
+    "exception "
     "with a reason and a day stands under [[allow]]. docs/ci.md says what each rule means.";
 
 void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {
@@ -302,7 +304,7 @@ std::string ToSarif(const CheckReport& report) {
     json.Key("text").String(text);
     json.EndObject();
     json.Key("help").BeginObject();
-    json.Key("text").String(kHelp);
+    json.Key("text").String(WithSettings(kHelp));
     json.EndObject();
     if (!report.docs.empty()) {
       json.Key("helpUri").String(absl::StrCat(report.docs, "ci.html#a-file-of-budgets"));

@@ -26,6 +26,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/base/setting.h"
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
@@ -116,11 +117,13 @@ std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view f
   std::string out = absl::StrCat(
       reports.size() == 1 ? "# What this model may cost: what it costs now"
                           : "# What these models may cost: what they cost now",
-      ", and 1 %. `onnxflops check MODEL` holds it to\n"
-      "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
-      "(\"+2%\",\n"
-      "# with --against or --git), or { limit = ..., warn = ... }. `onnxflops check --update` "
-      "raises it.\n");
+      WithSettings(
+          ", and 1 %. `onnxflops check MODEL` holds it to\n"
+          "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
+          "(\"+2%\",\n"
+          "# with {against} or {git}), or { limit = ..., warn = ... }. `onnxflops check {update "
+          "on}` "
+          "raises it.\n"));
   const auto in_part = [](const Report& report) { return report.totals.lower_bound; };
   if (absl::c_any_of(reports, in_part)) {
     absl::StrAppend(&out, "\n# A part of ", reports.size() == 1 ? "the" : "a",

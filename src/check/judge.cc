@@ -28,6 +28,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
@@ -88,15 +89,16 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   return absl::StrCat(mark, GroupedDigits(hundredths / 100), ".", digits, " %");
 }
 
-const char* WhyMissing(const Quantity& quantity) {
+std::string WhyMissing(const Quantity& quantity) {
   if (&quantity == &kPeakActivations) {
-    return "it has no formula: give it sizes with --dim or in [at]; a report has it with --memory";
+    return WithSettings(
+        "it has no formula: give it sizes with {dim} or in [at]; a report has it with {memory on}");
   }
   switch (quantity.needs) {
     case Quantity::Needs::kNothing:
       break;
     case Quantity::Needs::kDevice:
-      return "it needs a device, of the base as well: --device NAME --dtype D";
+      return WithSettings("it needs a device, of the base as well: {device NAME} {dtype D}");
     case Quantity::Needs::kTraining:
       return "it needs an exact backward pass, which check does not count";
     case Quantity::Needs::kTypes:
@@ -395,8 +397,9 @@ class RuleJudge {
       judgement->verdict = Verdict::kFailed;
     } else if (standing == Standing::kOpen) {
       judgement->verdict = Verdict::kNotProven;
-      judgement->detail = absl::StrCat("depends on ", OpenSymbols(excess),
-                                       ": give it a size with --dim, or a range in [at]");
+      judgement->detail =
+          absl::StrCat("depends on ", OpenSymbols(excess),
+                       WithSettings(": give it a size with {dim}, or a range in [at]"));
     } else if (head == Known::kNothing || limit == Known::kNothing ||
                ((head != Known::kExact || limit != Known::kExact) && !holds_anyhow &&
                 !budgets_.lower_bounds_pass)) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "src/base/setting.h"
 #include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/render/format.h"
@@ -55,12 +56,12 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
     table.rows.push_back({std::move(cells)});
   }
   table.notes.emplace_back(
-      "--with NAME,.. chooses tools; * rests on assumptions, - means no figure: "
-      "onnxflops compare MODEL says why");
+      WithSettings("{with NAME,..} chooses tools; * rests on assumptions, - means no figure: "
+                   "onnxflops compare MODEL says why"));
   if (is_open) {
-    table.notes.emplace_back(
-        "open sizes: 1 on the first axis of an input and inside the model, else 128; --dim NAME=N "
-        "sets others");
+    table.notes.emplace_back(WithSettings(
+        "open sizes: 1 on the first axis of an input and inside the model, else 128; {dim NAME=N} "
+        "sets others"));
   }
   return table;
 }

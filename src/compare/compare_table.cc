@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
@@ -89,8 +90,8 @@ class Figures {
   std::string Note() const {
     if (inside_ == 0) return "";
     return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
-                        " taken as 1; --dim NAME=N sets one",
-                        upper_bounds_ ? "" : ", --upper counts at upper bounds");
+                        " taken as 1", Advice("; {dim NAME=N} sets one"),
+                        upper_bounds_ ? "" : Advice(", {upper on} counts at upper bounds"));
   }
 
  private:
@@ -191,7 +192,7 @@ std::vector<std::string> TableNotes(const CompareReport& report, const std::stri
   const bool assumed =
       std::any_of(report.tools.begin(), report.tools.end(),
                   [](const ToolRow& tool) { return tool.standing == Standing::kAssumed; });
-  if (assumed) notes.emplace_back("* rests on a guess, which --with NAME prints");
+  if (assumed) notes.emplace_back(WithSettings("* rests on a guess, which {with NAME} prints"));
   const bool steps = std::any_of(report.tools.begin(), report.tools.end(), [](const ToolRow& tool) {
     return tool.convention->passes > 1 && Figures::HasFigure(tool);
   });
@@ -199,7 +200,8 @@ std::vector<std::string> TableNotes(const CompareReport& report, const std::stri
   const std::string without = WithoutFigure(report);
   if (!without.empty()) notes.push_back(absl::StrCat("no figure: ", without));
   if (!note.empty()) notes.push_back(note);
-  notes.emplace_back("every term from our count to a tool's: --with NAME, or --with all");
+  notes.emplace_back(
+      WithSettings("every term from our count to a tool's: {with NAME}, or {with all}"));
   return notes;
 }
 
@@ -296,7 +298,8 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
   }
   if (shown > kMaxNamedNodes) {
     steps->push_back(
-        {absl::StrCat("[", shown - kMaxNamedNodes, " others: --format json]"), "", 3, false});
+        {absl::StrCat("[", shown - kMaxNamedNodes, " others", Advice(": {format json}"), "]"), "",
+         3, false});
   }
 }
 
@@ -345,7 +348,8 @@ std::vector<std::string> FormulaTexts(const ToolRow& tool, const Report& ours) {
   const auto add = [&](absl::string_view name, const Expr& e, bool at_least) {
     if (e.is_literal()) return;
     const bool fits = e.TextBytes(kMaxFormulaColumns) <= kMaxFormulaColumns;
-    const std::string text = fits ? ShowExpr(e, true) : "(long: --format json has it)";
+    const std::string text =
+        fits ? ShowExpr(e, true) : absl::StrCat("(long", Advice(": {format json} has it"), ")");
     texts.push_back(absl::StrCat(name, at_least ? " " : " = ",
                                  KnownText(at_least ? Known::kAtLeast : Known::kExact, text)));
   };

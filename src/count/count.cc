@@ -25,6 +25,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/cost/amounts_sum.h"
 #include "src/count/tally_sum.h"
@@ -388,8 +389,7 @@ class Counter {
         return absl::UnimplementedError(
             absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
                          ": its sizes change from trip to trip, and the ", QuantityOf(time).title,
-                         " of it has no closed form; count without "
-                         "--device"));
+                         " of it has no closed form; count without ", Setting("device")));
       }
     }
     return absl::OkStatus();

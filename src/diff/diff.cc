@@ -23,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/diff/map_formulas.h"
 #include "src/diff/match_modules.h"
@@ -475,12 +476,12 @@ absl::Status CheckComparable(const Report& base, const Report& head) {
   }
   if (base.causal != head.causal) {
     return absl::FailedPreconditionError(
-        "one counts causal attention in full, the other half of it (--causal)");
+        WithSettings("one counts causal attention in full, the other half of it ({causal})"));
   }
   if (base.part != head.part) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the base is ", base.part.empty() ? "a whole model" : Quoted(base.part), ", the head ",
-        head.part.empty() ? "a whole model" : Quoted(head.part), " (--module)"));
+        head.part.empty() ? "a whole model" : Quoted(head.part), " (", Setting("module"), ")"));
   }
   return absl::OkStatus();
 }

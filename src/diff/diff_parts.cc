@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/base/setting.h"
 #include "src/diff/diff_rows.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
@@ -386,7 +387,7 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
       sizes.texts.push_back(absl::StrCat(name, " = ", size));
       if (sizes.texts.size() == kMaxRowTensors) break;
     }
-    sizes.texts.push_back("(of figures; --dim sets them)");
+    sizes.texts.push_back(absl::StrCat("(of figures", Advice("; {dim} sets them"), ")"));
     lines.push_back(std::move(sizes));
   }
   for (std::string& text : ComparedTexts(diff)) lines.push_back({"compared", {std::move(text)}});
@@ -499,7 +500,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
     table.rows.push_back(std::move(out));
   }
   if (shown.closed > 0) {
-    table.notes.push_back(absl::StrCat(shown.closed, " closed: --depth N opens them"));
+    table.notes.push_back(absl::StrCat(shown.closed, " closed", Advice(": {depth N} opens them")));
   }
   return table;
 }
@@ -527,7 +528,8 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   if (quiet > 0) {
     table.notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(quiet), "operator"),
                                        diff.has_base ? " changed, with equal " : " without ",
-                                       options.quantity->title, "; --format csv lists them"));
+                                       options.quantity->title,
+                                       Advice("; {format csv} lists them")));
   }
   return table;
 }
@@ -550,7 +552,7 @@ TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
   if (changed.size() > kMaxListedNodes) {
     table.notes.push_back(
         absl::StrCat(Plural(static_cast<int64_t>(changed.size() - kMaxListedNodes), "node"),
-                     " more changed; --format csv lists all"));
+                     " more changed", Advice("; {format csv} lists all")));
   }
   return table;
 }
@@ -578,7 +580,8 @@ TextTable FileTable(const Diff& diff) {
   if (table.rows.size() > kMaxRowTensors) {
     const auto more = static_cast<int64_t>(table.rows.size() - kMaxRowTensors);
     table.rows.resize(kMaxRowTensors);
-    table.notes.push_back(absl::StrCat(GroupedDigits(more), " more; --format json lists all"));
+    table.notes.push_back(
+        absl::StrCat(GroupedDigits(more), " more", Advice("; {format json} lists all")));
   }
   return table;
 }

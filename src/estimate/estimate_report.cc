@@ -16,6 +16,7 @@
 #include "fmt/format.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
@@ -70,13 +71,13 @@ void AddNotes(const EstimateReport& report, TextTable* table) {
   for (const CompareReport& model : report.models) {
     const ReferenceValues values(model.ours);
     if (values.sizes().empty()) continue;
-    table->notes.push_back(
-        absl::StrCat("open sizes are at ", SizesOf(values.sizes()), "; --dim NAME=N sets others"));
+    table->notes.push_back(absl::StrCat("open sizes are at ", SizesOf(values.sizes()),
+                                        Advice("; {dim NAME=N} sets others")));
     break;
   }
-  table->notes.emplace_back(
+  table->notes.emplace_back(WithSettings(
       "rules of thumb are in % of our count, of a training step where theirs are; onnxflops "
-      "compare MODEL --with NAME has every term between");
+      "compare MODEL {with NAME} has every term between"));
 }
 
 // A row for each figure of one model.

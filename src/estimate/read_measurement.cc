@@ -11,6 +11,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/estimate/estimate_report.h"
 
@@ -116,9 +117,8 @@ absl::StatusOr<Calibration> ParseCalibration(absl::string_view json, absl::strin
   const auto at = document.find("calibration");
   if (at == document.end() || !at->is_object()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(name),
-                     ": holds no calibration: onnxflops estimate MODEL --calibrate "
-                     "MEASURED -o FILE.json writes one"));
+        absl::StrCat(Escaped(name), WithSettings(": holds no calibration: onnxflops estimate MODEL "
+                                                 "{calibrate MEASURED} -o FILE.json writes one")));
   }
   Calibration calibration;
   ASSIGN_OR_RETURN(calibration.measured, report::ReadMeasurement(*at, name));

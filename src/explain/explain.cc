@@ -23,6 +23,7 @@
 #include "ops/formula/formula.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/explain/make_explanation.h"
 #include "src/infer/call_view.h"
@@ -203,7 +204,7 @@ void DescribeRule(const ModelData& model, const Node& node, const Call& call, Ex
   }
   if (call.def == nullptr) return;
   e->formula = call.def->formula;
-  e->note = call.def->note;
+  e->note = report::NoteLine(*call.def);
   for (const OpException& exception : call.def->exceptions) {
     e->exceptions.push_back(ExceptionText(exception));
   }
@@ -403,10 +404,10 @@ std::string SumText(const Expr& amount, bool bytes) {
 // The last line: what one run takes.
 std::string SumsText(const Explanation& e, const TableStyle& style) {
   if (e.node.status == Coverage::kUnknown) {
-    return InBold(
-        "MACs unknown   FLOPs unknown (--rules FILE can give its cost; --template writes it to "
-        "fill in)\n",
-        style);
+    return InBold(WithSettings("MACs unknown   FLOPs unknown ({rules FILE} can give its cost; "
+                               "{template on} writes it to "
+                               "fill in)\n"),
+                  style);
   }
   std::vector<std::string> sums = {absl::StrCat("MACs ", SumText(e.amounts.macs, false)),
                                    absl::StrCat("FLOPs ", SumText(e.amounts.flops, false))};

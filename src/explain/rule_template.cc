@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 
 namespace onnxflops {
 namespace {
@@ -61,8 +62,8 @@ std::string RuleTemplate(absl::string_view domain, absl::string_view op, const N
       op.remove_prefix(dot + 1);
     }
   }
-  std::string out =
-      "# A rule to fill in, for --rules FILE. docs/rules.md has the language.\n[[op]]\n";
+  std::string out = WithSettings(
+      "# A rule to fill in, for {rules FILE}. docs/rules.md has the language.\n[[op]]\n");
   absl::StrAppend(&out, "domain = ", InTomlQuotes(domain), "\nname = ", InTomlQuotes(op), "\n");
   const bool has_inputs = node != nullptr && !node->inputs.empty();
   if (has_inputs) {

@@ -24,6 +24,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/family/config.h"
@@ -184,8 +185,9 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
     warnings.push_back(absl::StrCat(kDefaultsWarning, absl::StrJoin(notes.defaults, ", ")));
   }
   if (!notes.resized.empty()) {
-    warnings.push_back(absl::StrCat(notes.resized, " is ", *image_size,
-                                    " by --input: the table of positions is of that size, too"));
+    warnings.push_back(
+        absl::StrCat(notes.resized, " is ", *image_size,
+                     WithSettings(" by {input}: the table of positions is of that size, too")));
   }
   warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
   return LoadFromBytes(bytes, name, std::move(warnings));

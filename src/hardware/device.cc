@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 
 namespace onnxflops {
@@ -144,8 +145,9 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
   return absl::NotFoundError(absl::StrCat(
       "no device is called ", Quoted(name), similar,
       similar.empty()
-          ? "; `onnxflops devices` lists them, cpu:CORES:GHZ:SET is any processor, and --peak "
-            "gives a peak of your own"
+          ? WithSettings(
+                "; `onnxflops devices` lists them, cpu:CORES:GHZ:SET is any processor, and {peak} "
+                "gives a peak of your own")
           : ""));
 }
 
@@ -189,7 +191,7 @@ absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision) {
   return absl::FailedPreconditionError(absl::StrCat(
       Escaped(device.name), " has no ", PrecisionName(precision), " peak in the table", nearest,
       there.empty() ? "" : absl::StrCat("; it has ", absl::StrJoin(there, ", ")),
-      "; --devices-file gives one of your own"));
+      WithSettings("; {devices-file} gives one of your own")));
 }
 
 }  // namespace onnxflops

@@ -13,19 +13,20 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/base/setting.h"
 
 namespace onnxflops {
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens) {
   const double given[] = {rate.step_seconds, rate.steps_per_second, rate.samples_per_second,
                           rate.tokens_per_second};
-  constexpr absl::string_view kNames[] = {"--step-time", "--steps-per-second",
-                                          "--samples-per-second", "--tokens-per-second"};
-  std::vector<absl::string_view> names;
+  constexpr absl::string_view kNames[] = {"step-time", "steps-per-second", "samples-per-second",
+                                          "tokens-per-second"};
+  std::vector<std::string> names;
   bool usable = true;
   for (size_t i = 0; i < std::size(given); ++i) {
     if (given[i] == 0) continue;
-    names.push_back(kNames[i]);
+    names.push_back(Setting(kNames[i]));
     usable = usable && given[i] > 0 && std::isfinite(given[i]);
   }
   if (names.size() > 1) {
@@ -33,9 +34,9 @@ absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> 
         absl::StrCat(absl::StrJoin(names, " and "), ": one of them gives the time of a step"));
   }
   if (names.empty() || !usable) {
-    return absl::InvalidArgumentError(
-        "one of --step-time, --steps-per-second, --samples-per-second and --tokens-per-second is "
-        "needed, as a number above 0");
+    return absl::InvalidArgumentError(WithSettings(
+        "one of {step-time}, {steps-per-second}, {samples-per-second} and {tokens-per-second} is "
+        "needed, as a number above 0"));
   }
   if (rate.step_seconds > 0) return rate.step_seconds;
   if (rate.steps_per_second > 0) return 1 / rate.steps_per_second;
@@ -44,7 +45,8 @@ absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> 
   if (!items) {
     return absl::FailedPreconditionError(
         by_sample ? "how many samples a step has is not known: the inputs have no batch dimension"
-                  : "how many tokens a step has is not known; --parameter tokens=N gives it");
+                  : WithSettings(
+                        "how many tokens a step has is not known; {parameter tokens=N} gives it"));
   }
   return static_cast<double>(*items) /
          (by_sample ? rate.samples_per_second : rate.tokens_per_second);
@@ -105,15 +107,15 @@ std::vector<std::string> ReasonsAboveOne(double utilisation, double peak) {
   std::vector<std::string> reasons;
   if (const std::string with_unit = PeakWithUnit(utilisation, peak); !with_unit.empty()) {
     reasons.push_back(
-        absl::StrCat("the peak, ", peak, " FLOP/s, lacks its unit: --peak ", with_unit));
+        absl::StrCat("the peak, ", peak, " FLOP/s, lacks its unit: ", Setting("peak", with_unit)));
   }
   for (const char* reason :
        {"the peak is that of another device, dtype or half of a module",
-        "the batch (of --dim, or of the log) is larger than that of the step that was timed",
-        "--devices is too small, or the time is not that of a whole step",
+        "the batch (of {dim}, or of the log) is larger than that of the step that was timed",
+        "{devices} is too small, or the time is not that of a whole step",
         "a part of the model is skipped at run time (padding, early exit, sparsity)",
         "causal attention is counted in full, and the kernel skips masked blocks"}) {
-    reasons.emplace_back(reason);
+    reasons.push_back(WithSettings(reason));
   }
   return reasons;
 }
@@ -121,16 +123,18 @@ std::vector<std::string> ReasonsAboveOne(double utilisation, double peak) {
 std::vector<std::string> ReasonsOfRatio(double executed_to_counted) {
   constexpr double kRecomputed = 1.25, kSame = 1.02, kLess = 0.98;
   if (executed_to_counted > kRecomputed) {
-    return {"activations are computed again: compare with --recompute blocks or full",
+    return {WithSettings("activations are computed again: compare with {recompute blocks} or full"),
             "work on padding, or on tokens that the counted batch does not have"};
   }
   if (executed_to_counted > kSame) {
-    return {"flash attention computes its scores again: compare with --attention flash",
-            "padding of shapes to the tiles of a kernel", "optimizer and other work of the step"};
+    return {
+        WithSettings("flash attention computes its scores again: compare with {attention flash}"),
+        "padding of shapes to the tiles of a kernel", "optimizer and other work of the step"};
   }
   if (executed_to_counted < kLess) {
-    return {"a kernel skips the masked half of causal attention: compare with --causal half",
-            "a part is frozen: compare with --backward exact and --frozen",
+    return {WithSettings(
+                "a kernel skips the masked half of causal attention: compare with {causal half}"),
+            WithSettings("a part is frozen: compare with {backward exact} and {frozen}"),
             "the counters miss units, such as those of fp32 beside the tensor cores"};
   }
   return {"both agree"};

@@ -34,6 +34,7 @@
 #include "ops/window.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/graph/model.h"
 #include "src/infer/call_view.h"
@@ -549,7 +550,8 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
   if (!device.bytes_per_second || *device.bytes_per_second <= 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(device.name),
-        " has no memory bandwidth in the table; --devices-file gives one of your own"));
+        WithSettings(
+            " has no memory bandwidth in the table; {devices-file} gives one of your own")));
   }
   if (peak.giga < 1 || peak.giga > kZsPerGiga) {
     return absl::FailedPreconditionError(

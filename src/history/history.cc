@@ -24,6 +24,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/check/judge.h"
 
 namespace onnxflops {
@@ -97,7 +98,8 @@ absl::StatusOr<History> ReadHistory(absl::string_view text, absl::string_view fi
   }
   if (result.records.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(file), ": it is empty: onnxflops check MODEL --record adds a line to it"));
+        Escaped(file),
+        WithSettings(": it is empty: onnxflops check MODEL {record} adds a line to it")));
   }
   result.records = history::LastOfEach(std::move(result.records));
   return result;

@@ -22,6 +22,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/symbol_name.h"
@@ -151,10 +152,10 @@ absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& 
     }
     const auto dim = symbols_.bound().find(symbol);
     if (dim != symbols_.bound().end() && dim->second != *given) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(model_.path), ": ", Escaped(QuotedSymbol(symbol)), " is given as ",
-                       dim->second, " by --dim and as ", *given, " by --input (dimension ", i,
-                       " of ", Quoted(name), "); leave one of them out"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(model_.path), ": ", Escaped(QuotedSymbol(symbol)), " is given as ", dim->second,
+          WithSettings(" by {dim} and as "), *given, WithSettings(" by {input} (dimension "), i,
+          " of ", Quoted(name), "); leave one of them out"));
     }
     const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
     if (!is_new && bound->second != *given) {

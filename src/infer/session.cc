@@ -5,6 +5,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/infer/body_facts.h"
 
 namespace onnxflops::infer {
@@ -56,8 +57,8 @@ void Session::DropContentBeyondLimit(Fact* fact) {
   *fact = WithoutContent(std::move(*fact));
   fact->items = nullptr;
   Warn(absl::StrCat("small tensors have more than ", most,
-                    " values; sizes that depend on them stay symbols (raise it with --limit "
-                    "content-per-node=N)"));
+                    WithSettings(" values; sizes that depend on them stay symbols (raise it with "
+                                 "{limit content-per-node=N})")));
 }
 
 absl::Status Session::Explain(const absl::Status& local, NodeId id, int64_t opset,

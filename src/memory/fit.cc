@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -47,9 +48,9 @@ absl::StatusOr<std::optional<int64_t>> LargestOf(const Expr& sum, absl::int128 b
   const Expr step = sum.Replace({{symbol, unit + 1}}) - sum;
   if (step.is_literal()) return SolveLinear(at_one, step.literal(), bytes);
   if (!step.AtLeast(0)) {
-    return absl::InvalidArgumentError(absl::StrCat("--fit: the memory is not known to grow with ",
-                                                   Escaped(symbol), ": ",
-                                                   Escaped(sum.Shortened(100))));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Setting("fit"), ": the memory is not known to grow with ", Escaped(symbol),
+                     ": ", Escaped(sum.Shortened(100))));
   }
   return Search(sum, bytes, symbol);
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/byte_text.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 
 namespace onnxflops {
 
@@ -23,14 +24,14 @@ absl::StatusOr<FitRequest> ParseFit(absl::string_view text) {
   if (colon != absl::string_view::npos) request.symbol = std::string(text.substr(colon + 1));
   const std::optional<absl::int128> bytes = ParseBytes(number);
   if (!bytes || (colon != absl::string_view::npos && request.symbol.empty())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--fit ", Quoted(text), ": it should be bytes, as 80GiB, 24GB or 500000000, ",
-                     "or bytes and a symbol, as 80GiB:seq"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Setting("fit"), " ", Quoted(text), ": it should be bytes, as 80GiB, 24GB or 500000000, ",
+        "or bytes and a symbol, as 80GiB:seq"));
   }
   constexpr int kFewest = 1'000'000;
   if (*bytes < kFewest && absl::ascii_isdigit(static_cast<unsigned char>(number.back()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--fit ", Quoted(text), ": that is bytes: add the unit, as ", number, "GiB"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Setting("fit"), " ", Quoted(text), ": that is bytes: add the unit, as ", number, "GiB"));
   }
   request.bytes = *bytes;
   return request;

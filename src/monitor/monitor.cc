@@ -26,6 +26,7 @@
 #include "absl/types/span.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/mfu.h"
 #include "src/symbolic/sample_sum.h"
@@ -103,7 +104,7 @@ absl::Status CheckBound(absl::string_view symbol, const std::optional<int64_t>& 
   const std::string name = Escaped(BareName(symbol));
   return absl::FailedPreconditionError(absl::StrCat("a step has ", name, " = ", *given,
                                                     ", and the call fixes it at ", fixed->second,
-                                                    ": leave out --dim ", name));
+                                                    ": leave out ", Setting("dim"), " ", name));
 }
 
 absl::Status CheckFixed(absl::string_view name, const std::optional<int64_t>& given,
@@ -131,7 +132,7 @@ absl::Status CheckSizes(const StepWork& work, const StepRecord& record) {
   RETURN_IF_ERROR(monitor::CheckFixed("seq", monitor::LengthOf(record), work.fixed_length, ""));
   if (work.per_sample) return absl::OkStatus();
   return monitor::CheckFixed("batch", monitor::SamplesOf(record), work.fixed_batch,
-                             ", or --per-sample counts its FLOPs for each sample");
+                             WithSettings(", or {per-sample on} counts its FLOPs for each sample"));
 }
 
 Monitor::Monitor(StepWork work, const MonitorOptions& options)
@@ -171,7 +172,8 @@ void Monitor::ReadDevices(const StepRecord& record, std::vector<std::string>* pr
       absl::StrCat(monitor::NameOf(record, "devices"), " is ", *record.devices);
   if (!options_.devices_of_log) {
     if (*record.devices == options_.devices) return;
-    return Tell(absl::StrCat(says, ", and --devices says ", options_.devices, ", which is used"),
+    return Tell(absl::StrCat(says, WithSettings(", and {devices} says "), options_.devices,
+                             ", which is used"),
                 problems);
   }
   options_.devices = *record.devices;
@@ -250,8 +252,9 @@ absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* pr
         problems);
     record->samples = whole;
   } else if (!monitor::SamplesOf(*record) && runs > 1 && work_.bindings.contains(work_.batch)) {
-    Tell(absl::StrCat(monitor::NameOf(*record, "runs"), " is ", runs, ": --dim ",
-                      Escaped(BareName(work_.batch)), "=", work_.bindings.at(work_.batch),
+    Tell(absl::StrCat(monitor::NameOf(*record, "runs"), " is ", runs, ": ",
+                      Setting("dim", absl::StrCat(Escaped(BareName(work_.batch)), "=",
+                                                  work_.bindings.at(work_.batch))),
                       " is read as the batch of the whole step, of all runs"),
          problems);
   }

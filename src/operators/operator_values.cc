@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "ops/examples.h"
 #include "ops/formula/formula.h"
+#include "src/base/setting.h"
 
 namespace onnxflops::report {
 namespace {
@@ -26,6 +27,11 @@ Operator::Status StatusOf(const OpDef& row, const std::optional<Formulas>& formu
   if (Has(row.traits, Traits::kUnknown)) return Operator::Status::kUnknown;
   const bool free = formulas.has_value() && formulas->costs.empty();
   return free ? Operator::Status::kFree : Operator::Status::kCounted;
+}
+
+// Texts of a user's rule stay as they are.
+std::string OwnText(const OpDef& row, const char* text) {
+  return row.user_rule == nullptr ? WithSettings(text) : text;
 }
 
 std::string LineOf(const OpDef& row, const std::optional<Formulas>& formulas) {
@@ -58,7 +64,7 @@ Operator OperatorOf(absl::string_view domain, const OpDef& row) {
   op.words = row.formula;
   if (formulas.has_value()) op.formulas = FormulaTexts(row, *formulas);
   op.gradient = GradientLine(row);
-  op.note = row.note;
+  op.note = NoteLine(row);
   for (const OpException& e : row.exceptions) op.exceptions.push_back(ExceptionText(e));
   for (ExampleText& e : ExamplesOf(domain, row)) {
     op.examples.push_back({std::move(e.text), std::move(e.cost)});
@@ -69,8 +75,10 @@ Operator OperatorOf(absl::string_view domain, const OpDef& row) {
 
 std::string FormulaLine(const OpDef& row) { return LineOf(row, ShownFormulas(row)); }
 
+std::string NoteLine(const OpDef& row) { return OwnText(row, row.note); }
+
 std::string GradientLine(const OpDef& row) {
-  if (row.gradient.formula != nullptr) return row.gradient.formula;
+  if (row.gradient.formula != nullptr) return OwnText(row, row.gradient.formula);
   const bool free =
       row.IsFree() && row.control_flow == ControlFlow::kNone && !Has(row.traits, Traits::kUnknown);
   if (free) return "free: what there is of it is moved";

@@ -15,6 +15,9 @@ Operator OperatorOf(absl::string_view domain, const OpDef& row);
 // What the row computes, and what that costs by kind of work, in one line.
 std::string FormulaLine(const OpDef& row);
 
+// What else there is to know of the row, or "".
+std::string NoteLine(const OpDef& row);
+
 // What the gradients of the row's inputs are: "dX = dY * Y"; "unknown".
 std::string GradientLine(const OpDef& row);
 

@@ -27,6 +27,7 @@
 #include "src/base/csv_reader.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -172,7 +173,8 @@ class CountersReader {
     double value = 0;
     if (!unit.empty() && unit != "inst" && unit != "op" && unit != "ops") {
       return absl::InvalidArgumentError(
-          absl::StrCat("the unit ", Quoted(unit), ": write the file with --print-units base"));
+          absl::StrCat("the unit ", Quoted(unit),
+                       ": write the file with base units, as ncu does with print-units base"));
     }
     if (!absl::SimpleAtod(digits, &value) || !(value >= 0 && value <= kMost)) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -236,7 +238,8 @@ namespace {
 std::vector<std::string> LikelyReasons(double measured_to_counted) {
   constexpr double kMore = 1.02, kLess = 0.98;
   if (measured_to_counted > kMore) {
-    return {"the counters are of more runs than --counter-runs says, or of warm-up as well",
+    return {WithSettings(
+                "the counters are of more runs than {counter-runs} says, or of warm-up as well"),
             "kernels pad shapes to their tiles, and compute what is cut off",
             "exp, tanh and their like take several instructions, and are one FLOP here"};
   }

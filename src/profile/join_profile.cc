@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/module/module_tree.h"
 #include "src/profile/control_rows.h"
@@ -88,9 +89,9 @@ class ProfileJoiner {
     out_.warmup = times_.warmup();
     out_.other_sizes = times_.other_sizes();
     if (out_.used() <= 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Escaped(profile_.path), ": has ", Plural(out_.runs, "run"), ", and ",
-                       out_.warmup, " are left out as warm-up: --warmup 0 keeps all"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          Escaped(profile_.path), ": has ", Plural(out_.runs, "run"), ", and ", out_.warmup,
+          WithSettings(" are left out as warm-up: {warmup 0} keeps all")));
     }
     out_.wall = times_.Wall();
     out_.kernels = times_.Kernels();
@@ -288,7 +289,7 @@ class ProfileJoiner {
       return absl::OutOfRangeError(absl::StrCat(Escaped(path), ": FLOPs: ", error));
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        Escaped(path), ": the profile does not tell these sizes, --dim sets them: ",
+        Escaped(path), WithSettings(": the profile does not tell these sizes, {dim} sets them: "),
         absl::StrJoin(open_->Symbols(), ", ",
                       [](std::string* out, const std::string& symbol) {
                         absl::StrAppend(out, Escaped(symbol));
@@ -371,8 +372,8 @@ class ProfileJoiner {
           absl::StrCat(report::Percent(out_.flops_without_kernel, out_.counted_flops),
                        " % of FLOPs are of nodes without a kernel of their name: fused or folded",
                        profile_.source == ProfileSource::kOnnxRuntime
-                           ? "; --optimized joins them, with the graph of "
-                             "SessionOptions.optimized_model_filepath"
+                           ? WithSettings("; {optimized} joins them, with the graph of "
+                                          "SessionOptions.optimized_model_filepath")
                            : ""));
     }
   }

@@ -12,6 +12,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 
 namespace onnxflops {
 namespace {
@@ -51,10 +52,8 @@ absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profil
   const Json& document = *parsed;
   const auto layers = document.is_object() ? document.find("Layers") : document.end();
   if (!document.is_object() || layers == document.end() || !layers->is_array()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(name),
-                     ": is no JSON with \"Layers\", as trtexec --exportLayerInfo "
-                     "writes it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(name), ": is no JSON with \"Layers\", as exportLayerInfo of trtexec writes it"));
   }
   absl::flat_hash_map<absl::string_view, std::vector<std::string>> parts;
   for (const Json& layer : *layers) {
@@ -66,9 +65,10 @@ absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profil
     if (!nodes.empty()) parts[*of] = std::move(nodes);
   }
   if (parts.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(name),
-        ": no layer says which nodes it stands for: --profilingVerbosity=detailed writes it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(name),
+                     ": no layer says which nodes it stands for: trtexec writes it with "
+                     "profilingVerbosity=detailed"));
   }
   for (ProfileKernel& kernel : profile->kernels) {
     const auto it = parts.find(kernel.name);

@@ -19,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
 #include "src/render/format.h"
@@ -139,9 +140,10 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     add(row.name, row.type, row.work, is_place);
     table.rows.back().faint = row.kind != ProfileRow::Kind::kPlace;
   }
-  const char* const first =
-      view.sort == ProfileSort::kTime    ? "first: what takes longest (--sort gap: longer than its "
-                                           "share of FLOPs)"
+  const std::string first =
+      view.sort == ProfileSort::kTime
+          ? absl::StrCat("first: what takes longest",
+                         Advice(" ({sort gap}: longer than its share of FLOPs)"))
       : view.sort == ProfileSort::kFlops ? "first: what has most FLOPs"
                                          : "first: where the share of time is furthest above the "
                                            "share of FLOPs";
@@ -229,8 +231,8 @@ std::vector<LabelledLine> JoinLines(const ProfileReport& r) {
   }
   if (missing.size() > kListedKernels) {
     lines.push_back({"",
-                     {absl::StrCat("did not join: ", missing.size() - kListedKernels,
-                                   " more (--format json lists them)")}});
+                     {absl::StrCat("did not join: ", missing.size() - kListedKernels, " more",
+                                   Advice(" ({format json} lists them)"))}});
   }
   return lines;
 }

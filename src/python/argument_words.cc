@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/python/arguments.h"
+#include "tools/cli/check_arguments.h"
 #include "tools/cli/count_arguments.h"
 #include "tools/cli/mfu_arguments.h"
 #include "tools/commands/audit.h"
@@ -35,14 +36,16 @@ std::map<std::string, Words, std::less<>> AllWords() {
   tools::AuditArguments audit;
   tools::EstimateArguments estimate;
   tools::ProfileArguments profile;
-  LimitArguments limits;
+  tools::MaxArgument max;
+  tools::MeasuredArguments measured;
   tools::OptionList list;
   count.AddTo(&list);
   mfu.AddTo(&list);
   audit.AddTo(&list);
   estimate.AddTo(&list);
   profile.AddTo(&list);
-  limits.AddTo(&list);
+  max.AddTo(&list);
+  measured.AddTo(&list);
   std::map<std::string, Words, std::less<>> words;
   for (const tools::Option& option : list.options()) {
     if (option.positional || IsNotInPython(option)) continue;
@@ -99,7 +102,7 @@ std::string Translated(const Words& words, absl::string_view* rest) {
 }  // namespace
 
 std::string ArgumentName(const tools::Option& option) {
-  return absl::StrReplaceAll(absl::StripPrefix(option.name, "--"), {{"-", "_"}});
+  return absl::StrReplaceAll(SettingName(option), {{"-", "_"}});
 }
 
 std::string ArgumentWords(absl::string_view text) {

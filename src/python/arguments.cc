@@ -21,12 +21,11 @@ namespace {
 namespace nb = nanobind;
 
 constexpr absl::string_view kNotInPython[] = {
-    "--format", "-o",        "--color",        "--save",    "--annotate", "--strict",
-    "--plot",   "--sort",    "--redact-names", "-j",        "--columns",  "--top",
-    "--depth",  "--no-fold", "--exact",        "--prefill", "--decode"};
+    "format", "o",       "color", "save",  "annotate", "strict", "plot",    "sort",  "redact-names",
+    "j",      "columns", "top",   "depth", "no-fold",  "exact",  "prefill", "decode"};
 
 // Whose list is one value.
-constexpr absl::string_view kLists[] = {"--lengths", "--cu-seqlens", "--images"};
+constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images"};
 
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&
@@ -77,7 +76,7 @@ bool IsDefault(const tools::Option& option, nb::handle value) {
 
 void SetOption(const tools::Option& option, nb::handle value, const std::string& what) {
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
-                                                      option.name) != std::end(kLists);
+                                                      SettingName(option)) != std::end(kLists);
   if (is_list) {
     std::string text = ToText(value, what);
     if (option.value != nullptr) {
@@ -99,9 +98,9 @@ void SetOption(const tools::Option& option, nb::handle value, const std::string&
 }
 
 const tools::Option* FindOption(const tools::OptionList& list, const std::string& name) {
-  const std::string typed = absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
+  const std::string typed = absl::StrReplaceAll(name, {{"_", "-"}});
   for (const tools::Option& option : list.options()) {
-    if (!option.positional && option.name == typed) return &option;
+    if (!option.positional && SettingName(option) == typed) return &option;
   }
   return nullptr;
 }
@@ -129,18 +128,17 @@ Given::Option Said(const tools::Option& option) {
 
 }  // namespace
 
-void LimitArguments::AddTo(tools::OptionList* list) {
-  list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
-                  "Limits: {\"flops\": \"400 GFLOP\"}, or \"params=+0%\" with a base.");
-  list->AddValue("--profile", "FILE", &profile,
-                 "The profile of a run of the model, for limits on measured figures.");
-  list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of the profile.");
+absl::string_view SettingName(const tools::Option& option) {
+  absl::string_view name = option.name;
+  return name.substr(name.find_first_not_of('-'));
 }
 
-bool IsNotInPython(const tools::Option& option) {
-  return std::find(std::begin(kNotInPython), std::end(kNotInPython), option.name) !=
+bool IsInPython(absl::string_view name) {
+  return std::find(std::begin(kNotInPython), std::end(kNotInPython), name) ==
          std::end(kNotInPython);
 }
+
+bool IsNotInPython(const tools::Option& option) { return !IsInPython(SettingName(option)); }
 
 nb::dict Given::ToDict() const {
   nb::dict call;

@@ -12,20 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "src/symbolic/expr.h"
 #include "tools/cli/option_list.h"
 
 namespace onnxflops::python {
 
-// Options of `onnxflops check` alone.
-struct LimitArguments {
-  std::vector<std::string> maxima;
-  std::string profile, optimized;
+// "dim", of the option --dim.
+absl::string_view SettingName(const tools::Option& option);
 
-  void AddTo(tools::OptionList* list);
-};
-
-// What the program does with files and screens; Python has methods for that.
+// False for what the program does with files and screens, as "depth"; Python has methods for that.
+bool IsInPython(absl::string_view name);
 bool IsNotInPython(const tools::Option& option);
 
 // What a call gives. Kept by a report, so that it can be counted again elsewhere.

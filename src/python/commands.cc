@@ -17,6 +17,7 @@
 #include "src/api/version.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/base/utc_time.h"
 #include "src/check/budgets.h"
@@ -28,6 +29,7 @@
 #include "src/python/convert.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
+#include "tools/cli/check_arguments.h"
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/mfu_arguments.h"
 #include "tools/cli/options.h"
@@ -50,14 +52,16 @@ struct DiffArguments {
   }
 };
 struct CheckArguments {
-  LimitArguments limits;
+  tools::MaxArgument max;
+  tools::MeasuredArguments measured;
   tools::SizeArguments sizes;
   tools::CausalArgument causal;
   tools::RateArguments rate;
   tools::RooflineArguments roofline;
 
   void AddTo(tools::OptionList* list) {
-    limits.AddTo(list);
+    max.AddTo(list);
+    measured.AddTo(list);
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
@@ -74,7 +78,8 @@ struct Without {
     tools::OptionList whole;
     all.AddTo(&whole);
     for (const tools::Option& option : whole.options()) {
-      const bool is_left = option.name == "--by" || option.name == "--family-table";
+      const absl::string_view name = SettingName(option);
+      const bool is_left = name == "by" || name == "family-table";
       if (option.positional || IsNotInPython(option) || is_left) continue;
       if (option.flag != nullptr) {
         list->AddFlag(option.name, option.flag, option.text);
@@ -130,8 +135,8 @@ CheckOptions RunOptions(const CheckArguments& args, Bindings sizes) {
   StepRate step;
   Require(args.rate.Parse(&step, &run.num_devices));
   if (args.rate.given()) run.rate = step;
-  if (!args.limits.profile.empty()) run.profile = ReadProfileFile(args.limits.profile);
-  if (!args.limits.optimized.empty()) run.optimized = LoadFor(args.limits.optimized, options);
+  if (!args.measured.profile.empty()) run.profile = ReadProfileFile(args.measured.profile);
+  if (!args.measured.optimized.empty()) run.optimized = LoadFor(args.measured.optimized, options);
   run.today = TimeInUtc(kDayFormat);
   return run;
 }
@@ -143,12 +148,12 @@ CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle 
   Given taken = TakeOptions(given, "check()", &args);
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
   const std::string base_path = against.is_none() ? "" : FromPath(against);
-  if (path.empty() && args.limits.maxima.empty()) {
+  if (path.empty() && args.max.limits.empty()) {
     Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
   }
   const CheckOptions run = RunOptions(args, std::move(taken.sizes));
   const Budgets budgets =
-      Require(ReadBudgets(path, args.limits.maxima, !base_path.empty(), run.devices));
+      Require(ReadBudgets(path, args.max.limits, !base_path.empty(), run.devices));
   CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
   std::optional<ModelOrReport> base;
   if (checked.has_base) {
@@ -234,7 +239,8 @@ EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
   options.causal = Require(args.all.causal.Parse());
   const auto load = [&](const CountOptions&) -> absl::StatusOr<Model> {
     if (models.size() == 1) return *models[0].model;
-    return absl::InvalidArgumentError("--calibrate is of the one model that was measured");
+    return absl::InvalidArgumentError(
+        WithSettings("{calibrate} is of the one model that was measured"));
   };
   return Require(WithoutGil([&]() -> absl::StatusOr<EstimateReport> {
     EstimateReport report;

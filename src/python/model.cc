@@ -21,12 +21,14 @@
 #include "src/api/load.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/graph/same_model.h"
 #include "src/load/load.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
+#include "src/python/python_face.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
 #include "tools/cli/count_arguments.h"
@@ -290,6 +292,7 @@ void DefineModel(nb::module_& m) {
 }  // namespace onnxflops::python
 
 NB_MODULE(_core, m) {
+  static const onnxflops::ProcessFace face(onnxflops::python::kPythonFace);
   m.doc() = "The engine of onnxflops.";
   onnxflops::python::DefineErrorsAndExpr(m);
   onnxflops::python::DefineFigures(m);

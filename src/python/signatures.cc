@@ -16,40 +16,41 @@ namespace {
 // The types of options that are more in Python than a text. "" stands for the words that the option
 // may be.
 constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
-    {"--dim", "Mapping[str, int]"},
-    {"--tokens", "int"},
-    {"--mask-sum", "int"},
-    {"--lengths", "Sequence[int] | Mapping[str, Sequence[int]] | str | PathLike[str]"},
-    {"--cu-seqlens", "Sequence[int] | str | PathLike[str]"},
-    {"--images", "Sequence[tuple[int, int]] | str | PathLike[str]"},
-    {"--input", "Mapping[str, Sequence[int | str]] | str | Sequence[str]"},
-    {"--value", "Mapping[str, Any] | str | Sequence[str]"},
-    {"--limit", "Mapping[str, int] | str | Sequence[str]"},
-    {"--tied", "Mapping[str, str] | str | Sequence[str]"},
-    {"--max", "Mapping[str, str] | str | Sequence[str]"},
-    {"--parameter", "Mapping[str, float] | str | Sequence[str]"},
-    {"--titles", "str"},
-    {"--causal", ""},
-    {"--backward", ""},
-    {"--attention", ""},
-    {"--by", ""},
-    {"--fit", "int | str"},
-    {"--step-time", "float | str"},
-    {"--steps-per-second", "float"},
-    {"--samples-per-second", "float"},
-    {"--tokens-per-second", "float"},
-    {"--peak", "float | str"},
-    {"--measured-flops", "float | str"},
-    {"--devices", "int"},
-    {"--batch-per-device", "int"},
-    {"--grad-accumulation", "int"},
-    {"--warmup", "int"},
-    {"--counter-runs", "int"},
+    {"dim", "Mapping[str, int]"},
+    {"tokens", "int"},
+    {"mask-sum", "int"},
+    {"lengths", "Sequence[int] | Mapping[str, Sequence[int]] | str | PathLike[str]"},
+    {"cu-seqlens", "Sequence[int] | str | PathLike[str]"},
+    {"images", "Sequence[tuple[int, int]] | str | PathLike[str]"},
+    {"input", "Mapping[str, Sequence[int | str]] | str | Sequence[str]"},
+    {"value", "Mapping[str, Any] | str | Sequence[str]"},
+    {"limit", "Mapping[str, int] | str | Sequence[str]"},
+    {"tied", "Mapping[str, str] | str | Sequence[str]"},
+    {"max", "Mapping[str, str] | str | Sequence[str]"},
+    {"parameter", "Mapping[str, float] | str | Sequence[str]"},
+    {"titles", "str"},
+    {"causal", ""},
+    {"backward", ""},
+    {"attention", ""},
+    {"by", ""},
+    {"fit", "int | str"},
+    {"step-time", "float | str"},
+    {"steps-per-second", "float"},
+    {"samples-per-second", "float"},
+    {"tokens-per-second", "float"},
+    {"peak", "float | str"},
+    {"measured-flops", "float | str"},
+    {"devices", "int"},
+    {"batch-per-device", "int"},
+    {"grad-accumulation", "int"},
+    {"warmup", "int"},
+    {"counter-runs", "int"},
 };
 
 std::string TypeOf(const tools::Option& option) {
-  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                         [&](const auto& row) { return row.first == option.name; });
+  const auto* const found =
+      std::find_if(std::begin(kTypes), std::end(kTypes),
+                   [&](const auto& row) { return row.first == SettingName(option); });
   if (found != std::end(kTypes)) {
     if (!found->second.empty()) return std::string(found->second);
     return absl::StrCat("Literal['", absl::StrJoin(option.choices, "', '"), "']");
@@ -64,7 +65,7 @@ std::string Parameter(const tools::Option& option) {
   const std::string type = TypeOf(option);
   std::string value = "None";
   if (option.flag != nullptr) value = "False";
-  if (option.values != nullptr && option.name != "--dim") value = "()";
+  if (option.values != nullptr && SettingName(option) != "dim") value = "()";
   if (option.value != nullptr && !option.value->empty()) {
     value = type == "int" ? *option.value : absl::StrCat("'", *option.value, "'");
   }

@@ -20,6 +20,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/sha256.h"
 
 namespace onnxflops::report {
@@ -129,7 +130,7 @@ std::string PageOf(absl::string_view title, absl::string_view kind, absl::string
       "<main id=\"page\"><h1>", shown,
       "</h1><noscript><p>This page draws its figures with a script, which is switched off. The "
       "same figures: onnxflops ",
-      kind, " --format table.</p></noscript></main>\n",
+      kind, WithSettings(" {format table}.</p></noscript></main>\n"),
       "<script type=\"application/json\" id=\"data\" data-kind=\"", kind, "\">", data,
       "</script>\n<script>", kReportScript, "</script>\n</body>\n</html>\n");
 }

@@ -4,6 +4,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 
 namespace onnxflops::report {
 
@@ -50,11 +51,10 @@ void FormulaText::Add(const Report& report) {
 
 absl::Status FormulaText::Check() const {
   if (left_ >= 0) return absl::OkStatus();
-  return LimitError(
-      "formula-text-per-node",
-      absl::StrCat(
-          Escaped(model_.path), ": its formulas take more than ", most_,
-          " bytes of text (formula-text-per-node); dimensions bound with --dim make them shorter"));
+  return LimitError("formula-text-per-node",
+                    absl::StrCat(Escaped(model_.path), ": its formulas take more than ", most_,
+                                 WithSettings(" bytes of text (formula-text-per-node); dimensions "
+                                              "bound with {dim} make them shorter")));
 }
 
 }  // namespace onnxflops::report

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/memory_lines.h"
@@ -168,7 +169,8 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
       return;
     }
     std::string text = absl::StrCat(GroupedExpr(*bytes), holds);
-    if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
+    if (!exact && text.size() > kMaxShownPeak)
+      text = absl::StrCat("(long", Advice(": {exact on} shows it"), ")");
     const bool is_bound = lower_bound && !guessed;
     lines->push_back(
         {lines->size() == 1 ? "formula" : "",

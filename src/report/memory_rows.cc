@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/model_rows.h"
@@ -104,8 +105,8 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     table.rows.push_back({std::move(cells)});
   }
   if (std::any_of(rows.begin(), rows.end(), [](const MemoryRow& row) { return row.open; })) {
-    table.notes.emplace_back(
-        "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
+    table.notes.emplace_back(WithSettings(
+        "sizes that a file leaves open are those of the last column; {dim NAME=N} sets others"));
   }
   const auto is_guessed = [](const MemoryRow& row) {
     return std::any_of(std::begin(row.bytes), std::end(row.bytes),

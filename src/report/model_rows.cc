@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/reference_sizes.h"
@@ -136,8 +137,8 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     table.rows.push_back({std::move(cells)});
   }
   if (std::any_of(rows.begin(), rows.end(), [](const ModelRow& row) { return row.open; })) {
-    table.notes.emplace_back(
-        "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
+    table.notes.emplace_back(WithSettings(
+        "sizes that a file leaves open are those of the last column; {dim NAME=N} sets others"));
   }
   const auto is_guessed = [](const ModelRow& row) {
     return std::find(row.guessed.begin(), row.guessed.end(), true) != row.guessed.end();

@@ -30,6 +30,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/render/format.h"
 
@@ -150,7 +151,7 @@ class ReportReader {
     if (schema == "onnxflops.report/1") return &document;
     if (schema != "onnxflops.reports/1") {
       return Fault("schema", absl::StrCat(Quoted(schema), " is not onnxflops.report/1, which ",
-                                          "onnxflops count --format json writes"));
+                                          "onnxflops count writes as JSON"));
     }
     ASSIGN_OR_RETURN(const Json* list, GetList(document, "reports"));
     if (list->size() != 1) {

@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "ops/registry.h"
 #include "src/base/limits.h"
+#include "src/base/setting.h"
 #include "src/cost/cost.h"
 #include "src/graph/symbol_origin.h"
 #include "src/symbolic/symbol_name.h"
@@ -29,7 +30,7 @@
 namespace onnxflops {
 namespace {
 
-constexpr char kLeftOut[] = "left out by --redact-names";
+std::string LeftOut() { return WithSettings("left out by {redact-names on}"); }
 
 bool IsKnownDomain(absl::string_view domain) {
   if (domain == "ai.onnx") return true;
@@ -94,8 +95,8 @@ void Redactor::Formula(Expr* expr) {
   }
   absl::StatusOr<Expr> parsed = ParseExpr(renamed);
   if (!parsed.ok()) {
-    status_ = absl::OutOfRangeError(
-        "a formula of the model is too long for --redact-names; give sizes with --dim NAME=N");
+    status_ = absl::OutOfRangeError(WithSettings(
+        "a formula of the model is too long for {redact-names on}; give sizes with {dim NAME=N}"));
     return;
   }
   formulas_.emplace(text, *parsed);
@@ -121,7 +122,7 @@ void Redactor::Tensors(std::vector<TensorInfo>* tensors) {
 void Redactor::ModelAndSymbols(Report* report) {
   report->model.path = model_name_;
   report->model.producer.clear();
-  if (!report->part.empty()) report->part = absl::StrCat("a part whose name is ", kLeftOut);
+  if (!report->part.empty()) report->part = absl::StrCat("a part whose name is ", LeftOut());
   absl::btree_map<std::string, int64_t> opsets;
   for (auto& [name, version] : report->model.opsets) {
     std::string domain = name;
@@ -158,7 +159,7 @@ void Redactor::Work(Report* report) {
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
   if (report->lora) {
     for (std::string& target : report->lora->options.targets) {
-      target = absl::StrCat("a module that is ", kLeftOut);
+      target = absl::StrCat("a module that is ", LeftOut());
     }
   }
   if (report->training) Training(&*report->training);
@@ -181,10 +182,10 @@ void Redactor::Work(Report* report) {
 void Redactor::Training(TrainingReport* training) {
   for (std::vector<std::string>* patterns :
        {&training->options.frozen, &training->options.trained}) {
-    for (std::string& pattern : *patterns) pattern = absl::StrCat("a pattern that is ", kLeftOut);
+    for (std::string& pattern : *patterns) pattern = absl::StrCat("a pattern that is ", LeftOut());
   }
   if (!training->options.recompute.glob.empty()) {
-    training->options.recompute.glob = absl::StrCat("a pattern that is ", kLeftOut);
+    training->options.recompute.glob = absl::StrCat("a pattern that is ", LeftOut());
   }
   Formula(&training->recompute_flops);
   Formula(&training->recompute_macs);
@@ -198,7 +199,7 @@ void Redactor::Training(TrainingReport* training) {
   for (UnknownGradient& row : training->unknown) {
     row.node = Replace("n", row.node);
     Operator(&row.op, &row.domain);
-    row.reason = absl::StrCat("its reason is ", kLeftOut);
+    row.reason = absl::StrCat("its reason is ", LeftOut());
   }
 }
 
@@ -223,7 +224,7 @@ void Redactor::Memory(MemoryReport* memory) {
   }
   TrainingOptions& training = memory->options.training;
   if (!training.recompute.glob.empty()) {
-    training.recompute.glob = absl::StrCat("a pattern that is ", kLeftOut);
+    training.recompute.glob = absl::StrCat("a pattern that is ", LeftOut());
   }
   Formula(&memory->alive_inside);
   Formula(&memory->saved_bytes);
@@ -286,7 +287,7 @@ void Redactor::Rows(Report* report) {
   for (CoverageItem& item : report->coverage.items) {
     item.node = Replace("n", item.node);
     Operator(&item.op, &item.domain);
-    item.reason = absl::StrCat("its reason is ", kLeftOut);
+    item.reason = absl::StrCat("its reason is ", LeftOut());
   }
 }
 
@@ -300,11 +301,11 @@ void Redactor::Copies(std::vector<WeightCopy>* copies) {
 // Sentences about the model may hold any name of it.
 void Redactor::Sentences(Report* report) {
   for (std::string& warning : report->warnings) {
-    warning = absl::StrCat("a warning whose text is ", kLeftOut);
+    warning = absl::StrCat("a warning whose text is ", LeftOut());
   }
   if (!report->tool) return;
   for (std::string& assumption : report->tool->assumptions) {
-    assumption = absl::StrCat("an assumption whose text is ", kLeftOut);
+    assumption = absl::StrCat("an assumption whose text is ", LeftOut());
   }
 }
 

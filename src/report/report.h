@@ -113,9 +113,10 @@ struct ToolFigure {
   std::string version;                   // of the tool; empty if its figure never changed
 };
 
-// What to say where half of causal attention is to be left out, and nothing is known to be causal.
+// What to say, WithSettings(), where half of causal attention is to be left out, and nothing is
+// known to be causal.
 inline constexpr char kNothingCausal[] =
-    "no operator says that it is causal, so --causal half changes nothing; attention under a mask "
+    "no operator says that it is causal, so {causal half} changes nothing; attention under a mask "
     "that is a tensor counts in full";
 
 // A weight that is, or looks like, a copy of another: CountOptions::tied.

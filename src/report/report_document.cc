@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/setting.h"
 #include "src/render/document.h"
 #include "src/render/format.h"
 #include "src/report/memory_lines.h"
@@ -45,7 +46,8 @@ Document ToDocument(const Report& report, const ViewOptions& options) {
   }
   document.Add(Document::Table{report::MakeTable(report, page), "", options.stable});
   document.Add(
-      Document::List{"symbols (bind them with --dim NAME=N):", std::move(summary.symbols)});
+      Document::List{absl::StrCat("symbols", Advice(" (bind them with {dim NAME=N})"), ":"),
+                     std::move(summary.symbols)});
   if (report.totals.lower_bound) {
     document.Add(
         Document::List{absl::StrCat("not counted: ", Plural(report.coverage.unknown, "node"),

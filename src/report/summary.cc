@@ -23,6 +23,7 @@
 #include "src/adapter/lora_options.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/family/family.h"
 #include "src/graph/dtype.h"
 #include "src/hardware/device.h"
@@ -126,10 +127,10 @@ std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
   if (!open.empty()) {
     const bool decodes = std::any_of(report.symbols.begin(), report.symbols.end(),
                                      [](const SymbolOrigin& s) { return s.sum.has_value(); });
-    const char* const how = !hint     ? " (assumed)"
-                            : decodes ? " (assumed; --prefill and --decode set them together)"
-                                      : " (assumed; --dim sets sizes)";
-    texts.push_back(absl::StrCat(absl::StrJoin(open, ", "), how));
+    const std::string how = !hint     ? ""
+                            : decodes ? Advice("; {prefill} and {decode} set them together")
+                                      : Advice("; {dim} sets sizes");
+    texts.push_back(absl::StrCat(absl::StrJoin(open, ", "), " (assumed", how, ")"));
   }
   if (!report.raised.empty()) {
     texts.push_back(absl::StrCat(KindsText(report.raised), " at the upper bound"));
@@ -340,7 +341,8 @@ void AddCopies(const Report& report, const ViewOptions& options, std::vector<Lab
     lines->push_back(
         {"",
          {absl::StrCat("with ", params(likely), " of ", copy, ", maybe a copy of ", original)}});
-    lines->push_back({"", {absl::StrCat("if so: --tied ", copy, "=", original)}});
+    lines->push_back(
+        {"", {absl::StrCat("if so: ", Setting("tied", absl::StrCat(copy, "=", original)))}});
   }
 }
 
@@ -373,7 +375,8 @@ void AddFormulas(const Report& report, const ViewOptions& options,
     const bool too_long =
         !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
                            e->ToString().size() > kMaxTotalColumns);
-    const std::string text = too_long ? "(long: --exact shows it)" : GroupedExpr(*e);
+    const std::string text =
+        too_long ? absl::StrCat("(long", Advice(": {exact on} shows it"), ")") : GroupedExpr(*e);
     lines->push_back(
         {label,
          {absl::StrCat(name, report.totals.lower_bound ? KnownText(Known::kAtLeast, text)
@@ -388,7 +391,9 @@ void AddRange(const Report& report, const ViewOptions& options, std::vector<Labe
   LabelledLine line = {"range", RangeTexts(report, options.exact)};
   if (line.texts.empty()) return;
   line.texts.push_back(absl::StrCat("from ", inside));
-  if (!report.upper_bounds) line.texts.push_back("(--upper counts at the upper bounds)");
+  if (!report.upper_bounds) {
+    line.texts.push_back(WithSettings("({upper on} counts at the upper bounds)"));
+  }
   lines->push_back(std::move(line));
 }
 
@@ -529,7 +534,9 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
 
 void AddCausal(const Report& report, std::vector<LabelledLine>* lines) {
   const bool half = report.causal == CausalCounting::kHalf;
-  if (half && report.causal_nodes == 0) lines->push_back({"causal", {kNothingCausal}});
+  if (half && report.causal_nodes == 0) {
+    lines->push_back({"causal", {WithSettings(kNothingCausal)}});
+  }
   if (report.causal_nodes > 0) lines->push_back({"causal", {CausalText(report)}});
 }
 
@@ -602,8 +609,9 @@ std::string OriginText(const SymbolOrigin& s) {
 void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
   if (total <= kMaxShownItems) return;
   const size_t more = total - kMaxShownItems + static_cast<size_t>(omitted);
-  lines->push_back(absl::StrCat("and ", more, " more (--format json has ",
-                                omitted > 0 ? "some of them)" : "all)"));
+  lines->push_back(absl::StrCat(
+      "and ", more, " more",
+      Advice(omitted > 0 ? " ({format json} has some of them)" : " ({format json} has all)")));
 }
 
 // A configuration may leave out twenty keys: then one line says so.
@@ -612,17 +620,17 @@ std::string ShortDefaults(const std::string& warning) {
   const std::vector<absl::string_view> keys =
       absl::StrSplit(absl::string_view(warning).substr(kDefaultsWarning.size()), ", ");
   if (keys.size() <= kMaxKeys) return warning;
-  return absl::StrCat(keys.size(),
-                      " missing keys take the reference's defaults (--format json lists them)");
+  return absl::StrCat(keys.size(), " missing keys take the reference's defaults",
+                      Advice(" ({format json} lists them)"));
 }
 
 // A warning that names a limit which can be raised says how.
 std::string WarningText(const std::string& warning) {
-  if (absl::StrContains(warning, "--limit")) return warning;
   if (absl::StartsWith(warning, kDefaultsWarning)) return ShortDefaults(warning);
   for (const SettableLimit& limit : kSettableLimits) {
     if (absl::StrContains(warning, limit.name)) {
-      return absl::StrCat(warning, "; raise it with --limit ", limit.name, "=N");
+      return absl::StrCat(warning, "; raise it with ",
+                          Setting("limit", absl::StrCat(limit.name, "=N")));
     }
   }
   return warning;
@@ -635,10 +643,11 @@ int64_t SizesInside(const Report& report) {
 }
 
 std::string CausalText(const Report& report) {
-  return absl::StrCat("attention in ", Plural(report.causal_nodes, "node"),
-                      report.causal == CausalCounting::kHalf
-                          ? ": masked pairs are not counted (--causal half)"
-                          : " is counted in full (--causal half counts the triangle)");
+  return absl::StrCat(
+      "attention in ", Plural(report.causal_nodes, "node"),
+      report.causal == CausalCounting::kHalf
+          ? WithSettings(": masked pairs are not counted ({causal half})")
+          : WithSettings(" is counted in full ({causal half} counts the triangle)"));
 }
 
 bool RestsOnSizesInside(const Report& report, const Expr& figure) {
@@ -685,8 +694,8 @@ std::vector<std::string> AllWarnings(const Report& report) {
   for (const WeightCopy& likely : report.likely_copies) {
     const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
     texts.push_back(absl::StrCat("params hold ", SiNumber(likely.params), " of ", copy,
-                                 ", maybe a copy of ", original, "; if so: --tied ", copy, "=",
-                                 original));
+                                 ", maybe a copy of ", original,
+                                 "; if so: ", Setting("tied", absl::StrCat(copy, "=", original))));
   }
   return texts;
 }
@@ -697,9 +706,9 @@ std::vector<std::string> HintsOnUnknown(const Report& report) {
     return absl::StartsWith(item.reason, "no rule for operator");
   });
   if (!has) return {};
-  return {
-      "to give their cost: `onnxflops explain MODEL NODE --template` writes a rule to fill in, "
-      "--rules FILE reads it"};
+  return {WithSettings(
+      "to give their cost: `onnxflops explain MODEL NODE {template on}` writes a rule to fill in, "
+      "{rules FILE} reads it")};
 }
 
 std::string ShownSizes(const Report& report) {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/setting.h"
 #include "src/cost/amounts_sum.h"
 #include "src/render/format.h"
 #include "src/report/figure_columns.h"
@@ -41,8 +42,8 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
   if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
   if (parts.empty()) return;
-  table->notes.push_back(
-      absl::StrCat(absl::StrJoin(parts, ", "), ": --depth N opens them; costliest: --top 10"));
+  table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
+                                      Advice(": {depth N} opens them; costliest: {top 10}")));
 }
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options) {
@@ -81,7 +82,8 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
 void AddHidden(size_t count, const char* what, TextTable* table) {
   if (count == 0) return;
   table->notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(count), what),
-                                      " free of arithmetic not shown; --no-fold shows all"));
+                                      " free of arithmetic not shown",
+                                      Advice("; {no-fold on} shows all")));
 }
 
 // One row of operators or nodes, before it is text.

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/dtype.h"
 
@@ -32,8 +33,8 @@ std::optional<ValueId> FindWeight(const ModelData& model, absl::string_view name
 }
 
 absl::Status Wrong(const TiedWeights& pair, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--tied ", Quoted(absl::StrCat(pair.copy, "=", pair.original)), ": ", why));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Setting("tied"), " ", Quoted(absl::StrCat(pair.copy, "=", pair.original)), ": ", why));
 }
 
 bool AreOne(const Tensor& a, const Tensor& b) {
@@ -66,8 +67,8 @@ absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeig
     }
     const std::optional<ValueId> original = FindWeight(model, pair.original);
     if (!original) {
-      return absl::NotFoundError(
-          absl::StrCat("--tied: no weight of the file is called ", Quoted(pair.original)));
+      return absl::NotFoundError(absl::StrCat(Setting("tied"), ": no weight of the file is called ",
+                                              Quoted(pair.original)));
     }
     if (*copy == *original) return Wrong(pair, "a weight is no copy of itself");
     if (!AreOne(*StoredAs(model, *copy), *StoredAs(model, *original))) {
@@ -77,13 +78,14 @@ absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeig
   }
   for (const auto& [copy, original] : ties) {
     if (ties.contains(original)) {
-      return absl::InvalidArgumentError(absl::StrCat("--tied: ", Quoted(model.value(original).name),
+      return absl::InvalidArgumentError(absl::StrCat(Setting("tied"), ": ",
+                                                     Quoted(model.value(original).name),
                                                      " is itself tied to another weight"));
     }
   }
   if (ties.empty() && missing != nullptr) {
     return absl::NotFoundError(
-        absl::StrCat("--tied: no weight of the file is called ", Quoted(missing->copy)));
+        absl::StrCat(Setting("tied"), ": no weight of the file is called ", Quoted(missing->copy)));
   }
   return ties;
 }

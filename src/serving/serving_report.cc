@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/cost/roofline.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
@@ -207,7 +208,8 @@ std::vector<std::string> SizesOfServing(const ServingReport& report) {
   std::vector<std::string> texts;
   for (const auto& [name, size] : report.bindings) texts.push_back(absl::StrCat(name, " = ", size));
   for (const auto& [name, size] : report.at) {
-    texts.push_back(absl::StrCat(name, " = ", size, " (assumed; --dim sets sizes)"));
+    texts.push_back(
+        absl::StrCat(name, " = ", size, " (assumed", Advice("; {dim} sets sizes"), ")"));
   }
   return texts;
 }
@@ -242,8 +244,9 @@ void AddExperts(const ServingColumn& column, std::vector<std::string>* sentences
   sentences->push_back(absl::StrCat(
       "experts that the ", ColumnTitle(column),
       " reads: ", absl::StrJoin(traffic.expert_counts, ", "),
-      traffic.experts_expected ? ", as an even routing reaches on average (--experts gives them)"
-                               : ""));
+      traffic.experts_expected
+          ? WithSettings(", as an even routing reaches on average ({experts} gives them)")
+          : ""));
 }
 
 // Sentences about the sizes and inputs that each step sets by itself.

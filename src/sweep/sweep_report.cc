@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
 #include "src/render/format.h"
@@ -193,8 +194,8 @@ void NoteLong(TextTable* table) {
     return std::any_of(row.cells.begin(), row.cells.end(), is_long);
   });
   if (any) {
-    table->notes.emplace_back(
-        "long: a formula of sizes that are open; --format csv has it, --dim sets sizes");
+    table->notes.emplace_back(WithSettings(
+        "long: a formula of sizes that are open; {format csv} has it, {dim} sets sizes"));
   }
 }
 
@@ -441,9 +442,10 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
   for (const SweepPoint& point : sweep.points) {
     const Expr& amount = has_flops ? point.totals.flops : point.totals.macs;
     if (!amount.is_literal()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          Escaped(sweep.report.model.path), ": --plot needs numbers, and sizes are open in ",
-          Escaped(amount.ToString()), "; give them with --dim NAME=N"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(Escaped(sweep.report.model.path),
+                       WithSettings(": {plot on} needs numbers, and sizes are open in "),
+                       Escaped(amount.ToString()), WithSettings("; give them with {dim NAME=N}")));
     }
     values.push_back(amount.literal());
     const Known known = point.totals.lower_bound ? LowerBound(amount) : Known::kExact;

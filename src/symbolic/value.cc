@@ -21,6 +21,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
+#include "src/base/setting.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
 #include "src/symbolic/samples.h"
@@ -107,9 +108,9 @@ template <typename Sizes>
 bool Evaluator<Sizes>::Compute(const Atom& atom, Int* out) {
   if (atom.kind == Kind::kSymbol) {
     return sizes_.Of(atom, out) || Fail([&atom] {
-             return absl::FailedPreconditionError(absl::StrCat("symbol ", QuotedSymbol(atom.name),
-                                                               " is not bound (bind it with --dim ",
-                                                               atom.name, "=N)"));
+             return absl::FailedPreconditionError(
+                 absl::StrCat("symbol ", QuotedSymbol(atom.name), " is not bound (bind it with ",
+                              Setting("dim", absl::StrCat(atom.name, "=N")), ")"));
            });
   }
   if (atom.kind == Kind::kBroadcast) return BroadcastValue(atom, out);

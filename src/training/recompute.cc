@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/module/module_path.h"
 #include "src/symbolic/expr_sum.h"
@@ -125,15 +126,15 @@ class Recomputer {
       any = any || matches;
     }
     if (any) return Total();
-    return absl::NotFoundError(absl::StrCat("--recompute ", Quoted(glob),
+    return absl::NotFoundError(absl::StrCat(Setting("recompute"), " ", Quoted(glob),
                                             ": no node of the main graph is in such a module"));
   }
 
   absl::StatusOr<Recomputed> RepeatedModules(bool stops_early) {
     const Blocks blocks(attribution_.paths);
     if (blocks.empty()) {
-      return absl::NotFoundError(
-          "--recompute: the model has no repeated modules; name modules by a pattern instead");
+      return absl::NotFoundError(WithSettings(
+          "{recompute}: the model has no repeated modules; name modules by a pattern instead"));
     }
     absl::btree_map<absl::string_view, std::vector<size_t>> by_block;
     for (size_t i = 0; i < nodes_.size(); ++i) {

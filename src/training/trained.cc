@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/exporter.h"
 #include "src/exporter/signature.h"
@@ -78,8 +79,8 @@ absl::StatusOr<Loss> ParseLoss(absl::string_view name) {
   for (size_t i = 0; i < std::size(kLossNames); ++i) {
     if (kLossNames[i] == name) return static_cast<Loss>(i);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--loss ", Quoted(name), ": not one of ", absl::StrJoin(kLossNames, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(Setting("loss"), " ", Quoted(name),
+                                                 ": not one of ", absl::StrJoin(kLossNames, ", ")));
 }
 
 bool HasOwnBackward(const TrainingOptions& options) {
@@ -103,7 +104,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name) {
     if (absl::EqualsIgnoreCase(info.name, name)) return info.optimizer;  // torch has AdamW
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "--optimizer ", Quoted(name), ": not one of ",
+      Setting("optimizer"), " ", Quoted(name), ": not one of ",
       absl::StrJoin(kOptimizers, ", ", [](std::string* out, const OptimizerInfo& info) {
         absl::StrAppend(out, info.name);
       })));
@@ -297,12 +298,12 @@ void WarnOfCopies(const ModelData& model, const resolve::Ties& ties, TrainedPara
     }
     const std::string copy(model.value(likely.copy).name);
     const std::string original(model.value(likely.original).name);
-    result->warnings.push_back(absl::StrCat(Quoted(copy),
-                                            trained ? " is trained" : " is not trained", ", and ",
-                                            Quoted(original), trained ? " is not" : " is",
-                                            ". The first may be a transposed copy of the second: "
-                                            "if the two are tied, say so by --tied ",
-                                            Printable(absl::StrCat(copy, "=", original))));
+    result->warnings.push_back(
+        absl::StrCat(Quoted(copy), trained ? " is trained" : " is not trained", ", and ",
+                     Quoted(original), trained ? " is not" : " is",
+                     ". The first may be a transposed copy of the second: "
+                     "if the two are tied, say so by ",
+                     Setting("tied", Printable(absl::StrCat(copy, "=", original)))));
   }
 }
 
@@ -334,7 +335,7 @@ void WarnOfUntold(const ModelData& model, const exporter::Signature& signature,
   if (!buffers.empty()) {
     result->warnings.push_back(
         absl::StrCat("parameters or buffers, which no file tells: ", NamesText(buffers),
-                     "; they count as trained: --frozen NAME takes one out"));
+                     WithSettings("; they count as trained: {frozen NAME} takes one out")));
   }
   if (!products.empty()) {
     result->warnings.push_back(
@@ -425,8 +426,8 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     result.bytes += parameter.bytes;
     ++result.tensors;
   }
-  RETURN_IF_ERROR(frozen.CheckMet("--frozen", &result.warnings));
-  RETURN_IF_ERROR(trained.CheckMet("--trained", &result.warnings));
+  RETURN_IF_ERROR(frozen.CheckMet(Setting("frozen"), &result.warnings));
+  RETURN_IF_ERROR(trained.CheckMet(Setting("trained"), &result.warnings));
   if (result.elements == 0 && result.all_elements > 0 && trained.empty() && frozen.empty()) {
     result.warnings.emplace_back(
         "nothing is trained: the parameters are integers, as of a quantised model");

@@ -103,13 +103,13 @@ TEST(AddAdaptersTest, TrainsNothingElseButWhatIsNamed) {
 TEST(AddAdaptersTest, SaysWhatIsNoLinearLayer) {
   const Model model = Llama("float32");
   EXPECT_THAT(ErrorOf(model, "r=4:v_porj"),
-              HasSubstr("--lora 'v_porj' names no linear layer; did you mean v_proj"));
+              HasSubstr("lora 'v_porj' names no linear layer; did you mean v_proj"));
   EXPECT_THAT(ErrorOf(model, "r=4:zzz*"), HasSubstr("linear layers are called down_proj, "));
   EXPECT_EQ(ErrorOf(model, "r=4:embed_tokens"),
-            "config.json: --lora 'embed_tokens': 'model.embed_tokens' is an embedding: adapters of "
+            "config.json: lora 'embed_tokens': 'model.embed_tokens' is an embedding: adapters of "
             "embeddings are not counted");
   EXPECT_EQ(ErrorOf(model, "r=4:v_proj,mlp"),
-            "config.json: --lora 'mlp': 'model.layers.0.mlp' is of class LlamaMLP: no linear "
+            "config.json: lora 'mlp': 'model.layers.0.mlp' is of class LlamaMLP: no linear "
             "layer");
   // A pattern is for the layers below, and leaves out what is around them.
   EXPECT_EQ(CountWith(model, "r=4:*mlp*")->lora->layers, 3);
@@ -178,7 +178,7 @@ TEST(AddAdaptersTest, TakesConvolutions) {
   EXPECT_EQ(report.lora->params, 4 * 6 * 9 + 8 * 2);
   EXPECT_EQ(report.totals.macs, Expr(16 * (8 * 3 * 9 + 4 * 6 * 9 + 8 * 2)));
   EXPECT_EQ(ErrorOf(Made(make), "r=3:c"),
-            "test.onnx: --lora r=3: 'a.c' has 2 groups, which must divide r");
+            "test.onnx: lora r=3: 'a.c' has 2 groups, which must divide r");
   make.node->mutable_attribute(1)->set_name("dilations");
   EXPECT_THAT(ErrorOf(Made(make), "r=4:c"), HasSubstr("is dilated"));
 }
@@ -191,7 +191,7 @@ TEST(AddAdaptersTest, SaysWhatNoModuleNames) {
   make.Node("n1", "MatMul", {"h", "a.l.other"}, {"y"})
       .Node("n2", "MatMul", {"y", "b.weight"}, {"z"});
   EXPECT_EQ(ErrorOf(Made(make), "r=2:l"),
-            "test.onnx: --lora 'l': 'a.l' is no linear layer: its products have different weights");
+            "test.onnx: lora 'l': 'a.l' is no linear layer: its products have different weights");
   const Report report = CountWith(Made(make), "r=2:all-linear").value();
   EXPECT_EQ(report.lora->layers, 1);
   EXPECT_THAT(report.warnings, Contains(HasSubstr("get no adapter: 2")));

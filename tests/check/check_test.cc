@@ -190,7 +190,7 @@ TEST(JudgeTest, AnOpenSizeIsNotProvenButMayFail) {
   const Diff diff = NoBase(TwoLayers("batch").Count().value());
   const Judgement open = CheckText("budget.macs = 1536", diff).judgements[0];
   EXPECT_EQ(open.verdict, Verdict::kNotProven);
-  EXPECT_EQ(open.detail, "depends on batch: give it a size with --dim, or a range in [at]");
+  EXPECT_EQ(open.detail, "depends on batch: give it a size with dim, or a range in [at]");
   EXPECT_EQ(CheckText("budget.macs = 191", diff).judgements[0].verdict, Verdict::kFailed);
   EXPECT_EQ(CheckText("budget.params = 192", diff).judgements[0].verdict, Verdict::kPassed);
   // Of both, whatever the batch: 192*b against 192*b.
@@ -501,10 +501,10 @@ TEST(CheckWritersTest, ARuleOfACallIsShownAtItsModel) {
   const Diff diff = NoBase(TwoLayers("2").Count().value());
   ASSERT_TRUE(Judge(call, nullptr, diff, "2027-01-15", NoMfu, &report).ok());
   report.head.path = "m.onnx";
-  EXPECT_THAT(ToTable(report), HasSubstr("budgets onnxflops.toml, --max\n"));
+  EXPECT_THAT(ToTable(report), HasSubstr("budgets onnxflops.toml, max\n"));
   EXPECT_THAT(ToGithubAnnotations(report), HasSubstr("::error file=m.onnx,line=1,"));
   report.budgets.clear();
-  EXPECT_THAT(ToTable(report), HasSubstr("budgets --max\n"));
+  EXPECT_THAT(ToTable(report), HasSubstr("budgets max\n"));
 }
 
 // ---- utilisation of devices

@@ -97,7 +97,7 @@ const Case kEnds[] = {
      "-: its sizes depend on data, which the tool takes to be zeros"},
     {"g (float[n,3] x) => (float[n,3] y) { y = Relu(x) }",
      "-: ValueError: The input tensor x's shape [n, 3] is not valid, Please set it to a "
-     "valid shape (--dim, --input)"},
+     "valid shape (dim, input)"},
     {"g (float[2,3] x, float[3] y) => (float[2] z) { z = MatMul(x, y) }",
      "-: Gemm inputs must have rank >= 2"},
     {"g (float[3] x, float[3,2] y) => (float[2] z) { z = MatMul(x, y) }",

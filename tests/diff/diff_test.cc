@@ -240,10 +240,10 @@ TEST(DiffTest, WhatCannotBeCompared) {
   CountOptions options;
   options.module = "blocks.0";
   const Report part = MakeNet({}).Count(options).value();
-  EXPECT_THAT(MakeDiff(&whole, part).status().message(), HasSubstr("(--module)"));
+  EXPECT_THAT(MakeDiff(&whole, part).status().message(), HasSubstr("(module)"));
   Report half = whole;
   half.causal = CausalCounting::kHalf;
-  EXPECT_THAT(MakeDiff(&whole, half).status().message(), HasSubstr("(--causal)"));
+  EXPECT_THAT(MakeDiff(&whole, half).status().message(), HasSubstr("(causal)"));
 }
 
 // ---- sizes
@@ -317,7 +317,7 @@ TEST(ReadReportTest, WhatIsNoReport) {
       {"[]", "old.json: schema: the field is missing"},
       {R"({"schema": "onnxflops.ops/1"})",
        "old.json: schema: 'onnxflops.ops/1' is not onnxflops.report/1, which onnxflops count "
-       "--format json writes"},
+       "writes as JSON"},
       {R"({"schema": "onnxflops.reports/1", "reports": []})",
        "old.json: reports: it holds 0 reports, not one"},
       {spoilt("\"onnxflops\",", "\"thop\","),

@@ -218,8 +218,8 @@ TEST(HistoryTest, ErrorsNameFileAndLine) {
     std::string text;
     const char* error;
   } cases[] = {
-      {"", "h.jsonl: it is empty: onnxflops check MODEL --record adds a line to it"},
-      {"\n \n", "h.jsonl: it is empty: onnxflops check MODEL --record adds a line to it"},
+      {"", "h.jsonl: it is empty: onnxflops check MODEL record adds a line to it"},
+      {"\n \n", "h.jsonl: it is empty: onnxflops check MODEL record adds a line to it"},
       {good + "\n" + good + "<<<<<<< HEAD\n", "h.jsonl:4:1: not JSON from here: "},
       {good + good.substr(0, 20), "h.jsonl:2:20: not JSON from here: "},
       {good + Line("abc", ""), "h.jsonl:2: 'commit' should be null or"},

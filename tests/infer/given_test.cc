@@ -48,7 +48,7 @@ TEST(GivenTest, ShapesBindTheirSymbols) {
       {{.input_shapes = {{"a", {3, 4}}, {"b", {2, 5}}}},
        "test.onnx: dimension 'N' is given as 3 and as 2 (input 'b')"},
       {{.dims = {{"N", 2}}, .input_shapes = {{"a", {3, 4}}}},
-       "test.onnx: 'N' is given as 2 by --dim and as 3 by --input (dimension 0 of 'a'); leave one "
+       "test.onnx: 'N' is given as 2 by dim and as 3 by input (dimension 0 of 'a'); leave one "
        "of them out"},
       {{.input_shapes = {{"a", {3, 5}}}}, "dimension 1 of input 'a' is 4"},
       {{.input_shapes = {{"a", {3}}}},

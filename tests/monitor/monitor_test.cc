@@ -236,7 +236,7 @@ TEST(MonitorTest, BatchesOfDevicesAndRuns) {
        "global_batch_size is 6, and micro_batch_size 2 x 2 devices x 1 runs = 4: 6 is used;1 3 "
        "0;"},
       {R"({"step": 1, "step_time": 2, "seq": 1, "batch": 6, "world_size": 4})",
-       "world_size is 4, and --devices says 2, which is used;1 3 0;"},
+       "world_size is 4, and devices says 2, which is used;1 3 0;"},
   };
   for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
 }
@@ -391,7 +391,7 @@ TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
   record.samples = 256;
   EXPECT_EQ(CheckSizes(work, record).message(),
             "a step has batch = 256, and the file fixes it at 2: export the model with an open "
-            "batch, or --per-sample counts its FLOPs for each sample");
+            "batch, or per-sample counts its FLOPs for each sample");
   record = {};
   record.step = 1;
   record.step_seconds = 2;
@@ -407,7 +407,7 @@ TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
   work.bindings = {{"seq", 128}};
   record.sizes = {{"seq", 512}};
   EXPECT_EQ(CheckSizes(work, record).message(),
-            "a step has seq = 512, and the call fixes it at 128: leave out --dim seq");
+            "a step has seq = 512, and the call fixes it at 128: leave out dim seq");
 }
 
 TEST(MonitorTest, GapsRestartsAndOrder) {

@@ -450,7 +450,7 @@ TEST(CountersTest, WhatCannotBeCountedIsRefused) {
        "not a number from 0"},
       {absl::StrCat(kNcuTitles,
                     CounterLine("c", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "5", "Kinst")),
-       "--print-units base"},
+       "ncu does with print-units base"},
       {std::string(2 << 20, '"'), "a record of more than"},
   };
   for (const auto& [text, want] : cases) {

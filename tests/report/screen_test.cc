@@ -216,7 +216,7 @@ TEST(TreeTest, OpensWhereTheCostIs) {
   EXPECT_THAT(text, HasSubstr("|       mlp  "));
   EXPECT_THAT(text, HasSubstr("|         c_fc  "));
   EXPECT_THAT(text, HasSubstr("|       [ln_1, ln_2 and 1 other]  "));
-  EXPECT_THAT(text, HasSubstr("--depth N"));
+  EXPECT_THAT(text, HasSubstr("depth N"));
   EXPECT_LE(ModuleRows(report, {}).rows.size(), 32u);
   // Rows below one parent stand by cost, and joined ones last.
   for (const std::string& path : AllModels()) {
@@ -305,7 +305,7 @@ TEST(ScreenTest, AnEmptyTableIsItsNotes) {
   const absl::StatusOr<Report> report = make.Count();
   ASSERT_TRUE(report.ok()) << report.status();
   const std::string text = ToTable(*report, {.by = GroupBy::kOp});
-  EXPECT_THAT(text, HasSubstr("(1 operator free of arithmetic not shown; --no-fold shows all)"));
+  EXPECT_THAT(text, HasSubstr("(1 operator free of arithmetic not shown; no-fold shows all)"));
   EXPECT_THAT(text, Not(HasSubstr("operator  nodes")));
 }
 
@@ -331,8 +331,8 @@ TEST(ScreenTest, AMaskIsAssumedAsLongAsPastAndNewTokens) {
   }
   const Report step = CountModel(file, {.bindings = {{"past_sequence_length", 511}}});
   EXPECT_EQ(report::ReferenceSizes(step).at("total_sequence_length"), 511 + 128);
-  EXPECT_THAT(ToTable(open, {}, {}), HasSubstr("--prefill and --decode"));
-  EXPECT_THAT(ToTable(CountModel("llama-tiny.onnx"), {}, {}), Not(HasSubstr("--prefill")));
+  EXPECT_THAT(ToTable(open, {}, {}), HasSubstr("prefill and decode"));
+  EXPECT_THAT(ToTable(CountModel("llama-tiny.onnx"), {}, {}), Not(HasSubstr("prefill")));
 }
 
 TEST(ScreenTest, IntensityHasThreeDigits) {

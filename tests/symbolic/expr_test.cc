@@ -374,7 +374,7 @@ TEST(ExprTest, EvaluateSaysWhy) {
     const char* message;
   } kCases[] = {
       {n + Expr::Symbol("seq"), absl::StatusCode::kFailedPrecondition,
-       "symbol 'seq' is not bound (bind it with --dim seq=N)"},
+       "symbol 'seq' is not bound (bind it with dim seq=N)"},
       {FloorDiv(n, z), absl::StatusCode::kInvalidArgument, "divides by zero: z is 0"},
       {BroadcastDim(n, m + 3).value(), absl::StatusCode::kInvalidArgument,
        "cannot broadcast 4 (m + 3) with 6 (n)"},

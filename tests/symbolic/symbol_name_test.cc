@@ -109,7 +109,7 @@ TEST(SymbolNameTest, NoSymbolIsCode) {
   EXPECT_EQ(e.ToString(), "'1000'*'a + b'");
   EXPECT_EQ(e.Symbols(), (std::vector<std::string>{"'1000'", "'a + b'"}));
   EXPECT_EQ(e.Evaluate({}).status().message(),
-            "symbol '1000' is not bound (bind it with --dim '1000'=N)");
+            "symbol '1000' is not bound (bind it with dim '1000'=N)");
 }
 
 TEST(SymbolNameTest, TextOfExpressionsIsBounded) {

@@ -189,7 +189,7 @@ struct NamingCase {
 constexpr NamingCase kNamings[] = {
     {"a matrix is its module's weight", "head.weight", 88 + 40, "may be a transposed copy"},
     {"positions by their use", "positional_embedding", 88 + 88, "taken as 'onnx::Add_7'"},
-    {"a table, whose copy is trained", "wte", 88 + 40, "--tied onnx::MatMul_9=wte.weight"},
+    {"a table, whose copy is trained", "wte", 88 + 40, "tied onnx::MatMul_9=wte.weight"},
 };
 
 TEST(BackwardMicroTest, ParametersThatTheExporterRenamedAreKnown) {

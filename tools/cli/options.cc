@@ -29,6 +29,7 @@
 #include "src/base/limits.h"
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
@@ -611,7 +612,8 @@ absl::Status ParseLimit(absl::string_view text, Limits* limits) {
 std::string LimitHint(const absl::Status& error) {
   const std::string met = LimitOf(error);
   for (const SettableLimit& limit : kSettableLimits) {
-    if (limit.name == met) return absl::StrCat("\n  --limit ", met, "=N sets another limit");
+    if (limit.name == met)
+      return absl::StrCat("\n  ", Setting("limit", absl::StrCat(met, "=N")), " sets another limit");
   }
   return "";
 }

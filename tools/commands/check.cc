@@ -57,6 +57,7 @@
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/cli/check_arguments.h"
 #include "tools/cli/device_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
@@ -116,7 +117,7 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 struct CheckArguments {
   std::vector<std::string> models;
   std::string budgets, against, git, decision;
-  std::vector<std::string> maxima, outputs;
+  std::vector<std::string> outputs;
   bool init = false, update = false, summary = false;
   ReviewArguments review;
   SizeArguments sizes;
@@ -126,16 +127,15 @@ struct CheckArguments {
   JobsArgument jobs;
   RateArguments rate;
   RecordArgument record;
-  std::string profile, optimized;
+  MaxArgument max;
+  MeasuredArguments measured;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     list->AddValue("--budgets", "FILE", &budgets,
                    "The file of budgets, or a folder that has one for each folder of models.");
-    list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
-                    "A limit, as \"flops=400 GFLOP\", or \"params=+2%\" relative to --against; on "
-                    "modules, as \"visual.*:macs=16 GMAC\".");
+    max.AddTo(list);
     list->AddValue("--against", "BASE", &against,
                    "What relative budgets compare with: a model, or a report in JSON; of several "
                    "models, a folder with files of the same names.");
@@ -153,9 +153,7 @@ struct CheckArguments {
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
-    list->AddValue("--profile", "FILE", &profile,
-                   "A profile of a run of the model, for [profile]: see onnxflops profile.");
-    list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of --profile.");
+    measured.AddTo(list);
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     record.AddTo(list);
@@ -455,7 +453,7 @@ absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
 
 absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
                                  const CountOptions& options) {
-  if (!args.maxima.empty()) {
+  if (!args.max.limits.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
   }
   if (path != "-" && Exists(path)) {
@@ -511,7 +509,7 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
     return absl::InvalidArgumentError(
         "--no-budgets is for --review and --record, --threshold for --review");
   }
-  const bool has_verdicts = args.update || args.summary || !args.maxima.empty() ||
+  const bool has_verdicts = args.update || args.summary || !args.max.limits.empty() ||
                             !args.budgets.empty() || !args.outputs.empty() ||
                             !args.decision.empty();
   if (review.no_budgets && has_verdicts) {
@@ -544,8 +542,9 @@ absl::Status ReadCall(CheckCall* call) {
         "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
   }
   ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
-  if (!args.profile.empty()) call->run.profile = ReadProfileFile(args.profile);
-  if (!args.optimized.empty()) call->run.optimized = LoadFor(args.optimized, call->run.count);
+  if (!args.measured.profile.empty()) call->run.profile = ReadProfileFile(args.measured.profile);
+  if (!args.measured.optimized.empty())
+    call->run.optimized = LoadFor(args.measured.optimized, call->run.count);
   call->run.one_model = call->files.one_file;
   call->run.today = TimeInUtc(kDayFormat);
   return absl::OkStatus();
@@ -599,7 +598,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckCall call = {args, {options, devices}};
   RETURN_IF_ERROR(ReadCall(&call));
-  const BudgetSources sources = {args.budgets, args.maxima,
+  const BudgetSources sources = {args.budgets, args.max.limits,
                                  !args.against.empty() || !args.git.empty(), devices};
   BudgetFiles budgets;
   if (!args.review.no_budgets) {
@@ -615,7 +614,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
   std::vector<std::string> inputs = call.files.paths();
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
-                               args.profile, args.optimized});
+                               args.measured.profile, args.measured.optimized});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(UpdateBudgets(sources, review, inputs, &budgets));
     ASSIGN_OR_RETURN(review, JudgeAll(call, budgets));

@@ -13,9 +13,11 @@
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program_face.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -117,6 +119,7 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
 }  // namespace
 
 int RunProgram(int argc, char** argv) {
+  const ProcessFace face(kProgramFace);
   try {
     const absl::StatusOr<ExitCode> code = Run(platform::PreparedArguments(argc, argv));
     if (code.ok()) return *code;

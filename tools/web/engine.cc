@@ -17,10 +17,12 @@
 #include "src/api/load.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/onnxflops.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/cli/program_face.h"
 
 namespace onnxflops::web {
 namespace {
@@ -112,6 +114,7 @@ void WriteAll(int fd, absl::string_view text) {
 }  // namespace onnxflops::web
 
 int main(int argc, char** argv) {
+  const onnxflops::ProcessFace face(onnxflops::tools::kProgramFace);
   const auto text = onnxflops::web::Run(std::vector<std::string>(argv + 1, argv + argc));
   if (text.ok()) {
     onnxflops::web::WriteAll(STDOUT_FILENO, *text);

@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/setting.h"
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/onnx_tool_order.h"
 
@@ -556,8 +557,9 @@ std::string OpenInput(const Evidence& evidence) {
     const bool open = !shape.ranked() || std::any_of(shape.dims().begin(), shape.dims().end(),
                                                      [](const Expr& e) { return !e.is_literal(); });
     if (!open) continue;
-    return absl::StrCat("ValueError: The input tensor ", value.name, "'s shape ", shape.ToString(),
-                        " is not valid, Please set it to a valid shape (--dim, --input)");
+    return absl::StrCat(
+        "ValueError: The input tensor ", value.name, "'s shape ", shape.ToString(),
+        WithSettings(" is not valid, Please set it to a valid shape ({dim}, {input})"));
   }
   return "";
 }

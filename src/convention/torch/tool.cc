@@ -24,6 +24,7 @@
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -374,10 +375,10 @@ bool TorchTool::IsFused(const TorchCall& call) {
 bool TorchTool::IsWithoutGradients() const { return evidence_.no_grad() || watch_.no_grad; }
 
 void TorchTool::AssumeGradients() {
-  ledger_.Assume(
+  ledger_.Assume(WithSettings(
       "gradients are on, as in the call that the tool's documents show, so that "
-      "nn.MultiheadAttention and nn.TransformerEncoderLayer take no fast path; --no-grad counts "
-      "as under torch.no_grad()");
+      "nn.MultiheadAttention and nn.TransformerEncoderLayer take no fast path; {no-grad on} counts "
+      "as under torch.no_grad()"));
 }
 
 bool TorchTool::TakesLayerFastPath(const TorchCall& call, bool hooks_children) {
