@@ -207,6 +207,26 @@ def test_recipes(folder):
     expect(run(pin).returncode == 2, "a file that SHA256SUMS does not list as it is")
 
 
+def test_version(folder):
+    """One command writes a version into all that names it, once."""
+    place = os.path.join(folder, "version")
+    names = ("src/api/version.h", "CITATION.cff", "README.md", "CHANGELOG.md", "docs/install.md", ".github/ISSUE_TEMPLATE/error.yml")
+    for name in (*names, "tools/packaging/version"):
+        os.makedirs(os.path.dirname(os.path.join(place, name)), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, name), os.path.join(place, name))
+    script = os.path.join(place, "tools", "packaging", "version")
+    codes = [run(script, *words).returncode for words in (["9.8"], ["9.8.7", "2027-13-01"], ["9.8.7", "2027-01-31"], ["9.8.7"])]
+    expect(codes == [1, 1, 0, 1], f"exit codes of version: {codes}")
+    texts = {name: read(os.path.join(place, name)) for name in names}
+    expect("\n## [Unreleased]\n\n## [9.8.7] - 2027-01-31\n\n" in texts["CHANGELOG.md"], "the changelog has no 9.8.7")
+    expect("\nversion: 9.8.7\ndate-released: 2027-01-31\n" in texts["CITATION.cff"], texts["CITATION.cff"])
+    expect('VERSION "9.8.7"\n#define ONNXFLOPS_VERSION_MAJOR 9\n#define ONNXFLOPS_VERSION_MINOR 8\n#define ONNXFLOPS_VERSION_PATCH 7\n' in
+           texts["src/api/version.h"], texts["src/api/version.h"])
+    old = [name for name, text in texts.items() if name != "CHANGELOG.md" and own_version() in text]
+    expect(old == [], f"these still name {own_version()}: {old}")
+    expect("no release yet" not in texts["README.md"] + texts["docs/install.md"], "a page still says that there is no release")
+
+
 def test_needs():
     """The Debian package needs what tools/setup installs."""
     setup = read(os.path.join(ROOT, "tools", "setup"))
@@ -218,7 +238,7 @@ def test_needs():
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes)):
+        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version)):
             place = os.path.join(folder, str(number))
             os.mkdir(place)
             test(place)
