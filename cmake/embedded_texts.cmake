@@ -12,11 +12,19 @@ endforeach()
 # The devices are compiled in as their file stands.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/hardware/devices.toml)
 file(READ src/hardware/devices.toml devices)
+# What --version names beside the version. A source distribution has it as a file; in a checkout, which moves on, it is not known.
+set(ONNXFLOPS_COMMIT "" CACHE STRING "The commit of a release, as tools/release gives it")
+set(commit "${ONNXFLOPS_COMMIT}")
+if(NOT commit AND EXISTS ${PROJECT_SOURCE_DIR}/COMMIT)
+  file(STRINGS COMMIT commit LIMIT_COUNT 1)
+endif()
 file(CONFIGURE OUTPUT embedded_texts.cc @ONLY CONTENT [[
+#include "src/api/source_commit.h"
 #include "src/hardware/devices_text.h"
 #include "src/render/html_page.h"
 const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
 const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
 const absl::string_view onnxflops::kDevicesToml = R"asset(@devices@)asset";
+const absl::string_view onnxflops::kSourceCommit = "@commit@";
 ]])
 list(APPEND ONNXFLOPS_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/embedded_texts.cc)

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/api/source_commit.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
@@ -52,7 +53,8 @@ FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success,
 }
 
 std::string Version() {
-  return absl::StrCat("onnxflops ", ONNXFLOPS_VERSION, " (", platform::kPlatformName, ", ONNX ",
+  return absl::StrCat("onnxflops ", ONNXFLOPS_VERSION, " (", platform::kPlatformName,
+                      kSourceCommit.empty() ? "" : ", commit ", kSourceCommit, ", ONNX ",
                       kOnnxRelease, ", opsets to ", kMaxOpset, ", ONNX Runtime ",
                       kOnnxRuntimeRelease, ")\n");
 }

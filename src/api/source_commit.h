@@ -1,0 +1,14 @@
+// The commit that a release was built of, compiled in (cmake/embedded_texts.cmake).
+#ifndef ONNXFLOPS_SRC_API_SOURCE_COMMIT_H_
+#define ONNXFLOPS_SRC_API_SOURCE_COMMIT_H_
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// "" in what a checkout was built to.
+extern const absl::string_view kSourceCommit;
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_SOURCE_COMMIT_H_
