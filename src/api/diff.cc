@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -108,10 +107,12 @@ absl::StatusOr<KnownCount> CountWithKnown(const DiffSide& side, const CountOptio
 bool IsReport(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  std::ifstream file(path, std::ios::binary);
+  const absl::StatusOr<int> fd = OpenForReading(path);
+  if (!fd.ok()) return false;
   std::string beginning(kReportPrefix, '\0');
-  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  beginning.resize(static_cast<size_t>(file.gcount()));
+  const ssize_t read = ReadSome(*fd, beginning.data(), beginning.size());
+  close(*fd);
+  beginning.resize(static_cast<size_t>(std::max<ssize_t>(read, 0)));
   return LooksLikeReport(beginning);
 }
 

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
@@ -156,13 +158,16 @@ absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
 std::optional<std::string> Sha256OfFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
+  const absl::StatusOr<int> fd = OpenForReading(path);
+  if (!fd.ok()) return std::nullopt;
   Sha256 hash;
   std::vector<char> piece(size_t{1} << 20);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+  ssize_t read = 0;
+  while ((read = ReadSome(*fd, piece.data(), piece.size())) > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(read)));
   }
-  if (!file.eof()) return std::nullopt;
+  close(*fd);
+  if (read < 0) return std::nullopt;
   return hash.Hex();
 }
 

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,6 +34,7 @@
 #include "src/history/history.h"
 #include "src/history/record.h"
 #include "src/infer/require_symbols.h"
+#include "src/load/input_file.h"
 #include "src/report/report.h"
 #include "tools/cli/output.h"
 #include "tools/cli/write_file.h"
@@ -148,11 +148,14 @@ absl::Status RecordArgument::Require(bool init) const {
     return absl::InvalidArgumentError(
         absl::StrCat("--record ", Escaped(file), ": it should be a file"));
   }
-  std::ifstream stream(file, std::ios::binary);
+  const absl::StatusOr<int> fd = OpenForReading(file);
+  if (!fd.ok()) return About(file, fd.status());
   std::string beginning(kMaxHistoryLine + 1, '\0');
-  stream.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  if (stream.bad() || !stream.is_open()) return About(file, FromErrno(EIO));
-  beginning.resize(static_cast<size_t>(stream.gcount()));
+  const ssize_t read = ReadSome(*fd, beginning.data(), beginning.size());
+  const int error = errno;
+  close(*fd);
+  if (read < 0) return About(file, FromErrno(error));
+  beginning.resize(static_cast<size_t>(read));
   absl::Status is_history = CheckHistory(beginning, file);
   if (is_history.ok()) return is_history;
   return absl::Status(is_history.code(), absl::StrCat("--record: ", is_history.message()));

@@ -31,6 +31,19 @@ int poll(pollfd* fds, unsigned count, int timeout);
 ssize_t pread(int fd, void* bytes, size_t size, int64_t at);
 ssize_t readlink(const char* path, char* bytes, size_t size);
 int gethostname(char* name, size_t size);
+
+// Names of files are UTF-8, whatever the code page of the system and of the program: what is in
+// namespace onnxflops finds these before those of the C library.
+namespace onnxflops {
+int open(const char* path, int flags, int mode = 0);
+int access(const char* path, int mode);
+int unlink(const char* path);
+}  // namespace onnxflops
+// A type of our own: the C library's would be looked up for a function of its own as well.
+#undef stat
+#define stat onnxflops_stat
+struct onnxflops_stat : _stat64 {};
+int onnxflops_stat(const char* path, struct onnxflops_stat* info);
 inline int lstat(const char* path, struct stat* info) { return stat(path, info); }
 
 #else

@@ -1,4 +1,4 @@
-// What Windows does in its own way. Names of files are UTF-8: the program's manifest says so.
+// What Windows does in its own way. Names of files and words are UTF-8 here, and UTF-16 there.
 #include <fcntl.h>
 #include <process.h>
 #include <windows.h>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "absl/cleanup/cleanup.h"
@@ -49,6 +50,42 @@ ssize_t readlink(const char* /*path*/, char* /*bytes*/, size_t /*size*/) {
 int gethostname(char* name, size_t size) {
   DWORD length = static_cast<DWORD>(size);
   return GetComputerNameA(name, &length) != 0 ? 0 : -1;
+}
+
+namespace onnxflops {
+namespace {
+
+// What is not UTF-8 becomes U+FFFD, which no file is called.
+std::wstring Wide(absl::string_view text) {
+  const int bytes = static_cast<int>(text.size());
+  std::wstring out(text.size(), L'\0');
+  const int size = MultiByteToWideChar(CP_UTF8, 0, text.data(), bytes, out.data(), bytes);
+  out.resize(static_cast<size_t>(size));
+  return out;
+}
+
+std::string Narrow(std::wstring_view text) {
+  constexpr size_t kMostBytes = 3;  // of one unit of UTF-16
+  const int units = static_cast<int>(text.size());
+  std::string out(kMostBytes * text.size(), '\0');
+  const int size = WideCharToMultiByte(CP_UTF8, 0, text.data(), units, out.data(),
+                                       static_cast<int>(out.size()), nullptr, nullptr);
+  out.resize(static_cast<size_t>(size));
+  return out;
+}
+
+}  // namespace
+
+int open(const char* path, int flags, int mode) {
+  return _wopen(Wide(path).c_str(), flags | _O_BINARY, mode);
+}
+int access(const char* path, int mode) { return _waccess(Wide(path).c_str(), mode); }
+int unlink(const char* path) { return _wunlink(Wide(path).c_str()); }
+
+}  // namespace onnxflops
+
+int onnxflops_stat(const char* path, struct onnxflops_stat* info) {
+  return _wstat64(onnxflops::Wide(path).c_str(), info);
 }
 
 namespace onnxflops::platform {
@@ -154,20 +191,20 @@ bool IsBrokenPipe(int fd, int error) {
 bool MakeBlocking(int /*fd*/) { return true; }
 
 int MakeUnnamedFile() {
-  std::array<char, MAX_PATH> folder, name;
-  if (GetTempPathA(folder.size(), folder.data()) == 0 ||
-      GetTempFileNameA(folder.data(), "onn", 0, name.data()) == 0) {
+  std::array<wchar_t, MAX_PATH + 1> folder, name;
+  if (GetTempPathW(folder.size(), folder.data()) == 0 ||
+      GetTempFileNameW(folder.data(), L"onn", 0, name.data()) == 0) {
     errno = EACCES;
     return -1;
   }
-  return open(name.data(), _O_RDWR | _O_BINARY | _O_TEMPORARY | _O_NOINHERIT, 0600);
+  return _wopen(name.data(), _O_RDWR | _O_BINARY | _O_TEMPORARY | _O_NOINHERIT, 0600);
 }
 
 std::optional<FileId> IdOf(const std::string& path) {
   // Folders, too, and whatever others do with the file.
   const HANDLE file =
-      CreateFileA(path.c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
-                  OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+      CreateFileW(Wide(path).c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                  nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
   if (file == INVALID_HANDLE_VALUE) return std::nullopt;
   const std::optional<FileId> id = IdOfHandle(file);
   CloseHandle(file);
@@ -179,7 +216,8 @@ std::optional<FileId> IdOf(int fd) {
 }
 
 bool Rename(const char* from, const char* to) {
-  if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0) return true;
+  if (MoveFileExW(Wide(from).c_str(), Wide(to).c_str(), MOVEFILE_REPLACE_EXISTING) != 0)
+    return true;
   errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : EIO;
   return false;
 }
@@ -194,13 +232,12 @@ absl::StatusOr<intptr_t> StartProgram(const std::string& program,
                                       const std::vector<std::string>& arguments,
                                       const std::vector<std::string>& environment,
                                       const Streams& streams) {
-  std::string line = QuotedWord(program);
-  for (const std::string& word : arguments) absl::StrAppend(&line, " ", QuotedWord(word));
-  std::string block;
-  for (const std::string& variable : environment)
-    absl::StrAppend(&block, variable, absl::string_view("\0", 1));
-  block.push_back('\0');
-  STARTUPINFOA start = {};
+  std::string words = QuotedWord(program);
+  for (const std::string& word : arguments) absl::StrAppend(&words, " ", QuotedWord(word));
+  std::wstring line = Wide(words), block;
+  for (const std::string& variable : environment) block.append(Wide(variable)).push_back(L'\0');
+  block.push_back(L'\0');
+  STARTUPINFOW start = {};
   start.cb = sizeof(start);
   start.dwFlags = STARTF_USESTDHANDLES;
   start.hStdInput = Inherited(streams.input, true);
@@ -208,7 +245,7 @@ absl::StatusOr<intptr_t> StartProgram(const std::string& program,
   start.hStdError = Inherited(streams.errors, false);
   PROCESS_INFORMATION process = {};
   const bool started =
-      CreateProcessA(nullptr, line.data(), nullptr, nullptr, TRUE, 0,
+      CreateProcessW(nullptr, line.data(), nullptr, nullptr, TRUE, CREATE_UNICODE_ENVIRONMENT,
                      environment.empty() ? nullptr : block.data(), nullptr, &start, &process) != 0;
   const DWORD error = GetLastError();
   for (HANDLE handle : {start.hStdInput, start.hStdOutput, start.hStdError}) CloseHandle(handle);
@@ -235,17 +272,19 @@ bool IsProgram(const std::string& path) {
 
 std::vector<std::string> Environment() {
   std::vector<std::string> variables;
-  char* const block = GetEnvironmentStringsA();
+  wchar_t* const block = GetEnvironmentStringsW();
   if (block == nullptr) return variables;
-  for (const char* at = block; *at != '\0'; at += std::strlen(at) + 1) variables.emplace_back(at);
-  FreeEnvironmentStringsA(block);
+  for (std::wstring_view at(block); !at.empty(); at = at.data() + at.size() + 1) {
+    variables.push_back(Narrow(at));
+  }
+  FreeEnvironmentStringsW(block);
   return variables;
 }
 
 std::string OwnProgram() {
-  std::array<char, 4096> path;
-  const DWORD size = GetModuleFileNameA(nullptr, path.data(), path.size());
-  return size == path.size() ? "" : std::string(path.data(), size);
+  std::array<wchar_t, 4096> path;
+  const DWORD size = GetModuleFileNameW(nullptr, path.data(), path.size());
+  return size == path.size() ? "" : Narrow({path.data(), size});
 }
 
 TerminalSize SizeOfTerminal(int fd) {
