@@ -154,12 +154,18 @@ class MfuMaker {
   void FillParameters() {
     parameters_ = facts_.parameters;
     parameters_.tokens = OfStep(parameters_.tokens);
+    parameters_.s2 = OfStep(parameters_.s2);
     for (const FormulaParameter& parameter : kFormulaParameters) {
       std::optional<Expr>& value = parameters_.*parameter.value;
       const std::optional<Expr>& given = options_.parameters.*parameter.value;
       if (given) value = given;
       if (!KnownSize(value)) value.reset();
     }
+    // Given tokens are of samples of one length.
+    const bool other = options_.parameters.tokens || options_.parameters.t;
+    if (!other || options_.parameters.s2) return;
+    parameters_.s2.reset();
+    if (parameters_.tokens && parameters_.t) parameters_.s2 = *parameters_.tokens * *parameters_.t;
   }
 
   absl::Status FindPeakOfDevice() {
@@ -393,7 +399,11 @@ class MfuMaker {
     std::vector<std::string> figures;
     for (const FormulaInfo& info : kFormulas) {
       const std::vector<absl::string_view> reads = absl::StrSplit(info.reads, ' ');
-      if (std::find(reads.begin(), reads.end(), "n") == reads.end()) continue;
+      const auto has = [&](absl::string_view name) {
+        return std::find(reads.begin(), reads.end(), name) != reads.end();
+      };
+      // A tied table multiplies: what goes from n goes from e, too.
+      if (!has("n") || has("e")) continue;
       const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
       if (!flops.ok()) continue;
       figures.push_back(

@@ -2,14 +2,17 @@
 //
 //   config-6n    6 * N * T: 2 for the forward pass, 4 for the backward pass
 //   config-2.5n  7.5 * N * B * S: 2.5 for the forward pass, twice that for the backward pass
-//   palm, megatron, nanogpt, chinchilla, llm-foundry: formulas.h
+//   palm, megatron, nanogpt, chinchilla, llm-foundry, torchtitan, maxtext, megatron-bridge:
+//   formulas.h
 //
 // N is what the file holds of parameters, T the tokens of a sequence. None of them knows nodes: all
 // that they count is of the model as a whole. What our own count holds of the same kind (products
 // of linear layers, of attention, all others) tells which part of a formula is how far off.
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formulas.h"
@@ -30,6 +33,12 @@ const char* ReasonOfLinear(Formula formula) {
       return "12 of the width squared a layer and the output layer, whatever layers there are";
     case Formula::kChinchilla:
       return "four projections as wide as all heads, an MLP of two matrices, and an output layer";
+    case Formula::kTorchtitan:
+      return "6 for every parameter and token: biases and norms as well";
+    case Formula::kMaxText:
+    case Formula::kMegatronBridge:
+      return "the projections of all heads, the matrices of the MLP, and an output layer, whatever "
+             "layers there are";
     default:
       return "6 for every parameter and token: biases, norms and positions as well, an output "
              "layer only if the file holds it apart from the embedding";
@@ -43,9 +52,16 @@ const char* ReasonOfScores(Formula formula) {
       return "left out";
     case Formula::kLlmFoundry:
       return "by the width of a token, for heads of any size, and over the whole sequence";
+    case Formula::kMaxText:
+    case Formula::kMegatronBridge:
+      return "half of a whole sequence, for a causal mask, however long the past or the window is";
     default:
       return "every layer looks at a whole sequence, however long the past or the window is";
   }
+}
+
+bool ReadsWidth(Formula formula) {
+  return absl::StrContains(kFormulas[static_cast<size_t>(formula)].reads, " f ");
 }
 
 Ledger ApplyFormula(Evidence* evidence, Formula formula) {
@@ -71,7 +87,7 @@ Ledger ApplyFormula(Evidence* evidence, Formula formula) {
       theirs->others.is_zero() ? "left out" : "3 for every score of attention alone",
       theirs->others - (ours - products));
   ledger.Assume("N is what the file holds as parameters, tied or folded ones as exported");
-  if (formula == Formula::kChinchilla && facts.mlp_width_assumed) {
+  if (ReadsWidth(formula) && facts.mlp_width_assumed) {
     ledger.Assume("the MLP is four times as wide as a token, as in all models of the paper");
   }
   ledger.SetParams(facts.parameters.n->literal());
@@ -140,5 +156,26 @@ const Convention kLlmFoundry =
                     "6 per parameter and token; attention products of L layers of width d",
                     "heads whose sizes do not add up to the width; norms and activations"},
                    config::Apply<Formula::kLlmFoundry>);
+
+const Convention kTorchtitan = config::OfStep(
+    {"torchtitan", Unit::kFlop, "(6 (N - E) + 12 L H Q T) x tokens, of a training step",
+     "pytorch/torchtitan: get_dense_model_nparams_and_flops, get_moe_model_nparams_and_flops",
+     "6 per parameter and token, without tables that are only looked up; attention products",
+     "causal masks; norms and activations"},
+    config::Apply<Formula::kTorchtitan>);
+
+const Convention kMaxText = config::OfStep(
+    {"maxtext", Unit::kFlop, "3 x (MLPs + projections + logits) + half of attention, of a step",
+     "AI-Hypercomputer/maxtext, maxtext_utils.py: calculate_tflops_training_per_device",
+     "products of layers with grouped heads and gated MLPs, half of attention, logits",
+     "norms, activations and biases; windows"},
+    config::Apply<Formula::kMaxText>);
+
+const Convention kMegatronBridge = config::OfStep(
+    {"megatron-bridge", Unit::kFlop, "as maxtext, attention by the squares of the samples' tokens",
+     "NVIDIA-NeMo/Megatron-Bridge, flop_utils.py: num_floating_point_operations",
+     "products of layers with grouped heads and gated MLPs, half of attention, logits",
+     "norms, activations and biases; the padding of its vocabulary is not here"},
+    config::Apply<Formula::kMegatronBridge>);
 
 }  // namespace onnxflops::convention

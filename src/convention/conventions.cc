@@ -40,6 +40,9 @@ absl::Span<const Convention* const> Conventions() {
       &kNanoGpt,
       &kChinchilla,
       &kLlmFoundry,
+      &kTorchtitan,
+      &kMaxText,
+      &kMegatronBridge,
       &kConfigClip,
       // clang-format on
   };

@@ -56,6 +56,8 @@ class TableFinder {
           LookUp(node, call);
         } else {
           multiplied_.insert(*node.inputs[k]);
+          const auto tied = in_.ties.find(*node.inputs[k]);
+          if (tied != in_.ties.end()) multiplied_.insert(tied->second);
         }
       }
     }
@@ -224,6 +226,29 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   return std::nullopt;
 }
 
+// How many matrices [d, f] a layer has, a matrix [d, 2 f] being two of them; nullopt where layers
+// differ, or have none.
+std::optional<Expr> MatricesOfMlp(const Inference& inference, const FormulaParameters& p) {
+  if (!p.d || !p.f || !p.l || !p.d->is_literal() || !p.f->is_literal()) return std::nullopt;
+  int64_t found = 0;
+  for (const resolve::Parameter& parameter :
+       resolve::FindParameters(*inference.model, inference.ties)) {
+    const Fact* const fact = inference.FactOf(parameter.value);
+    if (fact == nullptr || !fact->shape.ranked() || fact->shape.rank() != 2) continue;
+    const Shape& shape = fact->shape;
+    if (p.v && (shape[0] == *p.v || shape[1] == *p.v)) continue;
+    for (const int64_t count : {1, 2}) {
+      const Expr wide = *p.f * count;
+      const bool fits =
+          (shape[0] == *p.d && shape[1] == wide) || (shape[1] == *p.d && shape[0] == wide);
+      if (fits) found += count;
+    }
+  }
+  const int64_t layers = static_cast<int64_t>(p.l->literal());
+  if (found == 0 || found % layers != 0) return std::nullopt;
+  return Expr(found / layers);
+}
+
 }  // namespace
 
 FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) {
@@ -240,9 +265,10 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   FormulaParameters& p = facts.parameters;
   p.n = Expr(n);
   if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
-  p.embeddings = tables.only_looked_up;
+  p.e = tables.only_looked_up;
   if (facts.attention.layers > 0) p.l = Expr(facts.attention.layers);
   p.h = facts.attention.heads;
+  p.k = facts.attention.kv_heads;
   p.q = facts.attention.head_size;
   p.t = facts.attention.tokens;
   p.v = tables.vocabulary;
@@ -256,6 +282,8 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
     p.f = kUsualRatio * *p.d;
     facts.mlp_width_assumed = true;
   }
+  p.x = MatricesOfMlp(inference, p);
+  if (p.tokens && p.t) p.s2 = *p.tokens * *p.t;
   return facts;
 }
 

@@ -28,13 +28,13 @@ class PerToken {
 
   // `times` N, of which `left_out` is no part, and `of_scores` L HQ T.
   FormulaFlops Parameters(int times, int of_scores, const Expr& left_out = 0) const {
-    return {times * (Value(p_.n) - p_.embeddings), times * (p_.embeddings - left_out),
+    return {times * (Value(p_.n) - Value(p_.e)), times * (Value(p_.e) - left_out),
             of_scores * scores_, 0};
   }
 
   // 6 of those that a token meets.
   FormulaFlops Active(int of_scores) const {
-    return {6 * (Value(p_.a) - p_.embeddings), 6 * p_.embeddings, of_scores * scores_, 0};
+    return {6 * (Value(p_.a) - Value(p_.e)), 6 * Value(p_.e), of_scores * scores_, 0};
   }
 
   FormulaFlops Megatron() const {
@@ -46,6 +46,25 @@ class PerToken {
     const Expr layer = 8 * d * width_ + 4 * d * Value(p_.f);
     return {3 * (Value(p_.l) * layer + 2 * table), 3 * 2 * table, 3 * 4 * scores_,
             3 * 3 * Value(p_.l) * Value(p_.h) * Value(p_.t)};
+  }
+
+  // Without tables that are only looked up, and of experts those that a token meets.
+  FormulaFlops Torchtitan() const {
+    const Expr& met = p_.a ? *p_.a : *p_.n;
+    return {6 * (met - Value(p_.e)), 0, 12 * scores_, 0};
+  }
+
+  // Grouped heads and gated MLPs, half of the scores.
+  FormulaFlops MaxText() const {
+    FormulaFlops flops = WithoutScores();
+    flops.scores = 6 * scores_;
+    return flops;
+  }
+
+  FormulaFlops WithoutScores() const {
+    const Expr d = Value(p_.d), heads = Value(p_.h) + Value(p_.k);
+    const Expr layer = 2 * Value(p_.x) * d * Value(p_.f) + 4 * d * heads * Value(p_.q);
+    return {3 * (Value(p_.l) * layer + 2 * Value(p_.v) * d), 0, 0, 0};
   }
 
   FormulaFlops LlmFoundry() const {
@@ -96,6 +115,16 @@ FormulaFlops PerStep(Formula formula, const FormulaParameters& p) {
       return Times(token.Chinchilla(), tokens, 1);
     case Formula::kLlmFoundry:
       return Times(token.LlmFoundry(), tokens, 1);
+    case Formula::kTorchtitan:
+      return Times(token.Torchtitan(), tokens, 1);
+    case Formula::kMaxText:
+      return Times(token.MaxText(), tokens, 1);
+    case Formula::kMegatronBridge: {
+      FormulaFlops flops = Times(token.WithoutScores(), tokens, 1);
+      flops.scores = 6 * PerToken::Value(p.l) * PerToken::Value(p.h) * PerToken::Value(p.q) *
+                     PerToken::Value(p.s2);
+      return flops;
+    }
   }
   return {};
 }

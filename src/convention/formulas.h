@@ -26,6 +26,7 @@ namespace onnxflops {
 struct FormulaParameters {
   std::optional<Expr> n;       // parameters, those of embeddings included
   std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
+  std::optional<Expr> e;       // of n, those that are only looked up and multiply nothing
   std::optional<Expr> l;       // layers with attention
   std::optional<Expr> h;       // heads
   std::optional<Expr> q;       // size of a head
@@ -34,10 +35,10 @@ struct FormulaParameters {
   std::optional<Expr> p;       // parameters of the position embedding
   std::optional<Expr> d;       // width of a token
   std::optional<Expr> f;       // width inside the MLP
+  std::optional<Expr> k;       // heads of keys and values
+  std::optional<Expr> x;       // matrices [d, f] of an MLP: 2, or 3 if it has a gate
   std::optional<Expr> tokens;  // of a step, over all devices
-  // Of n, those that are only looked up and multiply nothing. No formula reads it: it tells which
-  // part of a formula they are.
-  Expr embeddings = 0;
+  std::optional<Expr> s2;      // sum of the squares of the samples' tokens, over all devices
 };
 
 struct FormulaParameter {
@@ -45,12 +46,14 @@ struct FormulaParameter {
   std::optional<Expr> FormulaParameters::*value;
 };
 inline constexpr FormulaParameter kFormulaParameters[] = {
-    {"n", &FormulaParameters::n},           {"a", &FormulaParameters::a},
-    {"l", &FormulaParameters::l},           {"h", &FormulaParameters::h},
-    {"q", &FormulaParameters::q},           {"t", &FormulaParameters::t},
-    {"v", &FormulaParameters::v},           {"p", &FormulaParameters::p},
-    {"d", &FormulaParameters::d},           {"f", &FormulaParameters::f},
-    {"tokens", &FormulaParameters::tokens},
+    {"n", &FormulaParameters::n},   {"a", &FormulaParameters::a},
+    {"e", &FormulaParameters::e},   {"l", &FormulaParameters::l},
+    {"h", &FormulaParameters::h},   {"q", &FormulaParameters::q},
+    {"t", &FormulaParameters::t},   {"v", &FormulaParameters::v},
+    {"p", &FormulaParameters::p},   {"d", &FormulaParameters::d},
+    {"f", &FormulaParameters::f},   {"k", &FormulaParameters::k},
+    {"x", &FormulaParameters::x},   {"tokens", &FormulaParameters::tokens},
+    {"s2", &FormulaParameters::s2},
 };
 // "n=124439808", "tokens=16384". InvalidArgument, with the names.
 absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters);
@@ -66,6 +69,9 @@ enum class Formula : uint8_t {
   kNanoGpt,
   kChinchilla,
   kLlmFoundry,
+  kTorchtitan,
+  kMaxText,
+  kMegatronBridge,
 };
 
 struct FormulaInfo {
@@ -96,6 +102,18 @@ inline constexpr FormulaInfo kFormulas[] = {
      "l h q t v d f tokens"},
     {Formula::kLlmFoundry, "llm-foundry", "(6 N + 12 L D T) tokens",
      "llm-foundry, scripts/train/benchmarking: by the width, not by heads", "n l d t tokens"},
+    {Formula::kTorchtitan, "torchtitan", "(6 (N - E) + 12 L H Q T) tokens",
+     "torchtitan, get_dense_model_nparams_and_flops and get_moe_model_nparams_and_flops: without "
+     "tables that are only looked up, of experts those that a token meets",
+     "n e l h q t tokens"},
+    {Formula::kMaxText, "maxtext", "3 (L (2 X D F + 4 D (H + K) Q + 2 H Q T) + 2 V D) tokens",
+     "MaxText, maxtext_utils.py, calculate_tflops_training_per_device: half of the scores",
+     "l h q t v d f k x tokens"},
+    {Formula::kMegatronBridge, "megatron-bridge",
+     "3 (L (2 X D F + 4 D (H + K) Q) + 2 V D) tokens + 6 L H Q S2",
+     "Megatron-Bridge, flop_utils.py, num_floating_point_operations: half of the scores of each "
+     "sample",
+     "l h q v d f k x tokens s2"},
 };
 
 // FLOPs of a training step, by what a formula takes them to be.

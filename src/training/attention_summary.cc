@@ -10,7 +10,7 @@ namespace onnxflops {
 namespace {
 
 struct QueryShape {
-  std::optional<Expr> heads, head_size, tokens;
+  std::optional<Expr> heads, head_size, tokens, kv_heads;
 };
 
 QueryShape ReadQuery(const Shape& query, const std::optional<Expr>& batch) {
@@ -18,6 +18,27 @@ QueryShape ReadQuery(const Shape& query, const std::optional<Expr>& batch) {
   if (query.rank() == kWithHeads) return {query[1], query[3], query[2]};
   if (query.rank() != kHeadsInBatch || !batch) return {};
   return {DivideExactly(query[0], *batch), query[2], query[1]};
+}
+
+// Whether heads of keys are repeated on their way from the product that makes them: as a file has
+// one tensor for all queries of a group.
+bool RepeatsHeads(const ModelData& model, ValueId keys) {
+  constexpr size_t kMostNodes = 64;
+  std::vector<ValueId> way = {keys};
+  for (size_t i = 0; i < way.size() && i < kMostNodes; ++i) {
+    if (!model.value(way[i]).producer) continue;
+    const Node& maker = model.node(*model.value(way[i]).producer);
+    if (maker.op_type == "Expand" || maker.op_type == "Tile") return true;
+    if (maker.op_type == "MatMul" || maker.op_type == "Gemm" || maker.op_type == "Conv") continue;
+    // Other operators take shapes and axes after what they move.
+    const bool combines =
+        maker.op_type == "Mul" || maker.op_type == "Add" || maker.op_type == "Concat";
+    for (const OptionalValueId& input :
+         maker.inputs.subspan(0, combines ? maker.inputs.size() : 1)) {
+      if (input) way.push_back(*input);
+    }
+  }
+  return way.size() > kMostNodes;  // not known, then
 }
 
 // [batch, tokens, heads * size] with the number of heads in an attribute, or [batch, heads, tokens,
@@ -41,7 +62,10 @@ class Summarizer {
     for (const training::AttentionPattern& pattern :
          training::FindAttentionPatterns(in_).patterns) {
       const Fact& query = in_.fact(in_.call(pattern.scores_call).inputs[0]);
-      Add(ReadQuery(query.shape, batch_), {pattern.scores_call, pattern.output_call});
+      QueryShape shape = ReadQuery(query.shape, batch_);
+      const OptionalValueId keys = in_.model->node(pattern.scores).inputs[1];
+      if (keys && !RepeatsHeads(*in_.model, *keys)) shape.kv_heads = shape.heads;
+      Add(shape, {pattern.scores_call, pattern.output_call});
     }
     for (InstanceId id : in_.callees_first) AddOperatorsOf(in_.instance(id));
     summary_.flops = flops_.Total();
@@ -60,12 +84,30 @@ class Summarizer {
       if (call.def == nullptr || !call.def->gradient.weighs_scores || call.inputs.empty()) continue;
       const Fact& query = in_.fact(call.inputs[0]);
       if (Macs(id) == Expr(0) || !query.is_tensor() || !query.shape.ranked()) continue;
-      Add(ReadPackedQuery(in_.model->node(nodes[i]), query.shape), {id});
+      const Node& node = in_.model->node(nodes[i]);
+      QueryShape shape = ReadPackedQuery(node, query.shape);
+      shape.kv_heads = KeyHeads(node, call, shape.heads);
+      Add(shape, {id});
     }
+  }
+
+  // By the attribute, by keys [batch, heads, tokens, size], or as many as queries have.
+  std::optional<Expr> KeyHeads(const Node& node, const Call& call,
+                               const std::optional<Expr>& heads) const {
+    constexpr size_t kWithHeads = 4;
+    const Attribute* kv_heads = node.FindAttribute("kv_num_heads");
+    if (kv_heads != nullptr && kv_heads->i > 0) return Expr(kv_heads->i);
+    if (call.inputs.size() > 1 && node.inputs[1]) {
+      const Fact& keys = in_.fact(call.inputs[1]);
+      const bool apart = keys.is_tensor() && keys.shape.ranked() && keys.shape.rank() == kWithHeads;
+      if (apart) return keys.shape[1];
+    }
+    return heads;
   }
 
   void Add(const QueryShape& shape, std::initializer_list<CallId> calls) {
     Agree(&summary_.heads, shape.heads);
+    Agree(&summary_.kv_heads, shape.kv_heads);
     Agree(&summary_.head_size, shape.head_size);
     Agree(&summary_.tokens, shape.tokens);
     ++summary_.layers;

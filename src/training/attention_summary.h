@@ -17,7 +17,8 @@ struct AttentionSummary {
   int64_t layers = 0;
   Expr flops;  // of the two products, forward
   // Where all layers agree, and queries are [batch, heads, tokens, size] or [batch * heads, ...].
-  std::optional<Expr> heads, head_size, tokens;
+  // `kv_heads` are those of keys and values before they are repeated for the queries.
+  std::optional<Expr> heads, kv_heads, head_size, tokens;
 };
 
 // `batch`: of the model's inputs, where it is known.

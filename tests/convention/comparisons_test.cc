@@ -104,7 +104,8 @@ TEST(ComparisonsTest, OfModelsAddUp) {
     AddModel(path, {.with = {"onnx-tool", "onnx-opcounter", "onnxsim"}}, &lines);
   }
   const CompareRequest formulas = {.with = {"config-6n", "config-2.5n", "palm", "megatron",
-                                            "nanogpt", "chinchilla", "llm-foundry", "config-clip"}};
+                                            "nanogpt", "chinchilla", "llm-foundry", "torchtitan",
+                                            "maxtext", "megatron-bridge", "config-clip"}};
   for (const char* family : {"clip-family", "gpt-family", "gpt2"}) {
     for (const fs::path& path : FilesIn(configs / family, ".json")) {
       AddModel(path, formulas, &lines);

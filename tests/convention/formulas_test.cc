@@ -14,9 +14,11 @@
 #include "src/compare/compare_report.h"
 #include "src/convention/formula_facts.h"
 #include "src/count/count.h"
+#include "src/family/family.h"
 #include "src/family/graph_builder.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "src/resolve/ties.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {
@@ -34,14 +36,18 @@ struct FormulaCase {
 // Of pairwise different parameters; HQ is 3 * 5, and of the 1009 parameters 44 are only looked up.
 TEST(FormulasTest, PartsAreThoseOfTheirSources) {
   const int64_t n = 1009, a = 709, l = 2, h = 3, q = 5, t = 7, v = 11, p = 13, d = 17, f = 19,
-                e = 44;
+                e = 44, k = 2, x = 3, s2 = 153;
   const int64_t tokens = 21, hq = h * q;
   FormulaParameters given;
   given.n = n, given.a = a, given.l = l, given.h = h, given.q = q, given.t = t, given.v = v;
-  given.p = p, given.d = d, given.f = f, given.tokens = tokens, given.embeddings = e;
+  given.p = p, given.d = d, given.f = f, given.tokens = tokens, given.e = e, given.k = k,
+  given.x = x, given.s2 = s2;
   const int64_t scores = 12 * l * hq * t * tokens;
   // 7.5 a parameter: the sum is rounded down, and what is left of it is linear.
   const int64_t sum25 = 15 * n * tokens / 2, looked_up25 = 15 * e * tokens / 2;
+  // Q, K, V and the output projection, an MLP of x matrices, logits.
+  const int64_t by_heads =
+      3 * (l * (2 * x * d * f + 2 * d * (h + 2 * k) * q + 2 * hq * d) + 2 * d * v);
   const FormulaCase cases[] = {
       {Formula::k6n, 6 * (n - e) * tokens, 6 * e * tokens, 0, 0},
       {Formula::k6nActive, 6 * (a - e) * tokens, 6 * e * tokens, 0, 0},
@@ -54,6 +60,9 @@ TEST(FormulasTest, PartsAreThoseOfTheirSources) {
       {Formula::kChinchilla, 3 * (l * (8 * d * hq + 4 * d * f) + 2 * v * d) * tokens,
        3 * 2 * v * d * tokens, scores, 3 * 3 * l * h * t * tokens},
       {Formula::kLlmFoundry, 6 * (n - e) * tokens, 6 * e * tokens, 12 * l * d * t * tokens, 0},
+      {Formula::kTorchtitan, 6 * (a - e) * tokens, 0, scores, 0},
+      {Formula::kMaxText, by_heads * tokens, 0, scores / 2, 0},
+      {Formula::kMegatronBridge, by_heads * tokens, 0, 6 * l * hq * s2, 0},
   };
   for (const FormulaCase& c : cases) {
     const FormulaFlops got = PartsOfFormula(c.formula, given).value();
@@ -62,6 +71,17 @@ TEST(FormulasTest, PartsAreThoseOfTheirSources) {
         << static_cast<int>(c.formula);
     EXPECT_EQ(*FlopsByFormula(c.formula, given), c.linear + c.embeddings + c.scores + c.others);
   }
+}
+
+// FLOPs of a token of Llama 3.1 8B at 8192, as torchtitan's own function prints them, and as the
+// table of Megatron-Bridge 25.11 has them (5.147e10).
+TEST(FormulasTest, OfLlamaArePublished) {
+  FormulaParameters p;
+  p.n = 8030261248, p.e = int64_t{128256} * 4096, p.l = 32, p.h = 32, p.k = 8, p.q = 128;
+  p.t = 8192, p.v = 128256, p.d = 4096, p.f = 14336, p.x = 3, p.tokens = 1, p.s2 = 8192;
+  EXPECT_EQ(*FlopsByFormula(Formula::kTorchtitan, p), 57914449920);
+  EXPECT_EQ(*FlopsByFormula(Formula::kMegatronBridge, p) / 10000000, 5147);
+  EXPECT_EQ(*FlopsByFormula(Formula::kMaxText, p), *FlopsByFormula(Formula::kMegatronBridge, p));
 }
 
 TEST(FormulasTest, MissingParametersAreNamed) {
@@ -118,7 +138,7 @@ TEST(FormulaFactsTest, OfTables) {
   const FormulaFacts facts = Subject(Embeds()).facts();
   const FormulaParameters& p = facts.parameters;
   EXPECT_EQ(p.n, Expr(11 * 6 + 5 * 6 + 6 * 8));
-  EXPECT_EQ(p.embeddings, Expr(11 * 6 + 5 * 6));
+  EXPECT_EQ(p.e, Expr(11 * 6 + 5 * 6));
   EXPECT_EQ(p.v, Expr(11));
   EXPECT_EQ(p.d, Expr(6));
   EXPECT_EQ(p.p, Expr(5 * 6));
@@ -130,12 +150,49 @@ TEST(FormulaFactsTest, OfTables) {
   EXPECT_FALSE(p.a.has_value());
 }
 
+// Heads of keys by the attribute, and matrices of the MLP by their shapes, of grouped heads and of
+// as many as there are queries, with a gate and without.
+TEST(FormulaFactsTest, OfHeadsAndMlps) {
+  const struct {
+    const char *config, *k, *x;
+  } cases[] = {
+      {R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "vocab_size": 80,
+           "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2})",
+       "2", "3"},
+      {R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 8, "vocab_size": 80})", "8",
+       "2"},
+  };
+  for (const auto& c : cases) {
+    const Model model = LoadConfig(c.config, "config.json", std::nullopt).value();
+    const Inference inference = Infer(model).value();
+    const Counts counts = onnxflops::Count(inference).value();
+    const FormulaParameters p = ReadFormulaFacts(inference, counts).parameters;
+    EXPECT_EQ(p.k.value_or(0).ToString(), c.k) << c.config;
+    EXPECT_EQ(p.x.value_or(0).ToString(), c.x) << c.config;
+    EXPECT_EQ(p.s2.value_or(0), *p.tokens * *p.t) << c.config;
+  }
+}
+
 // A table that is multiplied as well, as a tied output layer, is not only looked up.
 TEST(FormulaFactsTest, OfTablesThatAreTied) {
   ModelMaker make = Embeds();
   make.Node("t", "Transpose", {"emb.weight"}, {"tied"}).Node("o", "MatMul", {"x", "tied"}, {"z"});
   make.Output("z");
-  EXPECT_EQ(Subject(make).facts().parameters.embeddings, Expr(5 * 6));
+  EXPECT_EQ(Subject(make).facts().parameters.e, Expr(5 * 6));
+}
+
+// So it is where the file holds the output layer as a copy of it.
+TEST(FormulaFactsTest, OfTablesWhoseCopyIsMultiplied) {
+  ModelMaker make = Embeds();
+  make.Weight("copy", {6, 11}).Node("o", "MatMul", {"x", "copy"}, {"z"}).Output("z");
+  const Model model = make.Load().value();
+  for (const bool tied : {false, true}) {
+    Inference inference = Infer(model).value();
+    if (tied) inference.ties = resolve::FindTies(*model, {{"copy", "emb.weight"}}).value();
+    const Counts counts = onnxflops::Count(inference).value();
+    EXPECT_EQ(ReadFormulaFacts(inference, counts).parameters.e,
+              Expr(tied ? 5 * 6 : 11 * 6 + 5 * 6));
+  }
 }
 
 // Without positions their parameters are 0; the larger table has the tokens, whichever comes first.
@@ -151,7 +208,7 @@ TEST(FormulaFactsTest, OfSeveralTables) {
     EXPECT_EQ(p.v, Expr(13)) << larger_first;
     EXPECT_EQ(p.d, Expr(6)) << larger_first;
     EXPECT_EQ(p.p, Expr(0)) << larger_first;
-    EXPECT_EQ(p.embeddings, Expr(13 * 6 + 3 * 4)) << larger_first;
+    EXPECT_EQ(p.e, Expr(13 * 6 + 3 * 4)) << larger_first;
   }
 }
 
