@@ -54,6 +54,10 @@ std::string SizesText(const Report& report, const Bindings& reference) {
     if (symbol.kind == SymbolOrigin::Kind::kInput && at != reference.end()) named.insert(*at);
   }
   std::vector<std::string> texts;
+  if (report.samples) {
+    texts.push_back(
+        onnxflops::report::SampleTexts(*report.samples, report.totals.lower_bound).front());
+  }
   for (const auto& [name, size] : named) {
     if (texts.size() == kMaxListedSizes) {
       texts.push_back(Plural(static_cast<int64_t>(named.size() - texts.size()), "other"));

@@ -18,6 +18,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -193,6 +194,13 @@ using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(co
 
 // The error for a missing file, if another model in its folder may have been meant.
 absl::Status MeantAnother(const std::string& word) {
+  const bool is_number = std::all_of(word.begin(), word.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
+  if (is_number) {
+    return absl::NotFoundError(absl::StrCat(
+        word, ": no such file; the numbers of a list stand together, as --lengths 512,300"));
+  }
   const std::string folder = word.substr(0, word.rfind('/') + 1);
   std::vector<std::string> names;
   std::error_code error;
