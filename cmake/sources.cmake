@@ -553,7 +553,6 @@ set(ONNXFLOPS_PYTHON_SOURCES
   src/python/model.cc
   src/python/modules.cc
   src/python/program.cc
-  src/python/python_face.cc
   src/python/report.cc
   src/python/signatures.cc
 )

@@ -1,6 +1,5 @@
-// How it works. One pointer of the process says which face runs, and one of the thread may say
-// otherwise. Texts are made in its words, so that what is stored, drawn or returned needs no
-// further care.
+// How it works. One pointer of the process says which face runs. Texts are made in its words, so
+// that what is stored, drawn or returned needs no further care.
 #include "src/base/setting.h"
 
 #include <algorithm>
@@ -21,11 +20,9 @@ std::string InLibrary(absl::string_view name, absl::string_view value) {
 constexpr Face kLibrary = {&InLibrary};
 
 std::atomic<const Face*> of_process = &kLibrary;
-thread_local const Face* of_thread = nullptr;
 
 std::string InFace(absl::string_view name, absl::string_view value) {
-  const Face* const face = of_thread != nullptr ? of_thread : of_process.load();
-  return face->setting(name, value);
+  return of_process.load()->setting(name, value);
 }
 
 // `all` becomes false if the face lacks a setting that the text names.
@@ -68,8 +65,5 @@ std::string Advice(absl::string_view text) {
 
 ProcessFace::ProcessFace(const Face& face) : before_(of_process.exchange(&face)) {}
 ProcessFace::~ProcessFace() { of_process = before_; }
-
-ThreadFace::ThreadFace(const Face& face) : before_(of_thread) { of_thread = &face; }
-ThreadFace::~ThreadFace() { of_thread = before_; }
 
 }  // namespace onnxflops

@@ -1,6 +1,6 @@
 // What a caller may set, as messages name it. The library knows the name of a setting only ("dim");
-// a face knows how its callers set it, and says so: the program "--dim batch=1", Python
-// dim={"batch": 1}. Without a face it is "dim batch=1".
+// a face knows how its callers set it, and says so, as the program: "--dim batch=1". Without a face
+// it is "dim batch=1".
 //
 //   absl::StrCat("sizes are open: ", names, Advice("; {dim NAME=N} sets them"))
 //   absl::StrCat(Setting("frozen"), " ", Quoted(pattern), " matches no parameter")
@@ -34,24 +34,14 @@ struct Face {
   std::string (*setting)(absl::string_view name, absl::string_view value);
 };
 
-// While this lives, messages are in the words of `face`, which outlives it: those of all threads,
-// or those of this thread, which win. A face makes one for the process as it begins.
+// While this lives, messages are in the words of `face`, which outlives it. A face makes one as its
+// process begins.
 class ProcessFace {
  public:
   explicit ProcessFace(const Face& face);
   ~ProcessFace();
   ProcessFace(const ProcessFace&) = delete;
   ProcessFace& operator=(const ProcessFace&) = delete;
-
- private:
-  const Face* const before_;
-};
-class ThreadFace {
- public:
-  explicit ThreadFace(const Face& face);
-  ~ThreadFace();
-  ThreadFace(const ThreadFace&) = delete;
-  ThreadFace& operator=(const ThreadFace&) = delete;
 
  private:
   const Face* const before_;

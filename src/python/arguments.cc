@@ -133,12 +133,10 @@ absl::string_view SettingName(const tools::Option& option) {
   return name.substr(name.find_first_not_of('-'));
 }
 
-bool IsInPython(absl::string_view name) {
-  return std::find(std::begin(kNotInPython), std::end(kNotInPython), name) ==
+bool IsNotInPython(const tools::Option& option) {
+  return std::find(std::begin(kNotInPython), std::end(kNotInPython), SettingName(option)) !=
          std::end(kNotInPython);
 }
-
-bool IsNotInPython(const tools::Option& option) { return !IsInPython(SettingName(option)); }
 
 nb::dict Given::ToDict() const {
   nb::dict call;

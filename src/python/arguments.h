@@ -21,8 +21,7 @@ namespace onnxflops::python {
 // "dim", of the option --dim.
 absl::string_view SettingName(const tools::Option& option);
 
-// False for what the program does with files and screens, as "depth"; Python has methods for that.
-bool IsInPython(absl::string_view name);
+// What the program does with files and screens, as --depth; Python has methods for that.
 bool IsNotInPython(const tools::Option& option);
 
 // What a call gives. Kept by a report, so that it can be counted again elsewhere.

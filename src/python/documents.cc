@@ -25,7 +25,6 @@
 #include "src/mfu/mfu_report.h"
 #include "src/profile/profile_report.h"
 #include "src/python/convert.h"
-#include "src/python/python_face.h"
 #include "src/python/types.h"
 #include "src/render/document.h"
 #include "src/serving/serving_report.h"
@@ -85,19 +84,14 @@ nb::class_<Report> Define(nb::module_& m, const char* name, const char* text) {
     cls.def(method, [](const Report& d) { return ToStr(Screen(d)); });
   }
   cls.def(
-      "to_json", [](const Report& d) { return ToStr(AsProgram([&] { return Json(d); })); },
-      "The program's JSON.");
+      "to_json", [](const Report& d) { return ToStr(Json(d)); }, "The program's JSON.");
   cls.def(
       "to_dict",
-      [](const Report& d) {
-        return nb::module_::import_("json").attr("loads")(
-            ToStr(AsProgram([&] { return Json(d); })));
-      },
+      [](const Report& d) { return nb::module_::import_("json").attr("loads")(ToStr(Json(d))); },
       nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
   if constexpr (requires(const Report& d) { Page(d); }) {
     cls.def(
-        "to_html", [](const Report& d) { return ToStr(AsProgram([&] { return Page(d); })); },
-        "The program's page.");
+        "to_html", [](const Report& d) { return ToStr(Page(d)); }, "The program's page.");
   }
   if constexpr (requires(const Report& d) { DocumentOf(d); }) {
     cls.def(

@@ -28,11 +28,11 @@
 #include "src/load/load.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
-#include "src/python/python_face.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
 #include "tools/cli/count_arguments.h"
 #include "tools/cli/options.h"
+#include "tools/cli/program_face.h"
 
 namespace onnxflops::python {
 namespace {
@@ -292,7 +292,8 @@ void DefineModel(nb::module_& m) {
 }  // namespace onnxflops::python
 
 NB_MODULE(_core, m) {
-  static const onnxflops::ProcessFace face(onnxflops::python::kPythonFace);
+  // Documents are those of the program; errors are put into words of Python (argument_words.h).
+  static const onnxflops::ProcessFace face(onnxflops::tools::kProgramFace);
   m.doc() = "The engine of onnxflops.";
   onnxflops::python::DefineErrorsAndExpr(m);
   onnxflops::python::DefineFigures(m);

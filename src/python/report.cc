@@ -22,7 +22,6 @@
 #include "src/base/status_macros.h"
 #include "src/graph/same_model.h"
 #include "src/python/convert.h"
-#include "src/python/python_face.h"
 #include "src/python/types.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
@@ -228,14 +227,10 @@ void DefineWriters(nb::class_<PyReport>& report) {
                      "list[dict[str, Any]]"),
              "A dict for each module, operator or node.");
   report.def(
-      "to_json",
-      [](const PyReport& of) { return ToStr(AsProgram([&] { return ToJson(*of.report); })); },
+      "to_json", [](const PyReport& of) { return ToStr(ToJson(*of.report)); },
       "The program's JSON: onnxflops.report/1.");
   report.def(
-      "to_dict",
-      [](const PyReport& of) {
-        return Loads(ToStr(AsProgram([&] { return ToJson(*of.report); })));
-      },
+      "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
       nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
   report.def(
       "to_pandas",
@@ -247,10 +242,7 @@ void DefineWriters(nb::class_<PyReport>& report) {
               "pandas.DataFrame"),
       "rows() as a DataFrame. Needs pandas.");
   report.def(
-      "to_html",
-      [](const PyReport& of) {
-        return ToStr(AsProgram([&] { return ToHtml(*WithNodes(of), ViewOptions{}); }));
-      },
+      "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
   report.def("_parts", &Parts, nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
   report.def(

@@ -57,13 +57,6 @@ TEST(SettingTest, AFaceEndsWithItsLife) {
     std::thread([&] { elsewhere = Setting("dim"); }).join();
     EXPECT_EQ(elsewhere, "<dim|>");
   }
-  {
-    const ThreadFace face(kShouting);
-    std::string elsewhere;
-    std::thread([&] { elsewhere = Setting("dim"); }).join();
-    EXPECT_EQ(elsewhere, "dim");
-    EXPECT_EQ(Setting("dim"), "<dim|>");
-  }
   EXPECT_EQ(Setting("dim"), "dim");
 }
 

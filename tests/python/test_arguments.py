@@ -158,7 +158,7 @@ def test_errors_name_arguments(gpt2):
     for call, text in (
         ({"backward": "exat"}, "backward='exat': it should be 2x or exact"),
         ({"frozen": "m"}, "frozen needs backward='exact'"),
-        ({"fit": "h100"}, "fit 'h100': "),
+        ({"fit": "h100"}, "fit='h100': "),
     ):
         with pytest.raises(onnxflops.InvalidError) as raised:
             gpt2.count(batch=1, seq=8, **call)
@@ -181,12 +181,10 @@ def test_advice_names_arguments(gpt2):
     rate = {"step_time": 0.41, "peak": 1e15}
     with pytest.raises(onnxflops.UnavailableError, match="sizes are open, dim sets them: batch, seq"):
         onnxflops.mfu(gpt2, **rate)
-    with pytest.raises(onnxflops.InvalidError, match=r'device=NAME with dtype, or peak="FLOP/s", is needed'):
+    with pytest.raises(onnxflops.InvalidError, match="device=NAME with dtype, or peak=FLOP/s, is needed"):
         onnxflops.mfu(gpt2, step_time=0.41, batch=1, seq=8)
     with pytest.raises(onnxflops.NotFoundError, match="^.*frozen 'nothing' matches no parameter"):
         gpt2.count(backward="exact", frozen="nothing")
-    screen = str(gpt2.count())
-    assert "--" not in screen and "if so: tied=" in screen and "--tied" in gpt2.count().to_json()
 
 
 def test_classes():

@@ -8,7 +8,7 @@
     r.at(batch=64).flops                  # at another size, in microseconds
     r.modules["visual.transformer"].macs  # the tree of modules; .filter("visual.*.mlp")
     r.to_pandas(by="op")                  # also to_dict(), to_json(): the program's JSON; to_html(): a page
-    print(r)                              # the program's screen, in which advice names arguments
+    print(r)                              # the program's screen
 
     m.compare(["thop"]).headlines         # what other tools count
     print(m.explain("/visual/conv1/Conv"))
@@ -21,8 +21,7 @@ Options have the names that the program has: `onnxflops count --help` lists them
 dim={"tokens": 5}.
 
 Everything is exact and immutable; threads may share it. Errors are subclasses of OnnxflopsError
-with the program's text, in which advice names arguments. In a training loop:
-help(onnxflops.monitor). Many models: help(onnxflops.scan).
+with the program's text. In a training loop: help(onnxflops.monitor). Many models: help(onnxflops.scan).
 """
 
 from __future__ import annotations
