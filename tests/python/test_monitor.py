@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import socket
 import subprocess
 import sys
 import warnings
@@ -444,6 +446,75 @@ def test_hugging_face_finds_lengths(tmp_path):
         assert (callback._samples, callback._tokens) == (2, 13)
 
 
+HUGGING_FACE_RANK = """
+import json, os, sys, torch, transformers
+import onnxflops
+from onnxflops.huggingface import add_perf
+from test_monitor import tiny
+rank, folder = int(sys.argv[1]), sys.argv[2]
+os.environ.update(RANK=sys.argv[1], LOCAL_RANK=sys.argv[1], WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[3])
+_, inner, model = tiny()
+class Module(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = inner
+    def forward(self, input_ids, labels, attention_mask):
+        return self.inner(input_ids, labels)
+module = Module()
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 64
+    def __getitem__(self, i):
+        n = 1 + i % 8
+        ids = torch.tensor([1] * n + [0] * (8 - n))
+        return {"input_ids": ids, "labels": ids, "attention_mask": torch.tensor([1] * n + [0] * (8 - n))}
+arguments = transformers.TrainingArguments(
+    output_dir=folder, max_steps=6, logging_steps=3, per_device_train_batch_size=2, use_cpu=True, save_strategy="no",
+    disable_tqdm=True, report_to="none", ddp_backend="gloo")
+trainer = transformers.Trainer(module, arguments, train_dataset=Data())
+callback = add_perf(trainer, model, peak=1e12)
+seen, take = [], callback.take
+def record(batches):
+    seen.append([batch["attention_mask"].sum(-1).tolist() for batch in batches])
+    take(batches)
+callback.take = record
+trainer.train()
+print(json.dumps([callback.last, seen[3:]]))
+"""
+
+
+def ranks_of(script, tmp_path, *words):
+    """What two processes print last."""
+    path = {"PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
+    ranks = [
+        subprocess.Popen([sys.executable, "-c", script, str(r), str(tmp_path), *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+                         env={**os.environ, **path})
+        for r in range(2)
+    ]  # fmt: skip
+    outs = [rank.communicate(timeout=600)[0] for rank in ranks]
+    assert all(rank.returncode == 0 for rank in ranks)
+    return [json.loads(out.splitlines()[-1]) for out in outs]
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return str(found.getsockname()[1])
+
+
+def test_hugging_face_ranks_add_up(tmp_path):
+    """Two ranks have samples of different lengths: both log the FLOPs of all of them."""
+    need("torch", "transformers", "accelerate")
+    model = tiny()[2]
+    (last, one), (other_last, other) = ranks_of(HUGGING_FACE_RANK, tmp_path, free_port())
+    assert one != other
+    lengths = [n for batches in one + other for batch in batches for n in batch]
+    expected = model.count().training_flops.sum_over("batch", seq=lengths)
+    for metrics in (last, other_last):
+        assert metrics["perf/mfu"] * 2e12 * 3 * metrics["perf/step_time"] == pytest.approx(expected)
+        assert metrics["perf/samples_per_second"] * 3 * metrics["perf/step_time"] == pytest.approx(12)
+        assert metrics["perf/padding"] == pytest.approx(1 - sum(lengths) / (8 * len(lengths)))
+
+
 def test_hugging_face_fails_before_training(tmp_path):
     trainer, model = hugging_face_trainer(tmp_path, max_steps=2)
     from onnxflops.huggingface import add_perf
@@ -538,6 +609,58 @@ def test_lightning(tmp_path):
     assert [step for step, _ in events["device/mfu"]] == [5, 10, 15, 20]
     same = onnxflops.mfu(model, batch=4, seq=8, step_time=events["device/step_time"][-1][1], peak=1e9)
     assert events["device/mfu"][-1][1] == pytest.approx(same.mfu, rel=1e-5)
+
+
+LIGHTNING_RANK = """
+import json, os, sys, torch
+import onnxflops
+os.environ.update(LOCAL_RANK=sys.argv[1], NODE_RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[3])
+try:
+    import lightning.pytorch as lightning
+except ImportError:
+    import pytorch_lightning as lightning
+from onnxflops.lightning import PerfCallback
+from test_monitor import tiny
+_, inner, model = tiny()
+rank, fails = int(sys.argv[1]), sys.argv[4] == "fails"
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.inner = inner
+    def training_step(self, batch, index):
+        return self.inner(batch, batch)["loss"]
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.01)
+    def train_dataloader(self):
+        return torch.utils.data.DataLoader(torch.zeros(16, 8, dtype=torch.int64), batch_size=2)
+asked = []
+def sizes(batch):
+    asked.append(1)
+    if fails and rank == 1 and len(asked) == 3:
+        raise RuntimeError("no sizes")
+    return {"lengths": [8, 3 + rank]}
+callback = PerfCallback(model, sizes=sizes, peak=1e12, every=2)
+trainer = lightning.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=2, callbacks=[callback], logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+trainer.fit(Module())
+print(json.dumps(callback.last))
+"""
+
+
+@pytest.mark.parametrize("fails", ["", "fails"])
+def test_lightning_ranks_add_up(tmp_path, fails):
+    """Also a rank that cannot count a batch takes part in the sum, and then none has a figure."""
+    need("torch")
+    if not _has("lightning") and not _has("pytorch_lightning"):
+        need("lightning")
+    model = tiny()[2]
+    results = ranks_of(LIGHTNING_RANK, tmp_path, free_port(), fails)
+    if fails:
+        assert results == [{}, {}]
+        return
+    expected = 2 * model.count().training_flops.sum_over("batch", seq=[8, 3, 8, 4])
+    for metrics in results:
+        assert metrics["device/mfu"] * 2e12 * 2 * metrics["device/step_time"] == pytest.approx(expected)
 
 
 def test_plain_loop():

@@ -7,8 +7,9 @@
 
 Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Batches count with the shapes that
 they have, also the last, shorter ones of an epoch; padding that attention_mask tells counts nothing, and
-samples that are packed into a row (cu_seq_lens_q, position_ids) count apart. `sizes` gives those that no batch has. By default the
-devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
+samples that are packed into a row (cu_seq_lens_q, position_ids) count apart. Ranks add up what each of them
+has. `sizes` gives those that no batch has, `batch` being a rank's. By default the devices are the Trainer's; a
+tensor- or pipeline-parallel run gives `devices`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import transformers
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
-from onnxflops.monitor import Metrics, Perf
+from onnxflops.monitor import Metrics, Perf, sum_over_ranks
 
 __all__ = ["PerfCallback", "add_perf"]
 
@@ -49,14 +50,12 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         try:
             for batch in batches:
                 sizes = {**self._sizes_of(batch), **self.sizes}
-                lengths, packed = self._lengths_of(batch)
+                lengths, packed, places = self._lengths_of(batch)
                 if lengths and packed:
                     sizes["batch"] = 1  # a row
                 if lengths and self.perf.work.symbol("batch") in self.perf.work.origins:
-                    self._take_samples(lengths, packed, sizes)
+                    self._take_samples(lengths, packed, places, sizes)
                     continue
-                if "batch" in sizes:
-                    sizes["batch"] *= self.ranks
                 self._flops += self.perf.flops(**sizes)
                 self._samples += sizes.get("batch", 0)
                 self._tokens += sizes.get("batch", 0) * sizes.get(self.tokens, 0)
@@ -69,20 +68,20 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             self.perf.warn(f"no perf/mfu of these steps: {error}")
         self._first = False
 
-    def _take_samples(self, lengths: list[int], packed: bool, sizes: dict[str, int]) -> None:
-        """Samples of different lengths. Other ranks have as many."""
+    def _take_samples(self, lengths: list[int], packed: bool, places: int, sizes: dict[str, int]) -> None:
+        """Samples of different lengths."""
         work, own = self.perf.work, {"batch", self.tokens, self.perf.work.symbol("batch"), self.perf.work.symbol(self.tokens)}
         others = {name: size for name, size in sizes.items() if name not in own}
-        self._flops += self.ranks * work.flops_of_samples(others, {self.tokens: lengths}, packed)
-        self._samples += self.ranks * len(lengths)
-        self._tokens += self.ranks * sum(lengths)
-        self._places += self.ranks * (sum(lengths) if packed else len(lengths) * max(lengths))
+        self._flops += work.flops_of_samples(others, {self.tokens: lengths}, packed)
+        self._samples += len(lengths)
+        self._tokens += sum(lengths)
+        self._places += places
 
-    def _lengths_of(self, batch: Any) -> tuple[list[int], bool]:
-        """The lengths of the samples, where a batch tells them, and whether they stand in one row."""
+    def _lengths_of(self, batch: Any) -> tuple[list[int], bool, int]:
+        """The lengths of the samples, where a batch tells them, whether they stand in one row, and the tokens with padding."""
         symbol = self.perf.work.symbol(self.tokens)
         if symbol not in self.perf.work.origins or self.tokens in self.sizes or not hasattr(batch, "get"):
-            return [], False
+            return [], False, 0
         ids, mask, places = batch.get("input_ids"), batch.get("attention_mask"), batch.get("position_ids")
         ends = batch.get("cu_seq_lens_q")
         if ends is not None:
@@ -91,10 +90,11 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             row = places[0].tolist()  # they begin again with each sample
             whole = [i for i, place in enumerate(row) if place == 0] + [len(row)]
         elif ids is not None and mask is not None and ids.shape == mask.shape and len(mask.shape) == 2:
-            return [n for n in mask.sum(-1).tolist() if n > 0], False
+            return [n for n in mask.sum(-1).tolist() if n > 0], False, mask.numel()
         else:
-            return [], False
-        return [b - a for a, b in zip(whole, whole[1:]) if b > a], True
+            return [], False, 0
+        lengths = [b - a for a, b in zip(whole, whole[1:]) if b > a]
+        return lengths, True, sum(lengths)
 
     def _sizes_of(self, batch: Any) -> dict[str, int]:
         """What the tensors of a batch say of the model's sizes."""
@@ -135,16 +135,15 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         if logs is None or steps <= 0 or not {"loss", "train_loss"} & set(logs):  # an evaluation's
             return
         now, seen = self.perf.now(), _tokens_seen(state)
-        if self._fails:  # which was said
-            pass
-        elif self._taken != steps:
+        unseen = self._taken != steps
+        if unseen and not self._fails:
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
-        else:
-            padded = self._places > self._tokens > 0
-            tokens = self._tokens if padded else seen - self._seen or self._tokens
-            self.last = self.perf.metrics(
-                state.global_step, now - self._time, steps, self._flops, tokens, self._samples, self._places
-            )
+        own = (self._flops, self._tokens, self._samples, self._places, self._fails or unseen)
+        flops, all_tokens, samples, places, failed = sum_over_ranks(own, self.ranks)
+        if not failed:  # on no rank; which was said there
+            padded = places > all_tokens > 0
+            tokens = all_tokens if padded else seen - self._seen or all_tokens
+            self.last = self.perf.metrics(state.global_step, now - self._time, steps, flops, tokens, samples, places)
             logs.update(self.last)
             if state.log_history and state.log_history[-1].get("step") == state.global_step:
                 state.log_history[-1].update(self.last)  # which is a copy of the logs from before

@@ -6,8 +6,8 @@
                             device="h100-sxm", dtype="bf16")
     Trainer(callbacks=[callback], ...).fit(module)
 
-`sizes` are those of a rank's batch, times the ranks that have batches of their own: device/mfu,
-device/step_time and the like. A step is one of the optimizer, with all batches that it accumulates.
+`sizes` are those of a rank's batch, and ranks add up what each of them has: device/mfu,
+device/step_time and the like. With lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". A step is one of the optimizer, with all batches that it accumulates.
 By default the devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
 """
 
@@ -22,8 +22,8 @@ except ImportError:
     from pytorch_lightning.callbacks import Callback  # type: ignore[no-redef,import-not-found,unused-ignore]
 
 from onnxflops._core import Model, Report
-from onnxflops._errors import OnnxflopsError
-from onnxflops.monitor import Metrics, Perf
+from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops.monitor import Metrics, Perf, is_distributed, sum_over_ranks
 
 __all__ = ["PerfCallback"]
 
@@ -40,26 +40,32 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         self.perf = Perf(model, **perf)
         self.sizes = sizes
         self.last: Metrics = {}
-        self._step, self._first, self._paused = 0, True, False
+        self._step, self._first, self._batches = 0, True, 1
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if self.perf.devices is None:
             self.perf.devices = trainer.world_size
+        sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}
+        self._batches = int(sampler.get("num_replicas", trainer.world_size))
+        if not self.perf.reduces and self._batches > 1 and is_distributed():
+            self.perf.sum_by(lambda values: sum_over_ranks(values, self._batches))
         self._step, self._first = trainer.global_step, True
         self.perf.begin(trainer.global_step)  # also of a resumed training
 
     def _sizes(self, trainer: Any, batch: Any) -> dict[str, Any]:
         sizes: dict[str, Any] = dict(self.sizes(batch))
-        if self.perf.reduces or "batch" not in sizes:
+        if self.perf.reduces or self._batches == 1:
             return sizes
-        sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}
-        sizes["batch"] *= sampler.get("num_replicas", trainer.world_size)
+        if "batch" not in sizes:
+            raise InvalidError("sizes() gives lengths of a rank, and these ranks cannot add up: reduce= of Perf does")
+        sizes["batch"] *= self._batches  # other ranks have as many
         return sizes
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         self.perf.resume()
         if self._first:
-            self.perf.flops(**self._sizes(trainer, batch))
+            self.perf.add(**self._sizes(trainer, batch))
+            self.perf.begin(trainer.global_step)
             self._first = False
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
@@ -77,8 +83,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         except Exception as error:  # also of `sizes`: the training goes on
             what = str(error) if isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
             self.perf.warn(f"no device/mfu of these steps: {what}")
-            self.perf.begin(trainer.global_step)
-            return
+            self.perf.spoil()
         if trainer.global_step == self._step:  # batches are accumulated
             return
         self._step = trainer.global_step

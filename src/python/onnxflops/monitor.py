@@ -110,6 +110,7 @@ class Perf:
         self._start, self._paused = self._clock(), None
         self._steps, self._flops, self._token_sum, self._sample_sum, self._place_sum = 0, 0, 0, 0, 0
         self._pending: list[tuple[Any, bool, dict[str, int]]] = []
+        self._spoilt = False
 
     def start(self) -> None:
         """Forgets the steps and the time until now: after loading or compiling."""
@@ -145,6 +146,10 @@ class Perf:
         """Steps are counted from here: where a resumed training goes on. Forgets what was measured."""
         self._step = step
         self._begin()
+
+    def sum_by(self, reduce: Reduce) -> None:
+        """Ranks give their own sizes, and `reduce` sums them, as that of the constructor."""
+        self._reduce = reduce
 
     @property
     def reduces(self) -> bool:
@@ -188,6 +193,10 @@ class Perf:
         self._token_sum += sum(lengths)
         self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
 
+    def spoil(self) -> None:
+        """A batch is not counted, and so the next result is none; with `reduce`, on all ranks."""
+        self._spoilt = True
+
     def end_step(self) -> Optional[Metrics]:
         """A step has ended, and add() got its batches."""
         self._step += 1
@@ -199,14 +208,18 @@ class Perf:
         self.add(lengths=lengths, cu_seqlens=cu_seqlens, **sizes)
         return self.end_step()
 
-    def _measure(self) -> Metrics:
+    def _measure(self) -> Optional[Metrics]:
         seconds = self._clock() - self._start
         for pending in self._pending:
             self._add_samples(*pending)
         sums: Sequence[float] = (self._flops, self._token_sum, self._sample_sum, self._place_sum)
+        spoilt: float = self._spoilt
         if self._reduce is not None:
-            *sums, ranks, summed = self._reduce([*sums, 1.0, seconds])
+            *sums, spoilt, ranks, summed = self._reduce([*sums, spoilt, 1.0, seconds])
             seconds = summed / ranks
+        if spoilt:
+            self._begin()
+            return None
         metrics = self.metrics(self._step, seconds, self._steps, *sums)
         self._begin()
         for sink in self._sinks:
@@ -264,6 +277,12 @@ def world_size() -> int:
     return int(stated) if stated.isdigit() and int(stated) > 0 else 1
 
 
+def is_distributed() -> bool:
+    """Whether ranks of torch.distributed can ask each other."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.distributed.is_available() and torch.distributed.is_initialized())
+
+
 def torch_sum(values: Sequence[float]) -> Sequence[float]:
     """Sums over all ranks of torch.distributed."""
     import torch
@@ -275,6 +294,14 @@ def torch_sum(values: Sequence[float]) -> Sequence[float]:
         torch.distributed.all_reduce(tensor)
     result: list[float] = tensor.tolist()
     return result
+
+
+def sum_over_ranks(values: Sequence[float], batches: int) -> Sequence[float]:
+    """Sums over the `batches` that ranks have: some ranks may share one. Where ranks cannot ask each other, all have as much as this one."""
+    if batches == 1 or not is_distributed():
+        return [x * batches for x in values]
+    share = batches / world_size()
+    return [x * share for x in torch_sum(values)]
 
 
 def tensorboard(directory: str) -> Sink:
