@@ -329,6 +329,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/check.cc
   src/api/count.cc
   src/api/diff.cc
+  src/api/known_sizes.cc
   src/api/load.cc
   src/api/memory.cc
   src/api/mfu.cc

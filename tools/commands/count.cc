@@ -23,13 +23,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
-#include "src/infer/require_symbols.h"
 #include "src/onnxflops.h"
 #include "src/render/format.h"
 #include "src/report/memory_rows.h"
@@ -221,10 +221,8 @@ class Counter {
   // A report, or a row for each of several models.
   bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
   Outcome CountFile(const ModelFile& file, size_t number) const;
-  absl::StatusOr<Report> CountModel(const Model& model, const CountOptions& options) const;
   // If there are several models, one may lack symbols of --dim: it is counted without these.
-  absl::StatusOr<Report> CountWithKnownDims(const Model& model,
-                                            std::vector<std::string>* missing) const;
+  absl::StatusOr<Report> CountModel(const Model& model, std::vector<std::string>* missing) const;
   absl::StatusOr<Outcome> TryCountFile(const std::string& path, size_t number) const;
   std::string Render(const Report& report) const;
   std::string Join(std::vector<Outcome> outcomes) const;
@@ -254,33 +252,19 @@ std::string Counter::Render(const Report& report) const {
   }
 }
 
-absl::StatusOr<Report> Counter::CountModel(const Model& model, const CountOptions& options) const {
-  return args_.convention.empty() ? Count(model, options)
-                                  : CountAs(model, options, args_.convention);
-}
-
-absl::StatusOr<Report> Counter::CountWithKnownDims(const Model& model,
-                                                   std::vector<std::string>* missing) const {
-  absl::StatusOr<Report> report = CountModel(model, options_);
-  if (report.ok() || one_file_ || options_.bindings.empty()) return report;
-  CountOptions known = options_;
-  known.bindings.clear();
-  const absl::StatusOr<Report> open = Count(model, known);
-  if (!open.ok()) return report;
-  for (const auto& [name, size] : options_.bindings) {
-    if (ResolveSymbols({{name, size}}, open->symbols).ok()) {
-      known.bindings.emplace(name, size);
-    } else {
-      missing->push_back(name);
-    }
+absl::StatusOr<Report> Counter::CountModel(const Model& model,
+                                           std::vector<std::string>* missing) const {
+  if (!one_file_) {
+    return CountKnownSizes(model, options_, args_.convention, std::nullopt, missing);
   }
-  return missing->empty() ? report : CountModel(model, known);
+  return args_.convention.empty() ? Count(model, options_)
+                                  : CountAs(model, options_, args_.convention);
 }
 
 absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t number) const {
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options_));
   std::vector<std::string> missing;
-  ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
+  ASSIGN_OR_RETURN(Report report, CountModel(model, &missing));
   if (!args_.annotate.empty()) RETURN_IF_ERROR(WriteAnnotated(args_, model, options_));
   if (args_.redact) {
     RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
