@@ -8,6 +8,7 @@
 // from a model.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
@@ -63,6 +65,56 @@ PyModel LoadBytes(nb::bytes bytes, const std::string& name, const nb::object& or
                                  : LoadFromBytes(view, name);
                 }),
                 origin);
+}
+
+// What the arguments of count() ask for.
+struct CountCall {
+  CountOptions options;
+  std::string convention;
+  Given given;
+};
+
+CountCall TakeCountCall(const nb::kwargs& given) {
+  tools::CountArguments args;
+  CountCall call;
+  call.given = TakeOptions(given, "count()", &args);
+  std::vector<tools::DimSizes> sweep;
+  call.options = Require(args.Options(&sweep));
+  call.options.bindings = call.given.sizes;
+  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
+  call.options.node_rows = view.by == GroupBy::kNode;
+  call.convention = args.convention;
+  return call;
+}
+
+// The size of scan(fill=...), checked like any other.
+std::optional<int64_t> FillSize(nb::handle fill) {
+  if (fill.is_none()) return std::nullopt;
+  Bindings sizes;
+  AddSize("fill", fill, "scan()", &sizes);
+  return sizes.at("fill");
+}
+
+// One of many models: a report, and the names of sizes that it lacks and that are left out.
+nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& given) {
+  CountCall call = TakeCountCall(nb::borrow<nb::kwargs>(given));
+  const std::optional<int64_t> size = FillSize(fill);
+  std::vector<std::string> missing;
+  PyReport made;
+  made.of = of;
+  made.convention = call.convention;
+  made.formulas = std::make_shared<Formulas>();
+  made.report = Require(WithoutGil([&]() -> Formulas::Counted {
+    ASSIGN_OR_RETURN(Report report,
+                     CountKnownSizes(*of.model, call.options, call.convention, size, &missing));
+    return std::make_shared<const Report>(std::move(report));
+  }));
+  call.options.bindings = call.given.sizes = made.report->bindings;
+  made.options = std::make_shared<const CountOptions>(std::move(call.options));
+  made.given = std::make_shared<const Given>(std::move(call.given));
+  nb::list names;
+  for (const std::string& name : missing) names.append(ToStr(name));
+  return nb::make_tuple(made, names);
 }
 
 // --dim, --input and the like, for functions that return no report.
@@ -232,20 +284,14 @@ void DefineCounting(nb::class_<PyModel>* model) {
 }  // namespace
 
 PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
-  tools::CountArguments args;
-  Given taken = TakeOptions(given, "count()", &args);
-  const bool is_open = taken.sizes.empty();
-  const bool has_options = taken.has_options();
-  std::vector<tools::DimSizes> sweep;
-  CountOptions options = Require(args.Options(&sweep));
-  options.bindings = taken.sizes;
-  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
-  options.node_rows = view.by == GroupBy::kNode;
+  CountCall call = TakeCountCall(given);
+  const bool is_open = call.given.sizes.empty();
+  const bool has_options = call.given.has_options();
   PyReport made;
   made.of = of;
-  made.options = std::make_shared<const CountOptions>(std::move(options));
-  made.given = std::make_shared<const Given>(std::move(taken));
-  made.convention = args.convention;
+  made.options = std::make_shared<const CountOptions>(std::move(call.options));
+  made.given = std::make_shared<const Given>(std::move(call.given));
+  made.convention = call.convention;
   made.formulas = has_options ? std::make_shared<Formulas>() : of.formulas;
   made.report = Require(WithoutGil([&]() -> Formulas::Counted {
     if (is_open && !has_options) return made.Open();
@@ -287,6 +333,18 @@ void DefineModel(nb::module_& m) {
       },
       nb::arg("model"), nb::arg("given"),
       nb::sig("def _count(model: Model, given: dict[str, Any]) -> Report"));
+  m.def("_count_one_of_many", &CountOneOfMany, nb::arg("model"), nb::arg("fill").none(),
+        nb::arg("given"),
+        nb::sig("def _count_one_of_many(model: Model, fill: int | None, given: dict[str, Any]) -> "
+                "tuple[Report, list[str]]"));
+  m.def(
+      "_check_count",
+      [](nb::handle fill, const nb::dict& given) {
+        TakeCountCall(nb::borrow<nb::kwargs>(given));
+        FillSize(fill);
+      },
+      nb::arg("fill").none(), nb::arg("given"),
+      nb::sig("def _check_count(fill: int | None, given: dict[str, Any]) -> None"));
 }
 
 }  // namespace onnxflops::python

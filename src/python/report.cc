@@ -199,7 +199,30 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   }
 }
 
-void DefineSizes(nb::class_<PyReport>& report) {
+const char* Standing(const PyReport& of) {
+  if (of.report->totals.lower_bound) return "at_least";
+  return of.report->tool && !of.report->tool->assumptions.empty() ? "assumed" : "exact";
+}
+
+nb::object Opset(const PyReport& of) {
+  const auto& opsets = of.report->model.opsets;
+  const auto it = opsets.find("ai.onnx");
+  return it == opsets.end() ? nb::object(nb::none()) : nb::object(nb::int_(it->second));
+}
+
+// The model, the sizes, and how far the figures are known.
+void DefineFacts(nb::class_<PyReport>& report) {
+  report.def_prop_ro(
+      "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
+      "Whether a part is not known, so that the true figures may be larger.");
+  report.def_prop_ro("standing", &Standing, nb::sig("def standing(self, /) -> str"),
+                     "How far the figures are known: exact, at_least (nodes are not counted) or "
+                     "assumed (a figure of a convention rests on a guess).");
+  report.def_prop_ro("opset", &Opset, nb::sig("def opset(self, /) -> int | None"),
+                     "The version of ONNX's own operators that the file asks for, or None.");
+  report.def_prop_ro(
+      "nodes", [](const PyReport& of) { return of.report->model.nodes; },
+      "How many nodes the model has.");
   report.def_prop_ro(
       "symbols",
       [](const PyReport& of) {
@@ -227,7 +250,8 @@ void DefineWriters(nb::class_<PyReport>& report) {
                      "list[dict[str, Any]]"),
              "A dict for each module, operator or node.");
   report.def(
-      "to_json", [](const PyReport& of) { return ToStr(ToJson(*of.report)); },
+      "to_json",
+      [](const PyReport& of) { return ToStr(WithoutGil([&] { return ToJson(*of.report); })); },
       "The program's JSON: onnxflops.report/1.");
   report.def(
       "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
@@ -394,10 +418,7 @@ void DefineReport(nb::module_& m) {
   report.def_prop_ro(
       "convention", [](const PyReport& of) { return ToStr(of.report->convention); },
       "The tool that counts like this; \"\" for ours.");
-  report.def_prop_ro(
-      "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
-      "Whether a part is not known, so that the true figures may be larger.");
-  DefineSizes(report);
+  DefineFacts(report);
   report.def_prop_ro(
       "warnings",
       [](const PyReport& of) {

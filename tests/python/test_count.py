@@ -338,6 +338,15 @@ def test_sympy(gpt2):
     assert len(gpt2.count().flops.to_sympy().free_symbols) == 2
 
 
+def test_facts(gpt2):
+    """What a report tells of the model, and how far its figures are known."""
+    report = gpt2.count()
+    assert (report.opset, report.nodes, report.standing) == (17, len(report.rows("node")), "exact")
+    assert gpt2.count(convention="thop").standing == gpt2.compare("thop").standings["thop"] == "assumed"
+    partial = onnxflops.load(ROOT / "models/custom-op.onnx").count()
+    assert partial.standing == partial.figures["flops"].status == "at_least"
+
+
 def test_signatures(gpt2):
     """Of all that is public: arguments by name, with a line of help for each option."""
     for function in (gpt2.count, gpt2.sweep, gpt2.compare, onnxflops.diff, onnxflops.check, onnxflops.mfu, onnxflops.profile, onnxflops.estimate, onnxflops.audit):
