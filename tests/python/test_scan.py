@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import socket
 import threading
 
 import onnxflops
@@ -201,6 +202,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(body=True)
 
     def answer(self, body):
+        if self.path in self.server.answers:
+            return self.send_error(self.server.answers[self.path])
         path = os.path.join(self.server.folder, os.path.basename(self.path))
         if not os.path.exists(path):
             return self.send_error(404)
@@ -243,7 +246,7 @@ def server(tmp_path):
     def serve(ranges, marks=False):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.folder, server.ranges, server.sent, server.requests = str(tmp_path), ranges, 0, []
-        server.marks = marks
+        server.marks, server.answers = marks, {}
         threading.Thread(target=server.serve_forever, daemon=True).start()
         made.append(server)
         return server, f"http://127.0.0.1:{server.server_port}"
@@ -317,3 +320,22 @@ def test_hostile_behind_a_url(spoil, tmp_path, server):
     _, address = server(ranges=True)
     rows = rows_of(onnxflops.scan([f"{address}/bad.onnx"], tmp_path / "out"))
     assert next(iter(rows.values()))["error"]
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def test_errors_of_servers(tmp_path, server):
+    """They say what was answered."""
+    need("fsspec", "aiohttp")
+    running, address = server(ranges=True)
+    running.answers = {"/forbidden.onnx": 403}
+    urls = [f"{address}/none.onnx", f"{address}/forbidden.onnx", f"http://127.0.0.1:{free_port()}/m.onnx"]
+    for url, text in zip(urls, (": HTTP 404 (Not Found)", ": HTTP 403 (Forbidden)", ": connection refused")):
+        with pytest.raises(onnxflops.OnnxflopsError) as error:
+            onnxflops.load(url)
+        assert str(error.value) == url + text
+        assert isinstance(error.value, onnxflops.NoSuchFileError) == ("404" in text)

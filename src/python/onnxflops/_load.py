@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from onnxflops import _core, _errors
 from onnxflops._core import Model
 from onnxflops._pickle import origin_of_bytes, origin_of_path
+from onnxflops._ranges import is_url, load_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 # The most bytes that are taken from a file object: what protobuf can hold.
 _MOST_BYTES = 2**31 - 1
 
@@ -33,7 +32,7 @@ Source = Union[
 ]
 
 
-def load(source: Source, *, name: str | None = None) -> Model:
+def load(source: Source, *, name: str | None = None, storage_options: dict[str, Any] | None = None) -> Model:
     """The model that `source` holds.
 
     `source` is a path of a .onnx file, of a configuration (config.json), or of a folder that holds one;
@@ -41,6 +40,7 @@ def load(source: Source, *, name: str | None = None) -> Model:
     configuration as a dict; or a URL (https://, s3://, hf://), of which only the bytes are fetched that are
     needed; or a Model, which it is then. No weight is read from a path; of the other forms, pass none
     where you can.
+    `storage_options` are those of the file system of a URL (fsspec).
     `name` stands for the model in reports and errors, where there is no path.
 
     Raises OnnxflopsError with what is wrong with the file.
@@ -48,8 +48,8 @@ def load(source: Source, *, name: str | None = None) -> Model:
     if isinstance(source, (str, os.PathLike)):
         if name is not None:
             raise TypeError("load(): a path is the name of its model")
-        if isinstance(source, str) and _URL.match(source):
-            return _load_url(source)
+        if isinstance(source, str) and is_url(source):
+            return load_url(source, most_bytes=_MOST_BYTES, options=storage_options)[0]
         return _core._load_path(source, origin_of_path(source))
     if isinstance(source, Model):
         return source
@@ -68,15 +68,6 @@ def load(source: Source, *, name: str | None = None) -> Model:
 
 def _load_bytes(data: bytes, name: str) -> Model:
     return _core._load_bytes(data, name, origin_of_bytes(data))
-
-
-def _load_url(url: str) -> Model:
-    from onnxflops._ranges import load_url
-
-    try:
-        return load_url(url, most_bytes=_MOST_BYTES)[0]
-    except FileNotFoundError as error:
-        raise _errors.NoSuchFileError(f"{url}: no such file: {error}") from error
 
 
 def _read(file: _Readable) -> bytes:

@@ -7,11 +7,12 @@ what is not weights goes to the same places of a file that is otherwise a hole. 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from typing import IO, TYPE_CHECKING, Any, Optional
 
 from onnxflops import _core
-from onnxflops._errors import InvalidError, LimitError
+from onnxflops._errors import InvalidError, LimitError, NoSuchFileError, OnnxflopsError
 
 if TYPE_CHECKING:
     from onnxflops._core import Model
@@ -33,6 +34,10 @@ _FIELDS: dict[str, dict[int, str]] = {
 }
 _PAYLOADS = (4, 5, 6, 7, 9, 10, 11)  # of a tensor: its elements
 _MOST_DEPTH = 64
+_LEAST_FAULT, _NOT_FOUND = 400, 404  # answers of HTTP
+# Which extra of the package has what a protocol needs.
+_EXTRAS = {"http": "scan", "https": "scan", "s3": "s3", "s3a": "s3", "hf": "hf"}
+_URL = re.compile(r"[a-z][a-z0-9+.:-]*://")
 
 
 class _Remote:
@@ -129,23 +134,80 @@ def graph_bytes(file: IO[bytes], path: str, size: int) -> list[tuple[int, bytes]
     return pieces.pieces
 
 
+def is_url(source: str) -> bool:
+    return _URL.match(source) is not None
+
+
+def filesystem(url: str, options: dict[str, Any]) -> tuple[Any, str]:
+    """What fsspec has for a URL, and the path there. ImportError says what to install."""
+    protocol = url.partition("://")[0].rpartition("::")[2]
+    try:
+        import fsspec
+
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **options)
+    except ImportError as error:
+        extra = _EXTRAS.get(protocol)
+        install = f": pip install 'onnxflops[{extra}]'" if extra else ""
+        raise ImportError(f"{protocol}:// needs another package{install} ({error})") from error
+    return found
+
+
+def remote_error(url: str, error: BaseException) -> OnnxflopsError:
+    """What a server or the network said, in one line. Libraries hide it in a chain of exceptions."""
+    import asyncio  # late, as `import onnxflops` should be light
+    import socket
+
+    if isinstance(error, OnnxflopsError):
+        return error
+    chain: list[BaseException] = []
+    link: Optional[BaseException] = error
+    while link is not None and link not in chain:
+        chain.insert(0, link)
+        link = link.__cause__ or link.__context__
+    for status in filter(None, map(_status_of, chain)):
+        kind = NoSuchFileError if status == _NOT_FOUND else OnnxflopsError
+        return kind(f"{url}: HTTP {status}{_phrase(status)}")
+    for classes, text in (
+        (ConnectionRefusedError, "connection refused"),
+        (socket.gaierror, "there is no such host"),
+        ((TimeoutError, asyncio.TimeoutError), "the server did not answer in time"),
+    ):
+        if any(isinstance(link, classes) for link in chain):
+            return OnnxflopsError(f"{url}: {text}")
+    if isinstance(error, FileNotFoundError):
+        return NoSuchFileError(f"{url}: no such file")
+    return OnnxflopsError(f"{url}: {f'{error}'.strip() or type(error).__name__}")
+
+
+def _status_of(error: BaseException) -> Optional[int]:
+    """Of HTTP, where a library keeps it: aiohttp and requests, huggingface_hub, botocore."""
+    answer = getattr(error, "response", None)
+    values = [getattr(error, "status", None), getattr(answer, "status_code", None)]
+    if isinstance(answer, dict):
+        values.append(answer.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    return next((v for v in values if isinstance(v, int) and v >= _LEAST_FAULT), None)
+
+
+def _phrase(status: int) -> str:
+    from http import HTTPStatus
+
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""
+
+
 def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = None) -> tuple[Model, int]:
     """The model behind a URL of fsspec, and how many bytes were fetched.
 
     A server that gives no ranges is asked once for all of the file, up to `most_bytes`.
     """
-    try:
-        import fsspec
-    except ImportError as error:
-        raise ImportError("URLs need fsspec: pip install 'onnxflops[scan]'") from error
-    fs, path = fsspec.core.url_to_fs(url, **(options or {}))
-    size = fs.info(path).get("size")
+    fs, path = filesystem(url, options or {})
     with tempfile.TemporaryFile() as copy:
-        fetched = None
-        if size and not path.endswith((".json", ".onnxtxt", ".textproto")):
-            fetched = _fetch_ranges(fs, path, size, copy)
-        if fetched is None:
-            fetched = _download(fs, path, copy, most_bytes)
+        try:
+            fetched = _fetch(fs, path, copy, most_bytes)
+        except Exception as error:
+            raise remote_error(url, error) from error
         copy.flush()
         copy.seek(0)
         length = os.fstat(copy.fileno()).st_size
@@ -153,6 +215,14 @@ def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = N
         origin = ("pieces", length, graph_bytes(copy, url, length)) if path.endswith(".onnx") else None
         copy.seek(0)
         return _core._load_fd(copy.fileno(), url, origin), fetched
+
+
+def _fetch(fs: Any, path: str, copy: IO[bytes], most_bytes: int) -> int:
+    size = fs.info(path).get("size")
+    fetched = None
+    if size and not path.endswith((".json", ".onnxtxt", ".textproto")):
+        fetched = _fetch_ranges(fs, path, size, copy)
+    return _download(fs, path, copy, most_bytes) if fetched is None else fetched
 
 
 def _fetch_ranges(fs: Any, path: str, size: int, copy: IO[bytes]) -> Optional[int]:
