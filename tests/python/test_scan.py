@@ -1,9 +1,17 @@
-"""Many models: local, dask; files by range, and from servers without ranges."""
+"""Many models: local, Dask, Ray; files by range, and from servers without ranges."""
 
+import glob
+import hashlib
 import http.server
+import json
 import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
+import time
+from contextlib import contextmanager
 
 import onnxflops
 import pytest
@@ -48,7 +56,7 @@ def test_resumes(tmp_path):
     rows = rows_of(onnxflops.scan([*sources, str(MODELS[1])], out))
     assert rows[str(late)]["error"] is None and len(rows) == 3 and "part-x.parquet.tmp" not in os.listdir(out)
     parts = sorted(os.listdir(out))
-    assert rows_of(onnxflops.scan(sources, out)) == rows and sorted(os.listdir(out)) == parts
+    assert rows_of(onnxflops.scan(sources, out)) == {s: rows[s] for s in sources} and sorted(os.listdir(out)) == parts
     assert rows_of(onnxflops.scan([], tmp_path / "none")) == {}
 
 
@@ -56,7 +64,7 @@ def test_retry(tmp_path, monkeypatch):
     need("pyarrow")
     out, source = tmp_path / "out", str(MODELS[0])
     with monkeypatch.context() as context:
-        context.setattr("onnxflops._scan.load", failing)
+        context.setattr("onnxflops._rows.load", failing)
         assert "busy" in rows_of(onnxflops.scan([source], out))[source]["error"]
     assert "busy" in rows_of(onnxflops.scan([source], out))[source]["error"]
     assert rows_of(onnxflops.scan([source], out, retry=True))[source]["error"] is None
@@ -116,20 +124,20 @@ def test_rows_of_others_stay(tmp_path):
 
 def test_weights_make_no_difference(tmp_path):
     """Of a large file the graph is hashed, not its weights."""
-    from onnxflops._keys import key_of
+    from onnxflops._keys import content_of
 
     path = tmp_path / "large.onnx"
     write_large(path, gigabytes=0.2)
-    key = key_of(str(path), {}, {})
+    content = content_of(str(path), {})
     with open(path, "r+b") as file:
         file.seek(10**8)
         file.write(b"weight")
-    assert key_of(str(path), {}, {}) == key
+    assert content_of(str(path), {}) == content
     with open(path, "r+b") as file:
         graph = (ROOT / "models/gpt2.onnx").read_bytes()
         file.seek(-len(graph) + graph.index(b"MatMul"), os.SEEK_END)
         file.write(b"NatMul")
-    assert key_of(str(path), {}, {}) != key
+    assert content_of(str(path), {}) != content
 
 
 def test_arguments(tmp_path):
@@ -142,33 +150,385 @@ def test_arguments(tmp_path):
     assert next(iter(rows.values()))["flops"] == onnxflops.load(ROOT / "models/gpt2.onnx").count(batch=1, seq=8).flops
 
 
+def test_order_of_rows(tmp_path):
+    """That of the sources; what an earlier scan wrote comes first."""
+    need("pyarrow")
+    paths = [str(tmp_path / f"{number}.onnx") for number in range(250)]
+    for path in paths:
+        os.symlink(ROOT / "models/lstm.onnx", path)
+    later = onnxflops.scan(paths[200:], tmp_path / "out", workers=3)
+    assert column(later, "source") == paths[200:]
+    assert column(onnxflops.scan(paths, tmp_path / "out", workers=3), "source") == paths[200:] + paths[:200]
+    assert len(os.listdir(tmp_path / "out")) < 50
+    assert column(onnxflops.scan(paths, tmp_path / "new", workers=3), "source") == paths
+
+
+def column(dataset, name):
+    return dataset.to_table(columns=[name])[name].to_pylist()
+
+
+def test_tasks_that_end_early(tmp_path, monkeypatch):
+    """After much text or time. Each row is still there once, and in order, also where rows are replaced."""
+    need("pyarrow")
+    sources = [str(path) for path in MODELS[:9]]
+    onnxflops.scan(sources, tmp_path / "out", workers=1)
+    assert len(os.listdir(tmp_path / "out")) == 5  # of 2 rows, and one of 1
+    monkeypatch.setattr("onnxflops._tasks._MOST_TEXT", 1)
+    for name, parts in (("out", 5), ("new", 9)):
+        rows = onnxflops.scan(sources, tmp_path / name, workers=1, count={"causal": "half"})
+        assert column(rows, "source") == sources and len(os.listdir(tmp_path / name)) == parts
+        assert column(rows, "report") == [onnxflops.load(path).count(causal="half").to_json() for path in sources]
+
+
+def test_interrupt(tmp_path, monkeypatch):
+    """What was counted until then is written."""
+    need("pyarrow")
+    from onnxflops import _engines, _tasks
+
+    sources = [str(tmp_path / f"{number}.onnx") for number in range(1000)]  # that are not there
+    counted, original = [], _tasks.row_of
+
+    def row_of(source, *rest):
+        counted.append(source)
+        time.sleep(0.01)
+        return original(source, *rest)
+
+    def interrupted(self):
+        wait_for(lambda: len(counted) >= 5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_tasks, "row_of", row_of)
+    monkeypatch.setattr(_engines._Local, "finished", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        onnxflops.scan(sources, tmp_path / "out", workers=1)
+    part, = (tmp_path / "out").iterdir()
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(part)["source"].to_pylist() == counted and 5 <= len(counted) < 100
+
+
+def test_columns(tmp_path):
+    need("pyarrow")
+    gpt2 = ROOT / "models/gpt2.onnx"
+    sources = [str(gpt2), str(ROOT / "models/custom-op.onnx"), str(tmp_path / "none.onnx")]
+    rows = rows_of(onnxflops.scan(sources, tmp_path / "out"))
+    row, partial, none = (rows[source] for source in sources)
+    report = onnxflops.load(gpt2).count()
+    assert (row["symbols"], row["opset"], row["nodes"]) == (["batch", "seq"], 17, len(report.rows("node")))
+    assert row["file_hash"] == "sha256:" + hashlib.sha256(gpt2.read_bytes()).hexdigest()
+    assert [row["standing"], partial["standing"], none["standing"]] == ["exact", "at_least", None]
+    assert partial["lower_bound"] and {r["version"] for r in rows.values()} == {onnxflops.__version__}
+    guess = rows_of(onnxflops.scan([str(gpt2)], tmp_path / "as", count={"convention": "thop"}))
+    assert guess[str(gpt2)]["standing"] == onnxflops.load(gpt2).compare("thop").standings["thop"] == "assumed"
+
+
+def test_column_that_is_empty_in_a_part(tmp_path):
+    """Its type is that of the others."""
+    pyarrow, = need("pyarrow")
+    out = tmp_path / "out"
+    onnxflops.scan([str(tmp_path / "none.onnx")], out)
+    table = onnxflops.scan([str(tmp_path / "none.onnx"), str(MODELS[0])], out).to_table()
+    empty = pyarrow.parquet.read_table(sorted(glob.glob(f"{out}/*"))[0])
+    assert len(empty) == 1 and empty["flops"].null_count == 1 and empty.schema == table.schema
+    assert table.schema.field("flops").type == pyarrow.decimal128(38, 0)
+
+
+def test_sizes_that_some_models_lack(tmp_path, program):
+    """As the program does with several files."""
+    need("pyarrow")
+    paths = [str(ROOT / f"models/{name}.onnx") for name in ("gpt2", "resnet50")]
+    rows = rows_of(onnxflops.scan(paths, tmp_path / "out", count={"batch": 2, "seq": 8}))
+    one, other = (rows[path] for path in paths)
+    assert one["flops"] == onnxflops.load(paths[0]).count(batch=2, seq=8).flops
+    assert other["flops"] == onnxflops.load(paths[1]).count().flops
+    assert named(other, "has no symbol") == [f"has no symbol named {name!r}: counted without it" for name in ("batch", "seq")]
+    assert named(one, "has no symbol") == []
+    printed = json.loads(program("count", *paths, "--dim", "batch=2", "--dim", "seq=8", "--format", "json"))
+    assert [r["totals"]["flops"]["value"] for r in printed["reports"]] == [one["flops"], other["flops"]]
+    with pytest.warns(UserWarning, match="no model has a symbol named 'bach'"):
+        rows = rows_of(onnxflops.scan(paths, tmp_path / "none", count={"bach": 2}))
+    assert rows[paths[0]]["flops"] is None and "batch" in rows[paths[0]]["flops_expr"]
+
+
+def named(row, text):
+    return [warning for warning in row["warnings"] if text in warning]
+
+
+def test_fill(tmp_path):
+    """No size stays open, of no model."""
+    need("pyarrow")
+    paths = [str(path) for path in MODELS]
+    rows = rows_of(onnxflops.scan(paths, tmp_path / "out", count={"batch": 2}, fill=1))
+    for row in rows.values():
+        assert row["error"] is not None or (row["symbols"] == [] and row["flops"] is not None), row["source"]
+    assert rows[str(ROOT / "models/gpt2.onnx")]["flops"] == onnxflops.load(ROOT / "models/gpt2.onnx").count(batch=2, seq=1).flops
+    assert sum(row["error"] is not None for row in rows.values()) < 0.05 * len(rows)
+    with pytest.raises(onnxflops.InvalidError, match="fill"):
+        onnxflops.scan(paths, tmp_path / "out", fill=-1)
+
+
+def test_broken_files_among_good_ones(tmp_path):
+    need("pyarrow")
+    for name, data in (("empty", b""), ("cut", (ROOT / "models/gpt2.onnx").read_bytes()[:5000]), ("text", b"no model")):
+        (tmp_path / f"{name}.onnx").write_bytes(data)
+    (tmp_path / "folder.onnx").mkdir()
+    os.mkfifo(tmp_path / "pipe.onnx")
+    bad = [str(tmp_path / f"{name}.onnx") for name in ("empty", "cut", "text", "folder", "pipe")]
+    good = [str(path) for path in MODELS[:5]]
+    mixed = [path for pair in zip(bad, good) for path in pair]
+    rows = rows_of(onnxflops.scan(mixed, tmp_path / "out", workers=1))
+    assert [rows[path]["error"] is None for path in mixed] == [False, True] * 5
+    assert all(path in rows[path]["error"] for path in bad)
+
+
+def test_a_file_of_parquet_that_is_not_whole(tmp_path):
+    need("pyarrow")
+    onnxflops.scan([str(MODELS[0])], tmp_path / "out")
+    part = next((tmp_path / "out").iterdir())
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(onnxflops.InvalidError, match=part.name):
+        onnxflops.scan([str(MODELS[0])], tmp_path / "out")
+
+
+KILLED = """
+import sys, time, onnxflops, onnxflops._tasks as tasks
+tasks._MOST_SECONDS = 0.05  # parts of few rows
+row_of = tasks.row_of
+tasks.row_of = lambda *given: (time.sleep(0.02), row_of(*given))[1]
+onnxflops.scan(sys.argv[2:], sys.argv[1], workers=2)
+"""
+
+
+def test_resumes_after_a_kill(tmp_path):
+    """Every model has one row in the end, and what was written is not counted again."""
+    need("pyarrow")
+    sources = [str(path) for path in MODELS]
+    out = tmp_path / "out"
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(out), *sources])
+    wait_for(lambda: len(glob.glob(f"{out}/*.parquet")) >= 2)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    before = {path: os.stat(path).st_mtime_ns for path in glob.glob(f"{out}/*.parquet")}
+    rows = rows_of(onnxflops.scan(sources, out))
+    assert set(rows) == set(sources) and 2 <= len(before) < len(glob.glob(f"{out}/*.parquet"))
+    assert {path: os.stat(path).st_mtime_ns for path in before} == before
+    assert not glob.glob(f"{out}/*.tmp")
+
+
+def wait_for(done, seconds=60):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_rows_that_are_there_twice(tmp_path):
+    """As two scans at a time leave them: one is kept."""
+    need("pyarrow")
+    source, other = str(MODELS[0]), str(MODELS[1])
+    one, two = tmp_path / "one", tmp_path / "two"
+    onnxflops.scan([source, other], one, workers=1)
+    onnxflops.scan([source], two)
+    for part in two.iterdir():
+        part.rename(one / part.name)
+    rows = rows_of(onnxflops.scan([source, other], one))
+    assert set(rows) == {source, other} and all(row["error"] is None for row in rows.values())
+
+
+@pytest.fixture
+def made_client():
+    """Makes clients of Dask whose workers are processes."""
+    made = []
+
+    def make(**arguments):
+        distributed, = need("distributed")
+        made.append(distributed.Client(threads_per_worker=1, dashboard_address=None, **arguments))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@contextmanager
+def engine_of(name, made_client, workers=2):
+    """Arguments of scan() for some workers."""
+    if name == "dask":
+        yield {"engine": "dask", "client": made_client(n_workers=workers)}
+        return
+    ray, = need("ray")
+    ray.init(num_cpus=workers, log_to_driver=False)
+    try:
+        yield {"engine": "ray"}
+    finally:
+        ray.shutdown()
+
+
 @pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("ray", "ray")])
 def test_two_workers(engine, package, tmp_path):
     need("pyarrow", package)
     sources = [*(str(p) for p in MODELS[:8]), str(tmp_path / "none.onnx")]
-    here = rows_of(onnxflops.scan(sources, tmp_path / "local"))
-    assert rows_of(onnxflops.scan(sources, tmp_path / engine, engine=engine, workers=2)) == here
+    here = onnxflops.scan(sources, tmp_path / "local").to_table().to_pylist()
+    assert onnxflops.scan(sources, tmp_path / engine, engine=engine, workers=2).to_table().to_pylist() == here
+    parts = sorted(os.listdir(tmp_path / engine))
+    assert rows_of(onnxflops.scan(sources, tmp_path / engine, engine=engine, workers=2)) == {r["source"]: r for r in here}
+    assert sorted(os.listdir(tmp_path / engine)) == parts
 
 
-def test_s3(tmp_path):
-    """A store of this machine that speaks S3."""
-    _, _, boto3, server = need("pyarrow", "s3fs", "boto3", "moto.server")
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_few_tasks(engine, tmp_path, made_client, monkeypatch):
+    """About 100 models a task, few of them in flight, and no row comes to the caller."""
+    need("pyarrow", {"dask": "distributed"}.get(engine, engine))
+    from onnxflops import _engines
+
+    sources = [str(tmp_path / f"{number}.onnx") for number in range(2000)]  # that are not there
+    flying, most = [], []
+    used = getattr(_engines, f"_{engine.title()}")
+    submit, finished = used.submit, used.finished
+
+    def counted(self, task):
+        flying.append(task)
+        most.append(len(flying))
+        submit(self, task)
+
+    def watched(self):
+        for task, done in finished(self):
+            flying.remove(task)
+            assert done.counted == 100 and not hasattr(done, "rows")
+            yield task, done
+
+    monkeypatch.setattr(used, "submit", counted)
+    monkeypatch.setattr(used, "finished", watched)
+    with engine_of(engine, made_client) as arguments:
+        rows = onnxflops.scan(sources, tmp_path / "out", **arguments)
+    assert len(most) == 20 and max(most) == 2 * _engines.IN_FLIGHT
+    assert column(rows, "source") == sources and all(column(rows, "error"))
+
+
+DEADLY = """
+import os
+from onnxflops import _rows
+
+counted = _rows._count
+def count(source, settings, missing):
+    if "deadly" in source:
+        os._exit(9)
+    return counted(source, settings, missing)
+_rows._count = count
+"""
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_worker_that_dies(engine, tmp_path, made_client, monkeypatch):
+    """Only the model that ends it has an error, and the next scan tries it again."""
+    need("pyarrow", {"dask": "distributed"}.get(engine, engine))
+    deadly = tmp_path / "deadly.onnx"
+    deadly.write_bytes((ROOT / "models/lstm.onnx").read_bytes())
+    (tmp_path / "sitecustomize.py").write_text(DEADLY)
+    sources = [*map(str, MODELS[:6]), str(deadly), *map(str, MODELS[6:12])]
+    expected = rows_of(onnxflops.scan(sources, tmp_path / "local"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with engine_of(engine, made_client) as arguments:
+        rows = rows_of(onnxflops.scan(sources, tmp_path / "out", **arguments))
+        assert "process that counted it ended" in rows[str(deadly)]["error"]
+        assert {s: row for s, row in rows.items() if s != str(deadly)} == {s: r for s, r in expected.items() if s != str(deadly)}
+        assert len(glob.glob(f"{tmp_path}/out/*.parquet")) <= len(sources)
+    monkeypatch.delenv("PYTHONPATH")
+    assert rows_of(onnxflops.scan(sources, tmp_path / "out")) == expected
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_error_of_a_worker(engine, tmp_path, made_client):
+    """That it cannot write the rows is the scan's error."""
+    need("pyarrow", {"dask": "distributed"}.get(engine, engine))
+    with engine_of(engine, made_client) as arguments:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out").chmod(0o500)
+        if os.access(tmp_path / "out", os.W_OK):  # of root
+            (tmp_path / "out").rmdir()
+            (tmp_path / "out").symlink_to("/proc")
+        with pytest.raises(OSError, match="part-"):
+            onnxflops.scan([str(MODELS[0])], tmp_path / "out", **arguments)
+
+
+def test_workers_that_write_elsewhere(tmp_path, monkeypatch):
+    """As on a machine that does not share the folder."""
+    need("pyarrow")
+    from onnxflops import _tasks
+
+    monkeypatch.setattr(_tasks, "write", lambda task, rows: None)
+    with pytest.raises(onnxflops.OnnxflopsError, match="a folder that all of them share"):
+        onnxflops.scan([str(MODELS[0])], tmp_path / "out")
+
+
+@pytest.fixture
+def store():
+    """A store of this machine that speaks S3: a client, and options of its file system."""
+    boto3, server = need("boto3", "moto.server")
     keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
-    write_large(tmp_path / "large.onnx", gigabytes=0.04)
     running = server.ThreadedMotoServer("127.0.0.1", port=0)
     running.start()
-    try:
-        where = "http://{}:{}".format(*running.get_host_and_port())
-        store = boto3.client("s3", endpoint_url=where, region_name="us-east-1", **keys)
-        store.create_bucket(Bucket="models")
-        store.upload_file(str(tmp_path / "large.onnx"), "models", "large.onnx")
-        options = {"key": "x", "secret": "x", "client_kwargs": {"endpoint_url": where}}
-        urls = ["s3://models/large.onnx", "s3://models/none.onnx"]
-        rows = rows_of(onnxflops.scan(urls, tmp_path / "out", storage_options=options))
-    finally:
-        running.stop()
+    where = "http://{}:{}".format(*running.get_host_and_port())
+    made = boto3.client("s3", endpoint_url=where, region_name="us-east-1", **keys)
+    made.create_bucket(Bucket="models")
+    yield made, {"key": "x", "secret": "x", "client_kwargs": {"endpoint_url": where}}
+    running.stop()
+
+
+def test_s3(tmp_path, store):
+    need("pyarrow", "s3fs")
+    client, options = store
+    write_large(tmp_path / "large.onnx", gigabytes=0.04)
+    client.upload_file(str(tmp_path / "large.onnx"), "models", "large.onnx")
+    urls = ["s3://models/large.onnx", "s3://models/none.onnx", "s3://nothing/none.onnx"]
+    rows = rows_of(onnxflops.scan(urls, tmp_path / "out", storage_options=options))
     assert rows[urls[0]]["flops_expr"] == str(onnxflops.load(ROOT / "models/gpt2.onnx").count().flops)
-    assert rows[urls[0]]["fetched_bytes"] < 0.1 * 0.04e9 and rows[urls[1]]["error"]
+    assert rows[urls[0]]["fetched_bytes"] < 0.1 * 0.04e9
+    for url in urls[1:]:
+        assert rows[url]["error"] in (f"{url}: HTTP 404 (Not Found)", f"{url}: no such file")
+    model = onnxflops.load(urls[0], storage_options=options)
+    assert str(model.count().flops) == rows[urls[0]]["flops_expr"]
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_out_in_a_store(engine, tmp_path, store):
+    """The same rows as in a folder; a scan goes on, and rows are replaced."""
+    need("pyarrow", "s3fs", "distributed")
+    client, options = store
+    sources = [str(p) for p in MODELS[:8]]
+    expected = onnxflops.scan(sources, tmp_path / "out").to_table().to_pylist()
+
+    def scan(sources, **count):
+        return onnxflops.scan(sources, f"s3://models/{tmp_path.name}/out", engine=engine, workers=2, out_options=options, count=count)
+
+    def names():
+        return [(o["Key"], o["LastModified"], o["ETag"]) for o in client.list_objects_v2(Bucket="models", Prefix=f"{tmp_path.name}/").get("Contents", [])]
+
+    assert rows_of(scan(sources[:4])) == {r["source"]: r for r in expected[:4]}
+    before = names()
+    assert scan(sources).to_table().to_pylist() == expected
+    assert set(before) < set(names())
+    before = names()
+    assert scan(sources).to_table().to_pylist() == expected and names() == before
+    half = scan(sources, causal="half").to_table().to_pylist()
+    assert len(half) == 8 and {r["key"] for r in half}.isdisjoint(r["key"] for r in expected)
+
+
+def test_out_that_cannot_be_written(tmp_path, store):
+    need("pyarrow", "s3fs")
+    _, options = store
+    with pytest.raises(onnxflops.NoSuchFileError, match=r"^s3://nothing/out: HTTP 404 \(Not Found\)$"):
+        onnxflops.scan([str(MODELS[0])], "s3://nothing/out", out_options=options)
+    address = f"http://127.0.0.1:{free_port()}"
+    refused = {**options, "client_kwargs": {"endpoint_url": address}, "config_kwargs": {"retries": {"max_attempts": 0}}}
+    with pytest.raises(onnxflops.OnnxflopsError, match="s3://models/out: "):
+        onnxflops.scan([str(MODELS[0])], "s3://models/out", out_options=refused)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 def write_large(path, gigabytes=1.9):
@@ -322,20 +682,38 @@ def test_hostile_behind_a_url(spoil, tmp_path, server):
     assert next(iter(rows.values()))["error"]
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 def test_errors_of_servers(tmp_path, server):
-    """They say what was answered."""
-    need("fsspec", "aiohttp")
+    """They say what was answered, and stay in the row."""
+    need("pyarrow", "fsspec", "aiohttp")
     running, address = server(ranges=True)
-    running.answers = {"/forbidden.onnx": 403}
     urls = [f"{address}/none.onnx", f"{address}/forbidden.onnx", f"http://127.0.0.1:{free_port()}/m.onnx"]
-    for url, text in zip(urls, (": HTTP 404 (Not Found)", ": HTTP 403 (Forbidden)", ": connection refused")):
+    (tmp_path / "forbidden.onnx").write_bytes(b"x")
+    running.answers = {"/forbidden.onnx": 403}
+    texts = [": HTTP 404 (Not Found)", ": HTTP 403 (Forbidden)", ": connection refused"]
+    rows = rows_of(onnxflops.scan(urls, tmp_path / "out"))
+    assert [rows[url]["error"] for url in urls] == [url + text for url, text in zip(urls, texts)]
+    for url, text in zip(urls, texts):
         with pytest.raises(onnxflops.OnnxflopsError) as error:
             onnxflops.load(url)
         assert str(error.value) == url + text
         assert isinstance(error.value, onnxflops.NoSuchFileError) == ("404" in text)
+
+
+WITHOUT_S3FS = """
+import sys, onnxflops
+sys.modules["s3fs"] = None
+for work in (lambda: onnxflops.load("s3://a/m.onnx"), lambda: onnxflops.scan([], "s3://a/out")):
+    try:
+        work()
+    except ImportError as error:
+        print(error)
+rows = onnxflops.scan(["s3://a/m.onnx"], sys.argv[1]).to_table().to_pylist()
+print(rows[0]["error"])
+"""
+
+
+def test_packages_that_are_not_there(tmp_path):
+    """The error names the extra that has them."""
+    need("pyarrow", "fsspec")
+    done = subprocess.run([sys.executable, "-c", WITHOUT_S3FS, tmp_path / "out"], capture_output=True, text=True, check=True)
+    assert [line.count("pip install 'onnxflops[s3]'") for line in done.stdout.splitlines()] == [1, 1, 1]

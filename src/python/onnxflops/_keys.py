@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 from onnxflops import _core
 from onnxflops._errors import OnnxflopsError
-from onnxflops._ranges import graph_bytes
+from onnxflops._ranges import filesystem, graph_bytes, is_url
 
 _WHOLE = 1 << 26  # a smaller file is hashed whole: that is faster than to walk it
 _BLOCK = 1 << 20
@@ -18,16 +18,27 @@ _MARKS: tuple[str, ...] = ("ETag", "etag", "Content-MD5", "Digest", "Last-Modifi
 _MARKS += ("mtime", "blob_id", "md5Hash", "generation")
 
 
-def key_of(source: str, count: dict[str, Any], storage_options: dict[str, Any]) -> Optional[str]:
-    """Of this version, the options with the files that they name, and the source.
+def key_of(content: Optional[str], count: dict[str, Any]) -> Optional[str]:
+    """Of this version, the options with the files that they name, and what the source holds.
 
     None if nothing tells whether a URL's file changed.
     """
-    content = _of_url(source, storage_options) if "://" in source else _of_path(source)
     if content is None:
         return None
     options = {name: [_text(value), _of_option(value)] for name, value in count.items()}
     return hashlib.sha256(json.dumps([_core.VERSION, options, content], sort_keys=True).encode()).hexdigest()
+
+
+def content_of(source: str, storage_options: dict[str, Any]) -> Optional[str]:
+    """A text that changes with what the source holds; None if nothing tells of a URL."""
+    return _of_url(source, storage_options) if is_url(source) else _of_path(source)
+
+
+def file_hash(content: Optional[str]) -> Optional[str]:
+    """The SHA-256 of a file, or of all but the weights of a large one. Of a URL or a folder there is none."""
+    kind, _, rest = (content or "").partition(" ")
+    name = {"file": "sha256", "graph": "sha256-without-weights"}.get(kind)
+    return f"{name}:{rest.split()[1]}" if name else None
 
 
 def _text(value: Any) -> str:
@@ -74,9 +85,7 @@ def _of_file(path: str) -> str:
 
 def _of_url(url: str, storage_options: dict[str, Any]) -> Optional[str]:
     try:
-        import fsspec
-
-        fs, path = fsspec.core.url_to_fs(url, **storage_options)
+        fs, path = filesystem(url, storage_options)
         fs.invalidate_cache()
         info = fs.info(path)
     except Exception as error:  # of a library; the row has it as its error

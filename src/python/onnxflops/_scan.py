@@ -1,25 +1,33 @@
-"""Many models: a Parquet dataset of their reports."""
+"""Many models: a Parquet dataset of their reports.
+
+How it works. The sources are split into tasks of up to 100, and workers write the rows of a task as one file, so that
+rows do not pass through this process. It holds the sources and a few tasks per worker. Sources that have a row are
+grouped by the file that has it: one task looks which of its rows are out of date, and replaces the file in one step.
+So a reader, or a scan that is stopped, finds each row once, whole. Only one task at a time writes a file.
+"""
 
 from __future__ import annotations
 
 import os
-import uuid
+import time
+import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
-from onnxflops._errors import InvalidError, OnnxflopsError
-from onnxflops._keys import key_of
-from onnxflops._load import load
-from onnxflops._ranges import load_url
+from onnxflops import _core
+from onnxflops._engines import IN_FLIGHT, Engine, WorkerLost, make_engine
+from onnxflops._errors import OnnxflopsError
+from onnxflops._rows import Settings, as_text, lost_row, table_of
+from onnxflops._store import Store, part_name
+from onnxflops._tasks import Done, Task, write
 
 if TYPE_CHECKING:
     import pyarrow.dataset
 
-_FIGURES = ("flops", "macs", "params", "param_bytes", "bytes_read", "bytes_written", "training_flops")
-_ROWS_OF_A_PART = 64
-_MOST_DECIMAL = 10**38
-
-Row = dict[str, Any]
+_MOST_SOURCES = 100  # of a task
+_TASKS_OF_A_WORKER = 4  # at least, if there are few sources
 
 
 def scan(
@@ -31,20 +39,31 @@ def scan(
     client: Any = None,
     most_bytes: int = 2**31,
     storage_options: Optional[dict[str, Any]] = None,
+    out_options: Optional[dict[str, Any]] = None,
     retry: bool = False,
     count: Optional[dict[str, Any]] = None,
+    fill: Optional[int] = None,
 ) -> pyarrow.dataset.Dataset:
-    """Counts many models, and gives a dataset of Parquet files in the folder `out`: the rows of `sources`.
+    """Counts many models, and gives a dataset of Parquet files in `out`: the rows of `sources`.
 
     `sources` are paths and URLs of fsspec (https://, s3://, hf://); of a URL only the bytes that are
     needed are fetched. A row has the source; flops, macs, params and others as decimals, which are null
-    while a size is open, and as formulas (flops_expr); whether they are lower bounds; warnings; the whole
-    report as JSON; or the error of a model that cannot be counted. `count` are arguments of Model.count().
+    while a size is open, and as formulas (flops_expr); `standing`, how far they are known; the open sizes
+    (`symbols`), opset, number of nodes, hash of the file, version of onnxflops; warnings; the whole report
+    as JSON; or the error of a model that cannot be counted. Rows are in the order of the sources; those
+    that `out` had before come first.
+
+    `count` are arguments of Model.count(). A size that a model does not have is left out for that model,
+    and its row has a warning. `fill` is the size of all that are open then.
 
     A scan that was stopped goes on: sources that `out` has already are left out, with `retry` unless they
     failed. A row is replaced if the source, `count`, a file that it names, or the version of onnxflops
     changed since. Of a URL the server's ETag or time tells; where it gives none, the source is counted
     again.
+
+    `out` is a folder, or a URL such as "s3://bucket/folder", for whose file system `out_options` are, by
+    default `storage_options`. Workers write there, so on a cluster of several machines it has to be a URL
+    or a folder that all of them share. One scan at a time may write there.
 
     `engine` "local" uses threads of this machine, "dask" a distributed.Client (`client`, or a cluster
     of this machine), "ray" a cluster of Ray. `most_bytes` bounds what is downloaded from a server
@@ -56,170 +75,116 @@ def scan(
         raise ImportError("scan() needs pyarrow: pip install 'onnxflops[scan]'") from error
     if isinstance(sources, (str, bytes, os.PathLike)):
         raise TypeError("scan(): sources is a list of paths and URLs")
-    os.makedirs(out, exist_ok=True)
-    known = _known(out, retry)
-    tasks = []
-    asked = list(dict.fromkeys(os.fspath(s) for s in sources))
-    for source in asked:
-        tasks.append((source, most_bytes, storage_options or {}, count or {}, known.get(_as_text(source))))
-    engines = {"local": _local, "dask": _dask, "ray": _ray}
-    if engine not in engines:
-        raise InvalidError(f"scan(): engine {engine!r}: it should be local, dask or ray")
-    part: list[Row] = []
-    rows = engines[engine](tasks, workers, client) if tasks else iter(())
-    try:
-        for row in rows:
-            if row is None:
-                continue
-            part.append(row)
-            if len(part) == _ROWS_OF_A_PART:
-                _replace(out, part, known)
-                part = []
-    finally:
-        if part or not os.listdir(out):
-            _replace(out, part, known)
-    return _dataset(out, [_as_text(source) for source in asked], known)
+    settings = Settings(count or {}, fill, most_bytes, storage_options or {}, retry)
+    _core._check_count(fill, settings.count)
+    store = Store(os.fspath(out), settings.storage_options if out_options is None else out_options)
+    with make_engine(engine, workers, client) as using:
+        store.prepare()
+        found = _Scan(store, settings, using).run([os.fspath(source) for source in sources])
+    for name in sorted(found.missing):
+        warnings.warn(f"scan(): no model has a symbol named {name!r}", stacklevel=2)
+    return found.dataset
 
 
-def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]]) -> Optional[Row]:
-    """The row of a source, or None if the one that is there has the same key. What is wrong is the row's error."""
-    source, most_bytes, storage_options, count, known = task
-    # Before the file is read: if it changes meanwhile, the row is out of date.
-    key = key_of(source, count, storage_options)
-    # A fault of a URL may be that of `most_bytes`, which is no part of a figure.
-    key_of_fault = key if key is None or "://" not in source else f"{key}/{most_bytes}"
-    if key is not None and known in (key, key_of_fault):
-        return None
-    row: Row = {"source": source, "key": key, "fetched_bytes": None}
-    try:
-        if "://" in source:
-            model, row["fetched_bytes"] = load_url(source, most_bytes=most_bytes, options=storage_options)
-        else:
-            model = load(source)
-        report = model.count(**count)
-        for name in _FIGURES:
-            value = getattr(report, name)
-            row[name] = value if isinstance(value, int) and value < _MOST_DECIMAL else None
-            row[name + "_expr"] = str(value)
-        row["lower_bound"] = report.lower_bound
-        row["warnings"] = report.warnings
-        row["report"] = report.to_json()
-    except (OnnxflopsError, OSError, ValueError, TypeError) as error:
-        row["error"] = f"{error}" or type(error).__name__
-    except Exception as error:  # of a library behind a URL: it is this row's
-        row["error"] = f"{type(error).__name__}: {error}"
-    if "error" in row:
-        row["key"] = key_of_fault
-    return row
+@dataclass(frozen=True)
+class _Found:
+    dataset: pyarrow.dataset.Dataset
+    missing: frozenset[str]  # sizes that no model has
 
 
-def _schema() -> Any:
-    import pyarrow as pa
+class _Scan:
+    """One call of scan()."""
 
-    fields = [("source", pa.string()), ("key", pa.string()), ("error", pa.string()), ("fetched_bytes", pa.int64())]
-    for name in _FIGURES:
-        fields += [(name, pa.decimal128(38, 0)), (name + "_expr", pa.string())]
-    return pa.schema([*fields, ("lower_bound", pa.bool_()), ("warnings", pa.list_(pa.string())), ("report", pa.string())])
+    def __init__(self, store: Store, settings: Settings, engine: Engine) -> None:
+        self.store, self.settings, self.engine, self.began = store, settings, engine, time.time_ns()
+        self.again, self.suspects = deque[Task](), deque[Task]()
+        self.alone: Optional[Task] = None
+        self.parts, self.has_old, self.has_others = set[str](), False, False
+        self.missing: Optional[frozenset[str]] = None
 
+    def run(self, sources: list[str]) -> _Found:
+        asked = {as_text(source): source for source in sources}  # by what rows have
+        tasks, in_flight = self._plan(asked), 0
+        while True:
+            while in_flight < IN_FLIGHT * self.engine.workers():
+                task = self._next(tasks, in_flight)
+                if task is None:
+                    break
+                self.engine.submit(task)
+                in_flight += 1
+            if in_flight == 0:
+                return self._found(asked)
+            for task, done in self.engine.finished():
+                in_flight -= 1
+                self._take(task, done)
 
-def _write(out: Union[str, "os.PathLike[str]"], rows: list[Row]) -> None:
-    """A part, whole or not at all."""
-    import pyarrow as pa
-    import pyarrow.parquet
+    def _next(self, tasks: Iterator[Task], in_flight: int) -> Optional[Task]:
+        task = self.again.popleft() if self.again else next(tasks, None)
+        if task is None and in_flight == 0 and self.suspects:
+            self.alone = task = self.suspects.popleft()
+        return task
 
-    name = os.path.join(out, f"part-{uuid.uuid4().hex}.parquet")
-    table = pa.Table.from_pylist([{**row, **_text(row)} for row in rows], schema=_schema())
-    pyarrow.parquet.write_table(table, name + ".tmp", compression="zstd")
-    os.replace(name + ".tmp", name)
+    def _plan(self, asked: dict[str, str]) -> Iterator[Task]:
+        """First what has rows, part by part. Of a part one column is read, and one part at a time."""
+        pending = dict(asked)
+        for part in self.store.parts():
+            texts = self.store.read(part, ["source"])["source"].to_pylist()
+            twice = tuple(text for text in texts if text in asked and text not in pending)
+            mine = tuple(pending.pop(text) for text in texts if text in pending)
+            self.has_others = self.has_others or any(text not in asked for text in texts)
+            self.has_old = self.has_old or len(mine) > 0
+            if mine or twice:
+                self.parts.add(part)
+                yield Task(self.store, self.settings, part, 0, mine, is_old=True, drop=twice)
+        left = list(pending.values())
+        size = max(1, min(_MOST_SOURCES, len(left) // (_TASKS_OF_A_WORKER * self.engine.workers())))
+        for first in range(0, len(left), size):
+            yield self._new_task(first, tuple(left[first : first + size]))
 
+    def _new_task(self, first: int, sources: tuple[str, ...]) -> Task:
+        return Task(self.store, self.settings, part_name(self.began, first), first, sources)
 
-def _text(row: Row) -> Row:
-    """Paths may hold bytes that are no text."""
-    return {k: _as_text(v) for k, v in row.items() if isinstance(v, str)}
+    def _rest(self, task: Task, start: int, stop: Optional[int] = None) -> Task:
+        """Of some of its sources, without what has to be done once."""
+        sources = task.sources[start:stop]
+        return replace(task, sources=sources, drop=()) if task.is_old else self._new_task(task.first + start, sources)
 
+    def _take(self, task: Task, done: Union[Done, BaseException]) -> None:
+        if isinstance(done, WorkerLost):
+            self._take_lost(task)
+            return
+        if isinstance(done, BaseException):
+            raise done
+        if done.counted:
+            if len(self.parts) == 0:
+                self._require_shared({task.part}, self.store.parts())
+            self.parts.add(task.part)
+        if done.missing is not None:
+            self.missing = done.missing if self.missing is None else self.missing & done.missing
+        if done.left:
+            self.again.append(self._rest(task, len(task.sources) - done.left))
 
-def _as_text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    def _take_lost(self, task: Task) -> None:
+        """One source may have ended the worker: at the end each of them runs while nothing else does, so that it is known."""
+        if task is not self.alone and task.sources:
+            self.suspects += [replace(self._rest(task, at, at + 1), drop=task.drop) for at in range(len(task.sources))]
+            return
+        write(task, [lost_row(source) for source in task.sources])
+        self.parts.add(task.part)
 
+    def _require_shared(self, parts: set[str], present: list[str]) -> None:
+        for part in sorted(parts - set(present)):
+            raise OnnxflopsError(
+                f"scan(): {self.store.out} has not the file {part} that a worker wrote: on several machines `out` should be "
+                "a URL, or a folder that all of them share"
+            )
 
-def _dataset(out: Union[str, "os.PathLike[str]"], asked: list[str], known: dict[str, Optional[str]]) -> pyarrow.dataset.Dataset:
-    """The rows of what was asked for: others may be of another `count`, or of files that changed since."""
-    import pyarrow.dataset
+    def _found(self, asked: dict[str, str]) -> _Found:
+        """The rows of what was asked for: others may be of another `count`, or of files that changed since."""
+        import pyarrow.dataset
 
-    files = [os.path.join(out, name) for name in sorted(os.listdir(out)) if name.endswith(".parquet")]
-    dataset = pyarrow.dataset.dataset(files, schema=_schema(), format="parquet")
-    if known.keys() <= set(asked):
-        return dataset
-    return dataset.filter(pyarrow.dataset.field("source").isin(asked))
-
-
-def _parts(out: Union[str, "os.PathLike[str]"]) -> Iterator[tuple[str, list[Row]]]:
-    """The files of a dataset, with their rows."""
-    import pyarrow.parquet
-
-    for name in sorted(os.listdir(out)):
-        path = os.path.join(out, name)
-        if name.endswith(".parquet"):
-            yield path, pyarrow.parquet.read_table(path, schema=_schema()).to_pylist()
-
-
-def _known(out: Union[str, "os.PathLike[str]"], retry: bool) -> dict[str, Optional[str]]:
-    """The key of each row that the dataset has. With `retry`, that of a row that failed is nothing's key."""
-    for name in os.listdir(out):
-        if name.endswith(".parquet.tmp"):
-            os.remove(os.path.join(out, name))
-    rows = [row for _, part in _parts(out) for row in part]
-    return {row["source"]: None if retry and row["error"] is not None else row["key"] for row in rows}
-
-
-def _replace(out: Union[str, "os.PathLike[str]"], rows: list[Row], known: dict[str, Optional[str]]) -> None:
-    """Writes rows, after those of the same sources are gone: a scan that is stopped in between counts them again."""
-    old = {_as_text(row["source"]) for row in rows} & known.keys()
-    if old:
-        for path, part in list(_parts(out)):
-            kept = [row for row in part if row["source"] not in old]
-            if len(kept) == len(part):
-                continue
-            if kept:
-                _write(out, kept)
-            os.remove(path)
-    _write(out, rows)
-
-
-def _local(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
-    from concurrent.futures import ThreadPoolExecutor, as_completed
-
-    # Counting is done without the GIL, and fetching waits.
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(row_of, task) for task in tasks]
-        for future in as_completed(futures):
-            yield future.result()
-
-
-def _dask(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError("engine='dask' needs distributed: pip install 'onnxflops[dask]'") from error
-    used = distributed.Client(n_workers=workers, dashboard_address=None) if client is None else client
-    try:
-        for future in distributed.as_completed(used.map(row_of, tasks, pure=False)):
-            yield future.result()
-    finally:
-        if client is None:
-            used.close()
-
-
-def _ray(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError("engine='ray' needs Ray: pip install 'onnxflops[ray]'") from error
-    if not ray.is_initialized():
-        ray.init(num_cpus=workers)
-    remote = ray.remote(row_of)
-    waiting = [remote.remote(task) for task in tasks]
-    while waiting:
-        ready, waiting = ray.wait(waiting)
-        for row in ray.get(ready):
-            yield row
+        self._require_shared(self.parts, self.store.parts())
+        dataset = self.store.dataset(sorted(self.parts))
+        if self.has_others:
+            dataset = dataset.filter(pyarrow.dataset.field("source").isin(list(asked)))
+        return _Found(dataset, frozenset() if self.has_old or self.missing is None else self.missing)
