@@ -99,9 +99,8 @@ absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, cons
   for (size_t i = 0; i < request.requests.size(); ++i) {
     const StepRequest& one = request.requests[i];
     if (most && one.past() + one.tokens() > *most) {
-      return AtRequest(i, fmt::format("{} tokens after {}: the configuration has positions for at "
-                                      "most {}",
-                                      one.tokens(), one.past(), *most));
+      return AtRequest(i, fmt::format("{} after {}: the configuration has positions for at most {}",
+                                      Plural(one.tokens(), "token"), one.past(), *most));
     }
     absl::StatusOr<Bindings> sizes = BindStep(decoder, {one.tokens(), one.past()});
     if (!sizes.ok()) {

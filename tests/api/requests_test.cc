@@ -207,7 +207,7 @@ TEST(RequestsTest, RequestsBeyondTheModelAreRefused) {
   ServingRequest request;
   request.requests = {{512}, {512, 0, {}, 600}};
   const absl::Status status = CountServing(Gpt2(), {}, request).status();
-  EXPECT_TRUE(absl::StrContains(status.message(), "request 2: 1 tokens after 1111")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "request 2: 1 token after 1111")) << status;
 }
 
 }  // namespace
