@@ -21,7 +21,7 @@ import transformers
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
-from onnxflops.monitor import Metrics, Perf, sum_over_ranks
+from onnxflops.monitor import Metrics, Perf, _sum_over_ranks
 
 __all__ = ["PerfCallback", "add_perf"]
 
@@ -139,7 +139,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         if unseen and not self._fails:
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
         own = (self._flops, self._tokens, self._samples, self._places, self._fails or unseen)
-        flops, all_tokens, samples, places, failed = sum_over_ranks(own, self.ranks)
+        flops, all_tokens, samples, places, failed = _sum_over_ranks(own, self.ranks)
         if not failed:  # on no rank; which was said there
             padded = places > all_tokens > 0
             tokens = all_tokens if padded else seen - self._seen or all_tokens

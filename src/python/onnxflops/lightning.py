@@ -23,7 +23,7 @@ except ImportError:
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
-from onnxflops.monitor import Metrics, Perf, is_distributed, sum_over_ranks
+from onnxflops.monitor import Metrics, Perf, _is_distributed, _sum_over_ranks
 
 __all__ = ["PerfCallback"]
 
@@ -47,8 +47,8 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
             self.perf.devices = trainer.world_size
         sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}
         self._batches = int(sampler.get("num_replicas", trainer.world_size))
-        if not self.perf.reduces and self._batches > 1 and is_distributed():
-            self.perf.sum_by(lambda values: sum_over_ranks(values, self._batches))
+        if not self.perf.reduces and self._batches > 1 and _is_distributed():
+            self.perf._sum_by(lambda values: _sum_over_ranks(values, self._batches))
         self._step, self._first = trainer.global_step, True
         self.perf.begin(trainer.global_step)  # also of a resumed training
 
@@ -83,7 +83,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         except Exception as error:  # also of `sizes`: the training goes on
             what = str(error) if isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
             self.perf.warn(f"no device/mfu of these steps: {what}")
-            self.perf.spoil()
+            self.perf._spoil()
         if trainer.global_step == self._step:  # batches are accumulated
             return
         self._step = trainer.global_step

@@ -147,7 +147,7 @@ class Perf:
         self._step = step
         self._begin()
 
-    def sum_by(self, reduce: Reduce) -> None:
+    def _sum_by(self, reduce: Reduce) -> None:
         """Ranks give their own sizes, and `reduce` sums them, as that of the constructor."""
         self._reduce = reduce
 
@@ -193,7 +193,7 @@ class Perf:
         self._token_sum += sum(lengths)
         self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
 
-    def spoil(self) -> None:
+    def _spoil(self) -> None:
         """A batch is not counted, and so the next result is none; with `reduce`, on all ranks."""
         self._spoilt = True
 
@@ -277,7 +277,7 @@ def world_size() -> int:
     return int(stated) if stated.isdigit() and int(stated) > 0 else 1
 
 
-def is_distributed() -> bool:
+def _is_distributed() -> bool:
     """Whether ranks of torch.distributed can ask each other."""
     torch = sys.modules.get("torch")
     return torch is not None and bool(torch.distributed.is_available() and torch.distributed.is_initialized())
@@ -296,9 +296,9 @@ def torch_sum(values: Sequence[float]) -> Sequence[float]:
     return result
 
 
-def sum_over_ranks(values: Sequence[float], batches: int) -> Sequence[float]:
+def _sum_over_ranks(values: Sequence[float], batches: int) -> Sequence[float]:
     """Sums over the `batches` that ranks have: some ranks may share one. Where ranks cannot ask each other, all have as much as this one."""
-    if batches == 1 or not is_distributed():
+    if batches == 1 or not _is_distributed():
         return [x * batches for x in values]
     share = batches / world_size()
     return [x * share for x in torch_sum(values)]
