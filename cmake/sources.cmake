@@ -53,6 +53,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/symbolic/work.cc
   src/graph/dtype.cc
   src/graph/fact.cc
+  src/graph/image_inputs.cc
   src/graph/model.cc
   src/graph/same_model.cc
   src/cost/amounts.cc
@@ -129,6 +130,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/infer/frame.cc
   src/infer/function_caller.cc
   src/infer/graph_runner.cc
+  src/infer/fit_sizes.cc
   src/infer/infer.cc
   src/infer/inputs.cc
   src/infer/loop.cc
@@ -145,9 +147,11 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/module/module_tree.cc
   src/module/shared_parameters.cc
   src/adapter/add_adapters.cc
+  src/adapter/at_image.cc
   src/adapter/graph_editor.cc
   src/adapter/linear_layers.cc
   src/adapter/lora_options.cc
+  src/adapter/same_layers.cc
   src/memory/call_groups.cc
   src/memory/captured.cc
   src/memory/einsum.cc

@@ -20,6 +20,17 @@ std::string BytesOf(T number) {
   return bytes;
 }
 
+// One whose content is not known.
+Tensor TensorOf(DType dtype, absl::Span<const int64_t> dims) {
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.dims = dims;
+  tensor.elements = 1;
+  for (const int64_t dim : dims) tensor.elements *= dim;
+  tensor.external = true;
+  return tensor;
+}
+
 }  // namespace
 
 GraphEditor::GraphEditor(const Model& base) : model_(std::make_shared<ModelData>()) {
@@ -60,13 +71,8 @@ ValueId GraphEditor::AddTensor(absl::string_view name, DType dtype,
 }
 
 void GraphEditor::ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims) {
-  Tensor tensor;
+  Tensor tensor = TensorOf(dtype, Keep(dims));
   tensor.name = model_->value(value).name;
-  tensor.dtype = dtype;
-  tensor.dims = Keep(dims);
-  tensor.elements = 1;
-  for (const int64_t dim : dims) tensor.elements *= dim;
-  tensor.external = true;
   model_->tensors.push_back(tensor);
   Value& changed = model_->values[static_cast<size_t>(value)];
   changed.initializer = static_cast<TensorId>(model_->tensors.size() - 1);
@@ -81,6 +87,59 @@ ValueId GraphEditor::AddNumber(absl::string_view name, DType dtype, double numbe
   tensor.data =
       Keep(dtype == DType::kFloat64 ? BytesOf(number) : BytesOf(static_cast<float>(number)));
   return value;
+}
+
+ValueId GraphEditor::AddInts(absl::string_view name, const std::vector<int64_t>& ints) {
+  const ValueId value = AddTensor(name, DType::kInt64, {static_cast<int64_t>(ints.size())});
+  ReplaceInts(value, ints);
+  return value;
+}
+
+void GraphEditor::ReplaceInts(ValueId value, const std::vector<int64_t>& ints) {
+  ReplaceTensor(value, DType::kInt64, {static_cast<int64_t>(ints.size())});
+  std::string bytes;
+  for (const int64_t number : ints) bytes += BytesOf(number);
+  Tensor& tensor = model_->tensors.back();
+  tensor.external = false;
+  tensor.has_data = true;
+  tensor.data = Keep(absl::string_view(bytes));
+}
+
+void GraphEditor::ReplaceConstant(NodeId id, const std::vector<int64_t>& dims) {
+  Node& node = model_->nodes[static_cast<size_t>(id)];
+  std::vector<Attribute> attributes(node.attributes.begin(), node.attributes.end());
+  for (Attribute& attribute : attributes) {
+    if (attribute.name != "value" || attribute.tensors.empty()) continue;
+    Tensor tensor = TensorOf(model_->tensor(attribute.tensors[0]).dtype, Keep(dims));
+    model_->tensors.push_back(tensor);
+    attribute.tensors =
+        Keep(std::vector<TensorId>{static_cast<TensorId>(model_->tensors.size() - 1)});
+  }
+  node.attributes = Keep(attributes);
+  node.attribute_bytes = {};
+  node.attributes_comparable = false;
+}
+
+void GraphEditor::SetInputSize(ValueId input, size_t axis, int64_t size) {
+  Value& value = model_->values[static_cast<size_t>(input)];
+  DeclaredType type = *value.declared;
+  std::vector<DeclaredDim> dims(type.dims.begin(), type.dims.end());
+  dims[axis] = {size, {}};
+  type.dims = Keep(dims);
+  value.declared = Keep(std::vector<DeclaredType>{type}).data();
+}
+
+void GraphEditor::ForgetDeclared() {
+  for (Value& value : model_->values) {
+    if (!value.is_graph_input) value.declared = nullptr;
+  }
+}
+
+void GraphEditor::SetInput(NodeId id, size_t index, ValueId value) {
+  Node& node = model_->nodes[static_cast<size_t>(id)];
+  std::vector<OptionalValueId> inputs(node.inputs.begin(), node.inputs.end());
+  inputs[index] = value;
+  node.inputs = Keep(inputs);
 }
 
 ValueId GraphEditor::AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,

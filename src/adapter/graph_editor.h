@@ -44,6 +44,18 @@ class GraphEditor {
   // The tensor of an initializer is another one from now on; its name stays.
   void ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims);
 
+  // One-dimensional, of int64: a new initializer, or what an initializer holds from now on.
+  ValueId AddInts(absl::string_view name, const std::vector<int64_t>& ints);
+  void ReplaceInts(ValueId value, const std::vector<int64_t>& ints);
+  // A Constant with the attribute `value` gives a tensor of these sizes from now on, whose content
+  // is not known.
+  void ReplaceConstant(NodeId id, const std::vector<int64_t>& dims);
+  // A declared size of an input of the main graph.
+  void SetInputSize(ValueId input, size_t axis, int64_t size);
+  // What the file declares of values that nodes make is forgotten.
+  void ForgetDeclared();
+  void SetInput(NodeId id, size_t index, ValueId value);
+
   // Adds a node after the node `after` of the main graph and what was added there before. `node`:
   // all but its graph, inputs and output; its texts are kept as they are. Its output is a new value
   // or one that FreeOutput freed.

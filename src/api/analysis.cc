@@ -24,13 +24,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/adapter/add_adapters.h"
+#include "src/adapter/at_image.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
+#include "src/graph/image_inputs.h"
 #include "src/hardware/roofline.h"
 #include "src/module/attribution.h"
 #include "src/resolve/inline_calls.h"
@@ -125,6 +128,23 @@ absl::StatusOr<Adapted> Adapt(const Model& model, const CountOptions& options,
                      absl::StrCat(Escaped(model->path), ": ", adapted.status().message()));
 }
 
+absl::StatusOr<AtImage> SetImageSize(const Model& model, const CountOptions& options,
+                                     const ResolveOptions& resolve, const InferOptions& infer) {
+  for (const ImageInput& image : ImageInputs(*model)) {
+    const absl::string_view name = model->value(image.value).name;
+    if (!options.input_shapes.contains(std::string(name))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model->path), ": ", Setting("input"), " and ", Setting("at-image"),
+                     " both give the size of ", Quoted(name), "; leave one of them out"));
+  }
+  return ModelAtImage(model, *options.image_size,
+                      [&](const Model& sized, const Inference* exported) {
+                        InferOptions as = infer;
+                        as.exported = exported;
+                        return InferResolved(sized, Resolve(sized, resolve), as);
+                      });
+}
+
 // `stated_but`: sizes that the model states are bound, but for these symbols; nullopt: none is.
 absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& options,
                                      CausalCounting causal,
@@ -145,6 +165,11 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   infer.operators = resolve.operators;
   infer.limits = options.limits;
   Model inlined = calls == Calls::kInlined ? InlineCalls(model) : model;
+  if (options.image_size) {
+    ASSIGN_OR_RETURN(AtImage at_image, SetImageSize(inlined, options, resolve, infer));
+    inlined = std::move(at_image.model);
+    warnings.insert(warnings.end(), at_image.warnings.begin(), at_image.warnings.end());
+  }
   std::optional<LoraSummary> lora;
   if (options.lora) {
     ASSIGN_OR_RETURN(Adapted adapted, Adapt(inlined, options, resolve, infer));

@@ -28,6 +28,7 @@
 #include "src/cost/cost.h"
 #include "src/explain/explain.h"
 #include "src/graph/fact.h"
+#include "src/graph/image_size.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
 #include "src/memory/memory_options.h"
@@ -60,6 +61,11 @@ struct CountOptions {
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;
+  // Images of another size than the file was exported for, where only shapes of the graph depend on
+  // it: positions are taken as if they were resized before the run, which a warning says. A
+  // configuration is made for that size. Errors: InvalidArgument without an image among the inputs,
+  // and where weights fix the size; FailedPrecondition where a constant of the graph holds it.
+  std::optional<ImageSize> image_size;
   // Operators of the user's own: LoadRules of ops/user/user_rules.h.
   Rules rules;
   // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only

@@ -75,21 +75,24 @@ absl::StatusOr<std::string> ReadConfig(int fd, absl::string_view name) {
   return text;
 }
 
-using ImageSize = std::optional<int64_t>;
+using Side = std::optional<int64_t>;  // of a square image
 
-absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name, ImageSize image_size) {
+absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name, Side side) {
   ASSIGN_OR_RETURN(const std::string text, ReadConfig(fd, name));
-  return LoadConfig(text, name, image_size);
+  return LoadConfig(text, name, side);
 }
 
 // The size in a shape [batch, channels, size, size] of --input. Images of a configuration are
 // square.
-ImageSize ImageSizeOf(const CountOptions& options) {
+Side SideOf(const CountOptions& options) {
+  if (options.image_size && options.image_size->height == options.image_size->width) {
+    return options.image_size->height;
+  }
   constexpr size_t kImageRank = 4;
   for (const char* name : {"pixel_values", "image"}) {
     const auto shape = options.input_shapes.find(name);
     if (shape == options.input_shapes.end() || shape->second.size() != kImageRank) continue;
-    const ImageSize height = shape->second[2].AsInt64(), width = shape->second[3].AsInt64();
+    const Side height = shape->second[2].AsInt64(), width = shape->second[3].AsInt64();
     if (height == width && height >= 1 && height <= kMaxConfigSize) return height;
   }
   return std::nullopt;
@@ -108,25 +111,25 @@ std::string ConfigIn(absl::string_view path) {
   return std::string(path);
 }
 
-absl::StatusOr<Model> LoadStandardInput(const Limits& limits, ImageSize image_size) {
+absl::StatusOr<Model> LoadStandardInput(const Limits& limits, Side side) {
   const std::string beginning = Peek(STDIN_FILENO);
-  if (IsOtherJson(beginning)) return LoadConfigFrom(STDIN_FILENO, "standard input", image_size);
+  if (IsOtherJson(beginning)) return LoadConfigFrom(STDIN_FILENO, "standard input", side);
   const TextForm form = TextFormOfBytes(beginning);
   if (form == TextForm::kNone) return LoadFile("-");
   return LoadText(form, STDIN_FILENO, "standard input", limits);
 }
 
 absl::StatusOr<Model> LoadForm(int fd, absl::string_view path, bool is_file, const Limits& limits,
-                               ImageSize image_size) {
+                               Side side) {
   // A named pipe can be opened once only.
-  if (IsOtherJson(Peek(fd))) return LoadConfigFrom(fd, path, image_size);
+  if (IsOtherJson(Peek(fd))) return LoadConfigFrom(fd, path, side);
   const TextForm form = TextFormOfFile(path);
   if (form == TextForm::kNone) return is_file ? LoadFile(path) : LoadFromStream(fd, path);
   return LoadText(form, fd, path, limits);
 }
 
-absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, ImageSize image_size) {
-  if (path == "-") return LoadStandardInput(limits, image_size);
+absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, Side side) {
+  if (path == "-") return LoadStandardInput(limits, side);
   const std::string file = ConfigIn(path);
   path = file;
   const absl::StatusOr<int> fd = OpenForReading(path);
@@ -135,7 +138,7 @@ absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, Imag
   struct stat info;
   if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode))
     return LoadFile(path);  // this gives the error
-  return LoadForm(*fd, path, S_ISREG(info.st_mode), limits, image_size);
+  return LoadForm(*fd, path, S_ISREG(info.st_mode), limits, side);
 }
 
 }  // namespace
@@ -145,11 +148,11 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
 }
 
 absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options) {
-  return LoadAny(path, options.limits, ImageSizeOf(options));
+  return LoadAny(path, options.limits, SideOf(options));
 }
 
 absl::StatusOr<Model> LoadOpen(int fd, absl::string_view path, const CountOptions& options) {
-  return LoadForm(fd, path, false, options.limits, ImageSizeOf(options));
+  return LoadForm(fd, path, false, options.limits, SideOf(options));
 }
 
 absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved) {

@@ -185,9 +185,9 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
     warnings.push_back(absl::StrCat(kDefaultsWarning, absl::StrJoin(notes.defaults, ", ")));
   }
   if (!notes.resized.empty()) {
-    warnings.push_back(
-        absl::StrCat(notes.resized, " is ", *image_size,
-                     WithSettings(" by {input}: the table of positions is of that size, too")));
+    warnings.push_back(absl::StrCat(
+        notes.resized, " is ", *image_size,
+        " instead of the configuration's: the table of positions is of that size, too"));
   }
   warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
   return LoadFromBytes(bytes, name, std::move(warnings));

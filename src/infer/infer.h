@@ -41,11 +41,17 @@ using CallId = int32_t;
 using InstanceId = int32_t;
 using OptionalFactId = OptionalId<struct FactTag>;
 
+struct Inference;
+
 struct InferOptions {
   Bindings dims;  // symbol -> size; as it is written, or as the file names the dimension
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
-  resolve::Operators operators;                        // as Resolve() had them
+  // The same nodes at the sizes of the export. Where one of the main graph fails, or is a Reshape,
+  // sizes that the file fixes follow its inputs, if that helps: Call::inputs then differ from the
+  // facts of the node's inputs (fit_sizes.h).
+  const Inference* exported = nullptr;
+  resolve::Operators operators;  // as Resolve() had them
   Limits limits;
 };
 

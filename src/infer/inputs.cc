@@ -25,6 +25,8 @@
 #include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
+#include "src/graph/image_inputs.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::infer {
@@ -116,14 +118,31 @@ Shape InputBinder::DeclaredShape(const Value& value) {
 
 absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t size,
                                 const std::string& given) const {
-  const std::string dynamic =
-      absl::StrCat("{", Quoted(name), ": {", axis, ": ",
-                   axis == 0 ? std::string("'batch'") : absl::StrCat("'size_", axis, "'"), "}}");
-  return absl::InvalidArgumentError(
+  const std::string fixed =
       absl::StrCat(Escaped(model_.path), ": dimension ", axis, " of input ", Quoted(name), " is ",
-                   size, " in the file, but ", given,
-                   " was given; to leave it open, export the model with dynamic_shapes=", dynamic,
-                   " (dynamo=True) or dynamic_axes=", dynamic));
+                   size, " in the file, but ", given, " was given");
+  std::string open =
+      absl::StrCat(axis, axis == 0 ? ": 'batch'" : absl::StrCat(": 'size_", axis, "'"));
+  bool is_of_image = false;
+  for (const ImageInput& image : ImageInputs(model_)) {
+    if (model_.value(image.value).name != name) continue;
+    if (axis != image.axis && axis != image.axis + 1) continue;
+    is_of_image = true;
+    open = absl::StrCat(image.axis, ": 'height', ", image.axis + 1, ": 'width'");
+  }
+  if (!ConfigOf(model_).empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        fixed,
+        is_of_image ? "; images of a configuration are square" : "; the configuration says so",
+        is_of_image ? Advice(": {at-image N} sets their size") : ""));
+  }
+  const std::string dynamic = absl::StrCat("{", Quoted(name), ": {", open, "}}");
+  return absl::InvalidArgumentError(absl::StrCat(
+      fixed, "; to leave it open, export the model with dynamic_shapes=", dynamic,
+      " (dynamo=True) or dynamic_axes=", dynamic,
+      is_of_image
+          ? Advice("; or {at-image HEIGHTxWIDTH} counts at another size what follows the image")
+          : ""));
 }
 
 absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& dims,

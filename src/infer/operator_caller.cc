@@ -27,6 +27,7 @@
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
 #include "src/infer/control_flow.h"
+#include "src/infer/fit_sizes.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::infer {
@@ -176,7 +177,9 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
     call.inputs = inputs;
     return CallUnknown(std::move(call), row);
   }
-  const bool shareable = CallMemo::MayShare(node) && !Has(row.def->traits, Traits::kNotMemoised);
+  // What a call is fitted to is the export of its node, so that equal calls may differ.
+  const bool shareable = CallMemo::MayShare(node) && !Has(row.def->traits, Traits::kNotMemoised) &&
+                         session_.options().exported == nullptr;
   CallSignature signature{
       row.def, row.opset, frame.attributes_id, node.outputs.size(), node.attribute_bytes.data(),
       inputs};
@@ -207,6 +210,40 @@ absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const resolve::Ope
   return session_.AddCall(std::move(call));
 }
 
+absl::StatusOr<Facts> OperatorCaller::InferOutputs(Call* call, const Frame& frame,
+                                                   absl::Span<const Fact* const> facts) {
+  Host host(&session_, &runner_, frame, call);
+  const NodeView view(session_.model(), session_.model().node(call->node), *call->def, call->opset,
+                      facts, {}, &host, frame.call_attributes);
+  absl::StatusOr<Facts> outputs = absl::UnimplementedError(call->def->note);
+  if (call->def->control_flow != ControlFlow::kNone) {
+    outputs = InferControlFlow({&session_, &runner_, view, frame, call});
+  } else if (call->def->infer != nullptr) {
+    outputs = call->def->infer(view);
+  }
+  if (outputs.ok() && !view.status().ok()) return view.status();
+  return outputs;
+}
+
+absl::StatusOr<Facts> OperatorCaller::InferFitted(Call* call, const Frame& frame,
+                                                  absl::Span<const Fact* const> facts,
+                                                  absl::StatusOr<Facts> unfitted) {
+  const Node& node = session_.model().node(call->node);
+  if (!node.domain.empty()) return unfitted;
+  const Inference& exported = *session_.options().exported;
+  const Reshaped before = {exported.FactOf(node.input(0)), exported.FactOf(node.output(0))};
+  std::optional<std::vector<Fact>> fitted = FitSizes(node.op_type, facts, before);
+  if (!fitted) return unfitted;
+  std::vector<const Fact*> inputs;
+  for (const Fact& fact : *fitted) inputs.push_back(&fact);
+  absl::StatusOr<Facts> outputs = InferOutputs(call, frame, inputs);
+  if (!outputs.ok()) return unfitted;
+  for (size_t i = 0; i < fitted->size(); ++i) {
+    call->inputs[i] = session_.facts().Intern(std::move((*fitted)[i]));
+  }
+  return outputs;
+}
+
 absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
                                      bool* fresh) {
   const Node& node = session_.model().node(call->node);
@@ -223,20 +260,15 @@ absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactI
     call->from_shapes = call->from_shapes && (fact.absent() || fact.from_shapes);
   }
   call->from_shapes = call->from_shapes || call->constant;
-  Host host(&session_, &runner_, frame, call);
-  NodeView view(session_.model(), node, *call->def, call->opset, facts, {}, &host,
-                frame.call_attributes);
   const int64_t fresh_before = session_.symbols().fresh_uses();
-  absl::StatusOr<Facts> outputs = absl::UnimplementedError(call->def->note);
-  if (call->def->control_flow != ControlFlow::kNone) {
-    outputs = InferControlFlow({&session_, &runner_, view, frame, call});
-  } else if (call->def->infer != nullptr) {
-    outputs = call->def->infer(view);
-  }
+  absl::StatusOr<Facts> outputs = InferOutputs(call, frame, facts);
+  // A Reshape with a -1 does not fail where it makes samples of a larger image.
+  const bool may_fit = session_.options().exported != nullptr && frame.depth == 0 &&
+                       (absl::IsInvalidArgument(outputs.status()) || node.op_type == "Reshape");
+  if (may_fit) outputs = InferFitted(call, frame, facts, std::move(outputs));
   *fresh = session_.symbols().fresh_uses() != fresh_before;
   session_.Warn(OldAxesWarning(node, *call));
   session_.Warn(NegativePermWarning(node));
-  if (outputs.ok() && !view.status().ok()) outputs = view.status();
   if (outputs.ok() || !IsFatal(outputs.status())) {
     if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {
       call->problem = absl::UnimplementedError(call->def->note);

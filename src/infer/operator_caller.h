@@ -32,6 +32,13 @@ class OperatorCaller {
   absl::StatusOr<CallId> CallUnknown(Call call, const resolve::OperatorRow& row);
   // `fresh` becomes true if the rule made symbols of its own.
   absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
+  absl::StatusOr<Facts> InferOutputs(Call* call, const Frame& frame,
+                                     absl::Span<const Fact* const> facts);
+  // With InferOptions::exported: again on inputs that fit, if there are any; else what
+  // the rule gave before.
+  absl::StatusOr<Facts> InferFitted(Call* call, const Frame& frame,
+                                    absl::Span<const Fact* const> facts,
+                                    absl::StatusOr<Facts> unfitted);
   absl::Status TakeOutputs(absl::StatusOr<Facts> facts, Call* call);
   absl::Status CheckFact(const Fact& fact, size_t output) const;
   // What the file itself declares of an output that no rule could infer.

@@ -102,6 +102,21 @@ absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view option,
   return Bad(option, text, absl::StrCat("it should be a whole number of 1 to ", kMost));
 }
 
+// "336" or "336x448".
+absl::StatusOr<ImageSize> ParseImageSize(absl::string_view text) {
+  constexpr int64_t kMost = 1 << 20;
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, 'x');
+  ImageSize size;
+  const bool is_size = sides.size() <= 2 && absl::SimpleAtoi(sides.front(), &size.height) &&
+                       absl::SimpleAtoi(sides.back(), &size.width);
+  if (is_size && std::min(size.height, size.width) >= 1 &&
+      std::max(size.height, size.width) <= kMost) {
+    return size;
+  }
+  return Bad("--at-image", text,
+             absl::StrCat("it should be a size of 1 to ", kMost, ", or HEIGHTxWIDTH as 336x448"));
+}
+
 std::string DrawTextAs(const Document& document, const TableStyle& style) {
   return DrawText(document, style);
 }
@@ -211,6 +226,9 @@ void SizeArguments::AddTo(OptionList* list, bool sweeps) {
   list->AddValues(
       "--input", "NAME=SHAPE", &inputs,
       "Set the shape of an input that the file leaves open, as 1x3x224x224 or batch,3,224,224.");
+  list->AddValue("--at-image", "SIZE", &at_image,
+                 "Count at images of another size than the file was exported for, as 336 or "
+                 "336x448, where only shapes of the graph depend on it.");
   list->AddValues(
       "--value", "NAME=VALUE", &values,
       "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");
@@ -236,6 +254,9 @@ absl::StatusOr<CountOptions> SizeArguments::Parse(std::vector<DimSizes>* sweep) 
   ASSIGN_OR_RETURN(options.mask_sum, ParseCount("--mask-sum", mask_sum));
   for (const std::string& input : inputs) {
     RETURN_IF_ERROR(ParseInput(input, &options.input_shapes));
+  }
+  if (!at_image.empty()) {
+    ASSIGN_OR_RETURN(options.image_size, ParseImageSize(at_image));
   }
   for (const std::string& value : values) {
     RETURN_IF_ERROR(ParseValue(value, &options.input_values, &options.input_shapes));

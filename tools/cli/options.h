@@ -57,7 +57,7 @@ struct DimSizes {
 // --dim, --tokens, --mask-sum, --input, --value, --rules and --limit, as typed.
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values, limits;
-  std::string tokens, mask_sum;
+  std::string tokens, mask_sum, at_image;
   RulesArgument rules;
   void AddTo(OptionList* list, bool sweeps = false);
   // An error if --dim gives one dimension several sizes.

@@ -1,0 +1,346 @@
+// How it works. Inference runs on the model with larger inputs; where a rule refuses its inputs,
+// what the file fixes is fitted (src/infer/fit_sizes.h). The changes are then written into a copy
+// of the model, which has to infer without such help, and whose nodes are compared with those of
+// the export (same_layers.h).
+//
+// Sizes can fit by chance: 14 x 21 patches are as many as 21 x 14. So the same is done once more at
+// twice the height and width, where what depends on the image has other sizes. Padding is looked at
+// once only: that of an odd size is another one than that of its double.
+#include "src/adapter/at_image.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "src/adapter/graph_editor.h"
+#include "src/adapter/same_layers.h"
+#include "src/base/quote.h"
+#include "src/base/setting.h"
+#include "src/base/status_macros.h"
+#include "src/family/family.h"
+#include "src/graph/dtype.h"
+#include "src/graph/fact.h"
+#include "src/graph/image_inputs.h"
+
+namespace onnxflops {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+std::string ToText(const ImageSize& size) { return absl::StrCat(size.height, "x", size.width); }
+
+std::optional<Ints> Literals(absl::Span<const Expr> sizes) {
+  Ints out;
+  for (const Expr& size : sizes) {
+    const std::optional<int64_t> literal = size.AsInt64();
+    if (!literal) return std::nullopt;
+    out.push_back(*literal);
+  }
+  return out;
+}
+
+// Writes what inference fitted into a copy of the model.
+class ImageFitter {
+ public:
+  ImageFitter(const Model& model, const Inference& fit)
+      : model_(*model), fit_(fit), editor_(model) {
+    uses_.resize(model_.values.size());
+    for (const Node& node : model_.nodes) {
+      for (const OptionalValueId input : node.inputs) {
+        if (input) ++uses_[static_cast<size_t>(*input)];
+      }
+    }
+    for (const Graph& graph : model_.graphs) {
+      for (const ValueId output : graph.outputs) ++uses_[static_cast<size_t>(output)];
+    }
+  }
+
+  absl::Status Run() {
+    const Graph& main = model_.graph(0);
+    for (size_t i = 0; i < main.nodes.size(); ++i) {
+      const Call& call = fit_.call(fit_.instance(0).calls[i]);
+      if (call.def != nullptr) RETURN_IF_ERROR(Collect(main.nodes[i], call));
+    }
+    for (const auto& [value, resized] : resized_) RETURN_IF_ERROR(Resize(value, resized));
+    return absl::OkStatus();
+  }
+
+  Model Finish() && { return std::move(editor_).Finish(); }
+  std::vector<std::string> TakeWarnings() { return std::move(warnings_); }
+
+ private:
+  struct Resized {
+    Ints sizes;
+    int64_t uses = 0;
+  };
+
+  absl::Status Refuse(absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(model_.path), ": ", what));
+  }
+
+  // What the call of a node was given instead of the node's inputs.
+  absl::Status Collect(NodeId id, const Call& call) {
+    const Node& node = model_.node(id);
+    for (size_t i = 0; i < call.inputs.size() && i < node.inputs.size(); ++i) {
+      const Fact* own = fit_.FactOf(node.inputs[i]);
+      const Fact& given = fit_.fact(call.inputs[i]);
+      if (own == nullptr || own == &given || !own->is_tensor() || !own->shape.ranked()) continue;
+      if (own->shape != given.shape) {
+        const std::optional<Ints> sizes = Literals(given.shape.dims());
+        if (!sizes) return Refuse(absl::StrCat(DescribeNode(model_, id), ": a size stays open"));
+        RETURN_IF_ERROR(Want(*node.inputs[i], *sizes));
+      } else if (node.op_type == "Reshape" && node.domain.empty() && i == 1) {
+        const std::optional<Dims> ints = given.KnownInts();
+        if (ints && ints != own->KnownInts()) RETURN_IF_ERROR(Retarget(id, *ints));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Want(ValueId value, const Ints& sizes) {
+    Resized& resized = resized_[value];
+    if (resized.uses++ > 0 && resized.sizes != sizes) {
+      return Refuse(absl::StrCat("the constant ", Quoted(model_.value(value).name),
+                                 " is used where two sizes are needed"));
+    }
+    resized.sizes = sizes;
+    return absl::OkStatus();
+  }
+
+  // A Reshape's target, which several of them may share.
+  absl::Status Retarget(NodeId id, const Dims& ints) {
+    const ValueId target = *model_.node(id).inputs[1];
+    const std::optional<Ints> sizes = Literals(ints);
+    if (!sizes || !IsWritten(target)) {
+      return Refuse(absl::StrCat(DescribeNode(model_, id), ": its target is computed"));
+    }
+    const auto [known, is_new] = targets_.try_emplace({target, *sizes}, 0);
+    if (is_new) known->second = editor_.AddInts(model_.value(target).name, *sizes);
+    editor_.SetInput(id, 1, known->second);
+    return absl::OkStatus();
+  }
+
+  // By an initializer or a Constant.
+  bool IsWritten(ValueId id) const {
+    const Value& value = model_.value(id);
+    if (value.initializer) return !value.is_graph_input;
+    return value.producer && model_.node(*value.producer).op_type == "Constant" &&
+           model_.node(*value.producer).FindAttribute("value") != nullptr;
+  }
+
+  absl::Status Resize(ValueId id, const Resized& resized) {
+    const Value& value = model_.value(id);
+    const auto refuse = [&](absl::string_view what) {
+      return Refuse(absl::StrCat("the constant ", Quoted(value.name), ", which is one for each ",
+                                 "token or pixel, ", what));
+    };
+    if (resized.uses != uses_[static_cast<size_t>(id)]) {
+      return refuse("is used elsewhere, too");
+    }
+    if (IsWritten(id)) return Rewrite(id, resized.sizes);
+    if (!value.producer) return refuse("is an input with a default");
+    const Node& node = model_.node(*value.producer);
+    const std::string by = absl::StrCat("is computed by ", DescribeNode(model_, *value.producer));
+    if (!node.domain.empty() || !node.input(0)) return refuse(by);
+    if (node.op_type == "Gather") return ResizeTable(node, resized.sizes, refuse(by));
+    const std::optional<ValueId> source = OnlyTensor(node);
+    return source ? Resize(*source, {resized.sizes, 1}) : refuse(by);
+  }
+
+  // What an operator by element takes, all else being single numbers: a mask of Where, quantised
+  // positions. It has the shape of the output.
+  std::optional<ValueId> OnlyTensor(const Node& node) const {
+    constexpr auto kByElement =
+        std::to_array<absl::string_view>({"Identity", "Cast", "DequantizeLinear", "QuantizeLinear",
+                                          "Where", "Not", "Add", "Sub", "Mul", "Div", "Neg"});
+    if (absl::c_find(kByElement, node.op_type) == kByElement.end()) return std::nullopt;
+    std::optional<ValueId> only;
+    const Fact* output = fit_.FactOf(node.output(0));
+    for (const OptionalValueId input : node.inputs) {
+      if (!input) continue;
+      const Fact* fact = fit_.FactOf(input);
+      if (fact == nullptr || !fact->is_tensor()) return std::nullopt;
+      if (fact->shape.NumElements() == Expr(1)) continue;
+      if (only || output == nullptr || fact->shape != output->shape) return std::nullopt;
+      only = *input;
+    }
+    return only;
+  }
+
+  // Rows of a table by their numbers, each row once: both have as many as there are tokens.
+  absl::Status ResizeTable(const Node& node, const Ints& sizes, const absl::Status& refused) {
+    const Fact* table = fit_.FactOf(node.input(0));
+    const Fact* numbers = fit_.FactOf(node.input(1));
+    const Attribute* axis = node.FindAttribute("axis");
+    if (axis != nullptr && axis->i != 0) return refused;
+    if (table == nullptr || numbers == nullptr || !IsWritten(*node.inputs[0]) ||
+        !IsWritten(*node.inputs[1])) {
+      return refused;
+    }
+    const std::optional<Ints> rows = Literals(table->shape.dims());
+    const auto rank = static_cast<size_t>(numbers->shape.rank());
+    if (!rows || table->shape[0] != numbers->shape.NumElements()) return refused;
+    Ints of_numbers(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(rank));
+    Ints of_table(sizes.begin() + static_cast<std::ptrdiff_t>(rank), sizes.end());
+    if (!std::equal(of_table.begin(), of_table.end(), rows->begin() + 1, rows->end())) {
+      return refused;
+    }
+    int64_t count = 1;
+    for (const int64_t size : of_numbers) count *= size;
+    of_table.insert(of_table.begin(), count);
+    for (size_t i = 0; i < 2; ++i) {
+      if (uses_[static_cast<size_t>(*node.inputs[i])] != 1) return refused;
+    }
+    RETURN_IF_ERROR(Rewrite(*node.inputs[0], of_table));
+    const bool are_rows = IsRange(*numbers);
+    RETURN_IF_ERROR(are_rows ? Rewrite(*node.inputs[1], of_numbers, false) : refused);
+    return absl::OkStatus();
+  }
+
+  // 0, 1, 2, ..., as far as the file was read.
+  static bool IsRange(const Fact& numbers) {
+    const std::optional<Dims> ints = numbers.KnownInts();
+    for (size_t i = 0; ints && i < ints->size(); ++i) {
+      if ((*ints)[i] != Expr(static_cast<int64_t>(i))) return false;
+    }
+    return true;
+  }
+
+  absl::Status Rewrite(ValueId id, const Ints& sizes, bool warn = true) {
+    const Value& value = model_.value(id);
+    const Fact* before = fit_.FactOf(id);
+    if (before == nullptr) return Refuse("a constant is not known");
+    if (warn) {
+      Shape shape;
+      for (const int64_t size : sizes) shape.push_back(size);
+      warnings_.push_back(absl::StrCat(
+          Quoted(value.name), " is taken as ", shape.ToString(), " instead of ",
+          before->shape.ToString(), ", as in a model built for that size",
+          IsFloat(before->dtype) ? "; interpolating it in the run is not counted" : ""));
+    }
+    if (value.initializer) {
+      editor_.ReplaceTensor(id, before->dtype, sizes);
+    } else {
+      editor_.ReplaceConstant(*value.producer, sizes);
+    }
+    return absl::OkStatus();
+  }
+
+  const ModelData& model_;
+  const Inference& fit_;
+  adapter::GraphEditor editor_;
+  std::vector<int64_t> uses_;  // by ValueId
+  absl::btree_map<ValueId, Resized> resized_;
+  std::map<std::pair<ValueId, Ints>, ValueId> targets_;
+  std::vector<std::string> warnings_;
+};
+
+// The model with inputs of that size, and all else as it is.
+Model WithInputs(const Model& model, const std::vector<ImageInput>& images, const ImageSize& size) {
+  adapter::GraphEditor editor(model);
+  editor.ForgetDeclared();
+  for (const ImageInput& image : images) {
+    editor.SetInputSize(image.value, image.axis, size.height);
+    editor.SetInputSize(image.value, image.axis + 1, size.width);
+  }
+  return std::move(editor).Finish();
+}
+
+absl::StatusOr<AtImage> Fit(const Model& model, const std::vector<ImageInput>& images,
+                            const ImageSize& size, const Inference& exported,
+                            adapter::Padding padding, InferSizes infer) {
+  const Model sized = WithInputs(model, images, size);
+  ASSIGN_OR_RETURN(const Inference fit, infer(sized, &exported));
+  ImageFitter fitter(sized, fit);
+  RETURN_IF_ERROR(fitter.Run());
+  AtImage fitted;
+  fitted.warnings = fitter.TakeWarnings();
+  fitted.model = std::move(fitter).Finish();
+  ASSIGN_OR_RETURN(const Inference at_size, infer(fitted.model, nullptr));
+  RETURN_IF_ERROR(
+      adapter::CheckSameLayers(exported, at_size, images[0].value, padding, &fitted.warnings));
+  return fitted;
+}
+
+// Twice the size, on the axes on which it is not that of the export.
+ImageSize LargerSize(const ModelData& model, const ImageInput& image, ImageSize size) {
+  const absl::Span<const DeclaredDim> dims = model.value(image.value).declared->dims;
+  if (dims[image.axis].size != size.height) size.height *= 2;
+  if (dims[image.axis + 1].size != size.width) size.width *= 2;
+  return size;
+}
+
+absl::Status DoesNotFit(const Model& model, const ImageSize& size, const absl::Status& why) {
+  if (!absl::IsInvalidArgument(why)) return why;
+  absl::string_view rest = why.message();
+  absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
+  const absl::string_view advice =
+      ConfigOf(*model).empty() ? "; export the model for images of that size" : "";
+  return absl::InvalidArgumentError(absl::StrCat(Escaped(model->path), ": images of ", ToText(size),
+                                                 " need another graph than this one", advice,
+                                                 ":\n  ", rest));
+}
+
+// Whether the images have that size. An error where it is open or not one.
+absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInput>& images,
+                             const ImageSize& size) {
+  if (images.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path),
+                     ": no input is an image: none has a shape [batch, channels, height, width] "
+                     "with 1, 3 or 4 channels"));
+  }
+  std::set<std::pair<int64_t, int64_t>> sizes;
+  for (const ImageInput& image : images) {
+    const Value& value = model.value(image.value);
+    const absl::Span<const DeclaredDim> dims = value.declared->dims;
+    const int64_t height = dims[image.axis].size, width = dims[image.axis + 1].size;
+    if (height < 0 || width < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(model.path), ": input ", Quoted(value.name),
+                       " leaves the size of its images open", Advice("; {dim NAME=N} sets it")));
+    }
+    sizes.insert({height, width});
+  }
+  if (sizes.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path), ": its inputs are images of several sizes"));
+  }
+  return *sizes.begin() == std::make_pair(size.height, size.width);
+}
+
+}  // namespace
+
+absl::StatusOr<AtImage> ModelAtImage(const Model& model, const ImageSize& size, InferSizes infer) {
+  if (size.height < 1 || size.width < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model->path), ": an image of ", ToText(size), " has no pixels"));
+  }
+  const std::vector<ImageInput> images = ImageInputs(*model);
+  if (!ConfigOf(*model).empty() && !images.empty() && size.height != size.width) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(model->path), ": images of a configuration are square, not ", ToText(size)));
+  }
+  ASSIGN_OR_RETURN(const bool has_size, HasSize(*model, images, size));
+  if (has_size) return AtImage{model, {}};
+  ASSIGN_OR_RETURN(const Inference exported, infer(model, nullptr));
+  absl::StatusOr<AtImage> fitted =
+      Fit(model, images, size, exported, adapter::Padding::kChecked, infer);
+  if (!fitted.ok()) return DoesNotFit(model, size, fitted.status());
+  const ImageSize larger = LargerSize(*model, images[0], size);
+  const absl::Status probed =
+      Fit(model, images, larger, exported, adapter::Padding::kLeftOut, infer).status();
+  if (!probed.ok()) return DoesNotFit(model, larger, probed);
+  return fitted;
+}
+
+}  // namespace onnxflops
