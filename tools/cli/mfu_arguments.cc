@@ -77,8 +77,14 @@ void MfuArguments::AddModelTo(OptionList* list) {
 }
 
 void MfuArguments::AddTo(OptionList* list) {
+  list->BeginGroup("step", "The step that was measured, and the peak");
   AddRateTo(list);
-  AddModelTo(list);
+  list->BeginGroup("sizes", "Sizes of the model, and what is counted");
+  sizes.AddTo(list);
+  causal.AddTo(list);
+  list->BeginGroup("training", "Training");
+  training.AddTo(list);
+  list->BeginGroup("samples", "The batch that ran");
   samples.AddTo(list);
 }
 

@@ -133,6 +133,7 @@ struct CheckArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
+    list->BeginGroup("budgets", "Budgets, and what relative ones compare with");
     list->AddValue("--budgets", "FILE", &budgets,
                    "The file of budgets, or a folder that has one for each folder of models.");
     max.AddTo(list);
@@ -144,20 +145,25 @@ struct CheckArguments {
         "What relative budgets compare with: each model itself, at a revision of its git "
         "repository.");
     base_missing.AddTo(list);
-    review.AddTo(list);
     list->AddFlag("--init", &init,
                   "Write a file of budgets for the models, beside them. It must not exist.");
     list->AddFlag("--update", &update,
                   "Raise the limits that the model breaks, in the file. Comments stay. A rule that "
                   "is left is named.");
+    list->BeginGroup("sizes", "Sizes of the model, and what is counted");
     sizes.AddTo(list);
     causal.AddTo(list);
+    list->BeginGroup("measured", "A step or a run that was measured");
     rate.AddTo(list);
     measured.AddTo(list);
+    list->BeginGroup("devices", "Time on a device");
+    roofline.AddTo(list);
+    list->BeginGroup("review", "The review of a change, and records");
+    review.AddTo(list);
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     record.AddTo(list);
-    roofline.AddTo(list);
+    list->BeginGroup("output", "Output");
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
     list->AddFlag("--summary", &summary,

@@ -56,6 +56,7 @@ struct MfuCall {
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
     mfu.AddTo(list);
+    list->BeginGroup("output", "Output");
     list->AddFlag("--strict", &strict, "Exit with 1 also if a node is not counted.");
     output.AddTo(list, {"json", "csv", "html"});
   }
