@@ -51,6 +51,23 @@ def test_block(block, work):
         assert line in printed.getvalue().splitlines()
 
 
+def test_types(tmp_path):
+    """mypy --strict finds nothing in the examples, with the types of the package."""
+    pytest.importorskip("mypy", reason="mypy is not installed: tests/python/run has it")
+    names = []
+    for case in blocks():
+        (block,) = case.values
+        if block.startswith("# part"):
+            continue
+        names.append(case.id.replace("-", "_") + ".py")
+        (tmp_path / names[-1]).write_text(block, encoding="utf-8")
+    assert len(names) > 5
+    # What an example needs besides may not be installed, or may have no types.
+    words = ["--strict", "--ignore-missing-imports", "--allow-untyped-calls", "--cache-dir", tmp_path / "cache", *names]
+    done = subprocess.run([sys.executable, "-m", "mypy", *words], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_names():
     """The table of docs/python-names.md is what the package and its stub say."""
     tables = [sys.executable, ROOT / "tools/devel/api_tables", "--check", pathlib.Path(onnxflops.__file__).parent]
@@ -99,6 +116,22 @@ def test_notebook(path, monkeypatch):
             shown += 1
     assert shown > 3
     assert names["mfu"].mfu == pytest.approx(0.1241, abs=1e-4)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
+def test_notebook_in_a_kernel(path, monkeypatch):
+    """As Jupyter runs it: no cell fails, and reports and their like show a view."""
+    for package in ("nbclient", "nbformat", "ipykernel"):
+        pytest.importorskip(package, reason=f"{package} is not installed: tools/test --python-all has it")
+    import nbclient
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert sum("text/html" in output.get("data", {}) for output in outputs) > 0
 
 
 def test_help_tells_of_everything():
