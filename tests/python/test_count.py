@@ -206,6 +206,17 @@ def test_names_in_html_are_data():
         assert "<script>" not in html and "&lt;script&gt;" in html
 
 
+def test_images_of_another_size(program):
+    """As the program counts them; convolutions grow with the pixels."""
+    resnet = ROOT / "models/resnet50.onnx"
+    m = onnxflops.load(resnet)
+    assert m.count(at_image=448).to_json() == program("count", resnet, "--at-image", "448", "--format", "json")
+    last = 2048 * 1000  # the layer after the pooling
+    assert m.count(at_image=448).macs - last == 4 * (m.count().macs - last)
+    with pytest.raises(onnxflops.InvalidError, match="at_image='x'"):
+        m.count(at_image="x")
+
+
 def test_screen(program):
     m = onnxflops.load(CLIP)
     assert str(m.count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
