@@ -265,7 +265,7 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   FormulaParameters& p = facts.parameters;
   p.n = Expr(n);
   if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
-  p.e = tables.only_looked_up;
+  p.embeddings = tables.only_looked_up;
   if (facts.attention.layers > 0) p.l = Expr(facts.attention.layers);
   p.h = facts.attention.heads;
   p.k = facts.attention.kv_heads;

@@ -28,13 +28,14 @@ class PerToken {
 
   // `times` N, of which `left_out` is no part, and `of_scores` L HQ T.
   FormulaFlops Parameters(int times, int of_scores, const Expr& left_out = 0) const {
-    return {times * (Value(p_.n) - Value(p_.e)), times * (Value(p_.e) - left_out),
+    return {times * (Value(p_.n) - Value(p_.embeddings)), times * (Value(p_.embeddings) - left_out),
             of_scores * scores_, 0};
   }
 
   // 6 of those that a token meets.
   FormulaFlops Active(int of_scores) const {
-    return {6 * (Value(p_.a) - Value(p_.e)), 6 * Value(p_.e), of_scores * scores_, 0};
+    return {6 * (Value(p_.a) - Value(p_.embeddings)), 6 * Value(p_.embeddings), of_scores * scores_,
+            0};
   }
 
   FormulaFlops Megatron() const {
@@ -51,7 +52,7 @@ class PerToken {
   // Without tables that are only looked up, and of experts those that a token meets.
   FormulaFlops Torchtitan() const {
     const Expr& met = p_.a ? *p_.a : *p_.n;
-    return {6 * (met - Value(p_.e)), 0, 12 * scores_, 0};
+    return {6 * (met - Value(p_.embeddings)), 0, 12 * scores_, 0};
   }
 
   // Grouped heads and gated MLPs, half of the scores.

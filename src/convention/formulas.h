@@ -26,7 +26,6 @@ namespace onnxflops {
 struct FormulaParameters {
   std::optional<Expr> n;       // parameters, those of embeddings included
   std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
-  std::optional<Expr> e;       // of n, those that are only looked up and multiply nothing
   std::optional<Expr> l;       // layers with attention
   std::optional<Expr> h;       // heads
   std::optional<Expr> q;       // size of a head
@@ -39,6 +38,8 @@ struct FormulaParameters {
   std::optional<Expr> x;       // matrices [d, f] of an MLP: 2, or 3 if it has a gate
   std::optional<Expr> tokens;  // of a step, over all devices
   std::optional<Expr> s2;      // sum of the squares of the samples' tokens, over all devices
+  // The E of formulas: of n, those that are only looked up and multiply nothing.
+  std::optional<Expr> embeddings;
 };
 
 struct FormulaParameter {
@@ -46,13 +47,13 @@ struct FormulaParameter {
   std::optional<Expr> FormulaParameters::*value;
 };
 inline constexpr FormulaParameter kFormulaParameters[] = {
-    {"n", &FormulaParameters::n},   {"a", &FormulaParameters::a},
-    {"e", &FormulaParameters::e},   {"l", &FormulaParameters::l},
-    {"h", &FormulaParameters::h},   {"q", &FormulaParameters::q},
-    {"t", &FormulaParameters::t},   {"v", &FormulaParameters::v},
-    {"p", &FormulaParameters::p},   {"d", &FormulaParameters::d},
-    {"f", &FormulaParameters::f},   {"k", &FormulaParameters::k},
-    {"x", &FormulaParameters::x},   {"tokens", &FormulaParameters::tokens},
+    {"n", &FormulaParameters::n},          {"a", &FormulaParameters::a},
+    {"e", &FormulaParameters::embeddings}, {"l", &FormulaParameters::l},
+    {"h", &FormulaParameters::h},          {"q", &FormulaParameters::q},
+    {"t", &FormulaParameters::t},          {"v", &FormulaParameters::v},
+    {"p", &FormulaParameters::p},          {"d", &FormulaParameters::d},
+    {"f", &FormulaParameters::f},          {"k", &FormulaParameters::k},
+    {"x", &FormulaParameters::x},          {"tokens", &FormulaParameters::tokens},
     {"s2", &FormulaParameters::s2},
 };
 // "n=124439808", "tokens=16384". InvalidArgument, with the names.

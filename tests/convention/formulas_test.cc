@@ -40,7 +40,7 @@ TEST(FormulasTest, PartsAreThoseOfTheirSources) {
   const int64_t tokens = 21, hq = h * q;
   FormulaParameters given;
   given.n = n, given.a = a, given.l = l, given.h = h, given.q = q, given.t = t, given.v = v;
-  given.p = p, given.d = d, given.f = f, given.tokens = tokens, given.e = e, given.k = k,
+  given.p = p, given.d = d, given.f = f, given.tokens = tokens, given.embeddings = e, given.k = k,
   given.x = x, given.s2 = s2;
   const int64_t scores = 12 * l * hq * t * tokens;
   // 7.5 a parameter: the sum is rounded down, and what is left of it is linear.
@@ -77,7 +77,7 @@ TEST(FormulasTest, PartsAreThoseOfTheirSources) {
 // table of Megatron-Bridge 25.11 has them (5.147e10).
 TEST(FormulasTest, OfLlamaArePublished) {
   FormulaParameters p;
-  p.n = 8030261248, p.e = int64_t{128256} * 4096, p.l = 32, p.h = 32, p.k = 8, p.q = 128;
+  p.n = 8030261248, p.embeddings = int64_t{128256} * 4096, p.l = 32, p.h = 32, p.k = 8, p.q = 128;
   p.t = 8192, p.v = 128256, p.d = 4096, p.f = 14336, p.x = 3, p.tokens = 1, p.s2 = 8192;
   EXPECT_EQ(*FlopsByFormula(Formula::kTorchtitan, p), 57914449920);
   EXPECT_EQ(*FlopsByFormula(Formula::kMegatronBridge, p) / 10000000, 5147);
@@ -138,7 +138,7 @@ TEST(FormulaFactsTest, OfTables) {
   const FormulaFacts facts = Subject(Embeds()).facts();
   const FormulaParameters& p = facts.parameters;
   EXPECT_EQ(p.n, Expr(11 * 6 + 5 * 6 + 6 * 8));
-  EXPECT_EQ(p.e, Expr(11 * 6 + 5 * 6));
+  EXPECT_EQ(p.embeddings, Expr(11 * 6 + 5 * 6));
   EXPECT_EQ(p.v, Expr(11));
   EXPECT_EQ(p.d, Expr(6));
   EXPECT_EQ(p.p, Expr(5 * 6));
@@ -178,7 +178,7 @@ TEST(FormulaFactsTest, OfTablesThatAreTied) {
   ModelMaker make = Embeds();
   make.Node("t", "Transpose", {"emb.weight"}, {"tied"}).Node("o", "MatMul", {"x", "tied"}, {"z"});
   make.Output("z");
-  EXPECT_EQ(Subject(make).facts().parameters.e, Expr(5 * 6));
+  EXPECT_EQ(Subject(make).facts().parameters.embeddings, Expr(5 * 6));
 }
 
 // So it is where the file holds the output layer as a copy of it.
@@ -190,7 +190,7 @@ TEST(FormulaFactsTest, OfTablesWhoseCopyIsMultiplied) {
     Inference inference = Infer(model).value();
     if (tied) inference.ties = resolve::FindTies(*model, {{"copy", "emb.weight"}}).value();
     const Counts counts = onnxflops::Count(inference).value();
-    EXPECT_EQ(ReadFormulaFacts(inference, counts).parameters.e,
+    EXPECT_EQ(ReadFormulaFacts(inference, counts).parameters.embeddings,
               Expr(tied ? 5 * 6 : 11 * 6 + 5 * 6));
   }
 }
@@ -208,7 +208,7 @@ TEST(FormulaFactsTest, OfSeveralTables) {
     EXPECT_EQ(p.v, Expr(13)) << larger_first;
     EXPECT_EQ(p.d, Expr(6)) << larger_first;
     EXPECT_EQ(p.p, Expr(0)) << larger_first;
-    EXPECT_EQ(p.e, Expr(13 * 6 + 3 * 4)) << larger_first;
+    EXPECT_EQ(p.embeddings, Expr(13 * 6 + 3 * 4)) << larger_first;
   }
 }
 

@@ -55,21 +55,25 @@ def language_model(tokens, vocabulary, positions, heads, batch=1, layers=12, wid
     """MACs and parameters of BERT base (arXiv:1810.04805) and GPT-2 small (Radford et al. 2019): their blocks are alike."""
     macs = batch * layers * block(tokens, width) + heads["macs"]
     params = (vocabulary + positions) * width + layers * (12 * width**2 + 13 * width) + 2 * width + heads["params"]
-    return {"macs": macs, "params": params, "tokens": batch * tokens, "rules": rules_of_thumb(tokens, vocabulary, positions, layers, width, params)}
+    return {"macs": macs, "params": params, "tokens": batch * tokens, "rules": rules_of_thumb(tokens, vocabulary, positions, layers, width, params, heads["looked_up"] * width)}
 
 
-def rules_of_thumb(tokens, vocabulary, positions, layers, width, params, heads=12):
+def rules_of_thumb(tokens, vocabulary, positions, layers, width, params, looked_up, heads=12):
     """FLOPs of a training step per token. PaLM, arXiv:2204.02311, appendix B; Megatron, arXiv:2205.05198, appendix; nanoGPT, model.py: estimate_mfu; Chinchilla,
     arXiv:2203.15556, appendix F; llm-foundry, scripts/train/benchmarking/README.md."""
     scores = 12 * layers * width * tokens
     chinchilla = layers * (2 * 3 * width**2 + 2 * tokens * width + 3 * heads * tokens + 2 * tokens * width + 2 * width**2 + 2 * (8 * width**2))
-    return {"palm": 6 * params + scores, "nanogpt": 6 * (params - positions * width) + scores, "llm-foundry": 6 * params + scores,
+    # torchtitan, get_dense_model_nparams_and_flops; MaxText, calculate_tflops_training_per_device: as many heads of keys as of queries, an MLP of two
+    # matrices, half of the scores; Megatron-Bridge, num_floating_point_operations, is the same for samples of one length.
+    maxtext = 3 * (layers * (4 * width * 4 * width + 8 * width**2) + 2 * vocabulary * width) + scores // 2
+    return {"torchtitan": 6 * (params - looked_up) + scores, "maxtext": maxtext, "megatron-bridge": maxtext,
+            "palm": 6 * params + scores, "nanogpt": 6 * (params - positions * width) + scores, "llm-foundry": 6 * params + scores,
             "megatron": 72 * layers * width**2 + scores + 6 * vocabulary * width, "chinchilla": 3 * (2 * vocabulary * width + chinchilla + 2 * width * vocabulary)}
 
 
-BERT = language_model(128, 30522, 512 + 2, {"macs": 768**2, "params": 768**2 + 768})
-GPT2 = language_model(128, 50257, 1024, {"macs": 128 * 768 * 50257, "params": 0})  # the head is the table of tokens
-GPT_BOOK = language_model(1024, 50257, 1024, {"macs": 2048 * 768 * 50257, "params": 50257 * 768}, batch=2)
+BERT = language_model(128, 30522, 512 + 2, {"macs": 768**2, "params": 768**2 + 768, "looked_up": 30522 + 512 + 2})
+GPT2 = language_model(128, 50257, 1024, {"macs": 128 * 768 * 50257, "params": 0, "looked_up": 1024})  # the head is the table of tokens
+GPT_BOOK = language_model(1024, 50257, 1024, {"macs": 2048 * 768 * 50257, "params": 50257 * 768, "looked_up": 50257 + 1024}, batch=2)
 L_14_336, H_14, E_14 = vit(336, 14, 1024, 24, 768), vit(224, 14, 1280, 32, 1024), vit(224, 14, 1792, 64, 1024, hidden=15360)
 B_32 = vit(224, 32, 768, 12, 512)
 
@@ -96,7 +100,7 @@ PUBLISHED = [  # what, ours, as published: open_clip's docs/model_profile.csv (G
 
 def figures(model):
     if "params" not in model:
-        return {"macs": 2 * model["macs"], **dict.fromkeys(("config-6n", "config-2.5n", "palm", "nanogpt", "llm-foundry", "megatron", "chinchilla"), "none")}
+        return {"macs": 2 * model["macs"], **dict.fromkeys(("config-6n", "config-2.5n", "palm", "nanogpt", "llm-foundry", "megatron", "chinchilla", "torchtitan", "maxtext", "megatron-bridge"), "none")}
     tokens = model["params"] * model["tokens"]
     rules = {name: flops * model["tokens"] for name, flops in model["rules"].items()}
     return {"macs": 2 * model["macs"], "config-6n": 6 * tokens, "config-2.5n": 15 * tokens // 2, **rules}
