@@ -89,7 +89,8 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
 // torch counted each request alone, behind a cache of its own.
 TEST(RequestsTest, AStepIsTheSumOfWhatTorchCountsOfEachRequest) {
   std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/requests.json");
-  for (const auto& [name, entry] : nlohmann::json::parse(file)["models"].items()) {
+  const nlohmann::json truth = nlohmann::json::parse(file);
+  for (const auto& [name, entry] : truth["models"].items()) {
     Requests requests;
     int64_t flops = 0;
     for (const auto& row : entry["requests"]) {
