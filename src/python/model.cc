@@ -35,6 +35,7 @@
 #include "tools/cli/count_arguments.h"
 #include "tools/cli/options.h"
 #include "tools/cli/program_face.h"
+#include "tools/cli/view_arguments.h"
 
 namespace onnxflops::python {
 namespace {
@@ -122,11 +123,13 @@ struct CompareArguments {
   tools::SizeArguments sizes;
   tools::UpperArgument upper;
   tools::NoGradArgument no_grad;
+  std::string module;
 
   void AddTo(tools::OptionList* list) {
     sizes.AddTo(list);
     upper.AddTo(list);
     no_grad.AddTo(list);
+    tools::AddModule(list, &module);
   }
 };
 struct ExplainArguments {
@@ -156,6 +159,7 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
   options.bindings = std::move(taken.sizes);
   options.upper_bounds = args.upper.given;
   options.no_grad = args.no_grad.given;
+  options.module = args.module;
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 

@@ -43,6 +43,13 @@ def test_options_are_the_programs(options, words, program):
 def test_documents_are_the_programs(program):
     m = onnxflops.load(CLIP)
     assert m.compare(["thop", "fvcore"]).to_json() == program("compare", CLIP, "--with", "thop,fvcore", "--format", "json")
+    for words in (["visual"], ["visual.transformer.resblocks.0,visual.conv1", "batch=4"]):
+        options = {"module": words[0], **({"batch": 4} if words[1:] else {})}
+        part = m.compare(["thop", "flop-counter-mode"], **options)
+        arguments = ["--module", words[0], *(["--dim", words[1]] if words[1:] else [])]
+        assert part.to_json() == program("compare", CLIP, "--with", "thop,flop-counter-mode", *arguments, "--format", "json")
+    with pytest.raises(onnxflops.NotFoundError, match="no_such"):
+        m.compare(["thop"], module="no_such")
     node = m.count().rows("node")[20]["name"]
     assert m.explain(node, batch=2).to_json() == program("explain", CLIP, node, "--dim", "batch=2", "--format", "json")
     other = ROOT / "models/openclip224-vit-l-14-336.onnx"
