@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxflops import _core
 from onnxflops._errors import UnsupportedError
+from onnxflops._export import program_to_onnx, to_onnx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,16 +36,17 @@ def from_torch(
     """The graph of a module, by torch.export and PyTorch's ONNX exporter. No weight is written.
 
     `example_inputs` are the arguments of forward(). `dynamic_shapes` is that of torch.export: what it
-    names stays a symbol, {"x": {0: "batch"}}. Needs torch and onnxscript.
+    names stays a symbol, {"x": {0: "batch"}}. Tensors on the device meta, of the module or among the
+    inputs, take no memory. Needs torch and onnxscript.
     """
     try:
         import torch
     except ImportError as error:
         raise ImportError("from_torch() needs PyTorch: pip install 'onnxflops[torch]'") from error
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
-    program = torch.onnx.export(
-        module, inputs, kwargs=kwargs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False
-    )
+    inputs, kwargs = _off_meta((inputs, kwargs))
+    with _fake(module):
+        program = to_onnx(module, inputs, kwargs, dynamic_shapes)
     if program is None:
         raise RuntimeError("torch.onnx.export gives no model")
     return _model_of(program.model, module, name or type(module).__name__)
@@ -60,7 +62,7 @@ class Inputs(NamedTuple):
 
 
 def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model:
-    """The graph of a module whose tensors are on the device meta. The module is changed: its tensors become fake."""
+    """The graph of a module whose tensors are on the device meta."""
     import torch
     from torch.export import Dim
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -68,15 +70,12 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
 
     settings: Any = importlib.import_module("torch.fx.experimental._config")
     shapes = _pytree.tree_map_only(str, lambda _: Dim.AUTO, inputs.axes)
-    _make_fake(module)
-    with _quiet():
+    with _quiet(), _fake(module):
         try:
             # The fused attention of a CPU has other strides than the products that the exporter makes of it.
             with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
-                exported = torch.onnx.export(
-                    program, dynamo=True, optimize=False, verbose=False, custom_translation_table=_translations()
-                )
+                exported = program_to_onnx(program, _translations())
         except Exception as error:
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
@@ -98,15 +97,51 @@ def _translations() -> dict[Any, Any]:
     return {torch.ops.aten._is_all_true.default: is_all_true}
 
 
+def _off_meta(inputs: Any) -> Any:
+    """Inputs on the device meta become zeros of the CPU, where the tensors of _fake() are."""
+    import torch
+    from torch.utils import _pytree
+
+    return _pytree.tree_map_only(
+        torch.Tensor, lambda tensor: torch.zeros_like(tensor, device="cpu") if tensor.is_meta else tensor, inputs
+    )
+
+
+@contextlib.contextmanager
+def _fake(module: torch.nn.Module) -> Iterator[None]:
+    """Has fake tensors of the CPU in the place of those on meta: the module's code makes others on the CPU.
+
+    Afterwards the module is as it was, also where its code keeps tensors of a trace, as timm's LeViT does.
+    """
+    before = []
+    for part in module.modules():
+        held = [value for value in vars(part).values() if type(value) in (dict, list)]  # others may be frozen
+        before.append((part, dict(vars(part)), [(value, value.copy()) for value in held]))
+    try:
+        _make_fake(module)
+        yield
+    finally:
+        for part, attributes, copies in before:
+            vars(part).clear()
+            vars(part).update(attributes)
+            for value, copy in copies:
+                value.clear()
+                if isinstance(value, dict):
+                    value.update(copy)
+                else:
+                    value.extend(copy)
+
+
 def _make_fake(module: torch.nn.Module) -> None:
-    """Puts fake tensors of the CPU in the place of those on meta: the module's code makes others on the CPU."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     known: dict[int, Any] = {}  # tied parameters stay tied
 
-    def fake(tensor: torch.Tensor) -> Any:
+    def fake(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor) or not tensor.is_meta:
+            return tensor
         if id(tensor) not in known:
             made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
             is_parameter = isinstance(tensor, torch.nn.Parameter)
@@ -116,13 +151,12 @@ def _make_fake(module: torch.nn.Module) -> None:
 
     with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
         for part in module.modules():
-            for tensors in (part._parameters, part._buffers):
-                for key, tensor in tensors.items():
-                    if tensor is not None and tensor.is_meta:
-                        tensors[key] = fake(tensor)
-            for key, value in vars(part).items():  # tensors that the class did not register
-                if isinstance(value, torch.Tensor) and value.is_meta:
-                    setattr(part, key, fake(value))
+            # Attributes are tensors that the class did not register, or lists of them, as torch.nn.LSTM has.
+            for tensors in (part._parameters, part._buffers, vars(part)):
+                tensors.update({key: fake(value) for key, value in tensors.items()})
+            for value in vars(part).values():
+                if type(value) is list:
+                    value[:] = [fake(item) for item in value]
 
 
 @contextlib.contextmanager
