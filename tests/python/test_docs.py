@@ -118,22 +118,6 @@ def test_notebook(path, monkeypatch):
     assert names["mfu"].mfu == pytest.approx(0.1241, abs=1e-4)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
-def test_notebook_in_a_kernel(path, monkeypatch):
-    """As Jupyter runs it: no cell fails, and reports and their like show a view."""
-    for package in ("nbclient", "nbformat", "ipykernel"):
-        pytest.importorskip(package, reason=f"{package} is not installed: tools/test --python-all has it")
-    import nbclient
-    import nbformat
-
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
-    assert sum("text/html" in output.get("data", {}) for output in outputs) > 0
-
-
 def test_help_tells_of_everything():
     for name in onnxflops.__all__:
         entry = getattr(onnxflops, name) if name not in (*LATE, "Source", "__version__") else None

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from html import escape
 from typing import Any
 
 _MOST_ROWS = 2000
 _OPEN_DEPTH = 2
 _MOST_PAGE = 1 << 22  # bytes of a page behind a link
+_WIDE = 40  # signs: a last column that has more is broken into lines
 _STYLE = """<style>
 .onnxflops{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto;max-width:100%}
 .onnxflops .row{display:grid;gap:0 1.2em;align-items:baseline;padding:1px .4em;min-width:max-content;text-align:left}
 .onnxflops .row>span{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.onnxflops .row>.wrap{white-space:normal;overflow-wrap:anywhere}
 .onnxflops .right{text-align:right}
-.onnxflops .head{font-weight:600;border-bottom:1px solid currentColor;margin-bottom:2px}
+.onnxflops .head{font-weight:600;border-bottom:1px solid currentColor;margin:.4em 0 2px}
 .onnxflops summary{list-style:none;cursor:pointer}
 .onnxflops summary::-webkit-details-marker{display:none}
 .onnxflops summary .name::before{content:'\\25b8';display:inline-block;width:1.1em}
@@ -28,9 +31,21 @@ _STYLE = """<style>
 .onnxflops .row:not(.head):hover{background:rgba(127,127,127,.15)}
 .onnxflops .strong{font-weight:600}.onnxflops .faint{opacity:.65}
 .onnxflops .bar{display:block;height:.75em;background:#5b8fc9;border-radius:1px}
-.onnxflops .label{display:inline-block;min-width:7em;opacity:.65}
+.onnxflops .line{display:grid;grid-template-columns:7em 1fr}.onnxflops .label{opacity:.65}
 .onnxflops .alarm{color:#b3261e}.onnxflops p,.onnxflops ul{margin:.3em 0}.onnxflops h4{margin:.6em 0 .2em;font-size:1em}
 </style>"""
+
+
+# Hints at options of the program that are of its screen: a notebook opens rows by a click, and to_html() has all of them.
+_SCREEN = re.compile(r"[:;] (?:\w+: )?--(?:depth|top|format|dim sets)\b[^;)]*")
+_WITH = re.compile(r"--with NAME(?:, or --with all)?")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+
+
+def _text(text: str) -> str:
+    """A text of the screen as HTML, with arguments of Python in the place of options."""
+    text = _WITH.sub('compare(["NAME"])', _SCREEN.sub("", text))
+    return escape(_OPTION.sub(lambda found: found[1].replace("-", "_"), text))
 
 
 def _share(cell: str) -> float | None:
@@ -41,28 +56,49 @@ def _share(cell: str) -> float | None:
         return None
 
 
+def _are_shares(cells: list[str]) -> bool:
+    """Whether bars say something of a column of percent: no change, which has a sign, and not only "<0.1"."""
+    return not any(cell[:1] in ("+", "-") for cell in cells) and any((_share(cell) or 0) > 0 for cell in cells)
+
+
 class _Table:
-    """A table of a document, with a bar for each cell of percent."""
+    """A table of a document, with a bar for each share in percent."""
 
     def __init__(self, columns: list[tuple[str, bool, bool]], rows: list[tuple[list[str], int, bool, bool]]) -> None:
         self.kept = [i for i, (_, _, picture) in enumerate(columns) if not picture]
         self.columns, self.rows = columns, rows[:_MOST_ROWS]
         self.percent = next((i for i in self.kept if columns[i][0] == "%"), None)
-        widths = []
-        for i in self.kept:
-            cells = [(row[0][i] if i < len(row[0]) else "", row[1]) for row in self.rows]
-            most = max([len(columns[i][0]), *(len(text) + (2 * indent + 3 if i == 0 else 0) for text, indent in cells)])
-            widths.append(f"{min(most, 90)}ch")
-            if i == self.percent:
-                widths.append("8em")
-        self.grid = f"grid-template-columns:{' '.join(widths)}"
+        if self.percent is not None and not _are_shares([row[0][self.percent] for row in self.rows if self.percent < len(row[0])]):
+            self.percent = None
+        self.is_tree = any(row[1] for row in self.rows)
+        self.wrapped = -1
+        self.grid = self._grid()
+
+    def _grid(self) -> str:
+        """The widths of the columns. A long text at the end takes the width that is left, in lines."""
+        lengths = [self._length(i) for i in self.kept]
+        widths = [f"{min(length, 90)}ch" for length in lengths]
+        least = ""
+        if len(self.kept) > 1 and lengths[-1] > _WIDE and not self.columns[self.kept[-1]][1]:
+            self.wrapped = self.kept[-1]
+            widths[-1] = f"minmax({_WIDE // 2}ch,1fr)"
+            least = f";min-width:{sum(lengths[:-1]) + 3 * len(lengths) + _WIDE // 2}ch"
+        if self.percent is not None:
+            widths.insert(self.kept.index(self.percent) + 1, "8em")
+        return f"grid-template-columns:{' '.join(widths)}{least}"
+
+    def _length(self, i: int) -> int:
+        cells = [(row[0][i] if i < len(row[0]) else "", row[1]) for row in self.rows]
+        signs = [len(text) + (2 * indent + 3 if i == 0 and self.is_tree else 0) for text, indent in cells]
+        return max([len(self.columns[i][0]), *signs])
 
     def line(self, cells: list[str], indent: int, kind: str) -> str:
         parts = []
         for i in self.kept:
             text = cells[i] if i < len(cells) else ""
             right = self.columns[i][1]
-            name = ' class="name"' if i == 0 else ' class="right"' if right else ""
+            named = i == 0 and self.is_tree
+            name = ' class="name"' if named else ' class="right"' if right else ' class="wrap"' if i == self.wrapped else ""
             pad = f' style="padding-left:{1.1 * indent:.1f}em"' if i == 0 and indent else ""
             parts.append(f'<span{name}{pad} title="{escape(text)}">{escape(text)}</span>')
             if i == self.percent:
@@ -92,12 +128,12 @@ def _table(title: str, columns: Any, rows: Any, notes: list[str]) -> str:
     text += _Table(columns, rows).html() if rows else ""
     if len(rows) > _MOST_ROWS:
         notes = [f"{len(rows) - _MOST_ROWS} more rows: to_html() has them", *notes]
-    return text + "".join(f'<p class="faint">{escape(note)}</p>' for note in notes)
+    return text + "".join(f'<p class="faint">{_text(note)}</p>' for note in notes)
 
 
 def _lines(lines: list[tuple[str, list[str]]]) -> str:
     return "".join(
-        f'<div><span class="label">{escape(label)}</span>{"&ensp; ".join(escape(text) for text in texts)}</div>'
+        f'<div class="line"><span class="label">{escape(label)}</span><span>{"&ensp; ".join(map(_text, texts))}</span></div>'
         for label, texts in lines
         if texts
     )
@@ -107,7 +143,7 @@ def _list(title: str, texts: list[str], alarming: bool) -> str:
     if not texts:
         return ""
     kind = ' class="alarm"' if alarming else ""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f"<div{kind}>{escape(title)}<ul>{items}</ul></div>"
 
 
@@ -116,7 +152,7 @@ def _waterfall(unit: str, steps: list[tuple[str, str, int, bool]], remarks: list
     table = _Table([("", False, False), (unit, True, False)], indented)
     rows = "".join(table.line(cells, indent, "strong" if strong else "") for cells, indent, strong, _ in indented)
     head = table.line(["", unit], 0, "head")
-    return head + rows + "".join(f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
+    return head + rows + "".join(f'<p class="faint">{_text(remark)}</p>' for remark in remarks)
 
 
 _PARTS: dict[str, Any] = {"table": _table, "lines": _lines, "list": _list, "waterfall": _waterfall}
