@@ -78,7 +78,15 @@ def programs(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("make", [net, lambda: (InFile().eval(), torch.zeros(4, 4))], ids=["net", "in file"])
+def in_file():
+    return InFile().eval(), torch.zeros(4, 4)
+
+
+def tied():
+    return Tied().eval(), torch.zeros(2, 8, dtype=torch.int64)
+
+
+@pytest.mark.parametrize("make", [net, in_file, tied])
 def test_one_trace_is_enough(make, programs, monkeypatch):
     module, inputs = make()
     assert onnxflops.from_torch(module, inputs).count().to_json() == public_report(monkeypatch, module, inputs).to_json()

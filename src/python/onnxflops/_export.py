@@ -2,7 +2,8 @@
 
 torch.onnx.export() traces a module for torch.export and once more for the decompositions, and reads its table of
 operators from their sources at every call. Here the trace of the module has the decompositions already, and the table
-is kept. The graph is the same to the byte.
+is kept. The graph is the same, except that tied parameters may have the first of their names instead of the last, and
+that what runs under no_grad or autocast keeps its module, which two traces lose.
 
 This uses parts of PyTorch that are not public. Where one is not there, or fails, torch.onnx.export() does it all.
 """

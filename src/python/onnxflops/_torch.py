@@ -287,7 +287,10 @@ def _model_of(model: Any, module: torch.nn.Module, name: str) -> _core.Model:
 
 
 def _add_unused(model: Any, module: torch.nn.Module) -> None:
-    """Adds the parameters that the exporter removed since forward() does not use them. Tied ones are one."""
+    """Adds the parameters that the exporter removed since forward() does not use them.
+
+    Tied ones are one. It has its last name, as torch.onnx.export() gives it: one trace would take the first.
+    """
     import onnx_ir
 
     named: dict[int, tuple[Any, list[str]]] = {}
@@ -300,11 +303,21 @@ def _add_unused(model: Any, module: torch.nn.Module) -> None:
             initializers[other].replace_all_uses_with(initializers[present[0]])
             del initializers[other]
         if present:
+            if present[0] != keys[-1]:
+                _rename(initializers, present[0], keys[-1])
             continue
         value = onnx_ir.Value(name=keys[0], type=onnx_ir.TensorType(_dtype_of(parameter)))
         value.shape = onnx_ir.Shape(parameter.shape)
         value.const_value = _outside(keys[0], value.dtype, value.shape)
         initializers[keys[0]] = value
+
+
+def _rename(initializers: Any, old: str, new: str) -> None:
+    value = initializers.pop(old)
+    value.name = new
+    if value.const_value is not None:
+        value.const_value.name = new
+    initializers[new] = value
 
 
 def _dtype_of(tensor: Any) -> Any:
