@@ -8,11 +8,9 @@
 // N is what the file holds of parameters, T the tokens of a sequence. None of them knows nodes: all
 // that they count is of the model as a whole. What our own count holds of the same kind (products
 // of linear layers, of attention, all others) tells which part of a formula is how far off.
-#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formulas.h"
@@ -60,10 +58,6 @@ const char* ReasonOfScores(Formula formula) {
   }
 }
 
-bool ReadsWidth(Formula formula) {
-  return absl::StrContains(kFormulas[static_cast<size_t>(formula)].reads, " f ");
-}
-
 Ledger ApplyFormula(Evidence* evidence, Formula formula) {
   const FormulaFacts& facts = evidence->formula_facts();
   if (!facts.no_tokens.empty()) return LedgerBuilder::NotApplicable(facts.no_tokens);
@@ -87,7 +81,8 @@ Ledger ApplyFormula(Evidence* evidence, Formula formula) {
       theirs->others.is_zero() ? "left out" : "3 for every score of attention alone",
       theirs->others - (ours - products));
   ledger.Assume("N is what the file holds as parameters, tied or folded ones as exported");
-  if (ReadsWidth(formula) && facts.mlp_width_assumed) {
+  // Others that read it have found matrices of this width.
+  if (formula == Formula::kChinchilla && facts.mlp_width_assumed) {
     ledger.Assume("the MLP is four times as wide as a token, as in all models of the paper");
   }
   ledger.SetParams(facts.parameters.n->literal());

@@ -17,11 +17,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "src/base/json_reader.h"
 #include "src/base/limits.h"
 #include "src/family/family.h"
@@ -226,13 +228,26 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   return std::nullopt;
 }
 
+// Whether a matrix of an MLP could be one of attention: they have the same sizes, as in ModernBERT,
+// whose queries, keys and values together are as wide as two matrices of its MLP.
+bool LooksLikeProjection(const FormulaParameters& p) {
+  if (!p.h || !p.k || !p.q) return true;
+  for (const Expr& heads : {*p.h, *p.k, *p.h + 2 * *p.k}) {
+    const Expr width = heads * *p.q;
+    if (width == *p.f || width == 2 * *p.f) return true;
+  }
+  return false;
+}
+
 // How many matrices [d, f] a layer has, a matrix [d, 2 f] being two of them; nullopt where layers
-// differ, or have none.
-std::optional<Expr> MatricesOfMlp(const Inference& inference, const FormulaParameters& p) {
+// differ, have none, or where others may have these sizes.
+std::optional<Expr> MatricesOfMlp(const Inference& inference,
+                                  absl::Span<const resolve::Parameter> parameters,
+                                  const FormulaParameters& p) {
   if (!p.d || !p.f || !p.l || !p.d->is_literal() || !p.f->is_literal()) return std::nullopt;
+  if (LooksLikeProjection(p)) return std::nullopt;
   int64_t found = 0;
-  for (const resolve::Parameter& parameter :
-       resolve::FindParameters(*inference.model, inference.ties)) {
+  for (const resolve::Parameter& parameter : parameters) {
     const Fact* const fact = inference.FactOf(parameter.value);
     if (fact == nullptr || !fact->shape.ranked() || fact->shape.rank() != 2) continue;
     const Shape& shape = fact->shape;
@@ -257,11 +272,10 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   StepFinder(inference, &facts).Run(logits);
   facts.attention = SummarizeAttention(inference, counts, facts.batch);
   const Tables tables = TableFinder(inference).Run();
+  const std::vector<resolve::Parameter> parameters =
+      resolve::FindParameters(*inference.model, inference.ties);
   absl::int128 n = 0;
-  for (const resolve::Parameter& parameter :
-       resolve::FindParameters(*inference.model, inference.ties)) {
-    n += parameter.elements;
-  }
+  for (const resolve::Parameter& parameter : parameters) n += parameter.elements;
   FormulaParameters& p = facts.parameters;
   p.n = Expr(n);
   if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
@@ -282,7 +296,7 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
     p.f = kUsualRatio * *p.d;
     facts.mlp_width_assumed = true;
   }
-  p.x = MatricesOfMlp(inference, p);
+  p.x = MatricesOfMlp(inference, parameters, p);
   if (p.tokens && p.t) p.s2 = *p.tokens * *p.t;
   return facts;
 }

@@ -156,11 +156,15 @@ TEST(FormulaFactsTest, OfHeadsAndMlps) {
   const struct {
     const char *config, *k, *x;
   } cases[] = {
-      {R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "vocab_size": 80,
+      {R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 100, "vocab_size": 80,
            "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2})",
        "2", "3"},
       {R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 8, "vocab_size": 80})", "8",
        "2"},
+      // Its queries, keys and values are as wide as two matrices of its MLP.
+      {R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 8, "vocab_size": 80,
+           "n_inner": 96})",
+       "8", "0"},
   };
   for (const auto& c : cases) {
     const Model model = LoadConfig(c.config, "config.json", std::nullopt).value();
