@@ -3,8 +3,8 @@
 #include <string>
 
 #include "src/check/check_writers.h"
-#include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
+#include "src/cost/amounts.h"
 #include "src/render/format.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
@@ -28,10 +28,10 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     json->Key("limit").String(j.limit);
     json->Key("actual").String(j.actual);
     json->Key("margin").String(j.margin);
-    if (j.limit_value) json->Key("limit_value").Int(*j.limit_value);
-    if (j.actual_value) json->Key("actual_value").Int(*j.actual_value);
-    if (j.base_value) json->Key("base_value").Int(*j.base_value);
-    if (j.limit_value || j.base_value) json->Key("unit").String(check::UnitOf(*j.quantity));
+    if (j.limit_value) json->Key("limit_value").Exact(*j.quantity, *j.limit_value);
+    if (j.actual_value) json->Key("actual_value").Exact(*j.quantity, *j.actual_value);
+    if (j.base_value) json->Key("base_value").Exact(*j.quantity, *j.base_value);
+    if (j.limit_value || j.base_value) json->Key("unit").String(UnitOf(*j.quantity));
     if (j.margin_hundredths) {
       json->Key("margin_percent").Number(static_cast<double>(*j.margin_hundredths) / 100);
     }

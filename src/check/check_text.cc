@@ -16,8 +16,8 @@
 #include "fmt/format.h"
 #include "src/base/setting.h"
 #include "src/check/check_writers.h"
-#include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
+#include "src/cost/amounts.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
 
@@ -151,8 +151,8 @@ std::string ToCsv(const CheckReport& report) {
     table.columns.push_back({title});
   }
   for (const Judgement& j : report.judgements) {
-    const auto digits = [](const std::optional<absl::int128>& value) {
-      return value ? Int128ToString(*value) : "";
+    const auto digits = [&](const std::optional<absl::int128>& value) {
+      return value ? ExactText(*j.quantity, *value) : "";
     };
     const auto percent = [](const std::optional<absl::int128>& hundredths) {
       return hundredths ? fmt::format("{:.2f}", static_cast<double>(*hundredths) / 100) : "";
@@ -163,7 +163,7 @@ std::string ToCsv(const CheckReport& report) {
          {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit,
           j.actual == "-" ? "" : j.actual, percent(j.margin_hundredths), digits(j.limit_value),
           digits(j.actual_value), digits(j.base_value),
-          std::string(j.limit_value || j.base_value ? check::UnitOf(*j.quantity) : ""),
+          std::string(j.limit_value || j.base_value ? UnitOf(*j.quantity) : ""),
           std::string(j.lower_bound ? "true" : "false"), j.detail}) {
       row.cells.push_back(cell);
     }

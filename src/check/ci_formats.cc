@@ -24,8 +24,8 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/check/check_writers.h"
-#include "src/check/limit_text.h"
 #include "src/check/verdict_text.h"
+#include "src/cost/amounts.h"
 #include "src/diff/comment.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
@@ -331,8 +331,8 @@ std::string ToBenchmark(const CheckReport& report) {
     json.BeginObject();
     json.Key("name").String(
         absl::StrCat(j.model.empty() ? absl::StrCat(report.head.path, ": ") : "", SubjectOf(j)));
-    json.Key("unit").String(check::UnitOf(*j.quantity));
-    json.Key("value").Int(*j.actual_value);
+    json.Key("unit").String(UnitOf(*j.quantity));
+    json.Key("value").Exact(*j.quantity, *j.actual_value);
     json.Key("extra").String(
         absl::StrCat("limit ", j.limit, j.lower_bound ? "; the value is a lower bound" : ""));
     json.EndObject();

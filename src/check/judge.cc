@@ -41,7 +41,6 @@
 namespace onnxflops {
 namespace {
 
-using check::UnitOf;
 using report::GroupedDigits;
 using report::GroupedExpr;
 using report::Known;
@@ -51,12 +50,11 @@ using report::KnownText;
 using report::SiNumber;
 using report::TimeText;
 
-constexpr double kZeptoseconds = 1e21;
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
 std::string FigureText(absl::int128 value, const Quantity& q) {
-  if (q.unit == Quantity::Unit::kZeptoseconds && value >= 0) return TimeText(value, false);
+  if (q.unit == Quantity::Unit::kSeconds) return TimeText(value, false);
   std::string text = SiNumber(value);
   const absl::string_view unit = UnitOf(q);
   const bool prefixed = !text.empty() && text.find(' ') != std::string::npos;
@@ -259,7 +257,7 @@ class RuleJudge {
                                          static_cast<int64_t>(kHundredths), false)
                            : "above 10,000 %";
       case BudgetRule::Achieved::kTime:
-        return TimeText(static_cast<absl::int128>(std::min(value * kZeptoseconds, kMost)), false);
+        return TimeText(static_cast<absl::int128>(std::min(value * kTimesPerSecond, kMost)), false);
       case BudgetRule::Achieved::kFlopsPerSecond:
         break;
     }
@@ -279,7 +277,7 @@ class RuleJudge {
     const auto limit = static_cast<double>(rule.limit.value);
     const double value = figure.value * (rule.achieved == Achieved::kPeakShare
                                              ? static_cast<double>(rule.limit.whole)
-                                         : rule.achieved == Achieved::kTime ? kZeptoseconds
+                                         : rule.achieved == Achieved::kTime ? kTimesPerSecond
                                                                             : 1.0);
     const bool holds = rule.achieved == Achieved::kTime ? value <= limit : value >= limit;
     if (figure.peak_share.value_or(0) > 1) {

@@ -74,7 +74,7 @@ absl::StatusOr<absl::int128> Times(absl::string_view text, const Decimal& number
 
 std::string ExampleFor(const Quantity& quantity, bool ratio) {
   if (ratio) return "a ratio is a percentage, as \"5%\"";
-  const bool time = quantity.unit == Quantity::Unit::kZeptoseconds;
+  const bool time = quantity.unit == Quantity::Unit::kSeconds;
   const std::string amount = time ? "12.5 ms" : absl::StrCat("12.5 G", UnitOf(quantity));
   return absl::StrCat("it should be an amount, as \"", amount,
                       "\", or what the base may grow by, as \"+2%\"");
@@ -116,7 +116,7 @@ absl::int128 FactorOfTime(absl::string_view unit) {
 
 // "GFLOPs" -> 10^9, or 0 if the quantity has no such unit.
 absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
-  if (quantity.unit == Quantity::Unit::kZeptoseconds) return FactorOfTime(unit);
+  if (quantity.unit == Quantity::Unit::kSeconds) return FactorOfTime(unit);
   const bool bytes = quantity.unit == Quantity::Unit::kBytes;
   for (const Prefix& prefix : Prefixes()) {
     absl::string_view rest = unit;
@@ -131,24 +131,6 @@ absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
 }
 
 }  // namespace
-
-const char* UnitOf(const Quantity& quantity) {
-  switch (quantity.unit) {
-    case Quantity::Unit::kFlops:
-      return "FLOP";
-    case Quantity::Unit::kMacs:
-      return "MAC";
-    case Quantity::Unit::kOps:
-      return "op";
-    case Quantity::Unit::kElements:
-      return "";
-    case Quantity::Unit::kBytes:
-      return "B";
-    case Quantity::Unit::kZeptoseconds:
-      return "zs";
-  }
-  return "";
-}
 
 absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantity& quantity,
                                            bool ratio) {
@@ -188,7 +170,7 @@ absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantit
 
 std::string LimitTextFor(absl::int128 value, const Quantity& quantity) {
   constexpr absl::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-  const bool time = quantity.unit == Quantity::Unit::kZeptoseconds;
+  const bool time = quantity.unit == Quantity::Unit::kSeconds;
   const size_t prefixes = time ? std::size(kTimes) : std::size(kPrefixes);
   size_t prefix = 0;
   absl::int128 unit = 1;

@@ -21,9 +21,6 @@ absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantit
 // The shortest such text that is at least `value`, with about four digits: "399.2 GFLOP".
 std::string LimitTextFor(absl::int128 value, const Quantity& quantity);
 
-// "FLOP", "MAC", "op", "", "B".
-const char* UnitOf(const Quantity& quantity);
-
 }  // namespace onnxflops::check
 
 #endif  // ONNXFLOPS_SRC_CHECK_LIMIT_TEXT_H_

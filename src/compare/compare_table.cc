@@ -25,6 +25,7 @@
 #include "src/compare/compare_known.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
+#include "src/module/module.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
@@ -253,7 +254,7 @@ std::vector<ModuleGroup> GroupModules(const std::vector<const TermRow*>& rows) {
     const size_t star = run.pattern.find('*');
     std::string label = run.pattern;
     if (first >= 0 && star != std::string::npos) label.replace(star, 1, number);
-    if (label.empty()) label = "(outside any module)";
+    if (label.empty()) label = std::string(kOutsideModules);
     if (count > 1) absl::StrAppend(&label, "  ", count, "x");
     groups.push_back({std::move(label), run.each * count});
   }

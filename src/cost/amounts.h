@@ -12,8 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/symbolic/expr.h"
@@ -53,7 +56,8 @@ struct Amounts {
 };
 
 struct Quantity {
-  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes, kZeptoseconds };
+  // An amount of kSeconds is a whole number of 10^-21 s, so that times are exact and add up.
+  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes, kSeconds };
   // What a node does, once per execution; or what a module holds, once.
   enum class Of : uint8_t { kWork, kWeights };
 
@@ -62,7 +66,8 @@ struct Quantity {
   Unit unit;
   Of of;
   Expr Amounts::*value;  // nullptr of what is no member
-  // A report has it always, with a device, with an exact backward pass, or if the types of all
+  // A report has it always, with a device, with an exact backward pass (in whose place a derived
+  // row has the rule, under the same name), or if the types of all
   // operands of MACs are known and the figure has no more than 128 bits.
   enum class Needs : uint8_t { kNothing, kDevice, kTraining, kTypes };
   Needs needs = Needs::kNothing;
@@ -77,6 +82,8 @@ struct Quantity {
   };
   Sum by_rule = {}, exact = {};
 
+  // A row of modules, operators and nodes has it; of totals and by name it is the derived one.
+  constexpr bool is_exact_form() const { return needs == Needs::kTraining; }
   bool is_derived() const { return by_rule.first.of != nullptr; }
   // REQUIRES: a member, or what follows from members.
   Expr In(const Amounts& amounts, bool exact_backward = false) const;
@@ -101,13 +108,13 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::activation_count},
     {"bops", "BOPs", Quantity::Unit::kOps, Quantity::Of::kWork, &Amounts::bops,
      Quantity::Needs::kTypes},
-    {"gradient_flops", "backward FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
+    {"backward_flops", "backward FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
      &Amounts::gradient_flops, Quantity::Needs::kTraining},
-    {"gradient_macs", "backward MACs", Quantity::Unit::kMacs, Quantity::Of::kWork,
+    {"backward_macs", "backward MACs", Quantity::Unit::kMacs, Quantity::Of::kWork,
      &Amounts::gradient_macs, Quantity::Needs::kTraining},
-    {"time_bound_zs", "time bound", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
+    {"time_bound_seconds", "time bound", Quantity::Unit::kSeconds, Quantity::Of::kWork,
      &Amounts::time_bound, Quantity::Needs::kDevice},
-    {"time_estimate_zs", "time estimate", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
+    {"time_estimate_seconds", "time estimate", Quantity::Unit::kSeconds, Quantity::Of::kWork,
      &Amounts::time_estimate, Quantity::Needs::kDevice},
     // clang-format on
 };
@@ -150,9 +157,25 @@ inline constexpr Quantity kTrainingFlops = {"training_flops",
 inline constexpr const Quantity* kDerivedQuantities[] = {&kBytesMoved, &kBackwardFlops,
                                                          &kBackwardMacs, &kTrainingFlops};
 
-// The rows of both tables, and one by its key: nullptr if there is none.
+// The rows of both tables, each name once, and one by its key: nullptr if there is none.
 absl::Span<const Quantity* const> AllQuantities();
 const Quantity* FindQuantity(absl::string_view key);
+
+// "FLOP", "MAC", "op", "", "B", "s".
+const char* UnitOf(const Quantity& quantity);
+
+// ---- amounts as JSON and CSV have them, in the unit of the quantity, with every digit
+
+// "395219472384"; of a time "0.000009006311", in seconds.
+std::string ExactText(const Quantity& quantity, absl::int128 amount);
+// The reverse, also of "9.006311e-06"; nullopt if it is no such amount, or of more than 128 bits.
+std::optional<absl::int128> ParseExactText(const Quantity& quantity, absl::string_view text);
+// "2*batch"; of a time "1e-21*(2*batch)", in seconds, also where nothing is open.
+std::string FormulaTextOf(const Quantity& quantity, const Expr& amount);
+// What Expr parses in such a text; nullopt if it is no formula of the quantity.
+std::optional<absl::string_view> FormulaIn(const Quantity& quantity, absl::string_view text);
+// ExactText, or FormulaTextOf where a size is open: a field of CSV.
+std::string FieldText(const Quantity& quantity, const Expr& amount);
 
 // The row of a member of Amounts.
 constexpr const Quantity& QuantityOf(Expr Amounts::*value) {

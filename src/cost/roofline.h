@@ -2,7 +2,7 @@
 // full bandwidth, whichever takes longer (Williams et al., "Roofline", CACM 2009).
 //
 //   const Roofline roofline = {1'010'714, 298'507'462};   // H100 in bf16: 989.4 TFLOP/s, 3.35 TB/s
-//   roofline.TimeOf(flops, bytes)   // max(1010714*flops, 298507462*bytes), in zeptoseconds
+//   roofline.TimeOf(flops, bytes)   // max(1010714*flops, 298507462*bytes), in 10^-21 s
 //
 // Times are whole numbers of 10^-21 seconds, so that they are exact and may be formulas. The two
 // rates are rounded down, by less than a millionth: what follows is a lower bound.
@@ -14,7 +14,8 @@
 
 namespace onnxflops {
 
-inline constexpr double kZeptosecondsPerSecond = 1e21;
+// Times as they are kept.
+inline constexpr double kTimesPerSecond = 1e21;
 
 struct Roofline {
   absl::int128 zs_per_operation = 0, zs_per_byte = 0;

@@ -1,4 +1,4 @@
-// The third stage: facts become costs. Every distinct Call is counted once; control flow multiplies
+// count: facts become costs. Every distinct Call is counted once; control flow multiplies
 // its bodies in.
 //
 //   Counts counts = Count(inference).value();

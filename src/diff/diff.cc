@@ -28,6 +28,7 @@
 #include "src/diff/map_formulas.h"
 #include "src/diff/match_modules.h"
 #include "src/infer/require_symbols.h"
+#include "src/module/module.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 
@@ -164,7 +165,8 @@ class TreeMaker {
   // The work of a module without children, as a child: the other model's module has children.
   static Module OwnOf(const Module& leaf) {
     Module own = leaf;
-    own.path = leaf.path.empty() ? "(outside any module)" : absl::StrCat(leaf.path, ".(own)");
+    own.path =
+        leaf.path.empty() ? std::string(kOutsideModules) : absl::StrCat(leaf.path, ".", kOwnWork);
     own.name_begin = leaf.path.empty() ? 0 : leaf.path.size() + 1;
     own.type = "";
     own.own = true;

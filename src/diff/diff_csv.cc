@@ -36,9 +36,9 @@ void AddLine(const Diff& diff, bool weights, const DiffPart& part, std::vector<s
     const Expr &base = (*part.base).*(q->value), &head = (*part.head).*(q->value);
     const Known of_base = KnownOf(*q, base, part.base_lower_bound);
     const Known of_head = KnownOf(*q, head, part.head_lower_bound);
-    cells.push_back(KnownField(of_base, base.ToString()));
-    cells.push_back(KnownField(of_head, head.ToString()));
-    cells.push_back(KnownField(KnownOfChange(of_base, of_head), part.Change(*q).ToString()));
+    cells.push_back(KnownField(of_base, FieldText(*q, base)));
+    cells.push_back(KnownField(of_head, FieldText(*q, head)));
+    cells.push_back(KnownField(KnownOfChange(of_base, of_head), FieldText(*q, part.Change(*q))));
   }
   cells.emplace_back(part.lower_bound() ? "true" : "false");
   table->rows.push_back({std::move(cells)});

@@ -34,15 +34,16 @@ struct Side {
   Expr amount;
   Known known = Known::kExact;
 };
-void WriteChange(const Side& base, const Side& head, bool sign, JsonWriter* json) {
+void WriteChange(const Quantity& q, const Side& base, const Side& head, bool sign,
+                 JsonWriter* json) {
   const Expr change = head.amount - base.amount;
   const std::optional<absl::int128> value =
       change.is_literal() ? std::optional(change.literal()) : std::nullopt;
   const Known known = report::KnownOfChange(base.known, head.known, value);
   json->BeginObject(kOneLine);
-  json->Key("base").Quantity(base.amount, base.known != Known::kNothing);
-  json->Key("head").Quantity(head.amount, head.known != Known::kNothing);
-  json->Key("delta").Quantity(change, known != Known::kNothing);
+  json->Key("base").Figure(q, base.amount, base.known != Known::kNothing);
+  json->Key("head").Figure(q, head.amount, head.known != Known::kNothing);
+  json->Key("delta").Figure(q, change, known != Known::kNothing);
   if (sign) {
     const bool holds = known == Known::kExact ||
                        (known == Known::kAtLeast && value && *value > 0) ||
@@ -58,7 +59,7 @@ void WriteChanges(const Diff& diff, const DiffPart& part, bool weights, bool sig
     if (q->of == Quantity::Of::kWeights && !weights) continue;
     json->Key(q->key);
     const Expr &base = (*part.base).*(q->value), &head = (*part.head).*(q->value);
-    WriteChange({base, KnownOf(*q, base, part.base_lower_bound)},
+    WriteChange(*q, {base, KnownOf(*q, base, part.base_lower_bound)},
                 {head, KnownOf(*q, head, part.head_lower_bound)}, signs, json);
   }
 }
@@ -197,7 +198,8 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   if (diff.peak) {
     json.Key(kPeakActivations.key);
     const PeakDiff& peak = *diff.peak;
-    WriteChange({peak.base, KnownOf(kPeakActivations, peak.base, peak.base_lower_bound)},
+    WriteChange(kPeakActivations,
+                {peak.base, KnownOf(kPeakActivations, peak.base, peak.base_lower_bound)},
                 {peak.head, KnownOf(kPeakActivations, peak.head, peak.head_lower_bound)},
                 /*sign=*/true, &json);
   }

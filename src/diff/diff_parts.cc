@@ -46,9 +46,6 @@ using report::LabelledLine;
 using report::NumberedLabel;
 using report::Percent;
 using report::ShowExpr;
-using report::SiNumber;
-using report::TimeText;
-using report::WithByteUnit;
 using Column = TextTable::Column;
 
 constexpr auto kName = Column::Narrow::kName;
@@ -57,17 +54,9 @@ constexpr auto kSpare = Column::Narrow::kSpare;
 constexpr size_t kMaxListedNodes = 40;
 constexpr size_t kMaxNotCounted = 8;  // operators
 
-std::string NumberText(absl::int128 value, const Quantity& q, bool exact) {
-  if (q.unit == Quantity::Unit::kZeptoseconds) {
-    return absl::StrCat(value < 0 ? "-" : "", TimeText(value < 0 ? -value : value, exact));
-  }
-  std::string text = exact ? GroupedDigits(value) : SiNumber(value);
-  return q.unit == Quantity::Unit::kBytes ? WithByteUnit(std::move(text)) : text;
-}
-
 std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, bool exact) {
   const std::optional<absl::int128> value = ShownValue(diff, amount);
-  return value ? NumberText(*value, q, exact) : "-";
+  return value ? report::AmountText(q, *value, exact) : "-";
 }
 
 // A quantity in both models, and how far it is known.
@@ -274,7 +263,7 @@ std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, 
   const std::optional<absl::int128> value = ShownValue(diff, change);
   if (!value) return "-";
   if (*value == 0) return "0";
-  return absl::StrCat(*value > 0 ? "+" : "", NumberText(*value, q, exact));
+  return absl::StrCat(*value > 0 ? "+" : "", report::AmountText(q, *value, exact));
 }
 
 std::string ChangePercent(absl::int128 base, absl::int128 head) {

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
+#include "src/module/module.h"
 #include "src/render/format.h"
 #include "src/render/numbered_name.h"
 #include "src/render/open_place.h"
@@ -221,7 +222,7 @@ class DiffRowMaker {
                std::vector<Group>* groups) const {
     if (groups->empty()) return;
     Group rest;
-    rest.label = "(own)";
+    rest.label = std::string(kOwnWork);
     for (const Quantity& q : kQuantities) {
       rest.base.*q.value = (*At(parent).base).*(q.value) - base.*q.value;
       rest.head.*q.value = (*At(parent).head).*(q.value) - head.*q.value;

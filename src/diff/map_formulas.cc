@@ -22,7 +22,7 @@ class FormulaMapper {
 
   absl::Status Map(Report* report) {
     AllAmounts(&report->totals);
-    report->totals.SetBackward(report->training.has_value());
+    report->totals.SetBackward(report->exact_backward());
     Peak(&report->activation_peak);
     for (OpRow& row : report->by_op) {
       AllAmounts(&row);

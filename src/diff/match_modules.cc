@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts.h"
+#include "src/module/module.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops::diff {
@@ -175,7 +176,7 @@ class Matcher {
   }
 
   // The own work of a module and that of the model have different names.
-  static absl::string_view NameOf(const Module& m) { return m.own ? "(own)" : m.name(); }
+  static absl::string_view NameOf(const Module& m) { return m.own ? kOwnWork : m.name(); }
 
   void MatchByName(int32_t b, int32_t h) {
     absl::flat_hash_map<absl::string_view, int32_t> names;

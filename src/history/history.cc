@@ -116,7 +116,7 @@ absl::Status CheckHistory(absl::string_view beginning, absl::string_view file) {
 }
 
 bool AreComparable(const HistoryRecord& before, const HistoryRecord& after, const Quantity& q) {
-  if (q.unit == Quantity::Unit::kZeptoseconds && before.device != after.device) return false;
+  if (q.unit == Quantity::Unit::kSeconds && before.device != after.device) return false;
   return q.of == Quantity::Of::kWeights || before.sizes == after.sizes;
 }
 

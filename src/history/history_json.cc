@@ -12,7 +12,6 @@
 
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
-#include "src/check/limit_text.h"
 #include "src/cost/amounts.h"
 #include "src/history/history_writers.h"
 #include "src/render/html_page.h"
@@ -46,12 +45,12 @@ void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json) 
 }
 
 // "value" and "status"; of nothing, null and "missing".
-void WriteFigure(const RecordedFigure* figure, JsonWriter* json) {
+void WriteFigure(const Quantity& q, const RecordedFigure* figure, JsonWriter* json) {
   const bool number = figure != nullptr && (figure->status == RecordedFigure::Status::kExact ||
                                             figure->status == RecordedFigure::Status::kLowerBound);
   json->Key("value");
   if (number) {
-    json->Int(figure->value);
+    json->Exact(q, figure->value);
   } else {
     json->Null();
   }
@@ -74,7 +73,7 @@ void WritePoints(const HistorySeries& series, const Quantity& q, JsonWriter* jso
     json->BeginObject(kOneLine);
     json->Key("place").Int(static_cast<int64_t>(i));
     WriteDate(series.records[i], json);
-    WriteFigure(figure, json);
+    WriteFigure(q, figure, json);
     json->EndObject();
   }
   json->EndArray();
@@ -102,7 +101,7 @@ void WriteLimits(const HistorySeries& series, const Quantity& q, JsonWriter* jso
     if (limit == nullptr) {
       json->Null();
     } else {
-      json->Int(*limit);
+      json->Exact(q, *limit);
     }
     json->EndObject();
   }
@@ -140,7 +139,7 @@ void WriteSeries(const HistoryReport& report, const HistorySeries& series, JsonW
     json->BeginObject();
     json->Key("quantity").String(q->key);
     json->Key("title").String(q->title);
-    json->Key("unit").String(check::UnitOf(*q));
+    json->Key("unit").String(UnitOf(*q));
     WritePoints(series, *q, json);
     WriteLimits(series, *q, json);
     json->EndObject();
@@ -156,15 +155,15 @@ void WriteChange(const HistoryReport& report, const FigureChange& c, JsonWriter*
   WriteDate(after, json);
   json->Key("model").String(after.model);
   json->Key("quantity").String(c.quantity->key);
-  json->Key("unit").String(check::UnitOf(*c.quantity));
+  json->Key("unit").String(UnitOf(*c.quantity));
   for (const bool of_after : {false, true}) {
     json->Key(of_after ? "after" : "before").BeginObject(kOneLine);
-    WriteFigure(of_after ? &b : &a, json);
+    WriteFigure(*c.quantity, of_after ? &b : &a, json);
     json->EndObject();
   }
   const bool exact =
       a.status == RecordedFigure::Status::kExact && b.status == RecordedFigure::Status::kExact;
-  if (exact) json->Key("change").Int(b.value - a.value);
+  if (exact) json->Key("change").Exact(*c.quantity, b.value - a.value);
   if (exact && a.value > 0 && report.AreComparable(c)) {
     constexpr double kPercent = 100;
     json->Key("change_percent")
@@ -174,7 +173,7 @@ void WriteChange(const HistoryReport& report, const FigureChange& c, JsonWriter*
     WriteSizes("before_sizes", before.sizes, json);
     WriteSizes("after_sizes", after.sizes, json);
   }
-  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kZeptoseconds) {
+  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kSeconds) {
     WriteOptional("before_device", before.device, json);
     WriteOptional("after_device", after.device, json);
   }

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "src/check/limit_text.h"
+#include "src/cost/amounts.h"
 #include "src/diff/diff_parts.h"
 #include "src/history/history_writers.h"
 #include "src/render/format.h"
@@ -26,18 +26,12 @@ namespace {
 
 constexpr size_t kDay = 10, kShortCommit = 7;
 
-std::string NumberText(const Quantity& q, absl::int128 value, bool exact) {
-  if (q.unit == Quantity::Unit::kZeptoseconds) return report::TimeText(value, exact);
-  const std::string number = exact ? report::GroupedDigits(value) : report::SiNumber(value);
-  return q.unit == Quantity::Unit::kBytes ? report::WithByteUnit(number) : number;
-}
-
 std::string FigureText(const Quantity& q, const RecordedFigure& figure, bool exact) {
   switch (figure.status) {
     case RecordedFigure::Status::kExact:
-      return NumberText(q, figure.value, exact);
+      return report::AmountText(q, figure.value, exact);
     case RecordedFigure::Status::kLowerBound:
-      return report::KnownText(report::Known::kAtLeast, NumberText(q, figure.value, exact));
+      return report::KnownText(report::Known::kAtLeast, report::AmountText(q, figure.value, exact));
     case RecordedFigure::Status::kUnknown:
       return report::KnownText(report::Known::kNothing, "");
     case RecordedFigure::Status::kOpen:
@@ -80,7 +74,7 @@ std::string NoteOf(const HistoryReport& report, const FigureChange& c) {
   if (before.sizes != after.sizes && c.quantity->of != Quantity::Of::kWeights) {
     notes.push_back(absl::StrCat(AtText(before.sizes), " -> ", AtText(after.sizes)));
   }
-  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kZeptoseconds) {
+  if (before.device != after.device && c.quantity->unit == Quantity::Unit::kSeconds) {
     notes.push_back(absl::StrCat("on ", DeviceText(before), " -> ", DeviceText(after)));
   }
   if (before.version != after.version) {
@@ -159,8 +153,8 @@ std::string ToCsv(const HistoryReport& report) {
                             "before_version", "after_version", "same_file"}) {
     table.columns.push_back({title});
   }
-  const auto number = [](const RecordedFigure& figure) {
-    return history::HasNumber(figure) ? Int128ToString(figure.value) : figure.expr;
+  const auto number = [](const Quantity& q, const RecordedFigure& figure) {
+    return history::HasNumber(figure) ? ExactText(q, figure.value) : figure.expr;
   };
   for (const FigureChange& c : report.changes) {
     const HistoryRecord &before = report.Before(c), &after = report.After(c);
@@ -170,9 +164,10 @@ std::string ToCsv(const HistoryReport& report) {
     const bool known = !before.sha256.empty() && !after.sha256.empty();
     table.rows.push_back(
         {{after.date, after.commit, after.model, history::SizesText(before.sizes),
-          history::SizesText(after.sizes), std::string(c.quantity->key), check::UnitOf(*c.quantity),
-          number(a), std::string(NameOf(a.status)), number(b), std::string(NameOf(b.status)),
-          exact ? Int128ToString(b.value - a.value) : "", before.version, after.version,
+          history::SizesText(after.sizes), std::string(c.quantity->key), UnitOf(*c.quantity),
+          number(*c.quantity, a), std::string(NameOf(a.status)), number(*c.quantity, b),
+          std::string(NameOf(b.status)), exact ? ExactText(*c.quantity, b.value - a.value) : "",
+          before.version, after.version,
           !known                          ? ""
           : before.sha256 == after.sha256 ? "true"
                                           : "false"}});

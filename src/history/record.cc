@@ -56,7 +56,7 @@ std::optional<RecordedFigure> FigureOf(const Quantity& q, const Expr& amount, bo
     figure.status = FigureStatus::kOpen;
     if (amount.TextBytes(kMaxShownFormula) <= kMaxShownFormula) {
       const report::Known known = lower_bound ? report::Known::kAtLeast : report::Known::kExact;
-      figure.expr = report::KnownText(known, amount.ToString());
+      figure.expr = report::KnownText(known, FormulaTextOf(q, amount));
     }
     return figure;
   }
@@ -70,12 +70,12 @@ std::optional<RecordedFigure> FigureOf(const Quantity& q, const Expr& amount, bo
   return figure;
 }
 
-void WriteFigure(const RecordedFigure& figure, JsonWriter* json) {
-  if (figure.status == FigureStatus::kExact) return json->Int(figure.value);
+void WriteFigure(const Quantity& q, const RecordedFigure& figure, JsonWriter* json) {
+  if (figure.status == FigureStatus::kExact) return json->Exact(q, figure.value);
   json->BeginObject(kOneLine);
   json->Key("value");
   if (figure.status == FigureStatus::kLowerBound) {
-    json->Int(figure.value);
+    json->Exact(q, figure.value);
   } else {
     json->Null();
   }
@@ -91,20 +91,6 @@ void WriteText(absl::string_view key, const std::string& text, JsonWriter* json)
   } else {
     json->String(text);
   }
-}
-
-// A whole number as JSON writes it; nullopt for any other text, or for more than 128 bits.
-std::optional<absl::int128> ParseWhole(absl::string_view text) {
-  const bool negative = absl::ConsumePrefix(&text, "-");
-  if (text.empty()) return std::nullopt;
-  constexpr absl::int128 kMost = std::numeric_limits<absl::int128>::max();
-  absl::int128 value = 0;
-  for (const char c : text) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return std::nullopt;
-    if (value > (kMost - (c - '0')) / 10) return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return negative ? -value : value;
 }
 
 // "2026-11-26T06:00:00Z", a second that exists.
@@ -155,14 +141,10 @@ class RecordEvents : public JsonEvents {
     return Other("null");
   }
   bool boolean(bool /*value*/) override { return Other("true or false"); }
-  bool number_integer(number_integer_t value) override { return Whole(value); }
-  bool number_unsigned(number_unsigned_t value) override { return Whole(value); }
+  bool number_integer(number_integer_t value) override { return Number(absl::StrCat(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return Number(absl::StrCat(value)); }
   bool number_float(number_float_t /*value*/, const string_t& text) override {
-    if (!IsNumber()) return Other("a number");
-    const std::optional<absl::int128> whole = ParseWhole(text);
-    if (whole) return Whole(*whole);
-    return Fail(absl::StrCat(Where(), " should be a whole number of at most 128 bits, and is ",
-                             Escaped(text)));
+    return Number(text);
   }
   bool string(string_t& value) override { return Text(std::move(value)); }
   bool binary(binary_t& /*value*/) override { return false; }
@@ -252,17 +234,28 @@ class RecordEvents : public JsonEvents {
     return !IsField() || Fail(absl::StrCat(Where(), " is ", what));
   }
 
-  bool Whole(absl::int128 value) {
+  bool Number(absl::string_view text) {
     if (at_root_ || !IsNumber()) return Other("a number");
+    const bool is_size = path_[0] == "sizes";
+    const Quantity* const quantity = is_size ? nullptr : FindRecordedQuantity(path_[1]);
+    const std::optional<absl::int128> amount =
+        ParseExactText(is_size ? QuantityOf(&Amounts::flops) : *quantity, text);
+    if (!amount) {
+      const bool is_time = !is_size && quantity->unit == Quantity::Unit::kSeconds;
+      return Fail(absl::StrCat(Where(),
+                               is_time ? " should be seconds with at most 21 decimals, and is "
+                                       : " should be a whole number of at most 128 bits, and is ",
+                               Escaped(text)));
+    }
+    const absl::int128 value = *amount;
     if (value < 0) return Fail(absl::StrCat(Where(), " is below 0"));
-    if (path_[0] == "sizes") {
+    if (is_size) {
       if (value > std::numeric_limits<int64_t>::max()) {
         return Fail(absl::StrCat(Where(), " is no size: it has more than 63 bits"));
       }
       record_.sizes[path_[1]] = static_cast<int64_t>(value);
       return true;
     }
-    const Quantity* const quantity = FindRecordedQuantity(path_[1]);
     if (path_[0] == "limits") {
       record_.limits.emplace_back(quantity, value);
     } else if (path_.size() == 3) {
@@ -427,12 +420,13 @@ std::string ToJsonLine(const HistoryRecord& record) {
   json.Key("totals").BeginObject(report::kOneLine);
   for (const auto& [quantity, figure] : record.totals) {
     json.Key(quantity->key);
-    history::WriteFigure(figure, &json);
+    history::WriteFigure(*quantity, figure, &json);
   }
   json.EndObject();
   if (!record.limits.empty()) {
     json.Key("limits").BeginObject(report::kOneLine);
-    for (const auto& [quantity, limit] : record.limits) json.Key(quantity->key).Int(limit);
+    for (const auto& [quantity, limit] : record.limits)
+      json.Key(quantity->key).Exact(*quantity, limit);
     json.EndObject();
   }
   json.EndObject();

@@ -1,4 +1,4 @@
-// The third stage: a Model and what the user binds become facts: type, symbolic shape and small
+// infer: a Model and what the user binds become facts: type, symbolic shape and small
 // content of every value.
 //
 //   absl::StatusOr<Inference> inference = Infer(model, {.dims = {{"batch", 8}}});

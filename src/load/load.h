@@ -1,4 +1,4 @@
-// The first stage: a .onnx file, or its bytes, becomes a Model.
+// load: a .onnx file, or its bytes, becomes a Model.
 //
 // The wire format is read directly, without protobuf's generated classes, and without touching
 // weights: the payload of a tensor with more than kMaxIntContent elements is seeked over, so a file

@@ -13,6 +13,10 @@
 
 namespace onnxflops {
 
+// What is no module: the work that a module does outside of its children, and the root.
+inline constexpr absl::string_view kOwnWork = "(own)";
+inline constexpr absl::string_view kOutsideModules = "(outside any module)";
+
 struct Module {
   std::string path;          // as in named_modules(); "" for the root
   size_t name_begin = 0;     // of name() in path

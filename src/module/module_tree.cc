@@ -39,9 +39,7 @@
 namespace onnxflops {
 namespace {
 
-constexpr char kOwnWork[] = "(own)";
 constexpr char kShared[] = "(shared)";  // weights that the exporter keeps once for several modules
-constexpr char kOutside[] = "(outside any module)";
 
 // Positions of items grouped by a key: those of group g are order[begin[g] .. begin[g + 1]), in
 // their own order.
@@ -440,7 +438,7 @@ class Builder {
   // The work of the module at `parent` itself, as its last child.
   void AppendOwn(int32_t parent, int32_t depth) {
     const OwnParams params = std::exchange(own_params_[static_cast<size_t>(parent)], {});
-    Module& m = AppendUnder(parent, depth, parent == 0 ? kOutside : kOwnWork, params);
+    Module& m = AppendUnder(parent, depth, parent == 0 ? kOutsideModules : kOwnWork, params);
     Module& of = tree_.modules[static_cast<size_t>(parent)];
     m.nodes = std::exchange(of.nodes, 0);
     m.kind = std::exchange(of.kind, 0);

@@ -1,4 +1,4 @@
-// The fourth stage: what the nodes cost, as a tree of the modules of the exported program.
+// module: what the nodes cost, as a tree of the modules of the exported program.
 //
 //   ModuleTree tree = BuildModules(inference, counts).value();
 //   tree.modules[0].amounts->flops                            // all of it

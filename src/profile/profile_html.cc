@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts.h"
+#include "src/module/module.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
 #include "src/render/html_page.h"
@@ -23,7 +24,7 @@ using report::HtmlTree;
 
 // Quantities of a page of a profile. The time is one that was measured, and bytes are one figure.
 constexpr Quantity kProfileQuantities[] = {
-    {"time_zs", "time", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork, &Amounts::time_bound},
+    {"time", "time", Quantity::Unit::kSeconds, Quantity::Of::kWork, &Amounts::time_bound},
     {"flops", "FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork, &Amounts::flops},
     {"macs", "MACs", Quantity::Unit::kMacs, Quantity::Of::kWork, &Amounts::macs},
     {"bytes", "bytes moved", Quantity::Unit::kBytes, Quantity::Of::kWork, &Amounts::bytes_read},
@@ -88,7 +89,7 @@ class ProfileTree {
       const bool mixed = m.own.kernels > 0 && m.own.kernels < report_.total.kernels &&
                          (i == 0 || m.own.kernels < m.work.kernels);
       if (mixed) {
-        const char* name = i == 0 ? "(outside any module)" : "(own)";
+        const absl::string_view name = i == 0 ? kOutsideModules : kOwnWork;
         Add(HtmlTree::Kind::kOwn, m.depth + 1, name, "", m.own);
       }
       AddKernels(groups_[i], m.depth + (mixed ? 2 : 1));

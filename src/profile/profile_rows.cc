@@ -23,15 +23,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "src/module/module.h"
 
 namespace onnxflops::profile {
 namespace {
 
-constexpr char kOutsideModules[] = "(outside any module)";
-
 std::string ModuleName(const ProfileReport& report, size_t i) {
   const ProfileModule& module = report.modules[i];
-  if (module.path.empty()) return i == 0 ? "(model)" : kOutsideModules;
+  if (module.path.empty()) return i == 0 ? "(model)" : std::string(kOutsideModules);
   return module.path;
 }
 
@@ -47,7 +46,7 @@ std::vector<ProfileRow> RowsAtDepth(const ProfileReport& report, int depth) {
     const ProfileWork& work = whole ? module.work : module.own;
     if (work.kernels == 0) continue;
     std::string name = ModuleName(report, i);
-    if (!whole) name = i == 0 ? kOutsideModules : absl::StrCat(name, ".(own)");
+    if (!whole) name = i == 0 ? std::string(kOutsideModules) : absl::StrCat(name, ".", kOwnWork);
     rows.push_back({std::move(name), whole ? module.type : "", work});
   }
   return rows;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/cost/roofline.h"
 #include "src/python/argument_words.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/cli/options.h"
@@ -117,6 +118,14 @@ nb::object ToNumber(const Expr& value) {
   }
   if (value.is_literal()) return ToInt(value.literal());
   return nb::cast(value);
+}
+
+nb::object ToFigure(const Quantity& quantity, const Expr& amount) {
+  if (quantity.unit != Quantity::Unit::kSeconds || amount.error() != nullptr) {
+    return ToNumber(amount);
+  }
+  if (!amount.is_literal()) return nb::none();
+  return nb::float_(static_cast<double>(amount.literal()) / kTimesPerSecond);
 }
 
 bool IsNumber(nb::handle value) { return nb::isinstance<Expr>(value) || IsInt(value); }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops::python {
@@ -55,6 +56,8 @@ bool IsInt(nanobind::handle value);
 
 // A literal is an int, anything else an onnxflops.Expr. LimitError for Expr::error().
 nanobind::object ToNumber(const Expr& value);
+// The same of an amount of a quantity; a time is a float of seconds, or None while a size is open.
+nanobind::object ToFigure(const Quantity& quantity, const Expr& amount);
 // Of an int or an onnxflops.Expr.
 Expr FromNumber(nanobind::handle value, const std::string& what);
 bool IsNumber(nanobind::handle value);

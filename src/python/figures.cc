@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/check/limit_text.h"
 #include "src/cost/amounts.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
@@ -153,7 +152,7 @@ nb::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_boun
   nb::dict figures;
   for (const Quantity* q : AllQuantities()) {
     if (!report.Has(*q)) continue;
-    const Expr value = q->In(amounts, report.training.has_value());
+    const Expr value = report.In(*q, amounts);
     if (value.error() != nullptr) continue;
     figures[ToStr(q->key)] = nb::cast(PyFigure{q, value, report::KnownOf(*q, value, lower_bound)});
   }
@@ -167,14 +166,15 @@ void DefineFigures(nb::module_& m) {
   figure.def_prop_ro(
       "title", [](const PyFigure& f) { return ToStr(f.quantity->title); }, "For people.");
   figure.def_prop_ro(
-      "unit", [](const PyFigure& f) { return ToStr(check::UnitOf(*f.quantity)); },
-      "FLOP, MAC, op, B, zs (1e-21 s), or nothing for elements: as in a budget.");
+      "unit", [](const PyFigure& f) { return ToStr(UnitOf(*f.quantity)); },
+      "FLOP, MAC, op, B, s, or nothing for elements: as in a budget.");
   figure.def_prop_ro(
       "value",
       [](const PyFigure& f) {
-        return f.known == Known::kNothing ? nb::object(nb::none()) : ToNumber(f.value);
+        return f.known == Known::kNothing ? nb::object(nb::none()) : ToFigure(*f.quantity, f.value);
       },
-      nb::sig("def value(self, /) -> int | Expr | None"), "None if it is unknown.");
+      nb::sig("def value(self, /) -> int | float | Expr | None"),
+      "None if it is unknown, and of a time while a size is open.");
   figure.def_prop_ro(
       "status", [](const PyFigure& f) { return ToStr(StatusName(f.known)); },
       nb::sig("def status(self, /) -> Literal['exact', 'assumed', 'at_least', 'at_most', "

@@ -82,7 +82,7 @@ void AddFigures(const Report& report, const Amounts& amounts, Known known, bool 
   for (const Quantity& q : kQuantities) {
     if (!report.Has(q) || (q.of == Quantity::Of::kWeights && !weights)) continue;
     const bool unknown = FigureColumns::KnownOfCell(q, amounts.*q.value, known) == Known::kNothing;
-    (*row)[ToStr(q.key)] = unknown ? nb::object(nb::none()) : ToNumber(amounts.*q.value);
+    (*row)[ToStr(q.key)] = unknown ? nb::object(nb::none()) : ToFigure(q, amounts.*q.value);
   }
   (*row)["lower_bound"] = known != Known::kExact;
 }
@@ -182,20 +182,19 @@ bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
 
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
-  const std::pair<const Quantity*, Expr Totals::*> figures[] = {
-      {&kBackwardFlops, &Totals::backward_flops},
-      {&kBackwardMacs, &Totals::backward_macs},
-      {&kTrainingFlops, &Totals::training_flops}};
-  for (const auto& [q, value] : figures) {
+  for (const Quantity* q : kDerivedQuantities) {
     cls.def_prop_ro(
         q->key.data(),
-        [q = q, value = value, totals_of](const Class& of) -> nb::object {
+        [q, totals_of](const Class& of) -> nb::object {
           const Totals& totals = totals_of(of);
-          if (!report::HasFigure(*q, totals.*value, totals.lower_bound)) return nb::none();
-          return ToNumber(totals.*value);
+          const Expr value = of.report->In(*q, totals);
+          if (!report::HasFigure(*q, value, totals.lower_bound)) return nb::none();
+          return ToNumber(value);
         },
         nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),
-        "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
+        q == &kBytesMoved
+            ? "bytes_read + bytes_written."
+            : "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
 }
 
@@ -376,7 +375,8 @@ void DefineTotals(nb::module_& m) {
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
   AddQuantities(
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
-      [](const PyTotals& of, const Quantity& q) { return HasTotal(*of.report, of.totals, q); });
+      [](const PyTotals& of, const Quantity& q) { return HasTotal(*of.report, of.totals, q); },
+      /*of_totals=*/true);
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
   totals.def_prop_ro(
       "figures",
@@ -403,7 +403,8 @@ void DefineReport(nb::module_& m) {
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
       [](const PyReport& of, const Quantity& q) {
         return HasTotal(*of.report, of.report->totals, q);
-      });
+      },
+      /*of_totals=*/true);
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
   report.def(
       "at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),

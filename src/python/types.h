@@ -105,14 +105,19 @@ struct PyModules {
 };
 
 // An attribute for every quantity. `amounts_of(t)` is a pointer to Amounts, and `has(t, quantity)`
-// says whether there is a figure; if not, the attribute is None.
+// says whether there is a figure; if not, the attribute is None. Totals have derived rows in the
+// place of their exact forms (AddDerived).
 template <typename Class, typename AmountsOf, typename Has>
-void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, const Has& has) {
+void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, const Has& has,
+                   bool of_totals = false) {
   for (const Quantity& q : kQuantities) {
-    const std::string type =
-        q.needs == Quantity::Needs::kNothing ? "int | Expr" : "int | Expr | None";
+    if (of_totals && q.is_exact_form()) continue;
+    const bool is_time = q.unit == Quantity::Unit::kSeconds;
+    const std::string type = is_time                                ? "float | None"
+                             : q.needs == Quantity::Needs::kNothing ? "int | Expr"
+                                                                    : "int | Expr | None";
     const std::string text =
-        absl::StrCat(q.title, q.unit == Quantity::Unit::kZeptoseconds ? ", in 1e-21 s" : "",
+        absl::StrCat(q.title, is_time ? ", in seconds; None while a size is open" : "",
                      q.needs == Quantity::Needs::kDevice     ? "; needs device= and dtype="
                      : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
                      : q.needs == Quantity::Needs::kTypes    ? "; None where a type is not known"
@@ -121,7 +126,7 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
         q.key.data(),
         [&q, amounts_of, has](const Class& of) -> nanobind::object {
           if (!has(of, q)) return nanobind::none();
-          return ToNumber(amounts_of(of)->*q.value);
+          return ToFigure(q, amounts_of(of)->*q.value);
         },
         nanobind::sig(absl::StrCat("def ", q.key, "(self, /) -> ", type).c_str()), text.c_str());
   }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -70,12 +71,9 @@ std::vector<std::pair<size_t, size_t>> Terms(absl::string_view text) {
 }
 
 std::optional<absl::int128> ParseDigits(absl::string_view digits) {
-  if (digits.empty() || digits.size() > 38) return std::nullopt;
   absl::int128 value = 0;
-  for (char c : digits) {
-    if (!absl::ascii_isdigit(c)) return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
+  const bool whole = digits.find_first_not_of("0123456789") == digits.npos;
+  if (!whole || !absl::SimpleAtoi(digits, &value)) return std::nullopt;
   return value;
 }
 
@@ -164,17 +162,24 @@ std::string WithByteUnit(std::string number) {
   return absl::StrCat(number, prefixed ? "B" : " B");
 }
 
-std::string TimeText(absl::int128 zeptoseconds, bool exact) {
-  if (exact) return absl::StrCat(GroupedDigits(zeptoseconds), " zs");
+std::string TimeText(absl::int128 amount, bool exact) {
+  if (exact) return absl::StrCat(ExactText(QuantityOf(&Amounts::time_bound), amount), " s");
+  if (amount < 0) return absl::StrCat("-", TimeText(-amount, exact));
   constexpr std::pair<double, const char*> kUnits[] = {
       {1e21, "s"}, {1e18, "ms"}, {1e15, "us"}, {1e12, "ns"}, {1e9, "ps"}};
-  const auto value = static_cast<double>(zeptoseconds);
+  const auto value = static_cast<double>(amount);
   if (value == 0) return "0 s";
   for (const auto& [size, unit] : kUnits) {
     if (value < 0.99995 * size) continue;
     return fmt::format("{:.{}f} {}", value / size, DecimalsOf(value / size), unit);
   }
   return "<1 ps";
+}
+
+std::string AmountText(const Quantity& quantity, absl::int128 amount, bool exact) {
+  if (quantity.unit == Quantity::Unit::kSeconds) return TimeText(amount, exact);
+  std::string text = exact ? GroupedDigits(amount) : SiNumber(amount);
+  return quantity.unit == Quantity::Unit::kBytes ? WithByteUnit(std::move(text)) : text;
 }
 
 std::string BytesText(const Expr& bytes) {

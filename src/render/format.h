@@ -7,6 +7,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
 #include "src/cost/cost.h"
 #include "src/cost/coverage.h"
 #include "src/graph/fact.h"
@@ -44,8 +45,10 @@ std::string ShowExpr(const Expr& expr, bool exact);
 
 // "1.710 G" -> "1.710 GB", "12" -> "12 B".
 std::string WithByteUnit(std::string number);
-// Zeptoseconds as "1.183 ms"; with `exact` every digit: "1,183,000,000,000,000,000 zs".
-std::string TimeText(absl::int128 zeptoseconds, bool exact);
+// A time in 10^-21 s as "1.183 ms"; with `exact` every digit: "0.001183 s".
+std::string TimeText(absl::int128 amount, bool exact);
+// An amount of a quantity, for people: "395.2 G" FLOPs, "1.710 GB", "1.183 ms".
+std::string AmountText(const Quantity& quantity, absl::int128 amount, bool exact);
 // "1.710 GB"; of an expression: "4*batch bytes".
 std::string BytesText(const Expr& bytes);
 

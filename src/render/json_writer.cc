@@ -149,26 +149,36 @@ void JsonWriter::Null() {
 }
 
 void JsonWriter::Quantity(const Expr& expr, bool known) {
+  constexpr auto& kPlain = QuantityOf(&Amounts::flops);
+  Figure(kPlain, expr, known);
+}
+
+void JsonWriter::Figure(const onnxflops::Quantity& quantity, const Expr& amount, bool known) {
   BeginObject(Layout::kOneLine);
-  Key("expr").String(expr.ToString());
+  Key("expr").String(FormulaTextOf(quantity, amount));
   Key("value");
-  if (known && expr.is_literal() && expr.error() == nullptr) {
-    Int(expr.literal());
+  if (known && amount.is_literal() && amount.error() == nullptr) {
+    Exact(quantity, amount.literal());
   } else {
     Null();
   }
   EndObject();
 }
 
-void JsonWriter::Range(const Expr& expr, const std::optional<Expr>& at_least,
-                       const std::optional<Expr>& at_most) {
+void JsonWriter::Exact(const onnxflops::Quantity& quantity, absl::int128 amount) {
+  Separate();
+  out_ += ExactText(quantity, amount);
+}
+
+void JsonWriter::Range(const onnxflops::Quantity& quantity, const Expr& amount,
+                       const std::optional<Expr>& at_least, const std::optional<Expr>& at_most) {
   BeginObject(Layout::kOneLine);
-  Key("expr").String(expr.ToString());
+  Key("expr").String(FormulaTextOf(quantity, amount));
   Key("value").Null();
   for (const auto& [key, bound] : {std::pair("at_least", &at_least), {"at_most", &at_most}}) {
     Key(key);
     if (bound->has_value()) {
-      Quantity(**bound);
+      Figure(quantity, **bound);
     } else {
       Null();
     }

@@ -16,6 +16,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops::report {
@@ -46,9 +47,13 @@ class JsonWriter {
   // {"expr": "2*batch", "value": null}: value is the integer where nothing is open.
   // Of what nobody knows the value is null, as that of an open size is.
   void Quantity(const Expr& expr, bool known = true);
-  // The same with "at_least" and "at_most", which are quantities; null where no bound is known.
-  void Range(const Expr& expr, const std::optional<Expr>& at_least,
-             const std::optional<Expr>& at_most);
+  // The same in the unit of the quantity: a time in seconds.
+  void Figure(const onnxflops::Quantity& quantity, const Expr& amount, bool known = true);
+  // Every digit of an amount, in the unit of the quantity.
+  void Exact(const onnxflops::Quantity& quantity, absl::int128 amount);
+  // As Figure, with "at_least" and "at_most", which are quantities; null where no bound is known.
+  void Range(const onnxflops::Quantity& quantity, const Expr& amount,
+             const std::optional<Expr>& at_least, const std::optional<Expr>& at_most);
   // Strings from here on that take more bytes are cut, and end in "...".
   void CutStrings(size_t bytes) { most_bytes_ = bytes; }
   // Of an object whose end has been written.

@@ -105,11 +105,11 @@ class Lines {
       const Quantity& q = *figure.quantity;
       const Expr amount = report_.In(q, amounts);
       if (!report_.Has(q)) return "";
-      return KnownField(FigureColumns::KnownOfCell(q, amount, known), amount.ToString());
+      return KnownField(FigureColumns::KnownOfCell(q, amount, known), FieldText(q, amount));
     }
     if (known == Known::kNothing) return "";
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
-      return Bound(figure.kind, report_.In(CostQuantity(report_, options_), amounts), known);
+      return Bound(figure.kind, amounts, known);
     }
     // Shares of a total that is a bound are bounds themselves; work per byte, and which of them
     // takes longer, are open where a part is not counted.
@@ -130,11 +130,13 @@ class Lines {
   }
 
   // A formula over the sizes of inputs; nothing where no bound is known.
-  std::string Bound(Figure::Kind end, const Expr& amount, Known known) const {
+  std::string Bound(Figure::Kind end, const Amounts& amounts, Known known) const {
+    const Quantity& cost = CostQuantity(report_, options_);
+    const Expr amount = report_.In(cost, amounts);
     if (end == Figure::Kind::kAtMost && known != Known::kExact) return "";
     const std::optional<Expr> bound =
         end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
-    return bound ? bound->ToString() : "";
+    return bound ? FieldText(cost, *bound) : "";
   }
 
   const Report& report_;

@@ -230,10 +230,7 @@ std::string FigureColumns::Show(const Quantity& q, const Expr& amount) const {
 }
 
 std::string FigureColumns::ShowNumber(const Quantity& q, absl::int128 number) const {
-  if (q.unit == Quantity::Unit::kZeptoseconds) return TimeText(number, options_.exact);
-  std::string text = ShowExpr(number, options_.exact);
-  const bool bytes = q.unit == Quantity::Unit::kBytes && number != 0 && !options_.exact;
-  return bytes ? WithByteUnit(std::move(text)) : text;
+  return AmountText(q, number, options_.exact);
 }
 
 std::string FigureColumns::BoundText(const Amounts& amounts) const {

@@ -59,10 +59,11 @@ void WriteHeadline(const Report& report, JsonWriter* json) {
   }
   json->EndArray();
   if (!report.roofline || !report.roofline->fused_time_estimate) return;
+  constexpr auto& time = QuantityOf(&Amounts::time_bound);
   json->Key("times").BeginObject();
-  json->Key("arithmetic_zs").Quantity(*report.roofline->arithmetic_time);
-  json->Key("memory_zs").Quantity(report.roofline->MemoryBound());
-  json->Key("fused_estimate_zs").Quantity(*report.roofline->fused_time_estimate);
+  json->Key("arithmetic_seconds").Figure(time, *report.roofline->arithmetic_time);
+  json->Key("memory_seconds").Figure(time, report.roofline->MemoryBound());
+  json->Key("fused_estimate_seconds").Figure(time, *report.roofline->fused_time_estimate);
   json->EndObject();
 }
 
@@ -75,10 +76,10 @@ void WriteLongTotals(const Report& report, JsonWriter* json) {
     const size_t bytes = amount.is_literal() ? 0 : amount.TextBytes(kMaxPageFormula);
     if (bytes <= kMaxPageText || bytes > std::min(room, kMaxPageFormula)) return;
     room -= bytes;
-    json->Key(q.key).String(amount.ToString());
+    json->Key(q.key).String(FormulaTextOf(q, amount));
   };
   for (const Quantity& q : kQuantities) {
-    if (report.Has(q)) write(q, report.totals.*q.value);
+    if (report.Has(q) && !q.is_exact_form()) write(q, report.totals.*q.value);
   }
   for (const Quantity* q : kDerivedQuantities) {
     if (report.Has(*q)) write(*q, report.In(*q, report.totals));
@@ -93,7 +94,7 @@ class ReportTree {
       : report_(report),
         cost_(cost),
         values_(report),
-        tree_(QuantitiesOf(report, cost), report.training.has_value()) {
+        tree_(QuantitiesOf(report, cost), report.exact_backward()) {
     SortNodes();
     auto node = order_.begin();
     for (size_t m = 0; m < report.modules.size(); ++m) {
@@ -124,7 +125,9 @@ class ReportTree {
     for (const Quantity& q : kQuantities) {
       if (report.Has(q)) quantities.push_back(&q);
     }
-    if (cost.is_derived()) quantities.push_back(&cost);
+    const bool has = std::any_of(quantities.begin(), quantities.end(),
+                                 [&](const Quantity* q) { return q->key == cost.key; });
+    if (!has) quantities.push_back(&cost);
     return quantities;
   }
 

@@ -264,17 +264,6 @@ class TreeWriter {
   }
 
  private:
-  static absl::string_view UnitOf(const Quantity& q) {
-    switch (q.unit) {
-      case Quantity::Unit::kBytes:
-        return "B";
-      case Quantity::Unit::kZeptoseconds:
-        return "zs";
-      default:
-        return "";
-    }
-  }
-
   // Chooses the rows with most weight, each only below a chosen row, as far as there is room.
   void Choose() {
     std::vector<size_t> order(rows_.size());

@@ -35,11 +35,12 @@ using report::WriteReport;
 using report::WriteTensors;
 
 // A quantity; with its range if it depends on sizes that no input has.
-void WriteWork(const Expr& amount, bool lower_bound, const Ranges& ranges, JsonWriter* json) {
+void WriteWork(const Quantity& q, const Expr& amount, bool lower_bound, const Ranges& ranges,
+               JsonWriter* json) {
   if (ranges.Varies(amount)) {
-    json->Range(amount, ranges.Lowest(amount), ranges.Highest(amount));
+    json->Range(q, amount, ranges.Lowest(amount), ranges.Highest(amount));
   } else {
-    json->Quantity(amount, HasFigure(amount, lower_bound));
+    json->Figure(q, amount, HasFigure(amount, lower_bound));
   }
 }
 
@@ -49,7 +50,7 @@ void WriteQuantity(const Quantity& q, const Expr& amount, bool lower_bound, cons
   if (q.of == Quantity::Of::kWeights) {
     json->Int(amount.literal());
   } else {
-    WriteWork(amount, lower_bound, ranges, json);
+    WriteWork(q, amount, lower_bound, ranges, json);
   }
 }
 
@@ -72,7 +73,7 @@ void WriteAmounts(const Report& report, const Amounts& amounts, bool lower_bound
 void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("totals").BeginObject();
   for (const Quantity& q : kQuantities) {
-    if (!report.Lists(q)) continue;
+    if (!report.Lists(q) || q.is_exact_form()) continue;
     json->Key(q.key);
     if (report.Has(q)) {
       WriteQuantity(q, report.totals.*q.value, report.totals.lower_bound, ranges, json);
@@ -85,7 +86,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   for (const Quantity* q : kDerivedQuantities) {
     json->Key(q->key);
     if (report.Has(*q)) {
-      WriteWork(report.In(*q, report.totals), report.totals.lower_bound, ranges, json);
+      WriteWork(*q, report.In(*q, report.totals), report.totals.lower_bound, ranges, json);
     } else {
       json->Null();
     }

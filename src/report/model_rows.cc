@@ -24,15 +24,12 @@
 namespace onnxflops {
 namespace {
 
-using report::GroupedDigits;
+using report::AmountText;
 using report::Known;
 using report::KnownField;
 using report::KnownOf;
 using report::KnownText;
 using report::ReferenceValues;
-using report::SiNumber;
-using report::TimeText;
-using report::WithByteUnit;
 
 constexpr size_t kMaxListedSizes = 4;
 
@@ -79,12 +76,7 @@ std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exa
   if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
   Known known = KnownOf(q, *row.shown[i], row.lower_bound);
   if (known == Known::kExact && row.guessed[i]) known = Known::kAssumed;
-  if (q.unit == Quantity::Unit::kZeptoseconds) {
-    return KnownText(known, TimeText(*row.shown[i], exact));
-  }
-  std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
-  if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-  return KnownText(known, text);
+  return KnownText(known, AmountText(q, *row.shown[i], exact));
 }
 
 std::string CoverageText(const ModelRow& row) {

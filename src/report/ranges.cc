@@ -59,7 +59,7 @@ void Raiser::Put(std::vector<TensorInfo>* tensors) {
 
 void Raiser::PutTotals(Report* report) {
   Put(static_cast<Amounts*>(&report->totals));
-  report->totals.SetBackward(report->training.has_value());
+  report->totals.SetBackward(report->exact_backward());
   Put(&report->census);
   Put(&report->int_census);
   if (report->roofline && report->roofline->fused_time_estimate) {

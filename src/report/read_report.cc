@@ -32,6 +32,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/module/module.h"
 #include "src/render/format.h"
 
 namespace onnxflops {
@@ -104,13 +105,19 @@ class ReportReader {
   }
 
   // An amount as it is written: a whole number, or {"expr": "2*batch", "value": null}.
-  absl::StatusOr<Expr> Amount(const Json& value, absl::string_view key) {
-    if (value.is_number_unsigned()) return Expr(absl::int128(*value.get_ptr<const uint64_t*>()));
+  absl::StatusOr<Expr> Amount(const Json& value, absl::string_view key,
+                              const Quantity& quantity = QuantityOf(&Amounts::flops)) {
+    const bool is_time = quantity.unit == Quantity::Unit::kSeconds;
+    if (value.is_number_unsigned() && !is_time)
+      return Expr(absl::int128(*value.get_ptr<const uint64_t*>()));
     const auto text = value.is_object() ? value.find("expr") : value.end();
     if (!value.is_object() || text == value.end() || !text->is_string()) {
       return Fault(key, "it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}");
     }
-    return Formula(*text->get_ptr<const std::string*>(), key);
+    const std::string& written = *text->get_ptr<const std::string*>();
+    const std::optional<absl::string_view> formula = FormulaIn(quantity, written);
+    if (!formula) return Fault(key, "it should be a time, {\"expr\": \"1e-21*(...)\", ...}");
+    return Formula(std::string(*formula), key);
   }
 
   absl::StatusOr<Expr> Formula(const std::string& text, absl::string_view key) {
@@ -139,7 +146,7 @@ class ReportReader {
       if ((report_.absent >> i & 1) != 0 || (q.of == Quantity::Of::kWeights && !weights)) continue;
       const std::string key(q.key);
       ASSIGN_OR_RETURN(const Json* value, Get(row, key.c_str()));
-      ASSIGN_OR_RETURN(amounts->*q.value, Amount(*value, q.key));
+      ASSIGN_OR_RETURN(amounts->*q.value, Amount(*value, q.key, q));
     }
     return absl::OkStatus();
   }
@@ -216,11 +223,12 @@ class ReportReader {
     if (!totals->is_object()) return Fault("totals", "it should be an object");
     for (size_t i = 0; i < kNumQuantities; ++i) {
       const std::string key(kQuantities[i].key);
-      if (!totals->contains(key)) report_.absent |= uint32_t{1} << i;
+      const bool is_exact = !kQuantities[i].is_exact_form() || root.contains("training");
+      if (!is_exact || !totals->contains(key)) report_.absent |= uint32_t{1} << i;
     }
     if ((report_.absent & 1) != 0) return Fault("totals", "it should have the field flops");
     RETURN_IF_ERROR(ReadAmounts(*totals, /*weights=*/true, &report_.totals));
-    report_.totals.SetBackward(/*exact_backward=*/false);
+    report_.totals.SetBackward(report_.exact_backward());
     RETURN_IF_ERROR(ReadPeak(root, *totals));
     ASSIGN_OR_RETURN(const Json* coverage, Get(root, "coverage"));
     ASSIGN_OR_RETURN(report_.coverage.nodes, Number(*coverage, "nodes"));
@@ -303,7 +311,7 @@ class ReportReader {
     ASSIGN_OR_RETURN(const std::string name, Text(json, "name"));
     if (!absl::EndsWith(module.path, name)) return Fault("name", "it should end the path");
     module.name_begin = module.path.size() - name.size();
-    module.own = name == "(own)" || name == "(outside any module)";
+    module.own = name == kOwnWork || name == kOutsideModules;
     ASSIGN_OR_RETURN(module.type, Text(json, "type"));
     ASSIGN_OR_RETURN(module.nodes, Number(json, "nodes"));
     ASSIGN_OR_RETURN(const Json* lower_bound, Get(json, "lower_bound"));

@@ -151,7 +151,7 @@ void Redactor::ModelAndSymbols(Report* report) {
 
 void Redactor::Work(Report* report) {
   AllAmounts(&report->totals);
-  report->totals.SetBackward(report->training.has_value());
+  report->totals.SetBackward(report->exact_backward());
   for (Census* census : {&report->census, &report->int_census}) {
     const Census before = *census;
     before.ForEach([&](Kind kind, const Expr&) { Formula(&(*census)[kind]); });

@@ -200,7 +200,7 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   Totals result = totals;
   const auto substitute = [&](Expr* value) { *value = value->Substitute(sizes); };
   for (const Quantity& q : kQuantities) substitute(&(result.*q.value));
-  result.SetBackward(training.has_value());
+  result.SetBackward(exact_backward());
   const char* error = result.error();
   for (const Expr* e : {&result.backward_flops, &result.backward_macs, &result.training_flops}) {
     if (error == nullptr) error = e->error();

@@ -1,4 +1,4 @@
-// The last stage: everything that is known of a model's cost, as one value.
+// report: everything that is known of a model's cost, as one value.
 //
 //   report->totals.flops.ToString()                // "14827185434*batch + 1"
 //   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"
@@ -170,9 +170,11 @@ struct Report {
   // counting; InvalidArgument if the report does not have it; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
+  // Whether it has the exact backward pass, as `training` and what was read from its JSON.
+  bool exact_backward() const { return Has(QuantityOf(&Amounts::gradient_flops)); }
   // A quantity of a part of it.
   Expr In(const Quantity& quantity, const Amounts& amounts) const {
-    return quantity.In(amounts, training.has_value());
+    return quantity.In(amounts, exact_backward());
   }
   // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
   bool Has(const Quantity& quantity) const;

@@ -10,15 +10,13 @@
 namespace onnxflops::report {
 namespace {
 
-double SecondsOf(const Expr& zeptoseconds) {
-  return static_cast<double>(zeptoseconds.literal()) / kZeptosecondsPerSecond;
-}
+double SecondsOf(const Expr& time) { return static_cast<double>(time.literal()) / kTimesPerSecond; }
 
 // Null while a size is open, and of what nobody knows.
-void WriteSeconds(const char* key, const Expr& zeptoseconds, bool lower_bound, JsonWriter* json) {
+void WriteSeconds(const char* key, const Expr& time, bool lower_bound, JsonWriter* json) {
   json->Key(key);
-  if (HasFigure(zeptoseconds, lower_bound) && zeptoseconds.is_literal()) {
-    json->Number(SecondsOf(zeptoseconds));
+  if (HasFigure(time, lower_bound) && time.is_literal()) {
+    json->Number(SecondsOf(time));
   } else {
     json->Null();
   }

@@ -14,7 +14,7 @@ namespace onnxflops {
 
 // Of rows, Amounts::time_bound is the least arithmetic at the peak, time_estimate the sum over the
 // nodes. The time_bound of the totals is that of a run: not below what has to go through memory. In
-// zeptoseconds, as Roofline has it.
+// 10^-21 s, as Roofline has it.
 struct RooflineReport {
   std::string device, device_title;
   Precision precision = Precision::kBf16;

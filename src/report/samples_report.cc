@@ -60,7 +60,7 @@ class SamplesSummer {
   void Sum(Report* report) {
     Describe(*report);
     AllAmounts(&report->totals);
-    report->totals.SetBackward(report->training.has_value());
+    report->totals.SetBackward(report->exact_backward());
     for (Census* census : {&report->census, &report->int_census}) {
       const Census before = *census;
       before.ForEach([&](Kind kind, const Expr& amount) { (*census)[kind] = sum_.Of(amount); });

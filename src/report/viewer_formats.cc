@@ -151,7 +151,9 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
     json.Key("args").BeginObject();
     json.Key("path").String(module.path);
     if (!module.type.empty()) json.Key("type").String(module.type);
-    if (report::HasFigure(*cost, module.lower_bound)) json.Key(costs.quantity().key).Int(*cost);
+    if (report::HasFigure(*cost, module.lower_bound)) {
+      json.Key(costs.quantity().key).Exact(costs.quantity(), *cost);
+    }
     json.EndObject();
     json.EndObject();
   }

@@ -1,4 +1,4 @@
-// The second stage: what stands for each operator that has no row. A Model becomes the same Model,
+// resolve: what stands for each operator that has no row. A Model becomes the same Model,
 // in which such nodes call the function body that ONNX defines their operator by.
 //
 //   const Resolution resolution = Resolve(model, {.bodies = InstalledBodies()});

@@ -109,15 +109,15 @@ std::optional<Expr> MemoryOf(const ServingColumn& c) {
 }
 
 // Seconds; nullopt where a size is open, or nothing takes time.
-std::optional<double> SecondsOf(const Expr& zeptoseconds, const Bindings& at) {
-  const auto value = zeptoseconds.Evaluate(at);
+std::optional<double> SecondsOf(const Expr& time, const Bindings& at) {
+  const auto value = time.Evaluate(at);
   if (!value.ok() || *value <= 0) return std::nullopt;
-  return static_cast<double>(*value) / kZeptosecondsPerSecond;
+  return static_cast<double>(*value) / kTimesPerSecond;
 }
 
 // "1,234" tokens in a second at most.
-std::string TokenRate(int64_t tokens, const Expr& zeptoseconds, const Bindings& at) {
-  const std::optional<double> seconds = SecondsOf(zeptoseconds, at);
+std::string TokenRate(int64_t tokens, const Expr& time, const Bindings& at) {
+  const std::optional<double> seconds = SecondsOf(time, at);
   if (!seconds) return "?";
   const double rate = static_cast<double>(tokens) / *seconds;
   if (rate >= 0x1p62) return "?";
@@ -365,7 +365,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   WriteBindings("bindings", column.bindings, json);
   for (const Quantity& q : ServingQuantities()) {
     const Expr& amount = column.totals.*q.value;
-    json->Key(q.key).Quantity(amount, report::HasFigure(q, amount, column.totals.lower_bound));
+    json->Key(q.key).Figure(q, amount, report::HasFigure(q, amount, column.totals.lower_bound));
   }
   json->Key("intensity");
   if (const std::optional<double> intensity = IntensityOf(column.totals, at)) {
@@ -418,7 +418,7 @@ std::string ToCsv(const ServingReport& report) {
   }
   std::vector<std::string> titles = {"kv_cache_bytes", "lower_bound", "weights_read_bytes",
                                      "kv_read_bytes", "kv_written_bytes"};
-  if (HasTime(report)) titles.emplace_back("time_bound_zs");
+  if (HasTime(report)) titles.emplace_back(QuantityOf(&Amounts::time_bound).key);
   if (HasMemory(report)) titles.emplace_back("memory_bytes");
   for (const std::string& title : titles) {
     table.columns.emplace_back();
@@ -441,7 +441,9 @@ std::string ToCsv(const ServingReport& report) {
     add(column.traffic.weights);
     add(column.traffic.cache_read);
     add(column.traffic.cache_written);
-    if (HasTime(report)) add(column.time->bound);
+    if (HasTime(report)) {
+      row.cells.push_back(FieldText(QuantityOf(&Amounts::time_bound), column.time->bound));
+    }
     if (HasMemory(report)) add(MemoryOf(column));
     table.rows.push_back(std::move(row));
   }

@@ -25,7 +25,7 @@ struct ServingTraffic {
   std::vector<std::string> expert_counts;  // "7.2 of 8", of each kind of layer
 };
 
-// The least time of a step on a device, in zeptoseconds.
+// The least time of a step on a device, in 10^-21 s.
 struct ServingTime {
   Expr bound;
   Expr arithmetic, memory;  // the bound is the larger one

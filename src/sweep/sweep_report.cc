@@ -34,6 +34,7 @@
 namespace onnxflops {
 namespace {
 
+using report::AmountText;
 using report::DisplayWidth;
 using report::HasFigure;
 using report::Intensity;
@@ -49,8 +50,6 @@ using report::LowerBound;
 using report::ModuleRow;
 using report::OperationsOf;
 using report::ShowExpr;
-using report::TimeText;
-using report::WithByteUnit;
 using report::WithoutEnd;
 
 constexpr int kMaxPlotLabel = 40;  // columns
@@ -115,16 +114,11 @@ bool IsShown(const SweepReport& sweep, const Quantity& q) {
 struct CellStyle {
   bool exact = false;
 
-  std::string Text(const Expr& value, Quantity::Unit unit, Known known) const {
+  std::string Text(const Quantity& q, const Expr& value, Known known) const {
+    if (value.is_literal()) return KnownText(known, AmountText(q, value.literal(), exact));
     const bool is_long = value.TextBytes(kMaxFormula) > kMaxFormula;
-    std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
-    if (value.is_literal()) {
-      if (unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-      if (unit == Quantity::Unit::kZeptoseconds) text = TimeText(value.literal(), exact);
-    } else if (text.size() > kMaxCell) {
-      text = kLongFormula;
-    }
-    return KnownText(known, text);
+    const std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
+    return KnownText(known, text.size() > kMaxCell ? kLongFormula : text);
   }
 };
 
@@ -158,7 +152,7 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, TextTable* 
     for (const SweepPoint& point : sweep.points) {
       const Totals& totals = point.totals;
       row.cells.push_back(
-          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
+          style.Text(q, totals.*q.value, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
     table->rows.push_back(std::move(row));
   }
@@ -181,7 +175,7 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table)
     for (const SweepPoint& point : sweep.points) {
       const Expr& amount = (has_flops ? point.flops : point.macs)[r];
       const Known known = from.lower_bound ? LowerBound(amount) : Known::kExact;
-      row.cells.push_back(style.Text(amount, Quantity::Unit::kFlops, known));
+      row.cells.push_back(style.Text(QuantityOf(&Amounts::flops), amount, known));
     }
     table->rows.push_back(std::move(row));
   }
@@ -228,7 +222,7 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
     for (size_t i = 0; i < sweep.points.size(); ++i) {
       const Totals& totals = sweep.points[i].totals;
       table.rows[i].cells.push_back(
-          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
+          style.Text(q, totals.*q.value, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
   }
   NoteLong(&table);
@@ -259,7 +253,7 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
       if (!sweep.report.Has(*q)) continue;
       const Expr amount = sweep.report.In(*q, point.totals);
       fields.push_back(
-          KnownField(KnownOf(*q, amount, point.totals.lower_bound), amount.ToString()));
+          KnownField(KnownOf(*q, amount, point.totals.lower_bound), FieldText(*q, amount)));
     }
     fields.emplace_back(point.totals.lower_bound ? "true" : "false");
     table->rows.push_back({std::move(fields)});
@@ -379,7 +373,7 @@ void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter
     if (q->of == Quantity::Of::kWeights) {
       json->Int(amount.literal());
     } else {
-      json->Quantity(amount, HasFigure(*q, amount, point.totals.lower_bound));
+      json->Figure(*q, amount, HasFigure(*q, amount, point.totals.lower_bound));
     }
   }
   json->EndObject();

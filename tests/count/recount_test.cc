@@ -38,7 +38,7 @@ std::map<std::string, Expr> WithoutShapeWork(std::map<std::string, Expr> amounts
   amounts["int_mac"] = int_macs;
   amounts["flops"] = 2 * macs;
   amounts["int_ops"] = 2 * int_macs;
-  amounts["other_flops"] = amounts["time_bound_zs"] = amounts["time_estimate_zs"] = 0;
+  amounts["other_flops"] = amounts["time_bound_seconds"] = amounts["time_estimate_seconds"] = 0;
   if (amounts["foldable_flops"] != Expr(0)) amounts["foldable_flops"] = 2 * macs;
   return amounts;
 }

@@ -65,7 +65,9 @@ TEST(RecordTest, FiguresAreExactOrSayHowFarTheyAreKnown) {
   report.totals.params = 7;
   report.totals.bytes_read = *ParseExpr("4*seq");
   for (size_t i = 0; i < kNumQuantities; ++i) {
-    if (kQuantities[i].needs == Quantity::Needs::kDevice) report.absent |= uint32_t{1} << i;
+    const bool is_asked_for = kQuantities[i].needs == Quantity::Needs::kDevice ||
+                              kQuantities[i].needs == Quantity::Needs::kTraining;
+    if (is_asked_for) report.absent |= uint32_t{1} << i;
   }
   report.activation_peak = ActivationPeak{Expr(9), false};
   const HistoryRecord record = RecordOf(report);
@@ -87,7 +89,8 @@ TEST(RecordTest, FiguresAreExactOrSayHowFarTheyAreKnown) {
     ASSERT_NE(figure, nullptr) << c.quantity;
     EXPECT_TRUE(*figure == c.figure) << c.quantity;
   }
-  EXPECT_EQ(record.Find(*FindRecordedQuantity("time_bound_zs")), nullptr);  // there is no device
+  // There is no device.
+  EXPECT_EQ(record.Find(*FindRecordedQuantity("time_bound_seconds")), nullptr);
 }
 
 TEST(RecordTest, IsReadAsItWasWritten) {
@@ -351,7 +354,7 @@ TEST(HistoryTest, WhatCannotBeComparedIsNoted) {
                                                {{"\"sizes\": {}", "\"sizes\": {\"batch\": 8}"}});
   EXPECT_THAT(DrawText(ToDocument(ReportOf(Line(Commit('a'), "\"flops\": 10") + at_8))),
               HasSubstr("10 -> 10          at the sizes of the file -> at batch = 8\n"));
-  const char* const time = "\"flops\": 10, \"time_bound_zs\": ";
+  const char* const time = "\"flops\": 10, \"time_bound_seconds\": ";
   const HistoryReport report =
       ReportOf(Line(Commit('a'), absl::StrCat(time, "1000"), ", \"device\": \"h100-sxm, bf16\"") +
                Line(Commit('b'), absl::StrCat(time, "3000"), ", \"device\": \"a100-sxm, bf16\""));

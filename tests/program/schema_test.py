@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import json
 import lzma
+import math
 import os
 import re
 import subprocess
@@ -119,9 +120,16 @@ def quantity_fault(value):
         return ""
     if not {"expr", "value"} <= set(value):
         return next(filter(None, map(quantity_fault, value.values())), "")
-    whole = re.fullmatch("-?[0-9]+", value["expr"]) is not None
-    unknown = value["expr"] == "0" and value["value"] is None
-    agree = unknown or value["expr"] == str(value["value"]) if whole else value["value"] is None
+    time = re.fullmatch(r"1e-21\*\((.*)\)", value["expr"])  # seconds
+    expr = time[1] if time else value["expr"]
+    whole = re.fullmatch("-?[0-9]+", expr) is not None
+    unknown = expr == "0" and value["value"] is None
+    if not whole or unknown:
+        agree = value["value"] is None
+    elif time:
+        agree = math.isclose(value["value"] or 0, int(expr) * 1e-21)
+    else:
+        agree = expr == str(value["value"])
     low, high = (value[end]["value"] if value.get(end) else None for end in ("at_least", "at_most"))
     agree = agree and (low is None or high is None or low <= high)
     return "" if agree else f"a quantity disagrees with itself: {value}"
@@ -366,7 +374,7 @@ def check_history(outputs):
                     file.write(re.sub(r'"commit": [^,]*', f'"commit": "{place:040x}"', line) + "\n")
         lines = read(history).splitlines()
         with open(history, "a", encoding="utf-8") as file:
-            for commit, changes in ("f", {"version": "0.0.1"}), ("e", {"totals": {"macs": 1, "time_bound_zs": 1}}), ("d", {"device": "b", "totals": {"time_bound_zs": 1}}):
+            for commit, changes in ("f", {"version": "0.0.1"}), ("e", {"totals": {"macs": 1, "time_bound_seconds": 1}}), ("d", {"device": "b", "totals": {"time_bound_seconds": 1}}):
                 line = {**json.loads(lines[0]), "commit": commit * 40, **changes}
                 line["totals"] = {key: value + 1 for key, value in line["totals"].items()}
                 file.write(json.dumps(line) + "\n")

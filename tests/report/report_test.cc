@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,6 +110,48 @@ TEST(FormatTest, DigitsPercentExpressions) {
   EXPECT_EQ(SiExpr(Max(12345 * batch, 100000)), "max(100000, 12345*batch)");
   EXPECT_EQ(ShowExpr(12345, true), "12,345");
   EXPECT_EQ(ShowExpr(12345 * batch, true), "12,345*batch");
+}
+
+// Files have every digit of an amount in the unit of its quantity: of a time, seconds.
+TEST(AmountTextTest, WholeAmountsAndSeconds) {
+  const Quantity &flops = QuantityOf(&Amounts::flops), &time = QuantityOf(&Amounts::time_bound);
+  const std::string most = "170141183460469231731687303715884105727";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"0", "0"},
+      {"1", "0.000000000000000000001"},
+      {"9006311000000000", "0.000009006311"},
+      {"1000000000000000000000", "1"},
+      {"1500000000000000000000", "1.5"},
+      {"20000000000000000000000", "20"},
+      {most, "170141183460469231.731687303715884105727"}};
+  for (const auto& [digits, seconds] : cases) {
+    const absl::int128 amount = Int128(digits);
+    EXPECT_EQ(ExactText(flops, amount), digits);
+    EXPECT_EQ(ExactText(time, amount), seconds);
+    EXPECT_EQ(ParseExactText(flops, digits), amount);
+    EXPECT_EQ(ParseExactText(time, seconds), amount) << seconds;
+    EXPECT_EQ(ParseExactText(time, ExactText(time, -amount)), -amount);
+  }
+  EXPECT_EQ(FormulaTextOf(flops, 2 * Expr::Symbol("n", 1)), "2*n");
+  EXPECT_EQ(FormulaTextOf(time, 2 * Expr::Symbol("n", 1)), "1e-21*(2*n)");
+  EXPECT_EQ(FormulaIn(time, "1e-21*(2*n)"), "2*n");
+  EXPECT_EQ(FormulaIn(time, "2*n"), std::nullopt);
+  EXPECT_EQ(FieldText(time, Expr(Int128("1500000000000000000000"))), "1.5");
+}
+
+TEST(AmountTextTest, WhatOtherWritersMakeOfSeconds) {
+  const Quantity &flops = QuantityOf(&Amounts::flops), &time = QuantityOf(&Amounts::time_bound);
+  for (const char* text : {"9.006311e-06", "0.000009006311000", "9006.311E-9", "900.6311e-8"}) {
+    EXPECT_EQ(ParseExactText(time, text), absl::int128(9'006'311'000'000'000)) << text;
+  }
+  EXPECT_EQ(ParseExactText(time, "0e99"), absl::int128(0));
+  for (const char* text : {"", "1.5", "3e2", "x", "170141183460469231731687303715884105728"}) {
+    EXPECT_EQ(ParseExactText(flops, text), std::nullopt) << text;
+  }
+  for (const char* text : {"", "e5", "1e", "1e99", "1e-400", "1e18446744073709551616", "1e-22",
+                           "170141183460469232", "1 s", "nan"}) {
+    EXPECT_EQ(ParseExactText(time, text), std::nullopt) << text;
+  }
 }
 
 // ---- the value

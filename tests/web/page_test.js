@@ -160,13 +160,13 @@ function atPlace(document, place) {
   return rest.split(".").reduce((part, key) => part[key], named || document);
 }
 
-// Whether a text says the value: "\u2265 396.6 GB*", "1.42 ms" of zeptoseconds, "batch = 379".
+// Whether a text says the value: "\u2265 396.6 GB*", "1.42 ms" of 10^-21 s, "batch = 379".
 function says(text, value, place) {
   const found = /([-\u2212]?)([0-9][0-9,]*(?:\.[0-9]+)?) ?(k|M|G|T|P|E|ms|\u00b5s|ns|s|%)?/.exec(text);
   if (!found) return /^(unknown|none|any .*)$/.test(text);
   const scale = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, "%": 0.01 }[found[3]] || 1;
   const seconds = { s: 1, ms: 1e-3, "\u00b5s": 1e-6, ns: 1e-9 }[found[3]];
-  const unit = seconds === undefined ? scale : seconds * (/zs$|^page\./.test(place) ? 1e21 : /_ns$/.test(place) ? 1e9 : 1);
+  const unit = seconds === undefined ? scale : seconds * (/_seconds$/.test(place) ? 1e21 : /_ns$/.test(place) ? 1e9 : 1);
   const said = Number(found[2].replaceAll(",", "")) * unit;
   return Math.abs(said - Math.abs(Number(value))) <= 6e-3 * Math.abs(Number(value)) && (/^[-\u2212]/.test(found[0]) === Number(value) < 0);
 }
@@ -184,8 +184,8 @@ async function documents() {
     const shown = await page.$$eval("[data-place]", (list) => list.map((e) => [e.dataset.place, e.dataset.value, e.textContent]));
     const document = JSON.parse(runAll(...args, "--format", "json"));
     if (args[0] === "compare") document.page = JSON.parse(run("count", ...args.slice(1), "--format", "json")).totals;
-    const known = shown.filter(([place]) => !/^page\..*_zs$/.test(place));
-    const texts = known.map(([place]) => atPlace(document, place)).map((part) => (part && part.expr !== undefined ? part.expr : String(part)));
+    const known = shown.filter(([place]) => !/^page\..*_seconds$/.test(place));
+    const texts = known.map(([place]) => atPlace(document, place)).map((part) => (part && part.expr !== undefined ? part.expr.replace(/^1e-21\*\((.*)\)$/, "$1") : String(part)));
     const expected = values(texts.map((text) => (/[a-z(]/i.test(text) && !/^[-0-9.e+]+$/.test(text) ? text : "0")), sizes);
     known.forEach(([place, value, text], i) => {
       const wanted = /[a-z(]/i.test(texts[i]) && !/^[-0-9.e+]+$/.test(texts[i]) ? expected[i] : texts[i];
@@ -204,9 +204,9 @@ async function documents() {
 // The parts of the time that JSON has as seconds, or as the larger of both.
 async function times(page, { roofline, totals }, shown) {
   const of = (key) => BigInt(shown.find(([place]) => place === `page.${key}`)[1]);
-  const larger = of("arithmetic_zs") > of("memory_zs") ? of("arithmetic_zs") : of("memory_zs");
-  assert.strictEqual(String(larger), totals.time_bound_zs.expr);
-  assert(Math.abs(Number(of("fused_estimate_zs")) / 1e21 / roofline.fused_estimate_seconds - 1) < 1e-9);
+  const larger = of("arithmetic_seconds") > of("memory_seconds") ? of("arithmetic_seconds") : of("memory_seconds");
+  assert.strictEqual(`1e-21*(${larger})`, totals.time_bound_seconds.expr);
+  assert(Math.abs(Number(of("fused_estimate_seconds")) / 1e21 / roofline.fused_estimate_seconds - 1) < 1e-9);
 }
 
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
@@ -259,7 +259,7 @@ async function mouse() {
   assert.strictEqual(await text(page, ".figures .figure"), "?");
   assert.strictEqual(await page.$eval("[data-size=seq]", (input) => input.getAttribute("aria-invalid")), "true");
   await page.$eval("[data-size=seq]", (input) => { input.value = "1,024"; input.dispatchEvent(new Event("input")); });
-  for (const [select, values] of [["Size by", ["params", "bytes", "time_estimate_zs", "flops"]], ["Color by", ["intensity", "type"]]]) {
+  for (const [select, values] of [["Size by", ["params", "bytes", "time_estimate_seconds", "flops"]], ["Color by", ["intensity", "type"]]]) {
     const id = await page.$$eval("label", (list, name) => list.find((l) => l.textContent === name).htmlFor, select);
     for (const value of values) await page.select(`#${id}`, value);
   }
@@ -322,7 +322,7 @@ async function profile() {
     for (const { path: name, work } of list) {
       const found = tree.find(name);
       const of = (key) => tree.of(found.node, tree.quantity(key));
-      if (!found || of("time_zs") !== BigInt(work.time_ns) * 10n ** 12n || of("flops") !== BigInt(work.flops)) faults.push(name);
+      if (!found || of("time") !== BigInt(work.time_ns) * 10n ** 12n || of("flops") !== BigInt(work.flops)) faults.push(name);
       const rate = found && tree.rate(found.node);
       if (found && Math.abs((rate || 0) - (work.flops_per_second || 0)) > 1e-6 * work.flops_per_second) faults.push(`${name}: ${rate}`);
     }
@@ -331,7 +331,7 @@ async function profile() {
   assert.deepStrictEqual(wrong, []);
   const root = await page.evaluate(() => {
     const tree = new Tree(JSON.parse(document.getElementById("data").textContent));
-    return String(tree.of(tree.root, tree.quantity("time_zs")));
+    return String(tree.of(tree.root, tree.quantity("time")));
   });
   assert.strictEqual(root, `${totals.work.time_ns + runs.outside_ns}000000000000`);
   const id = await page.$$eval("label", (list) => list.find((l) => l.textContent === "Color by").htmlFor);

@@ -23,7 +23,7 @@ const restsOn = (quantity, names) => names.size > 0 && quantity && quantity.expr
 // A total as a figure, with its unit.
 function total(of, key, { unit = "", lower = of.lower, known = null } = {}) {
   const quantity = of.report.totals[key], value = of.sized.of(quantity);
-  return exactly(`totals.${key}`, value, knownText(known || knownOf(value, lower), show(value, unit)));
+  return exactly(`totals.${key}`, value, knownText(known || knownOf(value, lower), show(value, unit)), {}, unit);
 }
 
 // What another tool reports.
@@ -64,13 +64,13 @@ function trainingFigure(of) {
 function timeFigures(of) {
   const { report: { roofline, totals }, data, lower, inside } = of;
   if (!roofline) return [];
-  const guessed = restsOn(totals.time_bound_zs, inside);
-  const { times } = data, fused = times ? of.sized.of(times.fused_estimate_zs) : null;
+  const guessed = restsOn(totals.time_bound_seconds, inside);
+  const { times } = data, fused = times ? of.sized.of(times.fused_estimate_seconds) : null;
   return [
-    ["Time", total(of, "time_bound_zs", { unit: "zs", lower: true, known: guessed ? "exact" : null }),
+    ["Time", total(of, "time_bound_seconds", { unit: "s", lower: true, known: guessed ? "exact" : null }),
      `on ${roofline.device} in ${roofline.dtype}${guessed ? "; no bound at other sizes" : ", no run is faster"}`],
-    ["Estimate", total(of, "time_estimate_zs", { unit: "zs" }),
-     ["node by node", times ? ["; ", exactly("page.fused_estimate_zs", fused, knownText(knownOf(fused, lower), time(fused))), " with element-wise operators fused"] : null]],
+    ["Estimate", total(of, "time_estimate_seconds", { unit: "s" }),
+     ["node by node", times ? ["; ", exactly("page.fused_estimate_seconds", fused, knownText(knownOf(fused, lower), time(fused)), {}, "s"), " with element-wise operators fused"] : null]],
   ];
 }
 
@@ -103,7 +103,7 @@ function totalLines(of) {
 // Formulas of totals that depend on sizes; long ones are folded.
 function formulaLine(list, lower) {
   const kLong = 160;
-  return ["formula", list.filter(([, , quantity]) => quantity && !/^-?[0-9]+$/.test(quantity.expr)).map(([name, place, { expr }]) => {
+  return ["formula", list.filter(([, , quantity]) => quantity && !/^-?[0-9]+$/.test(bare(quantity.expr))).map(([name, place, { expr }]) => {
     const code = h("code", { "data-formula": place, text: grouped(expr) });
     if (expr.endsWith("...")) return `${name}: too long for a page, --format json has it`;
     const words = [`${name} ${lower ? "\u2265" : "="} `, code];
@@ -166,12 +166,12 @@ function boundLine({ report: { roofline }, data: { times }, sized }) {
   if (!roofline) return null;
   const took = (key) => {
     const value = sized.of(times[key]);
-    return exactly(`page.${key}`, value, time(value));
+    return exactly(`page.${key}`, value, time(value), {}, "s");
   };
   const cache = roofline.cache_bytes;
   return ["time", [
-    times ? ["multiply-accumulates ", took("arithmetic_zs"), ` at ${siFloat(roofline.peak_flops_per_second)}FLOP/s`] : null,
-    times && cache !== null ? [`inputs, parameters and outputs, once each as ${roofline.dtype} or narrower, beyond a cache of ${show(big(cache), "B")}: `, took("memory_zs"),
+    times ? ["multiply-accumulates ", took("arithmetic_seconds"), ` at ${siFloat(roofline.peak_flops_per_second)}FLOP/s`] : null,
+    times && cache !== null ? [`inputs, parameters and outputs, once each as ${roofline.dtype} or narrower, beyond a cache of ${show(big(cache), "B")}: `, took("memory_seconds"),
                                ` at ${siFloat(roofline.bytes_per_second)}B/s`] : null,
     `memory-bound below ${number(roofline.ridge_intensity)} FLOP/byte`,
   ]];

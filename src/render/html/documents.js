@@ -35,14 +35,14 @@ function rooflineChart(roof, view, measured = false) {
   const box = h("section", {}, h("h2", { text: "Roofline" }));
   const draw = () => {
     const { tree } = view;
-    const [work, took] = [tree.quantity("flops"), tree.quantity(measured ? "time_zs" : "time_estimate_zs")];
+    const [work, took] = [tree.quantity("flops"), tree.quantity(measured ? "time" : "time_estimate_seconds")];
     const points = [];
     for (const node of tree.nodes) {
       if (!node.leaf || node.kind === "others") continue;
-      const [flops, zs, intensity] = [tree.of(node, work), tree.of(node, took), tree.intensity(node)];
-      if (!flops || !zs || !intensity) continue;
-      const share = ratio(zs, tree.of(tree.root, took));
-      points.push({ x: intensity, y: Number(flops) / (Number(zs) / 1e21), share, color: view.color === "type" ? view.colorOf(node) : "family0",
+      const [flops, spent, intensity] = [tree.of(node, work), tree.of(node, took), tree.intensity(node)];
+      if (!flops || !spent || !intensity) continue;
+      const share = ratio(spent, tree.of(tree.root, took));
+      points.push({ x: intensity, y: Number(flops) / (Number(spent) / 1e21), share, color: view.color === "type" ? view.colorOf(node) : "family0",
                     text: `${node.path || node.label}, ${(share * 100).toFixed(1)} % of the time` });
     }
     const svg = roofline(roof, points, plural(points.length, "module"), Math.max(320, Math.min(box.clientWidth || 900, 900)));
@@ -63,8 +63,8 @@ function checkPage(data) {
   const bad = rules.filter((rule) => !rule.passed).length;
   const model = data.model || { path: plural(data.models.length, "model") };
   const bar = (rule) => {
-    if (rule.limit_value === undefined || rule.actual_value === undefined || BigInt(rule.limit_value) <= 0n) return "";
-    const part = ratio(BigInt(rule.actual_value), BigInt(rule.limit_value));
+    if (rule.limit_value === undefined || rule.actual_value === undefined || amountOf(rule.limit_value, rule.unit) <= 0n) return "";
+    const part = ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit));
     const most = Math.max(part, 1) * 1.05;
     return s("svg", { class: "bar-cell small", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img",
                       "aria-label": `${(part * 100).toFixed(1)} % of the limit` },
@@ -146,8 +146,8 @@ function sweepPage(data) {
   workOut(data);
   const keys = Object.keys(data.points[0].totals);
   const titles = { flops: "FLOPs", macs: "MACs", params: "parameters" };
-  const title = (key) => titles[key] || key.replaceAll("_", " ");
-  const unit = (key) => (key.includes("bytes") ? "B" : key.startsWith("time_") ? "zs" : "");
+  const title = (key) => titles[key] || key.replace(/_seconds$/, "").replaceAll("_", " ");
+  const unit = (key) => (key.includes("bytes") ? "B" : key.startsWith("time_") ? "s" : "");
   let quantity = keys.find((key) => data.points.every((point) => point.totals[key] !== null)) || keys[0];
   let [along] = [...data.symbols].sort((a, b) => count(b) - count(a));
   function count(symbol) {
@@ -186,7 +186,7 @@ function sweepPage(data) {
       chart.svg.append(s("polyline", { class: `line ${family}`, points: line.map(([x, y]) => `${chart.px(x)},${chart.py(Number(y))}`).join(" ") }));
       for (const [x, y] of line) {
         chart.svg.append(s("circle", { class: `point ${family}`, cx: chart.px(x), cy: chart.py(Number(y)), r: 4 },
-                           s("title", { text: `${along} = ${x}: ${digits(y)}` })));
+                           s("title", { text: `${along} = ${x}: ${exactDigits(y, unit(quantity))}` })));
       }
     }
     box.replaceChildren(h("div", { class: "scroll" }, chart.svg),
@@ -197,9 +197,9 @@ function sweepPage(data) {
     const exact = big(value);
     if (value === null || value === undefined) return "\u2013";
     const lower = lowerBound && !key.startsWith("param");
-    return exact === null ? String(value.expr) : exactly(`points.${i}.totals.${key}`, exact, knownText(knownOf(exact, lower), show(exact, unit(key))));
+    return exact === null ? String(value.expr) : exactly(`points.${i}.totals.${key}`, exact, knownText(knownOf(exact, lower), show(exact, unit(key))), {}, unit(key));
   };
-  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_zs", "time_estimate_zs", "params"].filter((key) => keys.includes(key));
+  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_seconds", "time_estimate_seconds", "params"].filter((key) => keys.includes(key));
   page.replaceChildren(
     heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
     h("div", { class: "bar" }, choice("Cost", keys.map((key) => [key, title(key)]), quantity, (key) => { quantity = key; draw(); }),

@@ -88,7 +88,7 @@ function historyChart(series, quantity, width) {
     px: (place) => (series.records === 1 ? (left + width - right) / 2 : left + 8 + (place / (series.records - 1)) * (width - right - left - 16)),
     py: (value) => height - bottom - ((value - low) / (high - low)) * (height - bottom - top),
   };
-  const axis = quantity.unit === "zs" ? (v) => time(BigInt(Math.round(v))) : (v) => `${siFloat(v)}${quantity.unit !== "B" ? "" : / [kMGTPE]$/.test(siFloat(v)) ? "B" : " B"}`;
+  const axis = quantity.unit === "s" ? (v) => time(BigInt(Math.round(v))) : (v) => `${siFloat(v)}${quantity.unit !== "B" ? "" : / [kMGTPE]$/.test(siFloat(v)) ? "B" : " B"}`;
   for (const v of ticks(low, high, false, 4).filter(Number.isInteger)) {
     svg.append(s("line", { class: "grid", x1: left, x2: chart.right, y1: chart.py(v), y2: chart.py(v) }),
                s("text", { class: "tick", x: left - 8, y: chart.py(v) + 4, "text-anchor": "end", text: axis(v) }));
@@ -137,7 +137,7 @@ function historyFigure(series, quantity) {
   kDrawn.set(place, { draw: (width) => historyChart(series, quantity, width), width: 0 });
   chartPlaces.observe(place);
   return h("figure", { class: "history" }, h("figcaption", {}, h("span", { text: quantity.title }),
-           h("span", { class: "figure", title: last.value === null ? null : digits(big(last.value)), text: recordedText(last, quantity.unit) })), place);
+           h("span", { class: "figure", title: last.value === null ? null : exactDigits(big(last.value), quantity.unit), text: recordedText(last, quantity.unit) })), place);
 }
 
 function historySeries(series) {
@@ -151,13 +151,23 @@ function historySeries(series) {
     charts(main), other.length === 0 ? null : h("details", {}, h("summary", { text: `${plural(other.length, "more quantity").replace("quantitys", "quantities")}, unchanged` }), charts(other)));
 }
 
+// Seconds, which a history has as decimals, become whole amounts.
+function readTimes(data) {
+  const read = (figure, unit) => {
+    if (unit === "s") figure.value = amountOf(figure.value, unit);
+  };
+  for (const q of data.series.flatMap((series) => series.quantities)) [...q.points, ...q.limits].forEach((figure) => read(figure, q.unit));
+  for (const c of data.changes || []) [c.before, c.after].forEach((figure) => read(figure, c.unit));
+}
+
 function historyPage(data) {
+  readTimes(data);
   const first = data.series.map((series) => series.first.date).sort()[0], last = data.series.map((series) => series.last.date).sort().pop();
   const columns = [["commit, model"], ["quantity"], ["before \u2192 after", true], ["change", true]];
   const titles = new Map(data.series.flatMap((series) => series.quantities.map((q) => [q.quantity, q.title])));
   const row = (c) => {
     const change = changeText(c.before, c.after, !c.after_sizes && !c.after_device), same = recordedText(c.before, c.unit) === recordedText(c.after, c.unit);
-    const text = (figure) => (same && figure.value !== null ? digits(big(figure.value)) : recordedText(figure, c.unit));
+    const text = (figure) => (same && figure.value !== null ? exactDigits(big(figure.value), c.unit) : recordedText(figure, c.unit));
     const notes = [c.after_sizes ? [c.before_sizes, c.after_sizes].map((sizes) => sizeWords(sizes) || "sizes of the file").join(" \u2192 ") : "",
                    c.after_device ? `on ${c.before_device || "an unnamed device"} \u2192 ${c.after_device}` : "",
                    c.versions ? `onnxflops ${c.versions.join(" \u2192 ")}${c.same_file ? ", same file" : ""}` : ""].filter(Boolean).join("; ");

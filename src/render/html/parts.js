@@ -56,7 +56,7 @@ function si(value) {
   return `${sign}${(v + 5n * 10n ** 17n) / 10n ** 18n} E`;
 }
 const digits = (value) => (value === null ? "?" : String(value).replace(/\B(?=(\d{3})+$)/g, ","));
-// Zeptoseconds.
+// A time, which is kept as a whole number of 10^-21 s: "1.183 ms".
 function time(value) {
   if (value === null) return "?";
   const seconds = Number(value) / 1e21;
@@ -65,8 +65,16 @@ function time(value) {
   }
   return "";
 }
+// Every digit: "395,219,472,384", or seconds, "0.000009006311 s".
+function exactDigits(value, unit) {
+  if (unit !== "s" || value === null) return digits(value);
+  const text = String(abs(value)).padStart(22, "0");
+  return `${value < 0n ? "-" : ""}${`${text.slice(0, -21)}.${text.slice(-21)}`.replace(/\.?0+$/, "")} s`;
+}
+// The reverse of a number of seconds in JSON.
+const amountOf = (value, unit) => (unit === "s" && value !== null ? BigInt(Math.round(Number(value) * 1e21)) : big(value));
 function show(value, unit) {
-  if (unit === "zs") return time(value);
+  if (unit === "s") return time(value);
   const text = si(value);
   return unit === "B" && value !== null ? (/ [kMGTPE]$/.test(text) ? `${text}B` : `${text} B`) : text;
 }
@@ -124,8 +132,10 @@ const kFunctions = {
 };
 
 // A function from sizes to the value; null where a size is missing or the value does not exist.
-function Formula(text) {
-  if (text === null) return () => null;
+const bare = (text) => text.replace(/^1e-21\*\((.*)\)$/s, "$1");
+function Formula(written) {
+  if (written === null) return () => null;
+  const text = bare(written);
   if (/^-?[0-9]+$/.test(text)) {
     const value = BigInt(text);
     return () => value;
@@ -256,9 +266,9 @@ function figures(list) {
             below ? h("dd", { class: "muted" }, below) : null)));
 }
 // A figure that says, for who wants every digit, what it is: by its place in the document ("totals.flops") and its value.
-function exactly(place, value, text, properties = {}) {
+function exactly(place, value, text, properties = {}, unit = "") {
   return h("span", { "data-place": place, "data-value": value === null ? "" : String(value),
-                     title: typeof value === "bigint" ? digits(value) : null, text, ...properties });
+                     title: typeof value === "bigint" ? exactDigits(value, unit) : null, text, ...properties });
 }
 // Facts under labels: [label, texts]. Empty texts, and labels without any, are left out.
 function lines(list) {

@@ -1,6 +1,6 @@
 // profile: where the time of a run went, beside what it computes.
 
-const kProfileKeys = ["time_zs", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
+const kProfileKeys = ["time", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
 
 function profileColumns(view) {
   const { tree } = view, columns = new Map();
@@ -9,7 +9,7 @@ function profileColumns(view) {
   const works = (node) => tree.of(node, tree.quantity("flops")) > 0n;
   for (const q of tree.quantities) {
     columns.set(q.key, { title: q.title, value: (node) => tree.of(node, q), text: (v) => show(v, q.unit), q, known: (node) => tree.known(node, q) });
-    if (q.key === "time_zs") add("time_share", "time %", (node) => tree.shares(node)[0], part);
+    if (q.key === "time") add("time_share", "time %", (node) => tree.shares(node)[0], part);
     if (q.key !== "flops") continue;
     add("flops_share", "FLOPs %", (node) => tree.shares(node)[1], part);
     add("gap", "time % \u2212 FLOPs %", (node) => tree.shares(node)[0] - tree.shares(node)[1],

@@ -60,7 +60,8 @@ class Sized {
 }
 
 // Names of the sizes in a formula, each as often as it stands there.
-function symbolsOf(text) {
+function symbolsOf(written) {
+  const text = bare(written);
   const names = [];
   for (let at = 0; at < text.length;) {
     kSymbol.lastIndex = kFunction.lastIndex = kInteger.lastIndex = at;

@@ -11,7 +11,7 @@ class TreeTable {
     const keys = view.two ? ["base", "head", "change", "percent"] : view.tree.profile ? kProfileKeys : ["flops", "share", "macs", "params"];
     this.columns = view.tree.profile ? profileColumns(view) : this.allColumns();
     this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
-    if (view.tree.profile) this.sort.key = "time_zs";
+    if (view.tree.profile) this.sort.key = "time";
     else if (!view.two) this.chosen.add(view.quantity.key);
     this.openByCost();
     this.body = h("tbody");
@@ -177,10 +177,11 @@ class TreeTable {
                    node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null);
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);
-      const formula = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
+      const text = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
+      const formula = text && column.q.unit === "s" ? `1e-21*(${text})` : text;
       const shown = () => knownText(column.known ? column.known(node) : "exact", column.text(value, node));
       return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
-                       title: value === null ? formula : column.number ? null : digits(value),
+                       title: value === null ? formula : column.number ? null : exactDigits(value, column.q && column.q.unit),
                        text: value === null && !column.number && !column.share ? "?" : shown() });
     });
     return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,

@@ -58,7 +58,7 @@ class Tree {
   }
   // How far `value`, the figure of a node, is known.
   known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
-    return knownOf(value, !quantity.weights && quantity.key !== "time_zs" && ((node.lower >> side) & 1) === 1);
+    return knownOf(value, !quantity.weights && quantity.key !== "time" && ((node.lower >> side) & 1) === 1);
   }
   // "96.6 %"; of a model of which a part is not counted, it may be less.
   shareText(node, quantity) {
@@ -88,12 +88,12 @@ class Tree {
   }
   // Of a profile: FLOP/s of a node; null where it took no time, or does no work.
   rate(node) {
-    const [work, time] = ["flops", "time_zs"].map((key) => this.of(node, this.quantity(key)));
+    const [work, time] = ["flops", "time"].map((key) => this.of(node, this.quantity(key)));
     return work > 0n && time > 0n ? 1e21 * Number(work) / Number(time) : null;
   }
   // Of a profile: its shares of the time and of the FLOPs of a run.
   shares(node) {
-    return ["time_zs", "flops"].map((key) => this.quantity(key))
+    return ["time", "flops"].map((key) => this.quantity(key))
         .map((q) => ratio(this.of(node, q), this.of(this.root, q)));
   }
 
