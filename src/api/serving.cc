@@ -305,7 +305,7 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
     if (added.ok()) continue;
     const bool names_model = absl::StrContains(added.message(), Escaped(model->path));
     if (names_model) return added;
-    return OfModel(model, WithMessage(added, absl::StrCat("--", option, ": ", added.message())));
+    return OfModel(model, WithMessage(added, absl::StrCat(Setting(option), ": ", added.message())));
   }
   return report;
 }

@@ -553,11 +553,6 @@ bool Budgets::NeedsPeak() const {
                      [](const BudgetRule& rule) { return rule.AsksForPeak(); });
 }
 
-bool Budgets::NeedsRate() const {
-  return std::any_of(rules.begin(), rules.end(),
-                     [](const BudgetRule& rule) { return rule.kind == BudgetRule::Kind::kMfu; });
-}
-
 absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file) {
   return BudgetsReader(text, file).Read();
 }

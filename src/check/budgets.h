@@ -91,7 +91,7 @@ struct BudgetRule {
   std::string domain;  // "ai.onnx"
   std::optional<int64_t> min_opset, max_opset;
   // kMfu, kProfile: limit.value is the least share of the peak, in parts, the longest time, in
-  // zeptoseconds, or the least FLOP/s
+  // 10^-21 seconds, or the least FLOP/s
   enum class Achieved : uint8_t { kPeakShare, kTime, kFlopsPerSecond };
   Achieved achieved = Achieved::kPeakShare;
   std::string device, dtype;  // "": none is given
@@ -131,8 +131,6 @@ struct Budgets {
   std::optional<BudgetPlace> unlisted_fails;
 
   bool NeedsPeak() const;
-  // Whether the time of a training step is needed.
-  bool NeedsRate() const;
 };
 
 // `file` names the text in errors. Errors: InvalidArgument, "onnxflops.toml:4:3: unknown key

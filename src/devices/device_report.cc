@@ -58,8 +58,6 @@ void WriteOptional(const char* key, const std::optional<int64_t>& value, int64_t
 
 }  // namespace
 
-std::string TeraText(int64_t giga) { return absl::StrCat(Thousands(giga), " T"); }
-
 TextTable DeviceTable(absl::Span<const Device> devices, bool achievable) {
   TextTable table;
   table.columns = {TextColumn("device")};

@@ -17,9 +17,6 @@ TextTable PeakTable(absl::Span<const Device> devices);
 // "onnxflops.devices/1".
 std::string DevicesToJson(absl::Span<const Device> devices);
 
-// "989.4 T" of 989400.
-std::string TeraText(int64_t giga);
-
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_DEVICES_DEVICE_REPORT_H_

@@ -12,7 +12,7 @@
 #include "src/base/limits.h"
 #include "src/memory/tensor_bytes.h"
 #include "src/symbolic/expr.h"
-#include "src/symbolic/samples.h"
+#include "src/symbolic/point_values.h"
 
 namespace onnxflops::memory {
 

@@ -12,7 +12,7 @@
 #include "ops/rules.h"
 #include "src/graph/fact.h"
 #include "src/symbolic/expr.h"
-#include "src/symbolic/samples.h"
+#include "src/symbolic/point_values.h"
 
 namespace onnxflops::memory {
 

@@ -218,6 +218,16 @@ void ReadAsSeconds(LogField* field, StepRecord* record) {
 }
 
 constexpr double kMilli = 1e-3;
+
+// A name of a field of a log: what it is, and in which unit. Of two names for the same, the first
+// in this table holds. Case does not matter, nor "train/" in front of it, which W&B's logs have.
+struct LogName {
+  absl::string_view name;
+  absl::string_view means;  // "step", "time", "step_seconds", "tokens", ...
+  double unit = 1;
+  absl::string_view whose;  // which program writes it
+};
+
 constexpr LogName kLogNames[] = {
     {"step", "step", 1, "ours, Lightning"},
     {"trainer/global_step", "step", 1, "Lightning with W&B"},
@@ -425,13 +435,11 @@ std::string JsonOfPython(absl::string_view line) {
 }  // namespace
 }  // namespace monitor
 
-absl::Span<const LogName> LogNames() { return monitor::kLogNames; }
-
 // If several fields mean the same, the one whose name stands first in kLogNames is read.
 StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
   constexpr size_t kMostUnread = 12;  // that a message could name
   StepRecord record;
-  std::vector<const LogName*> known(fields.size());
+  std::vector<const monitor::LogName*> known(fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
     known[i] = monitor::FindLogName(fields[i].name);
     if (known[i] != nullptr) continue;
@@ -443,9 +451,10 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
   bool of_training = false;  // a rate of all of it
   for (size_t i = 0; i < fields.size(); ++i) {
     if (known[i] == nullptr) continue;
-    const bool is_first = std::none_of(known.begin(), known.end(), [&](const LogName* other) {
-      return other != nullptr && other->means == known[i]->means && other < known[i];
-    });
+    const bool is_first =
+        std::none_of(known.begin(), known.end(), [&](const monitor::LogName* other) {
+          return other != nullptr && other->means == known[i]->means && other < known[i];
+        });
     if (!is_first) continue;
     of_training = of_training || known[i]->name == "train_steps_per_second";
     read_.try_emplace(fields[i].name, known[i]->means);
@@ -516,7 +525,7 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
   const absl::StatusOr<bool> more = csv.Next(&cells);
   if (!more.ok()) return monitor::InThisLine(more.status(), "line 1: ");
   for (const std::string& cell : cells) {
-    const LogName* const known = monitor::FindLogName(cell);
+    const monitor::LogName* const known = monitor::FindLogName(cell);
     if (known == nullptr || known->means != "step") continue;
     const absl::Status titles = csv.CheckTitles(cells);
     if (!titles.ok()) return monitor::InThisLine(titles, "line 1: ");

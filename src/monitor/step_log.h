@@ -7,10 +7,9 @@
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
 // or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`. Other
-// fields are not read. LogNames() has the names that the logs of other programs use for these.
-// Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
-// Hugging Face prints, and JSON over several lines, as trainer_state.json is: an object of a list
-// is a line.
+// fields are not read. kLogNames in step_log.cc has the names that other programs' logs use. Lines of
+// text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which Hugging Face
+// prints, and JSON over several lines, as trainer_state.json is: an object of a list is a line.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
@@ -51,16 +50,6 @@ struct StepRecord {
   std::vector<std::string> faults;  // fields that are no figure: "step_seconds is NaN"
   std::vector<std::string> notes;   // how a field is read, where that is not obvious
 };
-
-// A name of a field of a log: what it is, and in which unit. Of two names for the same, the first
-// in this table holds. Case does not matter, nor "train/" in front of it, which W&B's logs have.
-struct LogName {
-  absl::string_view name;
-  absl::string_view means;  // "step", "time", "step_seconds", "tokens", ...
-  double unit = 1;
-  absl::string_view whose;  // which program writes it
-};
-absl::Span<const LogName> LogNames();
 
 struct LogField;  // of a line
 

@@ -734,18 +734,6 @@ std::vector<LabelledLine> FixedLines(const Report& report) {
   return lines;
 }
 
-std::vector<std::string> Caveats(const Report& report) {
-  std::vector<std::string> texts = CaveatsOfFigures(report);
-  if (SizesInsideText(report).empty()) return texts;
-  const std::string range = absl::StrJoin(RangeTexts(report, /*exact=*/false), "; ");
-  const size_t samples =
-      report.samples ? SampleTexts(*report.samples, report.totals.lower_bound).size() : 0;
-  texts.insert(
-      texts.begin() + static_cast<std::ptrdiff_t>(samples),
-      absl::StrCat("Figures are at ", ShownSizes(report), range.empty() ? "" : ": ", range));
-  return texts;
-}
-
 std::vector<std::string> CaveatsOfFigures(const Report& report) {
   std::vector<std::string> texts;
   if (report.samples) {

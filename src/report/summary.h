@@ -29,11 +29,8 @@ std::vector<std::string> AllWarnings(const Report& report);
 std::vector<std::string> HintsOnUnknown(const Report& report);
 // "batch = 8, seq = 128 (assumed)": the sizes at which figures are shown.
 std::string ShownSizes(const Report& report);
-// What a reader must know before the figures, where the head and the lines of totals are not shown:
-// sizes inside that are taken as 1 and the range that they leave, what is not counted, what another
-// tool's figure rests on.
-std::vector<std::string> Caveats(const Report& report);
-// The same without the sizes inside and their range.
+// What a reader must know before the figures, where the lines of totals are not shown: what is not
+// counted, and what another tool's figure rests on.
 std::vector<std::string> CaveatsOfFigures(const Report& report);
 // "(Softmax, Gelu, ...)": the operators of the FLOPs that are no multiply-accumulates; or "".
 std::string OthersText(const Report& report);

@@ -23,8 +23,8 @@
 #include "src/base/limit_error.h"
 #include "src/base/setting.h"
 #include "src/symbolic/expr.h"
+#include "src/symbolic/point_values.h"
 #include "src/symbolic/poly.h"
-#include "src/symbolic/samples.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {

@@ -37,7 +37,7 @@ for path, text in files("src", "ops"):
     named = [(text.count("\n", 0, found.start()) + 1, found[1]) for found in re.finditer(r'\bSetting\("([^"]*)"', text)]
     for line, string in strings_of(text):
         strings += 1
-        if re.search(r"--[a-zA-Z]", string):
+        if re.search(r"--[a-zA-Z]", string) or (string == "--" and not path.startswith("src/python/")):
             faults.append(f"{path}:{line}: {string!r} is about an option of a program; Setting() of src/base/setting.h names what it sets")
         named += [(line, name) for name in re.findall(r"\{([a-z][a-z-]*)(?: [^{}]+)?\}", string)] if "Settings(" in text or "Advice(" in text else []
     names += len(named)

@@ -1,7 +1,7 @@
 // Values of expressions at a few fixed sizes, the same for all expressions. What is less than
 // another at one of them is not always at least as much: no proof of that need be looked for.
-#ifndef ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
-#define ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
+#ifndef ONNXFLOPS_SRC_SYMBOLIC_POINT_VALUES_H_
+#define ONNXFLOPS_SRC_SYMBOLIC_POINT_VALUES_H_
 
 #include <array>
 #include <cstddef>
@@ -48,4 +48,4 @@ class PointValues {
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
+#endif  // ONNXFLOPS_SRC_SYMBOLIC_POINT_VALUES_H_

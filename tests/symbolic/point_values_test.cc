@@ -1,4 +1,4 @@
-#include "src/symbolic/samples.h"
+#include "src/symbolic/point_values.h"
 
 #include "gtest/gtest.h"
 #include "src/symbolic/expr.h"
