@@ -123,7 +123,7 @@ std::set<std::string> SymbolsOfHead(const Diff& diff) {
   std::set<std::string> symbols;
   for (const auto& [name, size] : diff.head_bindings) symbols.insert(name);
   for (const Quantity* q : diff.quantities) {
-    for (const std::string& name : q->In(*diff.modules[0].head).Symbols()) symbols.insert(name);
+    for (const std::string& name : diff.modules[0].HeadOf(*q).Symbols()) symbols.insert(name);
   }
   for (const auto& [from, to] : diff.renamed_symbols) {
     if (symbols.contains(to)) symbols.insert(from);

@@ -306,10 +306,10 @@ class RuleJudge {
 
   // Figures of quantities that are known.
   Expr BaseOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->base : q.In(*m.base);
+    return &q == &kPeakActivations ? diff_.peak->base : m.BaseOf(q);
   }
   Expr HeadOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->head : q.In(*m.head);
+    return &q == &kPeakActivations ? diff_.peak->head : m.HeadOf(q);
   }
   Known BaseKnown(const ModuleDiff& m, const Quantity& q) const {
     const bool peak = &q == &kPeakActivations;

@@ -670,6 +670,10 @@ absl::StatusOr<Diff> MakeDiff(std::optional<Report> base_if_any, Report head) {
   }
   diff.has_nodes = base.has_nodes && head.has_nodes;
   if (diff.has_nodes) diff.nodes = NodeMatcher(base, head, tree).Make(diff.quantities);
+  const bool exact = base.exact_backward() && head.exact_backward();
+  for (ModuleDiff& part : diff.modules) part.exact_backward = exact;
+  for (OpDiff& part : diff.ops) part.exact_backward = exact;
+  for (NodeDiff& part : diff.nodes) part.exact_backward = exact;
   return diff;
 }
 

@@ -55,8 +55,12 @@ struct DiffPart {
   // Something in it is not counted.
   bool base_lower_bound = false, head_lower_bound = false;
 
+  bool exact_backward = false;  // both models have the exact backward pass
+
   bool lower_bound() const { return base_lower_bound || head_lower_bound; }
-  Expr Change(const Quantity& q) const { return q.In(*head) - q.In(*base); }
+  Expr BaseOf(const Quantity& q) const { return q.In(*base, exact_backward); }
+  Expr HeadOf(const Quantity& q) const { return q.In(*head, exact_backward); }
+  Expr Change(const Quantity& q) const { return HeadOf(q) - BaseOf(q); }
 };
 
 struct ModuleDiff : DiffPart {

@@ -55,7 +55,7 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
     if (m.base_type != m.type) item.base_type = m.base_type;
     item.lower_bounds = {m.base_lower_bound, m.head_lower_bound};
     item.figures = {m.base.get(), m.head.get()};
-    item.weight = std::max(value(cost.In(*m.base)), value(cost.In(*m.head)));
+    item.weight = std::max(value(m.BaseOf(cost)), value(m.HeadOf(cost)));
     tree.Add(std::move(item));
   }
   return tree;

@@ -79,10 +79,12 @@ struct Sides {
 
 // Of a DiffPart with amounts, or of a ShownRow.
 Sides SidesOf(const DiffPart& part, const Quantity& q) {
-  return {q, q.In(*part.base), part.base_lower_bound, q.In(*part.head), part.head_lower_bound};
+  return {q, part.BaseOf(q), part.base_lower_bound, part.HeadOf(q), part.head_lower_bound};
 }
-Sides SidesOf(const ShownRow& row, const Quantity& q) {
-  return {q, q.In(row.base), row.base_lower_bound, q.In(row.head), row.head_lower_bound};
+Sides SidesOf(const Diff& diff, const ShownRow& row, const Quantity& q) {
+  const bool exact = diff.modules[0].exact_backward;
+  return {q, q.In(row.base, exact), row.base_lower_bound, q.In(row.head, exact),
+          row.head_lower_bound};
 }
 
 // "+9.7", ">= +9.7"; "-" where the change is not known.
@@ -480,10 +482,11 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
     out.cells.push_back(absl::StrCat(row.label,
                                      row.repeated > 1 ? absl::StrCat("  ", row.repeated, "x") : "",
                                      row.note.empty() ? "" : absl::StrCat("  [", row.note, "]")));
-    AddFigures(diff, SidesOf(row, *options.quantity), options.exact, &out.cells);
+    AddFigures(diff, SidesOf(diff, row, *options.quantity), options.exact, &out.cells);
     if (params) {
       const Quantity& q = ParamsQuantity();
-      const std::string change = ChangeText(diff, row.Change(q), q, options.exact);
+      const Sides sides = SidesOf(diff, row, q);
+      const std::string change = ChangeText(diff, sides.head - sides.base, q, options.exact);
       out.cells.push_back(change == "0" ? "" : change);
     }
     table.rows.push_back(std::move(out));

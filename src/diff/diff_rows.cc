@@ -81,8 +81,9 @@ class DiffRowMaker {
   };
 
   const ModuleDiff& At(int32_t i) const { return diff_.modules[static_cast<size_t>(i)]; }
+  Expr In(const Amounts& amounts) const { return q_.In(amounts, At(0).exact_backward); }
   absl::int128 MagnitudeOf(const Group& group) const {
-    return Magnitude(diff_, q_.In(group.head) - q_.In(group.base));
+    return Magnitude(diff_, In(group.head) - In(group.base));
   }
 
   // Modules of one kind changed in the same way, and so did all that is in them.
@@ -227,7 +228,7 @@ class DiffRowMaker {
       rest.base.*q.value = (*At(parent).base).*(q.value) - base.*q.value;
       rest.head.*q.value = (*At(parent).head).*(q.value) - head.*q.value;
     }
-    const bool none = q_.In(rest.base).is_zero() && q_.In(rest.head).is_zero();
+    const bool none = In(rest.base).is_zero() && In(rest.head).is_zero();
     if (!none) groups->push_back(std::move(rest));
   }
 
@@ -348,7 +349,7 @@ absl::int128 Magnitude(const Diff& diff, const Expr& change) {
 
 bool IsBelowThreshold(const Diff& diff, const DiffViewOptions& options, const Expr& change) {
   if (options.threshold == 0) return false;
-  const Expr formula = options.quantity->In(*diff.modules[0].base);
+  const Expr formula = diff.modules[0].BaseOf(*options.quantity);
   const absl::int128 total = ShownValue(diff, formula).value_or(0);
   const bool fits = total <= absl::Int128Max() / options.threshold;
   return Magnitude(diff, change) <

@@ -22,8 +22,6 @@ struct ShownRow {
   bool others = false;   // not a module, but others together
   Amounts base, head;    // of all of them
   bool base_lower_bound = false, head_lower_bound = false;
-
-  Expr Change(const Quantity& q) const { return head.*q.value - base.*q.value; }
 };
 struct ShownRows {
   std::vector<ShownRow> rows;  // a tree in the order of reading; [0] is the model

@@ -128,8 +128,8 @@ nb::object Delta(const Diff& diff, const std::string& quantity) {
     const ModuleDiff& model = diff.modules[0];
     const Expr change = model.Change(*q);
     const Known known =
-        KnownOfChange(KnownOf(*q, q->In(*model.base), model.base_lower_bound),
-                      KnownOf(*q, q->In(*model.head), model.head_lower_bound),
+        KnownOfChange(KnownOf(*q, model.BaseOf(*q), model.base_lower_bound),
+                      KnownOf(*q, model.HeadOf(*q), model.head_lower_bound),
                       change.is_literal() ? std::optional(change.literal()) : std::nullopt);
     return known == Known::kNothing ? nb::object(nb::none()) : ToNumber(change);
   }

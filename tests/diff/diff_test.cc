@@ -303,6 +303,25 @@ TEST(DiffModelsTest, AReportIsEvaluatedAtTheSizes) {
 
 // ---- reports that are read back
 
+// Also of a report that was written as JSON and read again.
+TEST(DiffModelsTest, TheExactBackwardPassWhereBothHaveIt) {
+  CountOptions options;
+  options.training.emplace();
+  const Report exact = MakeNet({}).Count(options).value();
+  const Report rule = CountNet({});
+  const Report read = ReadReport(ToJson(exact), "exact.json").value();
+  ASSERT_NE(exact.totals.backward_flops, rule.totals.backward_flops);
+  EXPECT_EQ(read.totals.backward_flops, exact.totals.backward_flops);
+  for (const Quantity* q : {&kBackwardFlops, &kBackwardMacs, &kTrainingFlops}) {
+    const Expr of_exact = exact.In(*q, exact.totals), by_rule = rule.In(*q, rule.totals);
+    const Diff same = MakeDiff(&read, exact).value(), other = MakeDiff(&exact, rule).value();
+    EXPECT_EQ(same.modules[0].BaseOf(*q), of_exact) << q->key;
+    EXPECT_TRUE(same.modules[0].Change(*q).is_zero()) << q->key;
+    EXPECT_EQ(other.modules[0].BaseOf(*q), by_rule) << q->key;
+    EXPECT_TRUE(other.modules[0].Change(*q).is_zero()) << q->key;
+  }
+}
+
 TEST(ReadReportTest, WhatIsNoReport) {
   const std::string good = ToJson(CountNet({}));
   const auto spoilt = [&](absl::string_view from, absl::string_view to) {
