@@ -1,3 +1,11 @@
+// How it works. The model's arrays are copied, and everything new is appended: values, tensors and
+// nodes get the next free numbers, so the old numbers stay valid. Views and spans of old data still
+// point into the original, which StorageOfOriginal keeps alive; new texts and lists are stored by
+// Keep(). Spans are immutable, so a changed list (inputs, attributes, dimensions) is always a new
+// one.
+//
+// Added nodes are collected by the node that they follow. Finish() puts them into the order of the
+// main graph, which must stay topological.
 #include "src/adapter/graph_editor.h"
 
 #include <cstddef>
@@ -20,7 +28,7 @@ std::string BytesOf(T number) {
   return bytes;
 }
 
-// One whose content is not known.
+// A tensor whose content is unknown.
 Tensor TensorOf(DType dtype, absl::Span<const int64_t> dims) {
   Tensor tensor;
   tensor.dtype = dtype;

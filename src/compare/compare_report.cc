@@ -1,3 +1,11 @@
+// How it works. MakeComparison runs each requested convention on one shared Evidence, which gives a
+// ledger, and compares the ledger with our count, or with the ledger of the tool `from`. With a
+// module, each ledger is first reduced to the entries of that part. A comparison becomes a ToolRow,
+// which holds texts and formulas only, so that the report outlives model and inference.
+//
+// If our count is a lower bound, so is everything derived from it: a tool's figure becomes assumed,
+// or not applicable if it would be 0. The text of all formulas is limited, and an overflow in a
+// figure is an error that names the tool.
 #include "src/compare/compare_report.h"
 
 #include <utility>
@@ -73,8 +81,8 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
   return row;
 }
 
-// Where nodes are not counted, what a tool counts for them is not known either. If it counts
-// nothing else, it has no figure.
+// If some nodes are not counted, what a tool counts for them is unknown too. If it counts nothing
+// else, it has no figure.
 void AddLowerBound(const Report& ours, ToolRow* row) {
   if (!ours.totals.lower_bound || row->standing == Standing::kNotApplicable) return;
   const std::string nodes = Plural(ours.coverage.unknown, "node");

@@ -1,3 +1,12 @@
+// How it works. PerToken has one function for each form of formula; it gives the training FLOPs of
+// one token, in four parts: linear layers, embeddings, attention scores, and others. PerStep
+// chooses the function and multiplies by the tokens of the step. The formulas keep the factors that
+// their authors print (6 N, 12 L H Q T), so that a reader can find them in the source.
+//
+// A formula that divides (7.5 N) rounds its sum once, as its author's program does; the part
+// `linear` takes the rest, so that the parts still add up. All arithmetic is in Expr, which reports
+// an overflow. kFormulas lists the parameters that each formula reads; a missing one is an error
+// that names it.
 #include "src/convention/formulas.h"
 
 #include <cstddef>
@@ -26,7 +35,7 @@ class PerToken {
   explicit PerToken(const FormulaParameters& p)
       : p_(p), width_(Value(p.h) * Value(p.q)), scores_(Value(p.l) * width_ * Value(p.t)) {}
 
-  // `times` N, of which `left_out` is no part, and `of_scores` L HQ T.
+  // `times` (N without `left_out`), plus `of_scores` L HQ T.
   FormulaFlops Parameters(int times, int of_scores, const Expr& left_out = 0) const {
     return {times * (Value(p_.n) - Value(p_.embeddings)), times * (Value(p_.embeddings) - left_out),
             of_scores * scores_, 0};

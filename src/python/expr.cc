@@ -1,4 +1,13 @@
 // onnxflops.Expr: an exact whole number that may contain sizes that are not fixed.
+//
+// How it works. The class wraps the library's Expr. A result without open sizes is returned as a
+// Python int, so that it works everywhere an int does (ToNumber). Operators take ints and Exprs;
+// for anything else they return NotImplemented, so that Python tries the other operand. A
+// comparison has an answer only if it holds at all sizes or at none; otherwise, and for int() and
+// float(), the error names the open sizes. A quotient with / must be a whole number at all sizes.
+//
+// pickle stores the text and the least value of each size, since comparisons depend on these.
+// Reading it back checks everything: a pickle may come from anywhere.
 #include "src/symbolic/expr.h"
 
 #include <algorithm>
@@ -30,7 +39,7 @@ namespace nb = nanobind;
 
 nb::object NotImplemented() { return nb::borrow(Py_NotImplemented); }
 
-// A binary operator; of what is no number Python asks the other side.
+// A binary operator; if the other operand is not a number, Python asks that operand.
 template <typename Operator>
 auto Arithmetic(const Operator& apply, bool reflected = false) {
   return [apply, reflected](const Expr& self, nb::handle other) -> nb::object {
@@ -40,7 +49,7 @@ auto Arithmetic(const Operator& apply, bool reflected = false) {
   };
 }
 
-// A comparison that holds at all sizes, or fails at all; otherwise it cannot be told.
+// A comparison that is true or false at all sizes; otherwise it raises an error.
 template <typename Decide>
 auto Comparison(const char* sign, const Decide& decide) {
   return [sign, decide](const Expr& self, nb::handle other) -> nb::object {
@@ -122,7 +131,7 @@ nb::object Substitute(const Expr& expr, const nb::kwargs& sizes) {
   return ToNumber(expr.Substitute(OwnSizes(expr, sizes, "substitute()")));
 }
 
-// What pickle keeps: the text, and the least value of each size, which decides comparisons.
+// The state for pickle: the text, and the least value of each size, which decides comparisons.
 nb::tuple Reduce(const Expr& expr) {
   nb::list bounds;
   for (const auto& [name, least] : SymbolBounds(expr)) {
@@ -133,7 +142,7 @@ nb::tuple Reduce(const Expr& expr) {
                         nb::make_tuple(nb::bytes(text.data(), text.size()), bounds));
 }
 
-// The reverse, of bytes that anybody may have written.
+// The reverse; the bytes are untrusted.
 nb::object FromPickle(const nb::bytes& text, const nb::list& bounds) {
   const Expr parsed =
       Require(ParseExpr(absl::string_view(text.c_str(), text.size()), 0, kMaxTerms));
@@ -154,7 +163,7 @@ nb::object FromPickle(const nb::bytes& text, const nb::list& bounds) {
   return ToNumber(parsed.Replace(symbols));
 }
 
-// The sum over samples, of which each has one of every list.
+// The sum over samples; each list has one size per sample.
 nb::object SumOver(const Expr& expr, const std::string& count, bool packed,
                    const nb::kwargs& given) {
   SampleSizes sizes;
@@ -202,7 +211,7 @@ nb::list Symbols(const Expr& expr) {
   return names;
 }
 
-// What is written in a report, or typed by a person.
+// Parses an expression from a report or from user input.
 nb::object Parse(const std::string& text) { return ToNumber(Require(ParseExpr(text))); }
 
 using Sign = const char*;

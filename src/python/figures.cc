@@ -1,4 +1,10 @@
-// onnxflops.Figure: a figure with how far it is known; and those of memory.
+// onnxflops.Figure, a figure with its status, and the classes Memory and Fit.
+//
+// How it works. FiguresOf makes a Figure of each quantity that a report has. The status (exact,
+// at_least, unknown, ...) comes from render/known.h, like the marks of the program's tables, so
+// Python and the program agree on what is certain. Memory holds a report and makes its row of
+// figures (MakeMemoryRow) on each access; the bytes are formulas in the row's text, parsed back
+// into an Expr. A figure without a value is None.
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -43,7 +49,7 @@ std::string TextOf(const PyFigure& figure) {
   return report::KnownText(figure.known, figure.value.Shortened(100));
 }
 
-// A figure of memory as its row has it: exact, or a formula.
+// A memory figure from its row: exact, or a formula.
 const MemoryRow::Bytes& BytesOf(const MemoryRow& row, absl::string_view key) {
   size_t i = 0;
   while (kMemoryFigures[i].key != key) ++i;

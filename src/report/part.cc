@@ -1,3 +1,10 @@
+// How it works. SelectModules makes a new tree of the matching modules, and CountPart counts the
+// executions inside it. Totals, operators, coverage and node rows of the report are replaced by
+// those of the part; symbols, warnings and outputs stay as they are.
+//
+// Inputs that nodes of the part read are marked. A part in the middle of a model reads none: then
+// NeedFinder goes back from its nodes through producers, enclosing nodes and bodies, and marks the
+// inputs on which the part depends.
 #include "src/report/part.h"
 
 #include <algorithm>

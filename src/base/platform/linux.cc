@@ -1,4 +1,7 @@
-// What only Linux has.
+// Functions that only Linux has. How it works: tee() looks into a pipe without consuming its bytes.
+// New files have no name until they are complete (O_TMPFILE), so that no reader sees a half-written
+// file; /proc then links the name. Signals are blocked by the system call itself, because
+// sigprocmask() leaves out two signals.
 #include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,7 +45,7 @@ std::array<uint64_t, 2> RandomKey() {
 
 bool MakePipe(std::array<int, 2>* ends) { return pipe2(ends->data(), O_CLOEXEC) == 0; }
 
-// Only tee() tells a pipe without bytes from its end and takes no byte out of it.
+// Only tee() can tell an empty pipe from its end without consuming a byte.
 bool HasWriter(int fd) {
   std::array<int, 2> copy;
   if (!MakePipe(&copy)) return false;

@@ -1,4 +1,9 @@
-// What Linux and other Unixes have alike.
+// Functions that Linux and other Unixes share, by plain POSIX.
+//
+// How it works. Programs are started with posix_spawn, which needs no fork of a process with many
+// threads; streams that are not given become /dev/null. Patterns are expanded by glob() and matched
+// by fnmatch(). The last part, under #if, replaces the functions of linux.cc on other Unixes: there
+// a pipe is marked as not inherited after it is made, and an unnamed file comes from tmpfile().
 #include <fnmatch.h>
 #include <glob.h>
 #include <signal.h>
@@ -20,7 +25,7 @@
 #include <mach-o/dyld.h>
 #endif
 
-extern char** environ;  // NOLINT: POSIX has it in no header
+extern char** environ;  // NOLINT: POSIX declares it in no header
 
 namespace onnxflops::platform {
 namespace {
@@ -57,7 +62,8 @@ std::optional<FileId> IdOf(int fd) {
 bool Rename(const char* from, const char* to) { return rename(from, to) == 0; }
 
 bool KeepOwner(int fd, const struct stat& old) {
-  // Only root may give a file away; others may give it to a group of theirs.
+  // Only root may give a file to another user; others may only change its group to one of their
+  // own.
   if (fchown(fd, old.st_uid, old.st_gid) != 0) {
     static_cast<void>(fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0);
   }

@@ -1,4 +1,10 @@
-// What Windows does in its own way. Names of files and words are UTF-8 here, and UTF-16 there.
+// The functions of platform.h and posix.h on Windows.
+//
+// How it works. File names and arguments are UTF-8 in this project and UTF-16 in Windows, so each
+// call converts (Wide, Narrow). Streams are binary, so that no line end changes. Windows passes a
+// program one command line: QuotedWord quotes each argument as CommandLineToArgvW will read it. The
+// shell does not expand patterns, so MatchingFiles does it folder by folder, and MatchesPart
+// matches one part of a path. In arguments that are paths, backslashes become slashes.
 #include <fcntl.h>
 #include <process.h>
 #include <windows.h>
@@ -43,7 +49,7 @@ ssize_t pread(int fd, void* bytes, size_t size, int64_t at) {
 }
 
 ssize_t readlink(const char* /*path*/, char* /*bytes*/, size_t /*size*/) {
-  errno = EINVAL;  // as of a file that is no link
+  errno = EINVAL;  // as for a file that is not a link
   return -1;
 }
 
@@ -55,7 +61,7 @@ int gethostname(char* name, size_t size) {
 namespace onnxflops {
 namespace {
 
-// What is not UTF-8 becomes U+FFFD, which no file is called.
+// Invalid UTF-8 becomes U+FFFD, which no file name contains.
 std::wstring Wide(absl::string_view text) {
   const int bytes = static_cast<int>(text.size());
   std::wstring out(text.size(), L'\0');
@@ -131,7 +137,7 @@ std::optional<FileId> IdOfHandle(HANDLE file) {
                 uint64_t{info.nFileIndexHigh} << 32 | info.nFileIndexLow};
 }
 
-// What one part of a path may be, where the pattern has [abc] or [!a-z] as well.
+// Matches one part of a path; the pattern may contain [abc] or [!a-z].
 bool MatchesPart(absl::string_view pattern, absl::string_view text) {
   if (absl::StartsWith(text, ".") && !absl::StartsWith(pattern, ".")) return false;
   size_t p = 0, t = 0, star = absl::string_view::npos, resume = 0;
