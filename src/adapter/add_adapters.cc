@@ -1,15 +1,16 @@
-// How it works. Each target gets two weights, A and B, and for each of its products the nodes that
-// peft's forward pass runs. What the layer gave is from then on given by the last of these nodes,
-// so that nothing that reads it changes.
+// How it works. Each target layer gets two weights, A and B. For each of its products the nodes
+// that peft's forward pass runs are added. The last of these nodes takes over the layer's output
+// value, so its readers do not change.
 //
-// peft keeps adapters of float16 and bfloat16 models, and of quantised ones, in float32
-// (autocast_adapter_dtype), casts what the layer is given, and casts what the adapter gives back.
+// peft keeps adapters of float16, bfloat16 and quantised models in float32
+// (autocast_adapter_dtype). It casts the layer's input to float32 and the adapter's output back.
 //
-// QLoRA first replaces products by MatMulBnb4, which holds weights as bitsandbytes does. Its row
-// says the rest: the weight is dequantised in the forward pass, again in the backward pass, and not
-// kept. As in transformers, the layer over the vocabulary and tied weights stay.
+// QLoRA first replaces products by MatMulBnb4, which holds weights as bitsandbytes does. The row of
+// that operator does the rest: the weight is dequantised in the forward pass and again in the
+// backward pass, and is not saved. As in transformers, the output layer over the vocabulary and
+// tied weights are not quantised.
 //
-// The module of a new node is told as the dynamo exporter tells it, in the node's metadata, whoever
+// New nodes carry their module in their metadata in the dynamo exporter's form, whichever exporter
 // wrote the file.
 #include "src/adapter/add_adapters.h"
 
@@ -41,7 +42,7 @@ constexpr int64_t kNf4QuantType = 1;
 constexpr int32_t kOwnOpset = 13;  // of new nodes, where the model's is older
 constexpr char kA[] = "lora_A.default", kB[] = "lora_B.default";
 
-// What adapters of a layer that computes in this type are kept in.
+// The type in which the adapters of a layer are stored.
 DType AdapterType(DType type) { return type == DType::kFloat64 ? type : DType::kFloat32; }
 
 Attribute IntAttribute(absl::string_view name, int64_t value) {
@@ -95,7 +96,7 @@ class AdapterMaker {
 
   // ---- nodes
 
-  // A node in the module of the layer, or with `part` in one inside of it.
+  // A node in the layer's module, or in its child `part`.
   Node NewNode(const LinearLayer& layer, NodeId base, absl::string_view op,
                absl::string_view part = "") {
     Node made;
@@ -156,7 +157,7 @@ class AdapterMaker {
   ValueId Scale(DType type) {
     OptionalValueId& scale = type == DType::kFloat64 ? scale64_ : scale_;
     if (!scale) {
-      // A name with a number is that of a constant: exporter::IsScalarParameter.
+      // A name ending in a number marks a constant: see exporter::IsScalarParameter.
       scale = editor_.AddNumber(type == DType::kFloat64 ? "lora_scaling_1" : "lora_scaling_0", type,
                                 LoraScale(options_));
     }

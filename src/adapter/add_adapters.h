@@ -1,9 +1,9 @@
-// A model with low-rank adapters beside its linear layers, as peft's LoRA runs them:
+// Adds low-rank adapters to the linear layers of a model, as peft's LoRA runs them:
 //
 //   result = base_layer(x) + lora_B(lora_A(x)) * scaling
 //
-// Every later stage then sees a graph that has them: shapes, costs, the exact backward pass and
-// memory need no rule of their own. Modules are named as peft names them, q_proj.lora_A.default.
+// The adapters are nodes of the graph, so shapes, costs, the exact backward pass and memory need no
+// special rule for them. Modules have peft's names, such as q_proj.lora_A.default.
 #ifndef ONNXFLOPS_SRC_ADAPTER_ADD_ADAPTERS_H_
 #define ONNXFLOPS_SRC_ADAPTER_ADD_ADAPTERS_H_
 
@@ -29,9 +29,9 @@ struct Adapted {
   std::vector<std::string> warnings;
 };
 
-// `inference`: of `model`, or of what Resolve() made of it. Errors: as of LinearLayers::Targets;
-// InvalidArgument for a layer that cannot have an adapter of this rank; OutOfRange for one that is
-// too large.
+// `inference` belongs to `model`, or to what Resolve() made of it. Errors: those of
+// LinearLayers::Targets; InvalidArgument for a layer that cannot have an adapter of this rank;
+// OutOfRange for one that is too large.
 absl::StatusOr<Adapted> AddAdapters(const Model& model, const Inference& inference,
                                     const modules::Attribution& attribution,
                                     const LoraOptions& options);

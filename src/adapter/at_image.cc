@@ -1,11 +1,11 @@
-// How it works. Inference runs on the model with larger inputs; where a rule refuses its inputs,
-// what the file fixes is fitted (src/infer/fit_sizes.h). The changes are then written into a copy
-// of the model, which has to infer without such help, and whose nodes are compared with those of
-// the export (same_layers.h).
+// How it works. Inference runs on the model with larger inputs. Where a shape rule refuses its
+// inputs, sizes fixed in the file are adjusted (src/infer/fit_sizes.h). The changes are then
+// written into a copy of the model. The copy must pass inference without adjustments, and its nodes
+// are compared with the export's (same_layers.h).
 //
-// Sizes can fit by chance: 14 x 21 patches are as many as 21 x 14. So the same is done once more at
-// twice the height and width, where what depends on the image has other sizes. Padding is looked at
-// once only: that of an odd size is another one than that of its double.
+// Sizes can match by chance: 14 x 21 patches are as many as 21 x 14. So the same is done once more
+// at twice the height and width, where sizes that depend on the image differ. Padding is checked
+// only the first time, because an odd size and its double are padded differently.
 #include "src/adapter/at_image.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class ImageFitter {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(model_.path), ": ", what));
   }
 
-  // What the call of a node was given instead of the node's inputs.
+  // The call may have inputs other than the node's own.
   absl::Status Collect(NodeId id, const Call& call) {
     const Node& node = model_.node(id);
     for (size_t i = 0; i < call.inputs.size() && i < node.inputs.size(); ++i) {
@@ -156,8 +156,8 @@ class ImageFitter {
     return source ? Resize(*source, {resized.sizes, 1}) : refuse(by);
   }
 
-  // What an operator by element takes, all else being single numbers: a mask of Where, quantised
-  // positions. It has the shape of the output.
+  // The one input of an element-wise operator that is not a single number, such as the mask of
+  // Where or quantised positions. It has the shape of the output.
   std::optional<ValueId> OnlyTensor(const Node& node) const {
     constexpr auto kByElement =
         std::to_array<absl::string_view>({"Identity", "Cast", "DequantizeLinear", "QuantizeLinear",
@@ -271,7 +271,7 @@ absl::StatusOr<AtImage> Fit(const Model& model, const std::vector<ImageInput>& i
   return fitted;
 }
 
-// Twice the size, on the axes on which it is not that of the export.
+// Doubles each side that differs from the export's.
 ImageSize LargerSize(const ModelData& model, const ImageInput& image, ImageSize size) {
   const absl::Span<const DeclaredDim> dims = model.value(image.value).declared->dims;
   if (dims[image.axis].size != size.height) size.height *= 2;

@@ -1,10 +1,11 @@
-// A copy of a model with nodes and tensors added to its main graph. Everything that was there keeps
-// its number, so that what is known of the model by number holds for the copy.
+// Copies a model so that nodes and tensors can be added to its main graph. Existing nodes and
+// values keep their numbers, so facts indexed by number also hold for the copy.
 //
 //   GraphEditor editor(model);
 //   const ValueId w = editor.AddTensor("lora_A.weight", DType::kFloat32, {768, 16});
-//   const ValueId y = editor.AddNode(after, {.name = "/lora_A/MatMul", .op_type = "MatMul"}, {x,
-//   w}); const Model changed = std::move(editor).Finish();
+//   const ValueId y = editor.AddNode(
+//       after, {.name = "/lora_A/MatMul", .op_type = "MatMul"}, {x, w});
+//   const Model changed = std::move(editor).Finish();
 #ifndef ONNXFLOPS_SRC_ADAPTER_GRAPH_EDITOR_H_
 #define ONNXFLOPS_SRC_ADAPTER_GRAPH_EDITOR_H_
 
@@ -39,7 +40,7 @@ class GraphEditor {
 
   // An initializer without content, stored outside of the file.
   ValueId AddTensor(absl::string_view name, DType dtype, const std::vector<int64_t>& dims);
-  // One of a single number.
+  // A tensor of a single number.
   ValueId AddNumber(absl::string_view name, DType dtype, double number);
   // The tensor of an initializer is another one from now on; its name stays.
   void ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims);
@@ -52,17 +53,17 @@ class GraphEditor {
   void ReplaceConstant(NodeId id, const std::vector<int64_t>& dims);
   // A declared size of an input of the main graph.
   void SetInputSize(ValueId input, size_t axis, int64_t size);
-  // What the file declares of values that nodes make is forgotten.
+  // Drops the types and shapes that the file declares for computed values.
   void ForgetDeclared();
   void SetInput(NodeId id, size_t index, ValueId value);
 
-  // Adds a node after the node `after` of the main graph and what was added there before. `node`:
-  // all but its graph, inputs and output; its texts are kept as they are. Its output is a new value
-  // or one that FreeOutput freed.
+  // Adds a node after the node `after` of the main graph, and after nodes added there earlier.
+  // `node` sets everything except graph, inputs and output; its strings are not copied. The output
+  // is a new value, or `output` if FreeOutput freed it.
   ValueId AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
                   OptionalValueId output = kNone);
-  // The node makes a new value, which is returned, instead of its first output. What uses that
-  // output is to be given it by another node.
+  // Lets the node write to a new value, which is returned, instead of its first output. The caller
+  // must add another node that computes the old output, because other nodes still read it.
   ValueId FreeOutput(NodeId id, absl::string_view name);
   // A node becomes another operator on other inputs.
   void ReplaceNode(NodeId id, Node node, const std::vector<OptionalValueId>& inputs);

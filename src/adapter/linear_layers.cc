@@ -1,13 +1,13 @@
-// How it works. Each node of the main graph that multiplies with a constant weight is a product of
-// the module that it belongs to. The weight is followed back through what only unpacks, casts or
-// transposes it, to the tensor of the file: products of one module with the same tensor are one
-// layer that runs several times; with different ones the module is no layer.
+// How it works. Each node of the main graph that multiplies by a constant weight is a product of
+// its module. The weight is followed back through nodes that only unpack, cast or transpose it, to
+// the tensor in the file. If all products of a module use the same tensor, the module is one layer
+// that runs several times; if they use different tensors, it is not a layer.
 //
-// Names are matched as peft matches target_modules: with the whole path, or its end after a dot. A
-// name without * or ? must be that of layers only. One with them may match modules around them.
+// Names match as peft's target_modules do: the whole path, or its end after a dot. A name without *
+// or ? must match layers only. A pattern may also match the modules around them.
 //
-// Products in bodies of loops and branches, and in functions that stay calls, are no layers: one
-// node there may stand for several modules.
+// Products in bodies of loops and branches, and in functions that stay calls, do not make layers:
+// one node there may stand for several modules.
 #include "src/adapter/linear_layers.h"
 
 #include <algorithm>
@@ -186,7 +186,7 @@ void LinearLayers::AddProduct(NodeId id) {
   AddTo(std::move(layer));
 }
 
-// A run of a layer: of one that there is already, or of a new one.
+// Adds a run to the layer of its module, or creates the layer.
 void LinearLayers::AddTo(LinearLayer run) {
   int32_t& known = layer_of_[static_cast<size_t>(run.module)];
   if (known == kSeveralWeights) return;
@@ -237,7 +237,7 @@ bool LinearLayers::IsOfFusedAttention(ModuleId module) const {
          paths.type(paths.ParentOf(module)) == kFusedAttention;
 }
 
-// A module of several weights has an entry, too, and is none.
+// A module with several weights also has an entry, but is not a layer.
 bool LinearLayers::IsLayer(const LinearLayer& layer) const {
   return layer.module != kRootModule && layer_of_[static_cast<size_t>(layer.module)] >= 0;
 }
@@ -262,7 +262,7 @@ std::vector<const LinearLayer*> LinearLayers::AllLinear() const {
   return all;
 }
 
-// What a module is that is no linear layer.
+// Says why the module is not a linear layer.
 std::string LinearLayers::WhyNone(ModuleId module) const {
   const absl::string_view type = attribution_.paths.type(module);
   const auto is_lookup = [&](size_t n) {

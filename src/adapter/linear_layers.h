@@ -26,9 +26,9 @@ namespace onnxflops::adapter {
 
 struct Product {
   NodeId node = 0;
-  ValueId input = 0;   // what the layer is given
-  ValueId result = 0;  // what it gives: the product, or what an Add makes of it and a bias
-  NodeId last = 0;     // the node that makes it
+  ValueId input = 0;                // what the layer is given
+  ValueId result = 0;               // the product, or the output of the Add of its bias
+  NodeId last = 0;                  // the node that makes it
   DType dtype = DType::kUndefined;  // of the input
 };
 
@@ -43,7 +43,7 @@ struct LinearLayer {
   std::vector<Product> products;
 };
 
-// What a model has: layers, and for each module that is none with products why.
+// The linear layers of a model. For a module that has products but is not a layer, the reason.
 class LinearLayers {
  public:
   LinearLayers(const Inference& inference, const modules::Attribution& attribution);
@@ -54,7 +54,7 @@ class LinearLayers {
   absl::StatusOr<std::vector<const LinearLayer*>> Targets(const LoraOptions& options) const;
   // Those of kAllLinear: no convolution, and not the layer over the vocabulary.
   std::vector<const LinearLayer*> AllLinear() const;
-  // What to say of products with a weight that are in no layer; empty if all are.
+  // Describes products with a weight that belong to no layer; empty if there are none.
   std::string OutsideText() const;
   // How often a value is read by nodes, or given out.
   int Uses(ValueId value) const { return uses_[static_cast<size_t>(value)]; }

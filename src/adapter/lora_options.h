@@ -16,7 +16,7 @@
 
 namespace onnxflops {
 
-// What the weights that are not trained are stored in.
+// How the frozen weights are stored.
 enum class LoraBase : uint8_t {
   kAsStored,  // as the file or the configuration has them
   kNf4,       // linear layers in 4 bits, as bitsandbytes keeps them: blocks of 64, a scale each
@@ -27,18 +27,19 @@ struct LoraOptions {
   double alpha = 8;     // the adapter's output is multiplied by alpha / r
   bool rslora = false;  // by alpha / sqrt(r) instead, which costs the same
   LoraBase base = LoraBase::kAsStored;
-  // Paths of modules, or their ends after a dot: "q_proj" is that of every layer. * and ? stand for
-  // any signs and for one. kAllLinear alone: all linear layers but the one over the vocabulary.
+  // Paths of modules, or their ends after a dot: "q_proj" matches this name in every layer. *
+  // matches any characters and ? matches one. kAllLinear alone stands for all linear layers except
+  // the one over the vocabulary.
   std::vector<std::string> targets;
 };
 inline constexpr char kAllLinear[] = "all-linear";
 
-// "SETTINGS:TARGETS", both separated by commas: r=N, which is needed, alpha=X, rslora, base=nf4.
-// Errors: InvalidArgument, with what is wrong; Unimplemented for DoRA.
+// Parses "SETTINGS:TARGETS"; each part is a list separated by commas. Settings: r=N (required),
+// alpha=X, rslora, base=nf4. Errors: InvalidArgument with the fault; Unimplemented for DoRA.
 absl::StatusOr<LoraOptions> ParseLora(absl::string_view text);
-// What ParseLora reads.
+// Writes options in the form that ParseLora reads.
 std::string LoraText(const LoraOptions& options);
-// What the adapter's output is multiplied by.
+// The factor of the adapter's output.
 double LoraScale(const LoraOptions& options);
 
 // What was inserted into a model.

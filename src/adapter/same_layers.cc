@@ -1,9 +1,9 @@
-// How it works. A rule by operator for those that can hold a number of the traced image without
-// failing at another size; all others must pass on what changed in their inputs, except those that
-// sum or select over it (kTakesUp).
+// How it works. Operators that can hold a number taken from the traced image, and still run at
+// another size, have a rule each. All others must pass the changes of their inputs on to their
+// outputs, except operators that sum or select over the changed axis (kTakesUp).
 //
-// A number below kFew that is small against the size itself is taken for what it says: the first
-// token, 5 registers. A larger one may be half of the size.
+// A number below kFew that is small compared with the size is taken literally: the first token, 5
+// registers. A larger one may be, say, half of the size.
 #include "src/adapter/same_layers.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using Names = absl::Span<const absl::string_view>;
 
 bool IsAmong(absl::string_view name, Names names) { return absl::c_linear_search(names, name); }
 
-// Operators of which an output may be the same though an input is larger.
+// The output of these may keep its size although an input grows.
 constexpr auto kTakesUp = std::to_array<absl::string_view>({
     // They sum over it.
     "MatMul",
@@ -87,7 +87,7 @@ constexpr auto kByPlace = std::to_array<absl::string_view>(
      "Compress", "MaxUnpool", "Col2Im", "RotaryEmbedding", "OneHot", "TopK", "Tile", "Attention",
      "MultiHeadAttention", "NonMaxSuppression", "RoiAlign", "MaxRoiPool", "ReverseSequence"});
 
-// The sizes but those of 1.
+// The sizes that are not 1.
 std::vector<Expr> WithoutOnes(const Shape& shape) {
   std::vector<Expr> out;
   absl::c_copy_if(shape.dims(), std::back_inserter(out),
@@ -122,8 +122,8 @@ class Layer {
         id_(id),
         reading_(reading) {}
 
-  // A layer with strides whose pads are those of "same" at no size like that of the export: its
-  // model pads by fixed numbers.
+  // True if the pads of this strided layer cannot be "same" padding for any size of the export's
+  // parity: then the model pads by fixed numbers.
   bool IsPaddedByNumbers() const {
     if (!Slides() || HasAutoPad() || PadMakesInput() || !Input(0).known()) return false;
     const auto pads = AttributeInts("pads"), strides = AttributeInts("strides");
@@ -207,7 +207,7 @@ class Layer {
     return absl::OkStatus();
   }
 
-  // An output is another one, or the operator is one that may take up the difference.
+  // An output must change, unless the operator may absorb the change.
   absl::Status CheckPassesOn() const {
     if (IsAmong(node_.op_type, kTakesUp)) {
       return absl::OkStatus();
@@ -220,8 +220,8 @@ class Layer {
     return Refuse("its output has the size that it had in the export, though its input has not");
   }
 
-  // What input and target share at both ends they still share; a size between them changes as one
-  // of the input does, or takes up all that is left; sizes of 1 stay.
+  // Sizes that input and target share at both ends must still be shared. A size between them must
+  // change as one of the input's does, or take the rest; sizes of 1 stay.
   absl::Status CheckReshape() const {
     const Pair in = Input(0), out = Output(0);
     const auto refuse = [&] {
@@ -359,7 +359,7 @@ class Layer {
     return absl::OkStatus();
   }
 
-  // Weights are of the axes that are normalised.
+  // Weights have the sizes of the normalised axes.
   absl::Status CheckNorm() const {
     const Pair in = Input(0);
     const Attribute* attribute = node_.FindAttribute("axis");
@@ -384,12 +384,12 @@ class Layer {
     return a != nullptr && absl::StartsWith(a->s, "SAME");
   }
 
-  // What TensorFlow's "same" pads in all.
+  // The total padding of TensorFlow's "same".
   static int64_t SamePadding(int64_t size, int64_t window, int64_t stride) {
     return std::max<int64_t>(
         (std::max<int64_t>((size + stride - 1) / stride, 1) - 1) * stride + window - size, 0);
   }
-  // Whether the pads could be those of "same" in the export, and others now.
+  // True if the pads could be "same" padding in the export, and would differ at the new size.
   static bool MayBeSame(int64_t before, int64_t after, int64_t size, int64_t new_size,
                         int64_t window, int64_t stride) {
     const int64_t same = SamePadding(size, window, stride);
@@ -397,8 +397,8 @@ class Layer {
     return is_same && same != SamePadding(new_size, window, stride);
   }
 
-  // Pads of a convolution or pooling that one side has more of are those of "same" or of a Pad
-  // before it that an optimiser merged.
+  // Pads that differ between the two sides come from "same" padding, or from a Pad that an
+  // optimiser merged into the layer.
   absl::Status CheckConv() const {
     const Pair in = Input(0);
     const auto pads = AttributeInts("pads"), strides = AttributeInts("strides");
@@ -444,7 +444,7 @@ class Layer {
     return (*size - 1) * OrOne(dilations, i) + 1;
   }
 
-  // Windows that stand side by side and cover the input may be those of an adaptive pooling.
+  // Windows that cover the input without overlap may come from an adaptive pooling.
   absl::Status CheckPool(std::vector<std::string>* warnings) const {
     if (node_.domain == "com.microsoft")
       return Refuse("its windows may follow from the size of the image");

@@ -278,7 +278,7 @@ class CopyPlanner {
   int64_t grown_ = 0;            // bytes by which the copy is longer so far
   int64_t noted_ = 0;
   std::string text_;
-  absl::Status status_;  // of what is not a fault of the wire format
+  absl::Status status_;  // errors other than faults of the wire format
 };
 
 absl::StatusOr<AnnotatedCopy> AnnotatedCopy::Plan(int fd, const ModelData& model,

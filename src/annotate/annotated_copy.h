@@ -1,11 +1,10 @@
-// A copy of a model file with notes beside its nodes (NodeProto.metadata_props). Everything else is
-// the same, byte for byte: weights are copied piece by piece, and data in other files is referred
-// to as before.
+// Copies a model file and adds notes to its nodes (NodeProto.metadata_props). All other bytes stay
+// the same: weights are copied in pieces, and external data is still referred to by name.
 //
 //   AnnotatedCopy copy = AnnotatedCopy::Plan(fd, *model, notes).value();
 //   copy.Write([&](absl::string_view piece) { return Append(piece); });
 //
-// Notes that an earlier copy has are replaced.
+// Notes from an earlier copy are replaced.
 #ifndef ONNXFLOPS_SRC_ANNOTATE_ANNOTATED_COPY_H_
 #define ONNXFLOPS_SRC_ANNOTATE_ANNOTATED_COPY_H_
 

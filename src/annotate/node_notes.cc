@@ -47,7 +47,7 @@ class NodeNoteMaker {
     notes_.figures_of_node_.assign(model_.nodes.size(), NodeNotes::kNoNote);
     for (size_t node = 0; node < model_.nodes.size(); ++node) {
       const absl::Span<const size_t> runs = RunsOf(node);
-      // If some calls were not listed, what is known of a body is only a part.
+      // If some calls were not listed, a body's sum would be only a part.
       if (runs.empty() || (attribution.not_opened && model_.nodes[node].graph != 0)) continue;
       notes_.figures_of_node_[node] = FiguresOf(static_cast<NodeId>(node), runs);
       if (work_.exceeded()) return TooMuchWork();

@@ -1,10 +1,11 @@
-// What is written beside each node of a model: what it costs in one run, and its module.
+// Makes the notes for each node of a model: its costs in one run, and its module.
 //
 //   absl::StatusOr<NodeNotes> notes = MakeNodeNotes(inference, counts);
 //   notes->Of(node)   // {{"onnxflops.macs", "2048000"}, {"onnxflops.flops", "4097000"}, ...}
 //
-// A call of a function has all that it runs, and the nodes of the function have what all of its
-// calls run in them. An If or Loop has what it does itself: its bodies' nodes have the rest.
+// The note of a function call covers all that the call runs. A node in the function's body has the
+// sum over all calls. The note of an If or Loop has only its own work; the nodes of its bodies have
+// the rest.
 #ifndef ONNXFLOPS_SRC_ANNOTATE_NODE_NOTES_H_
 #define ONNXFLOPS_SRC_ANNOTATE_NODE_NOTES_H_
 
@@ -41,7 +42,7 @@ class NodeNotes {
   std::vector<int32_t> figures_of_node_;  // by NodeId: index in figures_, or kNoNote
   std::vector<Figures> figures_;
   std::vector<int32_t> module_of_node_;  // by NodeId: index in modules_
-  std::vector<std::string> modules_;     // paths; "" for what is in no module
+  std::vector<std::string> modules_;     // paths; "" for nodes outside any module
 };
 
 // OutOfRange if the formulas take too much work.

@@ -145,7 +145,7 @@ absl::StatusOr<AtImage> SetImageSize(const Model& model, const CountOptions& opt
                       });
 }
 
-// `stated_but`: sizes that the model states are bound, but for these symbols; nullopt: none is.
+// Binds the sizes that the model states, except these symbols; nullopt binds none of them.
 absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& options,
                                      CausalCounting causal,
                                      const std::optional<std::vector<std::string>>& stated_but,

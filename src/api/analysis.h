@@ -22,8 +22,8 @@ struct Analysis {
   std::optional<LoraSummary> lora;  // CountOptions::lora
 };
 
-// The options with what CountOptions::lora says of training: nothing of the file is trained but
-// what they name, and the backward pass is exact.
+// Adds what CountOptions::lora implies for training: of the file's weights only the named ones are
+// trained, and the backward pass is exact.
 CountOptions WithLoraTraining(const CountOptions& options);
 
 // Local functions stand in the place of their calls, or stay calls: for who needs the file's nodes.

@@ -1,4 +1,4 @@
-// A model's costs inside of a copy of it, where viewers such as Netron show them.
+// Writes a model's costs into a copy of it, where viewers such as Netron show them.
 #ifndef ONNXFLOPS_SRC_API_ANNOTATE_H_
 #define ONNXFLOPS_SRC_API_ANNOTATE_H_
 
@@ -10,14 +10,14 @@
 
 namespace onnxflops {
 
-// Hands a copy of the model's file to `write`, piece by piece in order. Nodes have the costs of one
-// run in their metadata_props: onnxflops.macs, onnxflops.flops, onnxflops.bytes and
-// onnxflops.module (a path); onnxflops.reason where the cost is unknown. Nodes that do not run have
-// none. All else is the same, byte for byte; data in other files is referred to as before.
+// Passes a copy of the model's file to `write`, in pieces and in order. The metadata_props of each
+// node hold the costs of one run: onnxflops.macs, onnxflops.flops, onnxflops.bytes and
+// onnxflops.module (a path), and onnxflops.reason if the cost is unknown. Nodes that do not run get
+// no entry. All other bytes stay the same; external data is still referred to by name.
 //
-// Errors, beside those of Count: InvalidArgument for a model that is no file in Protobuf's binary
-// form, or whose file changed since; OutOfRange for a copy that Protobuf could not read; what
-// `write` returns.
+// Errors: those of Count; InvalidArgument if the model is not a file in Protobuf's binary form, or
+// the file changed meanwhile; OutOfRange for a copy that Protobuf could not read; what `write`
+// returns.
 absl::Status Annotate(const Model& model, const CountOptions& options,
                       absl::FunctionRef<absl::Status(absl::string_view)> write);
 

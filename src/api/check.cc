@@ -58,7 +58,7 @@ std::string OpenTimes(const ProfileReport& report) {
                       " did not join, and may be of this module: the graph that ran joins them");
 }
 
-// What the run reached as a whole, or in the modules that match the rule.
+// What the whole run reached, or the modules that match the rule.
 absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const std::vector<Device>& devices,
                                                        const ProfileReport& report,
                                                        const BudgetRule& rule) {
@@ -131,7 +131,7 @@ std::set<std::string> SymbolsOfHead(const Diff& diff) {
   return symbols;
 }
 
-// The sizes that the model itself has no symbol for. Its base does not matter: a model that fixes a
+// Sizes for which the model itself has no symbol. Its base does not matter: a model that fixes a
 // size is judged at that size, and must not be labelled with the one that [at] gives.
 std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
   std::vector<SymbolOrigin> symbols;
@@ -158,7 +158,7 @@ class SizedDiff {
     at_.activation_peak = with_peak;
     if (sizes == nullptr) return;
     sizes_ = *sizes;
-    // Sizes of the call win over those of the file.
+    // Sizes given in the call override those of the file.
     for (const auto& [typed, size] : at_.bindings) {
       const std::string name = TypedSymbol(typed);
       const bool in_range = sizes_.ranges.erase(name) > 0;
@@ -195,7 +195,7 @@ class SizedDiff {
   }
 
  private:
-  // A formula holds for all sizes, but a model may fix inside what its inputs leave open.
+  // The formula holds for all sizes that the inputs allow, but the model may fix a size inside.
   absl::Status CheckEnds() const {
     if (sizes_.ranges.empty() || model_.head.model() == nullptr) return absl::OkStatus();
     for (const bool last : {false, true}) {
@@ -284,7 +284,7 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
   std::vector<std::string> without;
   const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
   for (const auto& [name, of] : asked.names) {
-    // A name that some model or base has is no mistake.
+    // A name known to some model or base is not a mistake.
     const bool may_be_for_others =
         asked.symbols.contains(name) || (of.in_budgets && (of.is_range || symbols.empty()));
     if (of.without.size() < of.models.size() || may_be_for_others) continue;
@@ -327,7 +327,7 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
     SizedDiff sized(model, options, run.one_model, sizes, budgets.NeedsPeak());
     const absl::StatusOr<Diff> made = sized.Make(asked);
     if (!made.ok()) {
-      // If the model can be counted at the sizes of the call, those of the budgets are wrong.
+      // If the model can be counted at the sizes given in the call, those in the budgets are wrong.
       const bool of_budgets =
           sizes != nullptr && DiffOf(model, options, ComparedSizes::kAsAsked).ok();
       if (!of_budgets) return made.status();

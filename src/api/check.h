@@ -30,22 +30,22 @@
 
 namespace onnxflops {
 
-// What models are judged with.
+// Options for judging models.
 struct CheckOptions {
   CountOptions count;
   std::vector<Device> devices;  // of the user's own
   // For [mfu]: how fast training went, on so many devices.
   std::optional<StepRate> rate;
   int64_t num_devices = 1;
-  // For [profile]: a run, and the graph that ran where it is another. An error is what is said of
-  // the rules that need it.
+  // For [profile]: a run, and the graph that ran if it differs from the model. If this is an error,
+  // rules that need a profile report it.
   absl::StatusOr<Profile> profile = absl::FailedPreconditionError("no profile is given");
   absl::StatusOr<std::optional<Model>> optimized = std::optional<Model>();
   bool one_model = true;  // no other is judged with the same budgets
   std::string today;      // "2027-01-31", for exceptions that end
 };
 
-// A model and what it is compared with.
+// A model and the base to compare it with.
 struct CheckedModel {
   DiffSide head;
   std::string path;              // by which budgets know it
@@ -68,23 +68,23 @@ struct AskedSizes {
   void Add(const AskedSizes& other);
 };
 
-// What budgets say of a device, with a DeviceChoice or none. Errors: NotFound of no such device,
-// InvalidArgument of no such dtype.
+// Finds the device that budgets name; the result is nullopt if they name none. Errors: NotFound for
+// an unknown device, InvalidArgument for an unknown dtype.
 absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
                                                      const std::vector<Device>& devices);
 
-// Adds the judgements of a model. `asked` grows by the sizes that it was asked for. Errors, beside
-// those of DiffModels: FailedPrecondition where a rule is relative and there is no base.
+// Adds the judgements of one model, and to `asked` the sizes that the budgets asked for. Errors:
+// those of DiffModels; FailedPrecondition if a rule is relative and there is no base.
 absl::Status CheckModel(const CheckedModel& model, const Budgets& budgets,
                         const CheckOptions& options, AskedSizes* asked, CheckReport* report);
 
-// Which models were judged without a size, a line each. A size that no model has a symbol for is an
-// error where one has other symbols: it is a mistake in its name.
+// Lists the models that were judged without a size, one line each. A size unknown to every model is
+// an error if one of them has other symbols: then its name is mistyped.
 absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& budgets,
                                                             const AskedSizes& asked);
 
-// Adds a limit of a call: "flops=40 GFLOP". Errors: InvalidArgument if it is none, or relative
-// without a base.
+// Adds a limit given in the call, such as "flops=40 GFLOP". Errors: InvalidArgument if it cannot be
+// parsed, or is relative without a base.
 absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets);
 // Whether there are rules, and their devices are known.
 absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices);

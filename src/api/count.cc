@@ -87,8 +87,8 @@ absl::Status AddMemoryAtBounds(const Model& model, const Analysis& analysis,
   return AddMemory(raised, options, report);
 }
 
-// PyTorch may view at size 1 what it copies of larger sizes, so formulas of memory need not hold
-// there: where --fit answers 1 or none, the count at size 1 decides.
+// At size 1 PyTorch may make views of tensors that it copies at larger sizes, so formulas of memory
+// need not hold there. If --fit answers 1 or nothing, a count at size 1 decides.
 absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Report* report) {
   FitReport& fit = *report->memory->fit;
   const auto is_at_edge = [](const FitRow& row) { return row.largest && *row.largest <= 1; };
@@ -107,8 +107,8 @@ absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Repo
   return absl::OkStatus();
 }
 
-// The largest size up to `size` that the model takes: a file may fix inside what its inputs leave
-// open, most often to a small number, and learned positions have an end.
+// The largest size up to `size` that the model accepts. A file may fix an inner size that its
+// inputs leave open, and learned positions are limited in number.
 absl::StatusOr<int64_t> LargestTaken(const Model& model, const CountOptions& options,
                                      const std::string& symbol, int64_t size) {
   constexpr int64_t kMostFixed = 8;
@@ -142,7 +142,7 @@ absl::Status CapFit(const Model& model, const CountOptions& options, FitReport* 
   return absl::OkStatus();
 }
 
-// Sizes that were bound to their upper bounds are no bindings of the user's.
+// Sizes bound to their upper bounds are not bindings that the user gave.
 void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   report->upper_bounds = true;
   report->raised = raised;
@@ -157,7 +157,7 @@ absl::Status AddSamples(const Model& model, const SampleSizes& samples, Report* 
                     absl::StrCat(Escaped(model->path), ": a sum over the samples ", error));
 }
 
-// What there is for one size of each dimension only.
+// Refuses options that need one size per dimension.
 absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) {
   const Samples::Layout layout = options.samples->layout;
   if (layout == Samples::Layout::kOneRow) return absl::OkStatus();
@@ -200,8 +200,8 @@ absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples
   return absl::OkStatus();
 }
 
-// The options of a training: those of the FLOPs, or else those of memory, if they change the
-// backward pass.
+// The options of training for FLOPs if given, else those for memory if they change the backward
+// pass.
 const TrainingOptions* TrainingOf(const CountOptions& options) {
   if (options.training) return &*options.training;
   if (!options.memory || !HasOwnBackward(options.memory->training)) return nullptr;

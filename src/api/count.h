@@ -38,25 +38,25 @@
 
 namespace onnxflops {
 
-// A device and what it computes in.
+// A device and the number type that it computes in.
 struct DeviceChoice {
   Device device;
   Precision precision = Precision::kBf16;
 };
 
 struct CountOptions {
-  // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
+  // Sizes of symbolic dimensions by name. Other symbols stay symbolic.
   Bindings bindings;
-  // The length of sequences as a batch has it: a size of the inputs that take tokens, instead of
-  // their symbol in `bindings`. `mask_sum` is over the batch, and its mean is rounded up. Tokens of
-  // an image that the model puts beside them come on top.
+  // The length of sequences in a batch. It sets a size of the inputs that take tokens and replaces
+  // their symbol in `bindings`. `mask_sum` is the sum over the batch; its mean is rounded up. Image
+  // tokens that the model adds come on top.
   std::optional<int64_t> tokens, mask_sum;
-  // What really ran: samples of different sizes, summed by Count and CountMfu. The batch and these
-  // sizes are then not in `bindings`. Fills in Report::samples. Rows are padded in memory, so
-  // `memory` is that of the rectangle; times are those of kernels that take all samples at once.
-  // Errors: as of FindSamples; Unimplemented together with `upper_bounds`, or of packed samples
-  // with `memory`; FailedPrecondition where a size decides what the model runs, so that it has no
-  // formula.
+  // The samples of a real run, with different sizes; Count and CountMfu sum over them. The batch
+  // and these sizes must then not be in `bindings`. Fills in Report::samples. Memory holds padded
+  // rows, so `memory` is that of the padded rectangle; times assume kernels that take all samples
+  // at once. Errors: those of FindSamples; Unimplemented together with `upper_bounds`, or for
+  // packed samples with `memory`; FailedPrecondition if a size decides which nodes run, so that no
+  // formula exists.
   std::optional<Samples> samples;
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
@@ -71,57 +71,56 @@ struct CountOptions {
   // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only
   // those that the mask lets through. A mask that is a tensor of the graph counts in full.
   CausalCounting causal = CausalCounting::kFull;
-  // Low-rank adapters beside linear layers, as if the file had them: fills in Report::lora. What
-  // the file has is frozen: only adapters and TrainingOptions::trained are trained, and the
+  // Adds low-rank adapters to linear layers, as if the file had them. Fills in Report::lora. The
+  // file's weights are frozen: only adapters and TrainingOptions::trained are trained, and the
   // backward pass is always exact, with or without `training`. Errors: NotFound for a name that no
   // linear layer has; InvalidArgument for a module of another kind.
   std::optional<LoraOptions> lora;
-  // The backward pass exactly, of what is trained so, instead of twice the forward pass: fills in
-  // Report::training. Errors: NotFound for a pattern that matches nothing; Unimplemented together
-  // with `module`.
+  // Counts the backward pass exactly for the weights that are trained, instead of as twice the
+  // forward pass. Fills in Report::training. Errors: NotFound for a pattern that matches nothing;
+  // Unimplemented together with `module`.
   std::optional<TrainingOptions> training;
   // Bounds on the time of a run on a device: fills in Report::roofline and Amounts::time_bound.
   // Errors: FailedPrecondition where the device has no such peak, or no bandwidth; Unimplemented
   // for a loop of growing sizes whose bound has no closed form.
   std::optional<DeviceChoice> on_device;
-  // What the model holds in memory, in inference and in a training step: fills in Report::memory.
-  // Its training is that of `training`, too, where that is not given and a backward pass of it is
-  // not twice forward (HasOwnBackward). Errors: as of `training`.
+  // What the model holds in memory, in inference and in a training step. Fills in Report::memory.
+  // If `training` is not given, its training options also count the backward pass, unless that is
+  // just twice the forward pass (HasOwnBackward). Errors: those of `training`.
   std::optional<MemoryOptions> memory;
   // The peak of activations alone: fills in Report::activation_peak where it can be found, which
   // is not so for a part of a model.
   bool activation_peak = false;
-  // Weights of the file that are one parameter: a copy counts no parameters of its own, and is
-  // trained if what it is a copy of is. Errors: as of FindTies of src/resolve/ties.h.
+  // Weights of the file that are one parameter. A copy adds no parameters, and is trained if its
+  // original is. Errors: those of FindTies in src/resolve/ties.h.
   std::vector<TiedWeights> tied;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
-  // Only a part of the model, as if it were the model: the modules of this path, or of a glob like
-  // "visual.*.mlp". Empty: all. Errors: NotFound, with paths that are similar.
+  // Counts only the modules with this path or glob, such as "visual.*.mlp", as if they were the
+  // model. Empty: the whole model. Errors: NotFound, with similar paths.
   std::string module;
   // Sizes that depend on data at their upper bounds, as far as operators give them: at most so many
   // boxes, as NonMaxSuppression may keep. CompareTools and Explain raise those whose bound is a
   // number: sizes of inputs have to be given.
   bool upper_bounds = false;
-  // Figures of tools that watch PyTorch as under torch.no_grad(). By default they are those of the
-  // call that a tool's documents show, where gradients are on: nn.MultiheadAttention then takes no
-  // fast path, which most tools do not see.
+  // Counts for other tools as under torch.no_grad(). By default gradients are on, as in the calls
+  // that the tools' documentation shows. This matters because without gradients
+  // nn.MultiheadAttention takes a fast path, which most tools do not see.
   bool no_grad = false;
-  // Where operators without a rule are looked up; null: nowhere. By default the official library,
-  // which is asked in a process of its own, where that program is installed.
+  // Where operators without a rule are looked up; null: nowhere. By default this asks the official
+  // library, in a separate process, if that program is installed.
   const FunctionBodySource* bodies = InstalledBodies();
   Limits limits;
 };
 
-// What the model costs.
+// Counts the costs of a model.
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
 
-// What another tool counts. Report::tool is set. Totals, operators, modules and nodes hold the
-// tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other
-// quantities are missing, as Report::Has says, and writers leave them out. Shapes, symbols and
-// coverage stay ours. Errors also: NotFound if no convention has this name; FailedPrecondition,
-// with the reason, if the tool has no figure; Unimplemented for node rows of a model with
-// functions.
+// Counts as another tool does, and sets Report::tool. Totals, operators, modules and nodes hold the
+// tool's figures as far as it has them: in `macs` if it counts MACs, else in `flops`. Report::Has
+// is false for other quantities, and writers leave them out. Shapes, symbols and coverage stay
+// ours. Further errors: NotFound if no convention has this name; FailedPrecondition, with the
+// reason, if the tool has no figure; Unimplemented for node rows of a model with functions.
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view convention);
 

@@ -47,8 +47,8 @@ struct KnownCount {
   absl::Status fault;  // the error for a binding that it does not know
 };
 
-// Nodes are compared by what they cost: the shapes around them, which are most of a row, go before
-// the other model is counted.
+// Nodes are compared by cost only. Their shapes take most of a row's memory, so they are dropped
+// before the other model is counted.
 void DropTensors(Report* report) {
   for (NodeRow& node : report->nodes) {
     node.inputs = std::vector<TensorInfo>();  // not clear(), which keeps the memory
@@ -89,7 +89,7 @@ absl::StatusOr<KnownCount> BindKnown(const Report& report, const Bindings& bindi
   return bound;
 }
 
-// An error if a binding is of neither model.
+// Fails if a binding fits neither model.
 absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
                            const KnownCount& head) {
   for (const auto& [name, size] : wanted) {

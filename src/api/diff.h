@@ -21,8 +21,8 @@ namespace onnxflops {
 // whatever is asked for, or the other at the size that is asked for (Diff::unequal_sizes).
 enum class ComparedSizes : uint8_t { kEqual, kAsAsked };
 
-// What is compared: a model, or a report of one that was written earlier (ReadReport). It points to
-// that, which must outlive it.
+// One side of a comparison: a model, or a report of one that was written earlier (ReadReport).
+// DiffSide points to it, so it must outlive the DiffSide.
 class DiffSide {
  public:
   DiffSide(const Model& model) : model_(&model) {}      // NOLINT(google-explicit-constructor)
@@ -39,21 +39,21 @@ class DiffSide {
 // A model or a report in a file, as LoadModelOrReport gives it.
 struct ModelOrReport {
   std::optional<Model> model;
-  std::optional<Report> report;  // if there is no model
+  std::optional<Report> report;  // set if there is no model
 
   DiffSide side() const { return model ? DiffSide(*model) : DiffSide(*report); }
 };
-// A report is a file of JSON that begins as ours do. Errors: those of LoadFor and ReadReport.
+// A JSON file that begins as our reports do is read as a report. Errors: those of LoadFor and
+// ReadReport.
 absl::StatusOr<ModelOrReport> LoadModelOrReport(const std::string& path,
                                                 const CountOptions& options);
 
-// Both are counted with the same options. A binding may be of a symbol that only one of the models
-// has. Errors: those of Count, and of MakeDiff; FailedPrecondition as well where a report was
-// counted at other sizes.
+// Counts both sides with the same options. A binding may fit only one of the models. Errors: those
+// of Count and MakeDiff; FailedPrecondition if a report was counted at other sizes.
 absl::StatusOr<Diff> DiffModels(const DiffSide& base, const DiffSide& head,
                                 const CountOptions& options = {},
                                 ComparedSizes sizes = ComparedSizes::kEqual);
-// There is no base: everything is new.
+// Without a base, everything is new.
 absl::StatusOr<Diff> DiffModels(const DiffSide& head, const CountOptions& options = {});
 
 }  // namespace onnxflops

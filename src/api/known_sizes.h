@@ -17,10 +17,10 @@
 
 namespace onnxflops {
 
-// As CountAs, or as Count if `convention` is "". A name in CountOptions::bindings that no symbol of
-// the model has is left out and added to `missing`. `fill`, if it is given, is the size of every
-// symbol that is open then: first of inputs; if others are still open, of these too, but not above
-// what they are at most. Errors: as of Count.
+// Like CountAs, or like Count if `convention` is "". A name in CountOptions::bindings for which the
+// model has no symbol is skipped and added to `missing`. `fill`, if given, is the size of every
+// symbol that is still open: first of those of the inputs, then of any others, but at most their
+// upper bound. Errors: those of Count.
 absl::StatusOr<Report> CountKnownSizes(const Model& model, const CountOptions& options,
                                        const std::string& convention, std::optional<int64_t> fill,
                                        std::vector<std::string>* missing);

@@ -1,10 +1,9 @@
-// How it works. What an input holds must be known before it is read: an ONNX model, a text form of
-// one, or a configuration. So the first bytes are looked at and left in place.
-// JSON that is no text form is a configuration. A text form is told by the
-// ending of the file's name, or for standard input, which has none, by its bytes. It goes through
-// the program onnxflops-official, which gives the bytes of a model. All else is loaded as ONNX. A
-// folder stands for the configuration in it. A path that is no plain file is opened once only,
-// since a named pipe cannot be opened twice.
+// How it works. The kind of an input must be known before it is read: an ONNX model, a text form of
+// one, or a configuration. So the first bytes are looked at without consuming them. A text form is
+// recognised by the extension of the file, or on standard input by its bytes. The program
+// onnxflops-official turns it into the bytes of a model. JSON that is not a text form is a
+// configuration. Everything else is loaded as ONNX. A folder stands for the configuration in it. A
+// path that is not a regular file is opened only once, since a named pipe cannot be opened twice.
 #include "src/api/load.h"
 
 #include <array>
@@ -58,7 +57,7 @@ absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,
       OfficialProgram::Start({"text", NameOf(form), absl::StrCat(limits.text_bytes)}, fd);
   if (!program.ok()) return Named(name, program.status());
   absl::StatusOr<Model> model = LoadFromStream(program->output(), name);
-  // It writes nothing if it finds a fault, so that one is why there is no model.
+  // The program writes nothing if it finds a fault, so that fault is the reason.
   RETURN_IF_ERROR(Named(name, program->Finish()));
   return model;
 }

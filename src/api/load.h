@@ -13,15 +13,15 @@
 
 namespace onnxflops {
 
-// A .onnx file, or "-" for standard input; also a configuration of a model family
+// Loads an .onnx file, or "-" for standard input. Also loads a configuration of a model family
 // (src/family/family.h), a folder that holds one, and a model written as text (text_forms.h), which
-// the official library reads in a program of its own. For a file, the extension decides the form.
-// For standard input its first bytes do, if they can be read without consuming them (a file, a
-// pipe). Errors name the file and what is wrong with it: see src/load/load.h.
+// the official library reads in a separate process. The extension of a file decides its form. For
+// standard input the first bytes decide, if they can be read without consuming them (a file, a
+// pipe). Errors name the file and the fault: see src/load/load.h.
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 
-// The same for a count: where `options` give the input of an image (pixel_values, image) another
-// size than a configuration has, the model is that of the configuration with this size.
+// The same for a count: if `options` give the image input (pixel_values, image) another size than
+// the configuration does, the model is built at that size.
 absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options);
 
 // The same of an open file, from where it stands. `path` decides the form and stands in errors.

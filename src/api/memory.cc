@@ -1,11 +1,10 @@
-// How it works. The peak of a run is found four times, with other rules: do views share memory, may
-// a result be written over an input, do the model's inputs count. The first is the one that the
-// report is about; the others show what each rule changes. Then comes the training step: what
-// autograd keeps, gradients, the optimizer, and their peak; and the cache of a decoder. The peak is
-// the largest of several sums, and which is the largest depends on the sizes. --fit therefore
-// solves for the largest size at which all the sums fit. Where the file leaves something open, a
-// figure is a lower bound, or a guess that may be wrong both ways, and a warning names the first
-// such node.
+// How it works. The peak of a run is found four times, under different rules: whether views share
+// memory, whether a result may overwrite an input, whether the model's inputs count. The report
+// uses the first; the others show the effect of each rule. Then comes the training step (what
+// autograd saves, gradients, the optimizer and their peak), and the cache of a decoder. The peak is
+// the largest of several sums, and the sizes decide which is the largest. --fit therefore solves
+// for the largest size at which all the sums fit. If the file leaves something open, a figure is a
+// lower bound, or a guess that may be off in either direction; a warning names the first such node.
 #include "src/api/memory.h"
 
 #include <cstdint>
@@ -36,7 +35,7 @@ namespace {
 struct SharingRule {
   bool views, in_place, inputs;
 };
-// The first is the one that a report is about.
+// The report uses the first rule.
 constexpr SharingRule kSharingRules[] = {
     {true, false, false}, {false, false, false}, {true, true, false}, {true, true, true}};
 

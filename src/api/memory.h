@@ -1,4 +1,4 @@
-// What a model holds in memory, as part of its report, and the peak alone.
+// The memory of a model as part of its report, and the peak of activations alone.
 #ifndef ONNXFLOPS_SRC_API_MEMORY_H_
 #define ONNXFLOPS_SRC_API_MEMORY_H_
 
@@ -10,12 +10,12 @@
 
 namespace onnxflops {
 
-// Fills in Report::memory. REQUIRES: options.memory; the report is of the whole model. Errors as of
-// CountBackward; InvalidArgument where --fit has no size to look for.
+// Fills in Report::memory. REQUIRES: options.memory is set; the report covers the whole model.
+// Errors: those of CountBackward; InvalidArgument if --fit has no size to solve for.
 absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Report* report);
 
-// Fills in Report::activation_peak, if the peak is found and has a formula for all sizes. REQUIRES:
-// the report is of the whole model.
+// Fills in Report::activation_peak if the peak has a formula for all sizes. REQUIRES: the report
+// covers the whole model.
 void AddActivationPeak(const Analysis& analysis, Report* report);
 
 }  // namespace onnxflops

@@ -1,13 +1,13 @@
 // How it works. The FLOPs of a step are those of one run times the number of runs whose gradients
-// are summed. Those of the optimizer are reported separately. The backward pass is counted twice:
-// as if nothing were recomputed, which is the work of the model and gives MFU, and as it is
-// executed. The difference is recomputation and is added for HFU. Flash attention recomputes its
-// scores, so it has a difference too. Time, devices and peak then give the utilisation.
+// are summed. FLOPs of the optimizer are reported separately. The backward pass is counted twice:
+// without recomputation, which is the model's own work and gives MFU, and as executed. The
+// difference is recomputation and is added for HFU. Flash attention recomputes its scores, so it
+// has a difference too. Utilisation is these FLOPs divided by time, number of devices and peak.
 //
-// The same is done with every other formula for a step that people use (3 x forward, 6 N, PaLM's, a
-// tool's count), so that a reader can see which one gives another's figure. Their parameters come
-// from the options, else from the model. A formula that lacks one is listed with what it lacks.
-// Notes at the end name reasons why a figure may be wrong, most of all if it is above 1.
+// The same is done with every other common formula for a step (3 x forward, 6 N, PaLM's, another
+// tool's count), so that a reader can see which of them gives a published figure. Their parameters
+// come from the options, else from the model. A formula that lacks a parameter is listed with its
+// name. Notes at the end give reasons why a figure may be wrong, above all if it exceeds 1.
 #include "src/api/mfu.h"
 
 #include <algorithm>
@@ -108,8 +108,8 @@ class MfuMaker {
     return absl::OkStatus();
   }
 
-  // From here on, all figures are of the samples together. Formulas of others get the tokens that
-  // there are, and the length that their authors would fill in: of the longest sample, or the row.
+  // From here on all figures are sums over the samples. The formulas of others get the real number
+  // of tokens, and the length that their authors would use: the longest sample, or the row.
   void SumOverSamples() {
     const Expr training =
         report_.totals.flops +
@@ -161,7 +161,7 @@ class MfuMaker {
       if (given) value = given;
       if (!KnownSize(value)) value.reset();
     }
-    // Given tokens are of samples of one length.
+    // A number of tokens given by the user assumes samples of one length.
     const bool other = options_.parameters.tokens || options_.parameters.t;
     if (!other || options_.parameters.s2) return;
     parameters_.s2.reset();

@@ -44,12 +44,12 @@ struct MfuOptions {
   std::optional<Precision> precision;
   double peak = 0;
   std::string convention;        // the figure of another tool, times 3, is the headline
-  FormulaParameters parameters;  // what is given comes before what the model tells
+  FormulaParameters parameters;  // given values override those of the model
   std::optional<absl::int128> measured_flops;  // of a step, by hardware counters of all devices
 };
 
-// Errors, beside those of Count: FailedPrecondition where a size of the model is open, or the peak
-// is not known; InvalidArgument for rates that do not fit together.
+// Errors: those of Count; FailedPrecondition if a size of the model is open or the peak is unknown;
+// InvalidArgument for rates that contradict each other.
 absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& options);
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-// Function bodies of operators from the official library, by the program beside this one.
+// Gets function bodies of operators from the official library, through onnxflops-official.
 #ifndef ONNXFLOPS_SRC_API_OFFICIAL_BODIES_H_
 #define ONNXFLOPS_SRC_API_OFFICIAL_BODIES_H_
 

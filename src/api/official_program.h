@@ -1,5 +1,6 @@
-// onnxflops-official, the program beside this one that links the official ONNX library: see
-// tools/official/main.cc. It is started only for what needs it.
+// Runs onnxflops-official, a separate program that links the official ONNX library (see
+// tools/official/main.cc). It is started only when needed, and must be in the folder of this
+// program.
 #ifndef ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
 #define ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
 
@@ -18,7 +19,7 @@ inline constexpr char kOfficialProgramVariable[] = "ONNXFLOPS_OFFICIAL";
 // Its exit code when the text is longer than the call allows; 2 of any other fault.
 inline constexpr int kTextTooLong = 3;
 
-// One run of it, with its standard output to be read here.
+// One run of the program; the caller reads its standard output.
 //
 //   ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"text", "json"}, fd));
 //   ... read program.output() to its end ...

@@ -1,4 +1,4 @@
-// Which operators are supported, and what they cost.
+// Lists the supported operators and their costs.
 //
 //   for (const Operator& op : Operators()) ... op.name, op.formula
 //   absl::StatusOr<std::vector<Operator>> conv = FindOperators("Conv");

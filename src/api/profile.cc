@@ -31,7 +31,7 @@ void FillSide(const Profile& profile, FoundSide* found) {
   found->side.matched = profile::MatchKernels(found->side.model(), profile);
 }
 
-// The model at the sizes of the profile. What a size decides may show more of them.
+// Counts the model at the sizes of the profile. Sizes bound so far may reveal more of them.
 absl::Status FindSide(const Model& model, CountOptions options, const Profile& profile,
                       const SeenShapes& seen, FoundSide* found) {
   constexpr int kMaxRounds = 3;

@@ -1,4 +1,4 @@
-// A profile of a runtime joined with what its model costs: what the command `profile` does.
+// Joins a runtime's profile with the costs of its model, as the command `profile` does.
 //
 //   absl::StatusOr<Profile> profile = ReadProfileText(text, "p.json");
 //   ProfileOptions options;
@@ -35,7 +35,7 @@ struct ProfileOptions {
   // The peak: of a device, or in FLOP/s. CountOptions::on_device is not used.
   std::optional<DeviceChoice> device;
   double peak = 0;
-  // What hardware counters measured, in so many runs of the model.
+  // Measurements of hardware counters, and the number of runs that they cover.
   std::optional<Counters> counters;
   int64_t counter_runs = 1;
   // A ratio of measured FLOPs to counted ones, of an earlier estimate, and its file.
@@ -43,8 +43,8 @@ struct ProfileOptions {
   std::string calibration_file;
 };
 
-// Errors, beside those of Count: FailedPrecondition where the profile does not tell a size, or has
-// no run beside the warm-up; where the device has no such peak.
+// Errors: those of Count; FailedPrecondition if the profile does not show a size, has no run after
+// the warm-up, or the device has no such peak.
 absl::StatusOr<ProfileReport> JoinProfile(const Model& model, const Profile& profile,
                                           const ProfileOptions& options);
 

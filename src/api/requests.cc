@@ -1,6 +1,6 @@
-// How it works. Both forms become rows of names and numbers, and a row becomes a request. What a
-// request states has to fit together: what is in the cache and the chunk are parts of its prompt,
-// and a request that gets tokens has all of its prompt in the cache.
+// How it works. Both forms become rows of names and numbers, and a row becomes a request. The
+// numbers of a request must be consistent: cached tokens and the chunk are parts of its prompt, and
+// a request that generates tokens has its whole prompt in the cache.
 #include "src/api/requests.h"
 
 #include <algorithm>

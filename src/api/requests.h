@@ -1,5 +1,5 @@
-// The requests of one step of a server: chunks of prompts and tokens behind caches, in one run of
-// the model.
+// The requests of one step of a server: chunks of prompts, and single tokens that follow a cache,
+// in one run of the model.
 //
 //   ASSIGN_OR_RETURN(std::vector<StepRequest> requests,
 //                    ParseRequests("prompt,cached,chunk,generated\n900,512,256,0\n300,0,,7\n"));
@@ -18,7 +18,7 @@
 namespace onnxflops {
 
 struct StepRequest {
-  int64_t prompt = 0;            // tokens of all of it
+  int64_t prompt = 0;            // tokens of the whole prompt
   int64_t cached = 0;            // of these, in the cache before the step
   std::optional<int64_t> chunk;  // tokens of the step; default: the rest of the prompt, or 1
   int64_t generated = 0;         // tokens that it has got before the step
@@ -31,10 +31,10 @@ struct StepRequest {
   bool gets_token() const { return is_decode() || cached + tokens() == prompt; }
 };
 
-// Of a table with a head line, whose cells a comma, a semicolon or a tab separates, or of JSON
-// lines. The columns are those of StepRequest, in any order; only `prompt` has to be there. An
-// empty cell is a column that is not there. Errors: InvalidArgument with the line, the column and
-// what is wrong; OutOfRange for too many requests.
+// Parses a table with a header, with cells separated by commas, semicolons or tabs, or JSON lines.
+// The columns are the fields of StepRequest in any order; only `prompt` is required. An empty cell
+// counts as a missing column. Errors: InvalidArgument with the line, the column and the fault;
+// OutOfRange for too many requests.
 absl::StatusOr<std::vector<StepRequest>> ParseRequests(absl::string_view text);
 
 }  // namespace onnxflops

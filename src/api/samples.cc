@@ -1,7 +1,7 @@
-// How it works. Texts become lists of sizes. For a model each list gets the symbol of an input:
-// where none was named, the only length that is open. Sizes that follow another one, as the length
-// of a decoder's input may, get its list. Equal samples then become one row with a number, so that
-// a batch of a million sequences is as many rows as it has different lengths.
+// How it works. Texts become lists of sizes. Each list is assigned to a symbol of the model's
+// inputs; a list without a name gets the only length that is open. A size that follows another one,
+// such as the length of a decoder's input, gets the same list. Equal samples become one row with a
+// count, so a batch of a million sequences takes only as many rows as it has different lengths.
 #include "src/api/samples.h"
 
 #include <algorithm>
@@ -166,7 +166,7 @@ class SampleFinder {
   }
 
  private:
-  // The symbol that a list is of.
+  // The symbol to which a list belongs.
   absl::StatusOr<std::string> SymbolOf(const std::string& given) const {
     if (!given.empty()) {
       if (std::find(open_.begin(), open_.end(), given) != open_.end()) return given;
@@ -195,7 +195,7 @@ class SampleFinder {
                     Escaped(QuotedSymbol(symbol)), given->second));
   }
 
-  // Without those of the batch, those that --dim sets and those that follow another one.
+  // Symbols except the batch, those that --dim sets and those that follow another one.
   std::vector<std::string> Unbound(const std::vector<std::string>& symbols) const {
     std::vector<std::string> left;
     for (const std::string& symbol : symbols) {
@@ -342,7 +342,7 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
   if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
   }
-  // A size with a name may be that of a cache, which may be empty.
+  // A named size may be that of a cache, which may be empty.
   const int64_t least = symbol.empty() ? 1 : 0;
   ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, least));
   return AddColumn(std::move(symbol), std::move(sizes), samples);

@@ -16,11 +16,11 @@
 
 namespace onnxflops {
 
-// Samples of a run, which are counted one by one: what is padding, or attention between samples, is
-// left out.
+// The samples of a run, counted one by one, so that padding and attention between samples do not
+// count.
 struct Samples {
-  // The sizes of each sample by symbol, in lists of one length: those of a sample stand at the same
-  // place. The symbol "" is the only length that the model's inputs leave open.
+  // The sizes of each sample, by symbol. All lists have one length; entry i belongs to sample i.
+  // The symbol "" is the only open length of the model's inputs.
   absl::btree_map<std::string, std::vector<int64_t>> sizes;
   // Heights and widths of each sample's image, for the sizes that the input of images leaves open.
   std::vector<std::pair<int64_t, int64_t>> images;
@@ -36,8 +36,8 @@ struct Samples {
 // "seq=512,300"; or a table whose first line has the symbols: "source,target\n512,300\n17,20".
 // Errors: InvalidArgument with the place, OutOfRange for too many.
 absl::Status AddLengths(absl::string_view text, Samples* samples);
-// The same from where each sample begins, and where the last one ends: "0,512,812,829". Samples of
-// no tokens, as fill such a list up, are none. The samples are packed.
+// Reads the start of each sample and the end of the last one: "0,512,812,829". Empty samples, which
+// pad such a list, are skipped. The samples are packed.
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
 // "336x336,672x448": heights and widths.
 absl::Status AddImages(absl::string_view text, Samples* samples);

@@ -65,7 +65,7 @@ absl::StatusOr<int64_t> BatchOf(const DeclaredDim& dim, const Bindings& bindings
       " sets it"));
 }
 
-// The mean, rounded up: what is rounded is said.
+// The mean, rounded up; a warning says so.
 absl::StatusOr<int64_t> MeanTokens(int64_t sum, const DeclaredDim& batch_dim,
                                    const Bindings& bindings, std::vector<std::string>* warnings) {
   ASSIGN_OR_RETURN(const int64_t batch, BatchOf(batch_dim, bindings));

@@ -56,7 +56,7 @@ absl::Status OfModel(const Model& model, const absl::Status& status) {
   return WithMessage(status, absl::StrCat(Escaped(model->path), ": ", status.message()));
 }
 
-// Sizes and contents that a step sets, in addition to those of the user.
+// The user's options with the sizes and contents that a step sets.
 absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const Decoder& decoder,
                                            const ServingColumn& column) {
   CountOptions step = options;
@@ -121,7 +121,7 @@ absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, cons
   return step;
 }
 
-// What is told of the requests.
+// Describes the requests of the step.
 ServingColumn StepColumn(const std::vector<StepRequest>& requests) {
   ServingColumn column = {.name = "step"};
   ServingRequests& told = column.requests.emplace();
@@ -151,7 +151,7 @@ absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& opti
 
 class Server {
  public:
-  // `step`: the graph of a step with a cache, if it is not that of the model.
+  // `step`: the graph of a step with a cache, if it is separate from the model.
   Server(const Model& model, const std::optional<Model>& step, const CountOptions& options,
          const Decoder& decoder)
       : model_(model), step_(step), options_(options), decoder_(decoder) {}
@@ -199,7 +199,7 @@ class Server {
     return column.requests ? column.requests->most_tokens > 1 : column.tokens > 1;
   }
 
-  // The cache, what else is moved, and memory.
+  // Adds the cache, other bytes moved, and memory.
   absl::Status AddCache(bool is_prompt, const SampledAnalysis& analysis,
                         const CountOptions& options, const Report& counted,
                         const ServingRequest& request, ServingColumn* column) const {
@@ -223,7 +223,7 @@ class Server {
   const Decoder& decoder_;
 };
 
-// NotFound if the model is no decoder.
+// NotFound if the model is not a decoder.
 absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& options) {
   // The decoder is found by the symbols of its inputs, so none may be bound.
   CountOptions open = options;

@@ -42,11 +42,12 @@ absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text);
 // "8,7,8": numbers of 1 or more.
 absl::StatusOr<std::vector<int64_t>> ParseExperts(absl::string_view text);
 
-// A configuration whose prompt runs an encoder or a tower of images has a graph of its own for
-// steps after a cache. CountOptions::on_device gives times, and ::memory, of which only the order
-// counts, what a step holds. Both take the cache to be appended to in its place. Errors as of
-// Count; also FailedPrecondition for a model without past inputs, or whose export fixed another
-// size, and InvalidArgument for requests beyond the model's positions and experts that it has not.
+// If the prompt of a configuration runs an encoder or an image tower, steps after the prompt have a
+// graph of their own. CountOptions::on_device gives times. CountOptions::memory gives what a step
+// holds; only its order is used. Both assume that new keys and values are appended to the cache in
+// place. Errors: those of Count; FailedPrecondition for a model without past inputs, or whose
+// export fixed another size; InvalidArgument for requests that exceed the model's positions, or
+// name experts that it does not have.
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request);
 

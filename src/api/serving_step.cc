@@ -1,11 +1,11 @@
-// How it works. A server reads the weights once in a step, whatever the number of requests; of a
-// mixture of experts it reads those that some token goes to. It keeps keys and values where they
-// are and appends those of the new tokens, so of the outputs that hand the cache on only these are
-// written, and they take no memory beside the cache. A graph that copies its cache moves more: the
-// counts node by node say how much.
+// How it works. A server reads the weights once per step, whatever the number of requests; of a
+// mixture of experts it reads those to which some token is routed. It keeps keys and values in
+// place and appends those of the new tokens. So of the outputs that return the cache only the new
+// part is written, and they take no memory in addition to the cache. A graph that copies its cache
+// moves more; the counts of the nodes show it.
 //
-// Where requests have sizes of their own, every figure is the sum over them. The peak of live
-// activations is the largest of a few sums of tensors, each of which is summed.
+// If requests differ in size, every figure is the sum over them. The peak of live activations is
+// the largest of a few sums of tensors, and each of these is summed over the requests.
 #include "src/api/serving_step.h"
 
 #include <algorithm>
@@ -127,8 +127,7 @@ ServingStepMaker::ServingStepMaker(const SampledAnalysis& analysis, const CountO
   if (analysis.samples) sum_.emplace(*analysis.samples);
 }
 
-// Sizes that the step binds are there in the decoder's expressions, but not in those of the
-// analysis.
+// The decoder's expressions contain symbols that the step binds; those of the analysis do not.
 Expr ServingStepMaker::Summed(const Expr& amount) const {
   const Expr bound = amount.Substitute(analysis_.inference.bindings);
   return sum_ ? sum_->Of(bound) : bound;
@@ -191,7 +190,7 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   ASSIGN_OR_RETURN(const Expr read, ExpertsRead(experts, expected, false, column));
   traffic.weights =
       Summed(LeastTraffic(in, analysis_.counts, std::nullopt, kept).parameters) + read;
-  // What Count takes to be read of experts is as many as can be.
+  // Count assumes that the largest possible number of experts is read.
   Expr most = 0;
   for (const ExpertLayer& layer : layers_) {
     most += layer.bytes_of_one * Min(layer.experts, Summed(layer.tokens) * layer.routed);

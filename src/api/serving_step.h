@@ -1,4 +1,4 @@
-// What one step of serving moves and holds, beside what a count tells.
+// Bytes that one step of serving moves and holds, which a count alone does not give.
 #ifndef ONNXFLOPS_SRC_API_SERVING_STEP_H_
 #define ONNXFLOPS_SRC_API_SERVING_STEP_H_
 

@@ -6,7 +6,7 @@
 
 namespace onnxflops {
 
-// "" in what a checkout was built to.
+// "" in a build from a checkout, whose commit may change.
 extern const absl::string_view kSourceCommit;
 
 }  // namespace onnxflops

@@ -83,9 +83,9 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
   return largest;
 }
 
-// True if the formulas of a report give what a count at these sizes gave. They may not: integers of
-// the model that overflow are in no formula, and some sizes are known only once others are numbers.
-// With `for_rows`, an amount that stays open is no difference.
+// True if the report's formulas give the same amounts as the count at these sizes. They may differ:
+// integers of the model that overflow are in no formula, and some sizes are known only once others
+// are numbers. With `for_rows`, an amount that stays open is not a difference.
 bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
   const absl::StatusOr<Totals> given = open.At(sizes);
   if (!given.ok()) return true;  // the sweep reports this error itself
@@ -95,7 +95,7 @@ bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& count
     const Expr &a = *given.*q.value, &b = counted.*q.value;
     if (a == b || a.is_literal() != b.is_literal()) return a == b || for_rows;
     if (for_rows || b.is_literal()) return !b.is_literal();
-    // What is open in the formula must be open in the count, too.
+    // A symbol that is open in the formula must also be open in the count.
     const std::vector<std::string> open_there = a.Symbols(), open_here = b.Symbols();
     return std::all_of(open_there.begin(), open_there.end(), [&](const std::string& name) {
       return std::find(open_here.begin(), open_here.end(), name) != open_here.end();
@@ -162,7 +162,7 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
       sweep.report = std::move(report);
       continue;
     }
-    // A size that follows a swept one differs from point to point, so it is no binding of the whole
+    // A size that follows a swept one differs between points, so it is not a binding of the whole
     // sweep.
     absl::erase_if(sweep.report.bindings, [&](const auto& size) {
       const auto there = report.bindings.find(size.first);
@@ -195,8 +195,7 @@ bool Agree(MemoryRow a, MemoryRow b) {
 // Points that are not counted: their memory comes from the formulas of a count with open sizes.
 class MemoryFormulas {
  public:
-  // nullopt if the model has no formulas, or if a count gives something else. Errors are those of a
-  // count.
+  // nullopt if the model has no formulas, or a count disagrees with them. Errors: those of a count.
   static absl::StatusOr<std::optional<MemoryFormulas>> Find(const Sweeper& sweeper,
                                                             absl::Span<const SweptSymbol> swept) {
     absl::StatusOr<Report> open = sweeper.CountAt({});

@@ -22,25 +22,26 @@ namespace onnxflops {
 // A symbol and the sizes that it takes.
 using SweptSymbol = std::pair<std::string, std::vector<int64_t>>;
 
-// Every combination of the sizes; the last symbol changes first. The formulas of the count without
-// these sizes are evaluated at each point. A model that has none, because a size decides what runs,
-// is counted at each point. `convention` as of CountAs, or "". Errors, beside those of Count:
-// OutOfRange for more than kMaxSweepPoints; FailedPrecondition for rows of a model that has no
-// formulas. With `redact_names`, as Redactor has it.
+// Counts every combination of the sizes; the last symbol changes first. The formulas of the count
+// without these sizes are evaluated at each point. A model without formulas, because a size decides
+// which nodes run, is counted at each point. `convention` as in CountAs, or "". Errors: those of
+// Count; OutOfRange for more than kMaxSweepPoints; FailedPrecondition for rows of a model without
+// formulas. `redact_names` works as in Redactor.
 absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& options,
                                        absl::string_view convention,
                                        absl::Span<const SweptSymbol> swept,
                                        const std::optional<ViewOptions>& rows,
                                        bool redact_names = false);
 
-// What a sweep of memory gives of each point: what MakeMemoryRow reads, or the whole report.
+// What a sweep of memory computes at each point: the fields that MakeMemoryRow reads, or the whole
+// report.
 enum class PointParts : uint8_t { kMemory, kAll };
 
-// What the model holds in memory at every combination; `each` takes the reports. Those of kMemory
-// come from formulas where a count at the smallest and at the largest sizes agrees with them; other
-// points are counted, each on its own. A point that cannot be counted, or that `each` refuses, is
-// the error, and so are more points than may be counted (kMaxMemorySweepNodes).
-// REQUIRES: options.memory.
+// Finds the model's memory at every combination and passes each report to `each`. Reports of
+// kMemory come from formulas if counts at the smallest and at the largest sizes agree with them;
+// other points are counted one by one. It is an error if a point cannot be counted, if `each`
+// refuses it, or if more points must be counted than kMaxMemorySweepNodes allows. REQUIRES:
+// options.memory is set.
 absl::Status SweepMemory(const Model& model, const CountOptions& options,
                          absl::Span<const SweptSymbol> swept, PointParts parts,
                          absl::FunctionRef<absl::Status(Report)> each);

@@ -49,7 +49,7 @@ bool BeginsWithKey(absl::string_view json) {
   });
 }
 
-// A name, and after it what a field's value begins with.
+// True if a name follows, and then the start of a field's value.
 bool BeginsWithField(absl::string_view text) {
   return std::any_of(std::begin(kFields), std::end(kFields), [&](absl::string_view field) {
     absl::string_view rest = text;

@@ -1,4 +1,4 @@
-// The ways to write a model as text, and how they are told apart.
+// The text forms of a model, and how to recognise each.
 #ifndef ONNXFLOPS_SRC_API_TEXT_FORMS_H_
 #define ONNXFLOPS_SRC_API_TEXT_FORMS_H_
 
