@@ -1,5 +1,5 @@
-// The one reader of CSV, as RFC 4180 has it: quotes, also around line ends, and either line end.
-// A byte order mark is passed over, and blanks around a cell without quotes.
+// The only CSV reader, after RFC 4180: quotes, also around line ends, and both kinds of line end. A
+// byte order mark is skipped, and so are blanks around a cell without quotes.
 //
 //   ByteReader bytes(text);
 //   CsvReader csv(&bytes, {});
@@ -7,8 +7,8 @@
 //   ASSIGN_OR_RETURN(const bool more, csv.Next(&titles));
 //   RETURN_IF_ERROR(csv.CheckTitles(titles));
 //
-// Errors name the line, not the file. InvalidArgument for a quote that does not end and for a title
-// that is there twice; OutOfRange for a record that is too long.
+// Errors name the line, not the file. InvalidArgument for an unclosed quote and for a repeated
+// title; OutOfRange for a record that is too long.
 #ifndef ONNXFLOPS_SRC_BASE_CSV_READER_H_
 #define ONNXFLOPS_SRC_BASE_CSV_READER_H_
 

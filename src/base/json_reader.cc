@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A limit that --limit raises, or one that it does not.
+// An error of a limit; --limit can raise it if it has a name.
 absl::Status LimitFault(absl::string_view name, absl::string_view what) {
   if (name.empty()) return absl::OutOfRangeError(what);
   return LimitError(name, absl::StrCat(what, " (", name, ")"));

@@ -20,7 +20,7 @@
 
 namespace onnxflops {
 
-// Names are those of --limit; a limit without one cannot be raised.
+// Names as in --limit; a limit without a name cannot be raised.
 struct JsonLimits {
   size_t bytes = 0;  // of a text; 0: the caller bounds it
   absl::string_view bytes_name = "";
@@ -29,11 +29,11 @@ struct JsonLimits {
   size_t token = 0;  // bytes of one token, and of the keys of all open objects; 0: no limit
 };
 
-// What is called for each piece of a text. A call that gives false ends the reading.
+// Callbacks for the pieces of a text. A callback that returns false ends the reading.
 using JsonEvents = nlohmann::json_sax<nlohmann::json>;
 
-// InvalidArgument for what is not JSON, DataLoss if the text ends too early, OutOfRange for a
-// limit. Ok as well if `events` ended the reading.
+// InvalidArgument for text that is not JSON, DataLoss if it ends too early, OutOfRange for a limit.
+// Also ok if `events` ended the reading.
 absl::Status ReadJson(ByteReader* bytes, const JsonLimits& limits, JsonEvents* events);
 
 // A whole text as a value; InvalidArgument for an early end, too.

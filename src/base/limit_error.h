@@ -9,8 +9,8 @@
 
 namespace onnxflops {
 
-// OutOfRange, with the limit's name as a payload. `limit`: "steps-per-node", as users name it; ""
-// for what is no limit.
+// OutOfRange, with the limit's name as a payload. `limit` is the name that users know
+// ("steps-per-node"), or "" for a bound that users cannot set.
 absl::Status LimitError(absl::string_view limit, absl::string_view message);
 
 // The name of the limit that an error says is met, or "".

@@ -1,9 +1,9 @@
-// Every bound on what a file may make us do, in one place, each with its reason.
+// All bounds on the work that an input file can cause, each with its reason.
 //
-// A model that needs more than a limit is refused with an error that names the limit. Where less
-// detail is the answer, a warning names it. No real model that we know meets any of them. Those of
-// struct Limits, at the end, can be set: by --limit NAME=N, or CountOptions::limits. Messages spell
-// kMaxCallDepth as call-depth.
+// A model that exceeds a limit is refused with an error that names the limit. Where the only effect
+// is less detail, a warning names it instead. No real model that we know reaches any of them. The
+// limits in struct Limits, at the end, can be set with --limit NAME=N or CountOptions::limits.
+// Messages write kMaxCallDepth as call-depth.
 #ifndef ONNXFLOPS_SRC_BASE_LIMITS_H_
 #define ONNXFLOPS_SRC_BASE_LIMITS_H_
 
@@ -26,9 +26,9 @@ inline constexpr int kMaxTypeNesting = 32;
 inline constexpr int kMaxIgnoredNesting = 100;
 // Local functions calling local functions. Real exports nest as deep as their modules, below 20.
 inline constexpr int kMaxCallDepth = 200;
-// Nodes and calls of a model once functions stand in the place of their calls, on top of those of
-// the file; long ones count as several. Beyond, calls stay calls. A language model whose layers are
-// one function has some thousands.
+// Nodes and calls of a model after functions are inlined, in addition to those of the file; long
+// ones count as several. Beyond it, calls stay calls. A language model whose layers are one
+// function has some thousands.
 inline constexpr int64_t kMaxInlinedNodes = 10'000;
 // Dimensions of one tensor. ONNX Runtime stops at 64 as well.
 inline constexpr int kMaxRank = 64;
@@ -53,14 +53,15 @@ inline constexpr int kMaxGrowingLoops = 2;
 // Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
 // what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;
-// Passes over the body of a Loop or Scan until nothing new is learned of what it carries. Each pass
-// loses something of some value; then ranks are given up.
+// Passes over the body of a Loop or Scan until the facts about carried values stop changing. Each
+// pass forgets something about some value; after the last one ranks are given up.
 inline constexpr int kMaxBodyPasses = 6;
-// Items of a sequence that are told apart. For a longer one, only what all items share is known.
+// Items of a sequence that are tracked one by one. For a longer sequence only facts that all items
+// share are kept.
 inline constexpr int64_t kMaxSequenceItems = 64;
-// Evaluations of nodes, of graphs and of their weights, per node and weight of the file (bodies and
-// functions are evaluated again where their inputs differ), and on top of it for small files. One
-// that is not like another before it counts as many as kEvaluationsPerCall.
+// Evaluations of nodes and weights, per node and weight of the file, plus a constant for small
+// files. Bodies and functions are evaluated again for different inputs. An evaluation unlike any
+// earlier one counts as kEvaluationsPerCall.
 inline constexpr int64_t kMaxEvaluationsPerNode = 6;
 inline constexpr int64_t kMaxExtraEvaluations = 400'000;
 inline constexpr int64_t kEvaluationsPerCall = 4;
@@ -69,32 +70,32 @@ inline constexpr int64_t kEvaluationsPerCall = 4;
 inline constexpr size_t kValuesPerEvaluation = 8;
 inline constexpr size_t kBytesPerEvaluation = 64;
 inline constexpr size_t kFreeBytes = 256;
-// Elements of all contents that are followed, per node of the file and on top of it; beyond, only
-// those of one element are.
+// Elements of all contents that are followed, per node of the file plus a constant; beyond it only
+// single elements are followed.
 inline constexpr int64_t kMaxContentPerNode = 64;
 inline constexpr int64_t kMaxExtraContent = 500'000;
-// Bytes of a symbol's name as it is written: it stands in every term and is printed with it. The
-// same of the tensor that a symbol is said to come from.
+// Bytes of a symbol's name as written, since every term prints it. Also the limit for the name of
+// the tensor that a symbol comes from.
 inline constexpr size_t kMaxSymbolName = 256;
-// Terms of what a size that depends on data is at most: real ones have a few. A longer bound is not
-// known.
+// Terms in the upper bound of a size that depends on data; real ones have a few. A longer bound
+// counts as unknown.
 inline constexpr int64_t kMaxBoundTerms = 32;
 // Terms of amounts whose range is looked for in all of a report, and the steps that one of them may
 // take. Beyond, no range is known.
 inline constexpr int64_t kMaxRangeTerms = 300'000;
 inline constexpr int64_t kMaxRangeSteps = 2'000'000;
-// Open sizes, per node of the file and on top of it: each has a name, and where it comes from.
+// Open sizes, per node of the file plus a constant. Each has a name and an origin.
 inline constexpr size_t kMaxSymbolsPerNode = 1;
 inline constexpr size_t kMaxExtraSymbols = 20'000;
-// Terms of the polynomials in all different shapes and contents, in the costs of all different
-// nodes, and in the sums of all different modules, each, per node of the file and on top of it:
-// sums of sums of symbols grow with the square of the file. A term takes some 120 bytes. Real
-// models have one or two per dimension and some ten per cost, but few nodes that are not like
-// another.
+// Terms of polynomials, per node of the file plus a constant. Separate limits hold for all
+// different shapes and contents, for the costs of all different nodes, and for the sums of all
+// different modules, because sums of sums of symbols grow with the square of the file. A term takes
+// some 120 bytes. Real models have one or two per dimension and some ten per cost, and most of
+// their nodes equal another.
 inline constexpr int64_t kMaxTermsPerNode = 4;
 inline constexpr int64_t kMaxExtraTerms = 200'000;
-// Steps of arithmetic on polynomials in each stage (about 10 ns each), per node of the file and on
-// top of it. Real models take some hundred per node that is not like another.
+// Steps of arithmetic on polynomials in each stage (about 10 ns each), per node of the file plus a
+// constant. Real models take some hundred per distinct node.
 inline constexpr int64_t kMaxStepsPerNode = 300;
 inline constexpr int64_t kMaxExtraSteps = 15'000'000;
 // Inputs of a node, and outputs. The largest of real exports have some thousands: all weights of a
@@ -119,7 +120,7 @@ inline constexpr int kMaxTextNesting = 256;
 inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
 // Opsets that a model or a function imports. Real files import up to five.
 inline constexpr size_t kMaxOpsetImports = 256;
-// Warnings about domains that are not imported, of which a file can have as many as nodes.
+// Warnings about domains that are not imported; a file can have as many as it has nodes.
 inline constexpr size_t kMaxDomainWarnings = 10;
 // Weights that are, or look like, copies of others, which a report names; two lists of them.
 inline constexpr size_t kMaxWeightCopies = 8;
@@ -129,12 +130,12 @@ inline constexpr size_t kMaxShownName = 200;
 // of a few bytes may stand for a shape of many, in thousands of inputs.
 inline constexpr size_t kMaxRowTensors = 64;
 inline constexpr size_t kMaxRowTensorText = size_t{16} << 10;
-// Bytes of text of all rows of nodes: so many times the names that the file's nodes hold, and on
-// top of it; rows beyond are left out. Bodies have rows for every trip that is followed.
+// Bytes of text in all rows of nodes, as a multiple of the bytes in the file's node names, plus a
+// constant. Further rows are left out. Bodies have a row for every trip that is followed.
 inline constexpr int64_t kMaxRowTextPerName = 16;
 inline constexpr int64_t kMaxExtraRowText = int64_t{16} << 20;
-// Bytes of text of all expressions of a report, of its modules and operators, per node of the file
-// and on top of it. Real models need some hundred bytes per module.
+// Bytes of text of all expressions in a report, its modules and operators, per node of the file
+// plus a constant. Real models need some hundred bytes per module.
 inline constexpr int64_t kMaxFormulaTextPerNode = 256;
 inline constexpr int64_t kMaxExtraFormulaText = int64_t{16} << 20;
 // Bytes of one expression in a text for people.
@@ -143,30 +144,30 @@ inline constexpr size_t kMaxShownFormula = 2000;
 // deeper belongs to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;
 inline constexpr int64_t kMaxModulePath = 4096;
-// Bytes of what an exporter says of the modules around a node; a list, of which each beginning is
-// looked up. Real ones have up to 5,000.
+// Bytes of an exporter's list of the modules around a node; every prefix of the list is looked up.
+// Real ones have up to 5,000.
 inline constexpr size_t kMaxScopesText = size_t{16} << 10;
-// Bytes of the line of Python behind a node; of a longer one nothing is concluded.
+// Bytes of the line of Python that made a node; nothing is concluded from a longer one.
 inline constexpr size_t kMaxSourceLine = 1024;
-// Modules per node and weight of the file, and on top of it: a name of a few bytes can make 64. In
-// real models a module runs a node of its own, or holds some that do.
+// Modules per node and weight of the file, plus a constant; a name of a few bytes can make 64. In
+// real models a module runs its own node, or contains modules that do.
 inline constexpr int64_t kMaxModulesPerNode = 4;
 inline constexpr int64_t kMaxExtraModules = 10'000;
-// Node visits per node of the file, and on top of it, with which calls of local functions are
-// opened to find the modules inside; a call that does not fit is one module. Real exports take one
-// visit per node of the model with its functions written out.
+// Node visits per node of the file, plus a constant, for opening calls of local functions to find
+// the modules inside; a call that exceeds it is one module. Real exports take one visit per node of
+// the model with its functions inlined.
 inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
 inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
 // Bytes of the paths of all modules, for each that there may be: a call of a function with a name
 // of 60 bytes can make 60 paths of 4 kB.
 inline constexpr size_t kMaxModuleBytes = 128;
-// What other tools count is looked at node visit by node visit, 18 times and more: there are fewer,
-// one in so many of the above, and on top of it. The largest export that we know, written out, has
-// some 100,000 nodes.
+// The counts of other tools visit the nodes 18 times and more, so their limit is lower: the limit
+// above divided by this, plus a constant. The largest export that we know has some 100,000 nodes
+// when inlined.
 inline constexpr int64_t kVisitsPerEntry = 16;
 inline constexpr int64_t kMaxExtraEntries = 200'000;
-// The same of all that other tools count, in one comparison: one in so many of the above per node,
-// and on top of it. Equal layers share what they count.
+// The same for all that other tools count in one comparison: the limit per node above divided by
+// this, plus a constant. Equal layers share their amounts.
 inline constexpr int64_t kTermsPerAmountTerm = 16;
 inline constexpr int64_t kMaxAmountTerms = 500'000;
 // Nodes from QK' to PV of an attention that an exporter wrote out, and from the first layer of a
@@ -200,7 +201,7 @@ inline constexpr size_t kMaxBudgetSets = 32;
 inline constexpr int kMaxBodyRounds = 64;
 // Applications of such operators that differ in attributes or types of inputs.
 inline constexpr size_t kMaxBodyQuestions = 10'000;
-// Bytes of what is asked about all of them: attributes, types of inputs.
+// Bytes of the question about all of them: attributes and types of inputs.
 inline constexpr size_t kMaxBodyQuestionBytes = size_t{8} << 20;
 // Terms of a polynomial, and products made by multiplying two of them.
 inline constexpr size_t kMaxTerms = 100'000;
@@ -233,13 +234,13 @@ inline constexpr int64_t kMaxSampleEvaluations = 20'000'000;
 inline constexpr size_t kMaxParsedChars = 16'384;
 inline constexpr size_t kMaxParsedTerms = 200;
 inline constexpr int kMaxParsedDepth = 100;
-// Terms of an operand in a dimension of a file, "past + seq": what has more is a name.
+// Terms of an operand in a dimension of a file, "past + seq"; a longer text is taken as a name.
 inline constexpr size_t kMaxDimTerms = 16;
 // Letters of names that are compared to find those that a mistyped one may stand for, and how many
 // of these a message lists.
 inline constexpr size_t kMaxComparedName = 64;
 inline constexpr size_t kMaxSuggestedNames = 3;
-// What is recognised as attention: nodes between the two products, and inputs of each of them.
+// Attention patterns: nodes between the two products, and inputs of each of them.
 inline constexpr int kMaxAttentionChain = 12;
 inline constexpr size_t kMaxAttentionChainInputs = 8;
 // Sums among which a peak of live activations is sought where sizes are symbols.
@@ -274,18 +275,19 @@ inline constexpr int64_t kMaxProfileSamples = 32'000'000;
 inline constexpr int64_t kMaxProfileNs = int64_t{1} << 53;
 // Sizes of one tensor, and tensors of one kernel, that are kept of a profile.
 inline constexpr size_t kMaxProfileOutputs = 64;
-// Bytes of a line of a training's log; what is longer is reported and left out.
+// Bytes of a line in a training log; a longer one is reported and skipped.
 inline constexpr size_t kMaxLogLine = size_t{1} << 20;
-// Bytes of a history of models, and of a line of it, and brackets inside brackets there. A line
-// takes some 1,000 bytes: ten models at 6,000 commits.
+// Bytes of a history of models and of one of its lines, and depth of its brackets. A line takes
+// some 1,000 bytes: the limit allows ten models at 6,000 commits.
 inline constexpr size_t kMaxHistoryBytes = size_t{64} << 20;
 inline constexpr size_t kMaxHistoryLine = size_t{1} << 20;
 inline constexpr int kMaxHistoryNesting = 16;
 // Executions of kernels that a trace is written with.
 inline constexpr size_t kMaxTraceEvents = 500'000;
-// Of a page in HTML: bytes of all of it, of its tree of modules, of the lists beside such a tree;
-// of a name, of a formula of the tree (a longer one has no value in the page), and of any other
-// text of a model; nodes of a model whose modules show operators; and of its lists.
+// Limits of an HTML page: bytes of the page, of its tree of modules, and of the lists next to the
+// tree; bytes of a name, of a formula in the tree (a longer one has no value in the page), and of
+// any other text of a model; nodes of a model whose modules show operators; and lengths of its
+// lists.
 inline constexpr size_t kMaxPageBytes = 1'000'000;
 inline constexpr size_t kMaxPageTreeBytes = 600'000;
 inline constexpr size_t kMaxPageListBytes = 250'000;
@@ -304,8 +306,8 @@ inline constexpr char kOnnxRelease[] = "1.23.2";
 inline constexpr char kOnnxRuntimeRelease[] = "1.32";  // whose own operators have rules
 
 // The limits that a real model might exceed. The others cannot be set: they bound recursion
-// (nesting), or no other program reads what exceeds them (ranks, sizes), or there is another way to
-// say what is lost (--dim for a size that content of more than kMaxIntContent elements decides).
+// (nesting), or no other program reads what exceeds them (ranks, sizes), or another option gives
+// the lost detail (--dim for a size that content of more than kMaxIntContent elements decides).
 struct Limits {
   int64_t unrolled_trips = kMaxUnrolledTrips;
   int64_t evaluations_per_node = kMaxEvaluationsPerNode;

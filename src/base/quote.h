@@ -11,12 +11,12 @@
 
 namespace onnxflops {
 
-// For terminals and logs: invalid UTF-8 and what is not printable (utf8.h: control characters,
-// terminal escapes, text that turns around, what nobody sees) is shown as \n, \t or \xNN; what CI
-// systems take for a command is broken up: "::error::" where a line may begin with it, and
-// "##[error]", "##vso[" anywhere. One line, not shortened.
+// Makes text safe for terminals and logs, as one line of full length. Invalid UTF-8 and
+// non-printable characters (utf8.h: control characters, terminal escapes, direction marks,
+// invisible characters) become \n, \t or \xNN. Text that CI systems would run as a command is
+// broken up: "::error::" wherever a line may begin with it, and "##[error]" and "##vso[" anywhere.
 std::string Printable(absl::string_view text);
-// The same; what is longer than kMaxShownName is cut and ends in "...".
+// The same, cut at kMaxShownName bytes with "..." at the end.
 std::string Escaped(absl::string_view name);
 // The same in single quotes.
 std::string Quoted(absl::string_view name);

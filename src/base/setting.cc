@@ -1,5 +1,5 @@
-// How it works. One pointer of the process says which face runs. Texts are made in its words, so
-// that what is stored, drawn or returned needs no further care.
+// How it works. One pointer of the process tells which interface runs (program, Python, C++). Texts
+// are made in its words, so text that is stored, drawn or returned needs no translation later.
 #include "src/base/setting.h"
 
 #include <algorithm>

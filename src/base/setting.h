@@ -1,6 +1,6 @@
-// What a caller may set, as messages name it. The library knows the name of a setting only ("dim");
-// a face knows how its callers set it, and says so, as the program: "--dim batch=1". Without a face
-// it is "dim batch=1".
+// How messages name a setting. The library knows only its name ("dim"). The interface that runs
+// knows how its callers set it: the program writes "--dim batch=1". Without one, the text is "dim
+// batch=1".
 //
 //   absl::StrCat("sizes are open: ", names, Advice("; {dim NAME=N} sets them"))
 //   absl::StrCat(Setting("frozen"), " ", Quoted(pattern), " matches no parameter")
@@ -16,8 +16,8 @@ namespace onnxflops {
 // The value of a setting that is on or off.
 inline constexpr absl::string_view kOn = "on";
 
-// A setting in the words of the face that runs. The names are those of the program's options
-// without dashes, which tests/house/settings_test.py checks.
+// A setting in the words of the interface that runs. The names are those of the program's options
+// without dashes; tests/house/settings_test.py checks them.
 std::string Setting(absl::string_view name, absl::string_view value = "");
 
 // A text of ours, in which {NAME} and {NAME VALUE} stand for settings. Names of a model do not

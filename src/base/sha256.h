@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for records of which file something was decided about.
+// SHA-256 (FIPS 180-4), to record the exact file that a decision was about.
 //
 //   Sha256 hash;
 //   hash.Add("abc");
@@ -27,7 +27,7 @@ class Sha256 {
 
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<char, kBlock> rest_;  // the first size_ % kBlock of it
+  std::array<char, kBlock> rest_;  // its first size_ % kBlock bytes
   uint64_t size_ = 0;
 };
 

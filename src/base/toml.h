@@ -1,5 +1,5 @@
-// The TOML parser, as we use it: without exceptions. What includes it is a reader of one kind of
-// file; values go on as plain types.
+// The TOML parser, configured without exceptions. Each file that includes it reads one kind of file
+// and passes plain types on.
 #ifndef ONNXFLOPS_SRC_BASE_TOML_H_
 #define ONNXFLOPS_SRC_BASE_TOML_H_
 
@@ -8,8 +8,8 @@
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 8  // kMaxRulesNesting
 #include <cstdint>
-// What the parser assumes of its input is not always so: its test for blanks is undefined for most
-// characters that are not ASCII, and "[[=" has no key. It goes on soundly where nothing is assumed.
+// The parser's assumptions about its input can be false: its test for blanks is undefined for most
+// non-ASCII characters, and "[[=" has no key. Without the assumptions it handles both correctly.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_ASSUME
 #define TOML_ASSUME(...) static_assert(true)
@@ -38,8 +38,8 @@ class TomlFile {
  public:
   explicit TomlFile(absl::string_view file);
 
-  // `text` must outlive what it returns. Refuses what the parser would take too deep, or not at
-  // all.
+  // `text` must outlive the result. Refuses nesting that is too deep for the parser, and text that
+  // it would not survive.
   absl::StatusOr<toml::table> Parse(absl::string_view text) const;
 
   absl::Status At(const toml::source_position& place, absl::string_view what) const;

@@ -1,4 +1,4 @@
-// The time of day, for what is dated.
+// The current time in UTC.
 #ifndef ONNXFLOPS_SRC_BASE_UTC_TIME_H_
 #define ONNXFLOPS_SRC_BASE_UTC_TIME_H_
 

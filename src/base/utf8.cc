@@ -10,14 +10,14 @@ struct Range {
   uint32_t first, last;
 };
 
-// What must not be shown as it is, of Unicode 14.0 (Python 3.11's unicodedata, and the property
+// Code points that must be escaped, in Unicode 14.0 (Python 3.11's unicodedata, and the property
 // Default_Ignorable_Code_Point of DerivedCoreProperties.txt):
 //   Cc control characters, Cf format characters, Cs surrogates, Co private use, Zl and Zp line
 //   ends, Zs spaces other than U+0020, every Default_Ignorable_Code_Point (variation selectors,
 //   tags and fillers among them), noncharacters, the unassigned planes 4 to 13, and planes 14 to
-//   16; and what looks blank without being any of these: Braille's blank pattern, the musical null
-//   notehead, the Khitan filler, the object replacement character.
-// The block of Egyptian format controls is in as a whole: Unicode 15 has assigned more of it.
+//   16; and characters that look blank but are in none of these classes: Braille's blank pattern,
+//   the musical null notehead, the Khitan filler, the object replacement character.
+// The block of Egyptian format controls is included as a whole: Unicode 15 has assigned more of it.
 constexpr Range kNotPrintable[] = {
     {0x0000, 0x001f},    {0x007f, 0x00a0},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
     {0x0600, 0x0605},    {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},

@@ -13,9 +13,8 @@ namespace onnxflops {
 // none.
 size_t DecodeUtf8(absl::string_view text, uint32_t* code);
 
-// A character that a reader sees, and that does nothing but show: no control or format character,
-// no space but U+0020, nothing invisible or blank, nothing whose look is anybody's choice (private
-// use).
+// True for a visible character without side effects: no control or format character, no space
+// except U+0020, nothing invisible or blank, no private use (whose look depends on the font).
 bool IsPrintable(uint32_t code);
 
 // The length of the valid, printable sequence that `text` begins with; 0 if it begins with none.

@@ -271,8 +271,8 @@ class BudgetsReader : private TomlFile {
     }
     return absl::OkStatus();
   }
-  // Suggestions for a name that is no operator we know; "" if there are none. A mistyped name would
-  // forbid nothing. Patterns and names of other domains are not checked.
+  // Suggestions for a name that is not a known operator; "" if there are none. A mistyped name
+  // would forbid nothing. Patterns and names of other domains are not checked.
   static std::string MeantOperator(absl::string_view name) {
     absl::ConsumePrefix(&name, "ai.onnx.");
     absl::ConsumePrefix(&name, "com.microsoft.");

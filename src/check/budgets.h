@@ -54,8 +54,8 @@
 
 namespace onnxflops {
 
-// A place in the file, from 1; and how long the text there is, if it is on one line. What is in no
-// file has line 0.
+// A position in the file, from 1, and the length of the text if it is on one line. Line 0: not in a
+// file.
 struct BudgetPlace {
   size_t line = 0, column = 0, length = 0;
 };
@@ -120,7 +120,7 @@ struct Budgets {
   std::vector<BudgetRule> rules;
   std::vector<BudgetSizes> sizes;  // none: as the model has them
   std::vector<BudgetException> exceptions;
-  // What time bounds are of: device = "h100", dtype = "bf16"; "": what the call says.
+  // The device and type for time bounds: device = "h100", dtype = "bf16"; "": those of the call.
   std::string device, dtype;
   // Whether a budget on a lower bound may pass: lower_bounds = "pass".
   bool lower_bounds_pass = false;
@@ -137,8 +137,8 @@ struct Budgets {
 // 'flop'; did you mean flops?"; OutOfRange for more than kMaxBudgets rules.
 absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file);
 
-// Adds a limit that is no part of a file: "flops=400 GFLOP", "params=+2%", "other_flops/flops=1%",
-// "visual.*:macs=16 GMAC". Its place has no line. Errors as of LoadBudgets, without a place.
+// Adds a limit that is not in a file: "flops=400 GFLOP", "params=+2%", "other_flops/flops=1%",
+// "visual.*:macs=16 GMAC". Its place has line 0. Errors: those of LoadBudgets, without a position.
 absl::Status AddBudget(absl::string_view text, Budgets* budgets);
 
 }  // namespace onnxflops

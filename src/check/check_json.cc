@@ -65,7 +65,7 @@ std::string ToJson(const CheckReport& report) {
   return json.TakeText();
 }
 
-// What failed first: a page may have no room for the others.
+// Failures first, because a page may have no room for all.
 std::string ToHtml(const CheckReport& report) {
   CheckReport sorted = report;
   sorted.judgements.clear();

@@ -1,9 +1,9 @@
-// Verdicts for people and spreadsheets. The enum Verdict is in the order of gravity, so sorting by
-// it puts the worst first, and rules of equal verdict keep the order of the file. The table holds
-// figures and limits as short texts; what needs a sentence (why a limit is not proven, which
-// operators are wrong) stands below it. CSV keeps the order of the file and has exact numbers.
-// CheckInWords counts rules only: a model without a rule, or one with an error, is named separately
-// and is no rule that failed.
+// Writes verdicts as a table and as CSV. The enum Verdict is ordered by severity, so sorting by it
+// puts the worst first; rules with equal verdicts keep the order of the file. The table holds
+// figures and limits as short texts. Longer explanations (why a limit is not proven, which
+// operators are wrong) follow below it. CSV keeps the order of the file and has exact numbers.
+// CheckInWords counts rules only: a model without a rule, or with an error, is named separately and
+// is not a failed rule.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -121,7 +121,7 @@ std::string CheckInWords(const CheckReport& report) {
   if (unlisted > 0) parts.push_back(absl::StrCat("no rule for ", Plural(unlisted, "model")));
   const int64_t errors = report.Count(Verdict::kError);
   if (errors > 0) parts.push_back(absl::StrCat("error in ", Plural(errors, "model")));
-  // What failed comes first, also if it is no rule.
+  // Failures come first, also those that are not rules.
   if (!report.passed() && failed == 0) std::reverse(parts.begin(), parts.end());
   return absl::StrCat(report.passed() ? "passed: " : "failed: ", absl::StrJoin(parts, ", "));
 }

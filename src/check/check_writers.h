@@ -10,7 +10,7 @@
 
 namespace onnxflops {
 
-// What failed first; then every rule with its limit, the figure and what is left.
+// Failures first; then every rule with its limit, figure and margin.
 Document ToDocument(const CheckReport& report);
 std::string ToTable(const CheckReport& report, const TableStyle& style = {});
 std::string ToMarkdown(const CheckReport& report);

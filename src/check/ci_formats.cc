@@ -1,11 +1,10 @@
-// How it works. Every format is written from the same list of judgements, and their words come from
-// SubjectOf and MessageOf, so that all formats say the same. What differs is which judgements are
-// listed (JUnit has all, alerts only those that somebody should look at), where they point, and how
-// text is escaped. Names of models, modules and files come from untrusted files, so each format
-// escapes all of them by its own rules. The location of an alert is the rule in the file of
-// budgets, since that is what a reviewer can change. A fingerprint is a hash of the model and the
-// rule, without any figure, so that GitLab and GitHub see one alert over many runs, not a new one
-// after each change.
+// How it works. Every format is written from the same list of judgements, and all wording comes
+// from SubjectOf and MessageOf, so all formats report the same. They differ in which judgements
+// they list (JUnit all, alerts only those that need attention), in the position they point to, and
+// in escaping. Names of models, modules and files come from untrusted files, so each format escapes
+// all of them by its own rules. An alert points to the rule in the file of budgets, since that is
+// what a reviewer can change. Its fingerprint is a hash of the model and the rule without any
+// figure, so that GitLab and GitHub see one alert across runs, not a new one after each change.
 #include "src/check/ci_formats.h"
 
 #include <algorithm>
@@ -81,7 +80,7 @@ Location LocationOf(const CheckReport& report, const Judgement& j) {
   return {j.model.empty() ? report.head.path : j.model};
 }
 
-// The judgements that somebody should look at. Those that did not pass come first.
+// The judgements that need attention. Those that did not pass come first.
 std::vector<const Judgement*> Alarming(const CheckReport& report) {
   std::vector<const Judgement*> alarming;
   for (const Judgement& j : report.judgements) {
@@ -99,7 +98,8 @@ std::string XmlText(absl::string_view text) {
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
-// Escapes that GitHub's runner undoes: in the text after a command, and in a property of it.
+// Escapes for a workflow command, which GitHub's runner undoes: one for its text, one for its
+// properties.
 std::string AnnotationText(absl::string_view text) {
   return absl::StrReplaceAll(Printable(text), {{"%", "%25"}});
 }
@@ -148,7 +148,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"error", "A model can be read and counted."},
 };
 
-// What a reader of an alert can do about it.
+// What a reader can do about an alert.
 constexpr char kHelp[] =
     "The location is the rule in the file of budgets. Lower the cost of the model, or, where the "
     "cost is wanted, raise the limit there: onnxflops check MODEL {update on} does it. An "

@@ -1,4 +1,4 @@
-// A record of what a check decided, and about which files: for who asks later.
+// A record of the decisions of a check, with hashes of the files, for later audits.
 #ifndef ONNXFLOPS_SRC_CHECK_DECISION_H_
 #define ONNXFLOPS_SRC_CHECK_DECISION_H_
 

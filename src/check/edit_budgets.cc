@@ -41,7 +41,7 @@ namespace {
 
 using check::LimitTextFor;
 
-// The figure and 1 %, rounded up; the figure itself where that is too large.
+// The figure plus 1 %, rounded up; the figure itself if the sum would overflow.
 absl::int128 WithMargin(absl::int128 value) {
   return value > absl::Int128Max() / 2 ? value : value + (value + 99) / 100;
 }
@@ -68,7 +68,7 @@ std::string TomlString(absl::string_view text) {
   return result + "\"";
 }
 
-// The sections of a model. `prefix` is that of their names: "", or "models.\"a.onnx\".".
+// The sections of one model. `prefix` comes before their names: "", or "models.\"a.onnx\".".
 std::string InitialSections(const Report& report, absl::string_view prefix) {
   const report::ReferenceValues values(report);
   std::string out = absl::StrCat("\n[", prefix, "budget]\n");

@@ -13,17 +13,18 @@
 
 namespace onnxflops {
 
-// A file with comments, whose budgets are what the models cost and 1 %. Totals with open sizes are
-// at the sizes that [at] says there. Of several, each has sections of its own, by its file's name,
-// or by its path where two have the same name; `folder` is left out of paths: that of the file.
+// A file with comments whose budgets are the costs of the models plus 1 %. Totals with open sizes
+// are evaluated at the sizes in its [at]. Several models have sections of their own, named by file
+// name, or by path if two have the same file name. Paths omit `folder`, the one that holds the
+// file.
 std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder = "");
 
-// The same file with every broken limit that is an amount raised to what was found and 1 %.
-// Comments and everything else stay. `text` is what `budgets` was read from.
+// The same file, with every broken limit that is an amount raised to the figure plus 1 %. Comments
+// and everything else stay. `text` is the text from which `budgets` was read.
 std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
                           const CheckReport& report);
 
-// Which rules did not pass and are none that RaisedBudgets raises, with the reason: a line each.
+// One line for each rule that did not pass and that RaisedBudgets cannot raise, with the reason.
 std::vector<std::string> LeftBudgets(const Budgets& budgets, const CheckReport& report);
 
 }  // namespace onnxflops

@@ -1,15 +1,16 @@
-// How it works. A limit is first turned into a formula, the excess, which is above 0 where the
-// limit is broken: head - limit, whole * head - (whole + growth) * base, and the same for a ratio.
-// It is multiplied out, so nothing is rounded. The limit holds if the excess is at most 0 at all
-// sizes that [at] allows, it is broken if the excess is above 0 at one of them, and it is open if
-// neither can be shown. Then it matters how far the figures are known. A lower bound that breaks a
-// limit fails for certain, since the true figure is larger still. One that holds proves nothing:
-// the verdict is "not proven", unless the file says lower_bounds = "pass". For the base of a
-// relative limit it is the other way round. Exceptions come last and turn a failure into "allowed"
-// until their day.
+// How it works. A limit is first turned into a formula, the excess, which is above 0 if the limit
+// is broken: head - limit, whole * head - (whole + growth) * base, and the same for a ratio. The
+// factors keep it exact, without rounding. The limit holds if the excess is at most 0 at all sizes
+// that [at] allows. It is broken if the excess is above 0 at one of them. It is open if neither can
+// be shown.
+//
+// Then the certainty of the figures matters. A lower bound that breaks a limit fails for certain,
+// since the true figure is larger still. A lower bound within the limit proves nothing: the verdict
+// is "not proven", unless the file sets lower_bounds = "pass". For the base of a relative limit it
+// is the reverse. Exceptions come last and turn a failure into "allowed" until their date.
 //
 // If one model fixes a size that the other leaves open, limits relative to the base are judged on a
-// second diff, in which both have that size: else a change of the batch would look like growth.
+// second diff at which both have that size; otherwise a change of the batch would look like growth.
 #include "src/check/judge.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ std::string FigureText(absl::int128 value, const Quantity& q) {
   return absl::StrCat(text, prefixed || unit.empty() ? "" : " ", unit);
 }
 
-// How much `part` is of `whole`, in hundredths of a percent, towards 0.
+// `part` / `whole` in hundredths of a percent, rounded towards 0.
 std::optional<absl::int128> Hundredths(absl::int128 part, absl::int128 whole) {
   if (whole <= 0) return std::nullopt;
   while (part > absl::Int128Max() / 10'000 || part < -(absl::Int128Max() / 10'000)) {
@@ -105,7 +106,7 @@ std::string WhyMissing(const Quantity& quantity) {
   return "a report was written without this quantity: write it again";
 }
 
-// Whether a figure is within its limit, if that can be told.
+// Whether a figure is within its limit; kOpen if unknown.
 enum class Standing { kHolds, kBroken, kOpen };
 
 class RuleJudge {
@@ -479,7 +480,7 @@ std::string SizesText(const BudgetSizes* sizes) {
   return absl::StrJoin(texts, ", ");
 }
 
-// "batch = 2": what one of the models fixes.
+// "batch = 2": the sizes that one of the models fixes.
 std::string EqualSizesText(const Diff& equal) {
   std::vector<std::string> texts;
   for (const UnequalSize& size : equal.made_equal) {

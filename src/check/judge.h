@@ -1,4 +1,4 @@
-// Budgets against what a model costs.
+// Judges a model's costs by budgets.
 #ifndef ONNXFLOPS_SRC_CHECK_JUDGE_H_
 #define ONNXFLOPS_SRC_CHECK_JUDGE_H_
 
@@ -30,7 +30,7 @@ enum class Verdict : uint8_t {
 absl::string_view NameOf(Verdict verdict);
 
 struct Judgement {
-  std::string model;  // its path, where several were checked; "" where one was
+  std::string model;  // its path if several were checked, else ""
   std::string rule;   // BudgetRule::name
   std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
                       // "profile", "fixed"; of no rule, but of a model: "unlisted", "error"
@@ -39,16 +39,16 @@ struct Judgement {
   std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
   std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
-  std::string margin;         // what is left of the limit: "+2.1 %", "-0.3 %"; or ""
-  std::string detail;         // what else there is to say: why it is not proven, which operators
+  std::string margin;         // distance to the limit: "+2.1 %", "-0.3 %"; or ""
+  std::string detail;         // more detail: why it is not proven, which operators
   BudgetPlace place;          // in the file of budgets; line 0: in none
   std::string budgets;        // that file, where models have their own; else CheckReport::budgets
   // Of a limit that is an amount, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
   std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
-  bool lower_bound = false;                       // the figure is one, or nothing of it is counted
-  double seconds = 0;                             // that judging the model took, in its first row
+  bool lower_bound = false;  // the figure is a lower bound, or nothing is counted
+  double seconds = 0;        // that judging the model took, in its first row
   const Quantity* quantity = nullptr;
 
   bool passed() const { return verdict < Verdict::kNotProven; }
@@ -63,14 +63,14 @@ struct CheckReport {
   std::string budgets;  // the file; "": none; of models with their own, all of them in a line
   std::string version;  // of the program that checked, for formats that name it; or ""
   std::string docs;     // where the pages are, for formats that link them: ONNXFLOPS_DOCS_ADDRESS
-  std::string host, made_at;  // where and when, "2027-01-31T12:00:00", as JUnit has it; or ""
+  std::string host, made_at;  // host and time, "2027-01-31T12:00:00", for JUnit; or ""
   std::vector<Judgement> judgements;
 
   bool passed() const;
   int64_t Count(Verdict verdict) const;
 };
 
-// What training or a run reached, of the whole model or of a module that a rule matches.
+// What a training step or a run reached, for the whole model or a module that a rule matches.
 struct AchievedFigure {
   std::string where;  // path of the module; "": the whole model
   double value = 0;   // as BudgetRule::achieved says: a part of 1, seconds, or FLOP/s
@@ -82,22 +82,22 @@ struct AchievedFigure {
 using FiguresOfRule =
     absl::FunctionRef<absl::StatusOr<std::vector<AchievedFigure>>(const BudgetRule& rule)>;
 
-// The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed
-// sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
-// `equal`, where it is not null, is the same diff at sizes that one of the models fixes and the
-// other leaves open: what is relative to the base is judged there.
+// Judges all rules of the file at one set of sizes; null: the model's own. Fixed sizes are already
+// bound in `diff`. `today` as "2027-01-31". OutOfRange if there are too many judgements. `equal`,
+// if not null, is the same diff at sizes that one of the models fixes and the other leaves open;
+// relative rules are judged on it.
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
                    absl::string_view today, FiguresOfRule figures, CheckReport* report,
                    const Diff* equal = nullptr);
 
-// Rows for a model that no rule applies to, and for one that could not be judged.
+// The judgement of a model to which no rule applies, and of one that could not be judged.
 Judgement UnlistedModel(const Budgets& budgets);
 Judgement ModelError(const absl::Status& status);
 // Adds the judgements of another model. OutOfRange if there are too many.
 absl::Status AddReport(CheckReport part, CheckReport* report);
 
-// Whether what is said for files of this pattern holds for a file: by its name, its path, or the
-// end of its path from any folder on ("a/m.onnx" of "x/a/m.onnx").
+// True if the pattern of a [models] section matches a file: by its name, its path, or the end of
+// its path from any folder on ("a/m.onnx" matches "x/a/m.onnx").
 bool IsForModel(absl::string_view models, absl::string_view path);
 
 }  // namespace onnxflops

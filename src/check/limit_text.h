@@ -13,8 +13,8 @@
 
 namespace onnxflops::check {
 
-// A limit on a quantity, or with `ratio` on one quantity as a part of another. Its `text` is set.
-// Errors: InvalidArgument, with what is wrong and an example.
+// Parses a limit on a quantity, or with `ratio` on its share of another quantity. Sets `text`.
+// Errors: InvalidArgument with the fault and an example.
 absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantity& quantity,
                                            bool ratio);
 

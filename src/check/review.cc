@@ -1,11 +1,11 @@
-// A review in Markdown. Its first line is the verdict, since many read no more. The table below has
-// a row for each model that somebody should look at, the worst first: errors, failures, changes,
-// new models, then those that are gone. What happened inside of each model is folded.
+// How it works. A review is a comment in Markdown. Its first line is the verdict, since many read
+// no more. The table below has a row for each model that needs attention, the worst first: errors,
+// failures, changes, new models, then removed ones. The details of each model are folded.
 //
-// A comment may have at most kMaxCommentBytes. So the table gets a third of them. The rest is
-// shared out while it is used: each model in turn gets an equal share of what is left, so that what
-// one does not need is there for the next. What does not fit is left out, and a line at the end
-// says so. Because the worst come first, it is the least important.
+// A comment may have at most kMaxCommentBytes. The table gets a third of them. Each model in turn
+// then gets an equal share of the rest, so space that one model does not use goes to the next. Text
+// that does not fit is left out, and a line at the end says so. Since the worst come first, the
+// least important text is cut.
 #include "src/check/review.h"
 
 #include <algorithm>
@@ -86,8 +86,8 @@ absl::int128 GrowthOf(const ReviewedModel& model) {
   return diff::ShownValue(*model.diff, change).value_or(0);
 }
 
-// Errors, then what failed, then what changed, the largest growth first, then what is new, then
-// what is gone.
+// Errors, then failures, then changes with the largest growth first, then new models, then removed
+// ones.
 std::vector<const ReviewedModel*> WorstFirst(const Review& review) {
   std::vector<const ReviewedModel*> shown;
   for (const ReviewedModel& model : review.models) {

@@ -1,5 +1,5 @@
-// What a change to a repository does to its models: one comment on a pull request, for a reader who
-// sees nothing else.
+// Summarises the effect of a change on all models of a repository in one pull request comment,
+// written for a reader who sees nothing else.
 //
 //   Review review;
 //   review.models.push_back({"m.onnx", "", diff, check});
@@ -19,10 +19,10 @@ namespace onnxflops {
 
 struct ReviewedModel {
   std::string path;
-  std::string renamed_from;  // its path at the base, where that is another; else ""
-  bool is_gone = false;      // only the base has it: `diff` is from nothing to what it was there
+  std::string renamed_from;  // its path at the base if it differs, else ""
+  bool is_gone = false;      // removed: `diff` goes from nothing to the base's costs
   std::optional<Diff> diff;  // nullopt: it could not be read or counted
-  CheckReport check;         // verdicts on it, or its error; none where there are no budgets
+  CheckReport check;         // its verdicts or its error; empty without budgets
   std::string device;        // whose time bound `diff` has, "b200, bf16"; "": none
   // Whether it is held to rules by its old path alone: after the merge none is for it.
   bool loses_budgets = false;
@@ -34,9 +34,9 @@ struct Review {
   DiffViewOptions view;
 };
 
-// The verdict, a table of the models that changed or failed, the worst first, and below what
-// happened in each. Models that did not change are a number. At most kMaxCommentBytes, less what a
-// script may add.
+// The verdict, a table of models that changed or failed with the worst first, and below it the
+// details of each. Unchanged models are only counted. The text has at most kMaxCommentBytes, less a
+// reserve for text that a script adds.
 std::string ToComment(const Review& review);
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-// What a verdict says, for all writers of verdicts.
+// Wording of verdicts, shared by all writers.
 #ifndef ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_
 #define ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_
 
@@ -16,7 +16,7 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json);
 std::string SubjectOf(const Judgement& j);
 // "16.5 GFLOP, limit 16 GFLOP, exceeded by 3.13 %: failed; why".
 std::string MessageOf(const Judgement& j);
-// What a reader has to look at comes first; otherwise the order of the file.
+// Judgements that need attention come first; otherwise in the order of the file.
 std::vector<const Judgement*> WorstFirst(const CheckReport& report);
 
 }  // namespace onnxflops::check

@@ -161,7 +161,7 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   int exponent = 0;
   absl::string_view word = unit;
   for (const auto& [letter, power] : kPrefixes) {
-    // The m of "macs" and "madds" is no prefix.
+    // The m of "macs" and "madds" is not a prefix for milli.
     const bool is_unit = absl::StartsWith(unit, "mac") || absl::StartsWith(unit, "madd");
     if (is_unit || unit.empty() || unit[0] != letter) continue;
     exponent = power;

@@ -22,9 +22,9 @@ namespace onnxflops {
 // "4.089 GFLOPs": 4089000000, known to the last digit that is written.
 struct PublishedFigure {
   std::string text;
-  bool is_known = false;  // not of a text that is no figure; else
+  bool is_known = false;  // false if the text has no figure
   absl::int128 value = 0;
-  absl::int128 step = 1;  // of the last digit; a figure rounds to `value` within half of it
+  absl::int128 step = 1;  // unit of the last digit; a figure rounds to `value` within half of it
   bool is_macs = false;   // as it is called
 };
 // A number, a prefix (k, M, G or B, T, P) or none, and MACs or FLOPs in any spelling ("GMACs",
@@ -34,15 +34,15 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text);
 struct AuditRow {
   std::string name, model;
   PublishedFigure published;
-  std::string fault;                     // why there is no figure; else
+  std::string fault;                     // why there is no figure; empty if there is one
   bool matches = false;                  // a convention gives the published digits
   std::vector<std::string> conventions;  // those that do, or the nearest one
   bool counts_macs = false;              // their unit
   absl::int128 figure = 0;               // of the first of them
 };
 
-// What all conventions give, ours as "onnxflops" in both units, against one figure. Conventions
-// that count what the figure is called come first, and those that are exact before others.
+// Compares one published figure with the figures of all conventions; ours is "onnxflops", in both
+// units. Conventions of the figure's unit come first, exact ones before others.
 AuditRow Audit(const std::string& name, const PublishedFigure& published,
                const CompareReport& comparison);
 

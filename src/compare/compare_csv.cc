@@ -18,7 +18,7 @@ std::string FromLabel(const ToolRow& tool) {
   return tool.from == nullptr ? "onnxflops" : std::string(tool.from->name);
 }
 
-// Where a tool's figures begin. Ours is nothing where nothing of it is counted.
+// The start of a tool's terms. Empty for our count if nothing of the model is counted.
 std::string StartField(const CompareReport& report, const ToolRow& tool) {
   const report::Known known =
       tool.from == nullptr ? compare::KnownOfOurs(report.ours, tool.start) : report::Known::kExact;

@@ -1,9 +1,9 @@
-// What other tools count for a model, as one value, and its writers.
+// The figures of other tools for a model, as one value, and its writers.
 //
 //   absl::StatusOr<CompareReport> report = CompareTools(model, {}, {.with = {"thop"}});
 //   report->tools[0].headline   // thop's figure
 //
-// A CompareReport owns what it holds; nothing in it points into the model.
+// A CompareReport owns its content; nothing in it points into the model.
 #ifndef ONNXFLOPS_SRC_COMPARE_COMPARE_REPORT_H_
 #define ONNXFLOPS_SRC_COMPARE_COMPARE_REPORT_H_
 

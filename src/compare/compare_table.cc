@@ -87,7 +87,7 @@ class Figures {
     return p && w ? Percent(*p, *w) : "-";
   }
 
-  // What a reader must know about the figures; empty if nothing.
+  // A warning that readers of the figures need, or empty.
   std::string Note() const {
     if (inside_ == 0) return "";
     return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
@@ -127,8 +127,8 @@ std::string FigureText(const Report& ours, const std::string& figure) {
   return ours.totals.lower_bound ? KnownText(Known::kAtLeast, figure) : figure;
 }
 
-// The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
-// Sets `note`, if it is empty, to what a reader must know about the figures.
+// The tools of one unit, ours first, then by falling figure. No columns if no tool has a figure in
+// this unit. Sets `note`, if empty, to a warning that readers of the figures need.
 TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   const Expr ours = OursIn(unit, report.ours);
   std::vector<const ToolRow*> tools;

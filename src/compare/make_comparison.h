@@ -14,19 +14,19 @@ namespace convention {
 struct Convention;  // of src/convention/convention.h
 }  // namespace convention
 
-// What another tool counts of the model. Errors: FailedPrecondition, with the reason, if it has no
-// figure; OutOfRange where the figure takes too much.
+// The model's figure in another tool. Errors: FailedPrecondition, with the reason, if there is
+// none; OutOfRange if the figure takes too much work.
 absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& counts,
                                     const convention::Convention& convention);
 
-// What CountAs gives. Errors, beside those of MakeReport: FailedPrecondition, with the reason, if
-// the tool has no figure.
+// The report of CountAs. Errors: those of MakeReport; FailedPrecondition, with the reason, if the
+// tool has no figure.
 absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
                                     const ReportOptions& options,
                                     const convention::Convention& convention);
 
-// With `options.module`, of that part as if it were the model. Errors: those of MakeReport;
-// NotFound for a name that no convention has.
+// With `options.module`, compares that part as if it were the model. Errors: those of MakeReport;
+// NotFound for an unknown convention.
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
                                              const CompareRequest& request,
                                              const ReportOptions& options);

@@ -1,12 +1,12 @@
-// A report as another tool counts, made from its ledger line by line.
+// Makes a report of another tool's figures, from its ledger line by line.
 //
 // How it works. A line of the ledger is one amount for some entries. It cannot be divided among
-// them, so it goes as a whole to one of them: the first that has MACs in our count, else the first.
-// From there it adds up by module, operator and node. What a tool counts for the model as a whole
-// is in the totals only, and if it has nothing else, the report has no rows below the model. The
-// report itself is ours, made on the tool's module tree, with our figures of work replaced.
-// Quantities that the tool does not give become 0. Equal amounts are counted before they are added,
-// because many lines have the same amount and adding long formulas is slow.
+// them, so the whole amount goes to one entry: the first that has MACs in our count, else the
+// first. From there it is summed by module, operator and node. Amounts that a tool counts only for
+// the whole model appear in the totals; if it has no others, the report has no rows below the
+// model. The report itself is ours, made on the tool's module tree, with our figures of work
+// replaced. Quantities that the tool does not give become 0. Equal amounts are counted before they
+// are added, because many lines have the same amount and adding long formulas is slow.
 #include <map>
 #include <memory>
 #include <utility>
@@ -115,7 +115,7 @@ class Recount {
     const auto entries =
         absl::MakeConstSpan(ledger_.entries)
             .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
-    EntryId main = entries[0];  // the one that does most of the work, or the first
+    EntryId main = entries[0];  // the first entry with MACs, else the first one
     for (EntryId id : entries) {
       if (evidence_.Ours(Unit::kMac, id) != kZero) {
         main = id;
@@ -153,7 +153,7 @@ class Recount {
     report->census = Census();
     report->int_census = Census();
     report->macs_by_dtype.clear();
-    report->causal_nodes = 0;  // the tool's ledger has what it counts for them
+    report->causal_nodes = 0;  // the tool's ledger already includes masked pairs as it counts them
   }
 
   void FillRoot(Report* report) const {

@@ -1,9 +1,9 @@
-// What Linux, other Unixes, Windows and WebAssembly do each in its own way. All else of the project
-// asks for what C++ and posix.h have.
+// Functions that Linux, other Unixes, Windows and WebAssembly each implement differently. The rest
+// of the project uses only standard C++ and posix.h.
 //
-//   linux.cc      what only Linux has
-//   portable.cc   the same where nothing like it is there, in plain C++
-//   unix.cc       what Linux and other Unixes have alike
+//   linux.cc      functions that only Linux has
+//   portable.cc   the same in plain C++, for other systems
+//   unix.cc       what Linux and other Unixes share
 //   windows.cc, wasi.cc
 #ifndef ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
 #define ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
@@ -43,7 +43,7 @@
 
 namespace onnxflops::platform {
 
-// What this was compiled for, as the files of a release are named.
+// The platform that this was compiled for, as in the file names of a release.
 inline constexpr char kPlatformName[] = ONNXFLOPS_SYSTEM "-" ONNXFLOPS_PROCESSOR;
 
 // ---- Memory ------------------------------------------------------------------------------------
@@ -67,10 +67,10 @@ std::array<uint64_t, 2> RandomKey();
 
 // ---- Descriptors -------------------------------------------------------------------------------
 
-// A pipe whose ends no other program inherits. False, and errno, if there is none.
+// A pipe whose ends no child process inherits. False, with errno set, if that fails.
 bool MakePipe(std::array<int, 2>* ends);
 
-// Whether a program holds the other end of an empty pipe; true where that cannot be known.
+// True if a process holds the other end of an empty pipe, or if that cannot be known.
 bool HasWriter(int fd);
 
 // Whether a write that failed with `error` has no reader any more.
@@ -79,9 +79,9 @@ bool IsBrokenPipe(int fd, int error);
 // Undoes O_NONBLOCK. False, and errno.
 bool MakeBlocking(int fd);
 
-// The first bytes that a pipe has or will have, which stay to be read. Waits until there are some.
-// Where a system cannot look into a pipe, the pipe is read to its end, at most `most` bytes, and
-// the descriptor is then that of a file with these bytes.
+// Reads the first bytes of a pipe and leaves them to be read again; waits until there are some. On
+// a system that cannot look into a pipe, the pipe is read to its end, at most `most` bytes, and the
+// descriptor then refers to a file with these bytes.
 size_t PeekPipe(int fd, char* bytes, size_t size, uint64_t most);
 
 // A file without a name, to read and write, as long as the descriptor is open; -1, and errno.
@@ -90,7 +90,7 @@ int MakeUnnamedFile();
 // The descriptor of ours that a path such as /dev/fd/63 names; else -1.
 int OwnDescriptor(const std::string& path);
 
-// Which file a name or a descriptor is of, whatever its name; nullopt if that is none.
+// Identifies the file of a path or descriptor, whatever its name; nullopt if there is none.
 struct FileId {
   uint64_t device = 0, file = 0;
   bool operator==(const FileId& other) const = default;
@@ -108,12 +108,12 @@ bool NameFile(int fd, const char* name);
 // Renames, also over a file that exists. False, and errno.
 bool Rename(const char* from, const char* to);
 
-// Gives a new file the owner, group and permissions of the one that it is about to replace, as far
-// as the user may. False, and errno, if the permissions cannot be set.
+// Gives a new file the owner, group and permissions of the file that it will replace, as far as the
+// user may. False, with errno set, if the permissions cannot be set.
 bool KeepOwner(int fd, const struct stat& old);
 
-// Whether the end of what has been written is told to have arrived. Network file systems may say
-// that a disk is full only then.
+// Waits until the file system confirms the write; network file systems may report a full disk only
+// then.
 bool FlushToServer(int fd);
 
 // While it exists, signals wait, also those that the C library keeps for itself.
@@ -133,7 +133,7 @@ void IgnoreFileSizeSignal();
 
 // ---- Programs ----------------------------------------------------------------------------------
 
-// What a program reads and writes. -1: nothing to read, or nowhere to write to.
+// The standard streams of a child process. -1: nothing to read, or output is discarded.
 struct Streams {
   int input = -1, output = -1, errors = -1;
 };

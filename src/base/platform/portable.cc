@@ -1,4 +1,4 @@
-// What only Linux has, made of what every system has.
+// Portable replacements for the functions that linux.cc implements.
 #include <algorithm>
 #include <random>
 #include <thread>

@@ -32,8 +32,8 @@ ssize_t pread(int fd, void* bytes, size_t size, int64_t at);
 ssize_t readlink(const char* path, char* bytes, size_t size);
 int gethostname(char* name, size_t size);
 
-// Names of files are UTF-8, whatever the code page of the system and of the program: what is in
-// namespace onnxflops finds these before those of the C library.
+// File names are UTF-8, whatever the code page of the system and of the program. Code in namespace
+// onnxflops finds these functions before those of the C library.
 namespace onnxflops {
 int open(const char* path, int flags, int mode = 0);
 int access(const char* path, int mode);

@@ -1,5 +1,4 @@
-// What WebAssembly has in another way or not at all: there is one process, without signals,
-// programs and terminals.
+// WebAssembly (WASI) has a single process, without signals, child programs or terminals.
 #include <algorithm>
 #include <cerrno>
 
