@@ -44,7 +44,7 @@ struct CompareOptions {
 Comparison Compare(Evidence* evidence, const Convention& convention, const Ledger& ledger,
                    const CompareOptions& options = {});
 
-// From one tool's figure to another's: what they have in common cancels, node by node.
+// Goes from one tool's figure to another's. Differences that both share cancel, node by node.
 Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledger& from_ledger,
                           const Convention& to, const Ledger& to_ledger,
                           const CompareOptions& options = {});

@@ -1,13 +1,14 @@
-// Formulas of a training step over a whole model, and what they leave out.
+// Formulas for a training step of a whole model, and what they leave out.
 //
 //   config-6n    6 * N * T: 2 for the forward pass, 4 for the backward pass
 //   config-2.5n  7.5 * N * B * S: 2.5 for the forward pass, twice that for the backward pass
 //   palm, megatron, nanogpt, chinchilla, llm-foundry, torchtitan, maxtext, megatron-bridge:
 //   formulas.h
 //
-// N is what the file holds of parameters, T the tokens of a sequence. None of them knows nodes: all
-// that they count is of the model as a whole. What our own count holds of the same kind (products
-// of linear layers, of attention, all others) tells which part of a formula is how far off.
+// N is the number of parameters in the file, T the number of tokens in a sequence. These formulas
+// know no nodes, so all their amounts belong to the whole model. Our own count of the same kind of
+// work (products of linear layers, of attention, all others) shows how far each part of a formula
+// is off.
 #include <string>
 
 #include "absl/status/statusor.h"

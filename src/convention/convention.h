@@ -63,7 +63,7 @@ struct Line {
   TermId term = kSame;  // where they differ
 };
 
-// What the tool counts for the model as a whole: of no entry, in no module.
+// An amount that the tool counts for the whole model, without an entry or module.
 struct ModelLine {
   AmountId ours = kZero;
   AmountId theirs = kZero;
@@ -88,7 +88,8 @@ struct Convention : ConventionInfo {
   absl::Span<const Convention* const> versions = {};
 };
 
-// The tool by its plain name: its newest version, or, with `apply`, the one that the file decides.
+// The tool under its name without a version: its newest version, or, with `apply`, the version that
+// the file decides.
 constexpr Convention NewestOf(const char* name, absl::Span<const Convention* const> versions,
                               Ledger (*apply)(Evidence* evidence) = nullptr) {
   Convention newest = *versions[0];
@@ -109,12 +110,12 @@ class LedgerBuilder {
 
   // The same for the same name and reason.
   TermId Term(absl::string_view name, absl::string_view reason);
-  // The tool counts `theirs` for these entries (at least one). What we count for an entry is
-  // compared in the first line that it stands in; a later one is beyond that. A `term` that turns
-  // out not to be needed is dropped; kSame with different amounts is named "other rules".
+  // The tool counts `theirs` for these entries (at least one). Our count of an entry is compared in
+  // the first line with that entry; later lines add to it. A `term` that is never needed is
+  // dropped. kSame with different amounts is named "other rules".
   void Count(absl::Span<const EntryId> entries, AmountId theirs, TermId term);
-  // The tool counts `theirs` for the model as a whole. What we count for entries that no line has
-  // is compared in the first such line; what comes later is beyond that.
+  // The tool counts `theirs` for the whole model. Our count of entries that are in no line is
+  // compared in the first such line; later lines add to it.
   void CountModel(AmountId theirs, TermId term);
   // Makes the ledger kAssumed; each text once.
   void Assume(absl::string_view assumption);

@@ -1,4 +1,4 @@
-// Another tool, what its figure is in, and how sure it is.
+// Facts about another tool: the unit of its figure, and how certain the figure is.
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_
 
@@ -7,14 +7,14 @@
 
 namespace onnxflops::convention {
 
-// What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
-// floating-point operations).
+// The unit of a tool's main figure. Our figure in this unit is `macs`, or `flops` (2 x macs + all
+// other floating-point operations).
 enum class Unit : uint8_t { kMac, kFlop };
 inline constexpr size_t kNumUnits = 2;
 
 enum class Standing : uint8_t {
   kExact,          // the file tells all that the tool's figure depends on
-  kAssumed,        // it does not: the assumptions say what is missing
+  kAssumed,        // the file does not decide it: the assumptions name the guess
   kNotApplicable,  // the tool gives no figure: the first assumption says why
 };
 
@@ -32,8 +32,8 @@ struct ConventionInfo {
   // Of a tool whose figure changed; else "".
   const char* version = "";  // "0.19.7", for NAME@VERSION
   const char* since = "";    // when it came: "2026-09"; "" for the oldest
-  const char* changed = "";  // what it counts differently from other versions
-  // What the figure stands for in forward passes: 3 of a training step.
+  const char* changed = "";  // how its counts differ from other versions
+  // Forward passes that the figure covers: 3 for a training step.
   int passes = 1;
 };
 

@@ -1,16 +1,16 @@
-// What a convention may look at: the model, its facts and costs, which node runs in which module;
-// and amounts, which are interned so that equal layers share them.
+// The input of a convention: the model, its facts and costs, which node runs in which module, and
+// amounts, which are interned so that equal layers share them.
 //
 //   Evidence evidence(inference, counts);
 //   for (const Entry& e : evidence.entries()) ...           // every node that runs, once per place
 //   evidence.amount(evidence.Ours(Unit::kMac, {12}))        // what we count for entry 12
 //
-// An Evidence keeps references to the inference and the counts. Its methods that are not const fill
-// memos: one thread at a time.
+// An Evidence keeps references to the inference and the counts. Its non-const methods fill caches,
+// so only one thread at a time may call them.
 //
-// All amounts that are made have a limit, kMaxAmountTerms and so many per node. Beyond it status()
-// is OutOfRange, and new amounts are no longer what they should be: whoever makes many stops there,
-// and nobody uses what came of it.
+// The number of amounts is limited by kMaxAmountTerms and a limit per node. Beyond it status() is
+// OutOfRange and new amounts are wrong: loops that make many must stop, and the results must not be
+// used.
 #ifndef ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
 #define ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
 
@@ -36,7 +36,7 @@ namespace onnxflops::convention {
 
 struct TorchTrace;
 
-using Entry = modules::Execution;  // what a ledger accounts for
+using Entry = modules::Execution;  // a line of a ledger covers some of these
 using EntryId = int32_t;           // index in Evidence::entries()
 using OptionalEntryId = OptionalId<struct EntryTag>;
 using AmountId = int32_t;  // equal ids are equal amounts
@@ -65,7 +65,7 @@ class Evidence {
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
   // Whether nodes stand in modules that the exporter made functions of.
   bool functions_are_modules() const { return attribution_.functions_are_modules; }
-  // The call that a limit left closed, its body one entry with it; kNone if there is none.
+  // The call that a limit left closed; with its body it is one entry. kNone if there is none.
   OptionalNodeId not_opened() const { return attribution_.not_opened; }
   const std::string& not_opened_limit() const { return attribution_.not_opened_limit; }
   // How often the entry runs in one run of the model.
@@ -83,15 +83,15 @@ class Evidence {
   std::optional<AmountId> Elements(const Fact& fact, const Entry& entry);
   const Expr& amount(AmountId id) const { return amounts_[static_cast<size_t>(id)]; }
 
-  // What we count for an entry, all of its runs; for several, added up.
+  // Our count for all runs of an entry, or the sum over several entries.
   AmountId Ours(Unit unit, EntryId entry) const {
     return ours_[static_cast<size_t>(unit)][static_cast<size_t>(entry)];
   }
   AmountId Ours(Unit unit, absl::Span<const EntryId> entries);
 
-  // The calls of PyTorch behind the nodes; made when first asked for.
+  // The PyTorch calls that produced the nodes; made on first use.
   const TorchTrace& torch_trace();
-  // What formulas over the whole model read; made when first asked for.
+  // Parameters for formulas over the whole model; made on first use.
   const FormulaFacts& formula_facts();
 
  private:

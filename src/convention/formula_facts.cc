@@ -1,14 +1,14 @@
-// How it works. The parameters of published formulas are read from the graph, so that any model has
-// them, with or without a configuration. Parameters are counted once each; of experts, the share
-// that a token does not reach is taken off for `a`. An embedding table is a matrix that Gather
-// reads. It is one of positions if its indices follow from shapes alone or have "position" in their
-// name, and else one of tokens; the largest of these gives vocabulary and width. Tables that
-// nothing else reads cost no FLOPs, and some formulas leave them out.
+// How it works. The parameters of published formulas are read from the graph, so every model has
+// them, with or without a configuration. Each parameter is counted once; for `a`, the share of
+// experts that a token does not reach is subtracted. An embedding table is a matrix that Gather
+// reads. It is a table of positions if its indices follow from shapes alone or have "position" in
+// their name, and otherwise of tokens. The largest token table gives vocabulary and width. Tables
+// that nothing else reads cost no FLOPs, and some formulas leave them out.
 //
-// Tokens are the elements of the integer inputs [batch, sequence] that are no masks. A model that
-// takes an image with a text has more: there the logits [batch, tokens, vocabulary] tell. The width
-// of the MLP is the one parameter that a graph does not tell: the configuration has it, else it is
-// assumed to be 4 times the width, and this is noted.
+// Tokens are the elements of integer inputs [batch, sequence] that are not masks. A model that
+// takes an image with a text has more; there the logits [batch, tokens, vocabulary] give the
+// number. The width of the MLP is the only parameter that a graph does not show. The configuration
+// has it; without one it is assumed to be 4 times the width, and a note says so.
 #include "src/convention/formula_facts.h"
 
 #include <cstddef>
@@ -114,7 +114,7 @@ class StepFinder {
       // In a decoder with a cache only one input takes tokens. Others may look like it.
       if (!decoder.ok() || value.name == decoder->token_input) Take(value, *fact);
     }
-    // The tokens of an image join those of the text, and become logits as they do.
+    // Image tokens are appended to the text tokens and also produce logits.
     if (has_images_ && logits != nullptr && out_.parameters.tokens) {
       out_.parameters.tokens = (*logits)[0] * (*logits)[1];
       out_.no_tokens.clear();

@@ -1,4 +1,4 @@
-// What a model tells of the parameters of formulas.h.
+// Reads the parameters of formulas.h from a model.
 #ifndef ONNXFLOPS_SRC_CONVENTION_FORMULA_FACTS_H_
 #define ONNXFLOPS_SRC_CONVENTION_FORMULA_FACTS_H_
 

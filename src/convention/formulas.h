@@ -22,9 +22,9 @@
 
 namespace onnxflops {
 
-// What the formulas read. Where the model does not tell, a parameter is not there.
+// The parameters of the formulas. A parameter is nullopt if the model does not show it.
 struct FormulaParameters {
-  std::optional<Expr> n;       // parameters, those of embeddings included
+  std::optional<Expr> n;       // parameters, including embeddings
   std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
   std::optional<Expr> l;       // layers with attention
   std::optional<Expr> h;       // heads
@@ -117,7 +117,7 @@ inline constexpr FormulaInfo kFormulas[] = {
      "l h q v d f k x tokens s2"},
 };
 
-// FLOPs of a training step, by what a formula takes them to be.
+// FLOPs of a training step, by the kind of work that a formula assigns them to.
 struct FormulaFlops {
   Expr linear, embeddings, scores, others;
   Expr Total() const { return linear + embeddings + scores + others; }

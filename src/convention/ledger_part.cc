@@ -1,6 +1,6 @@
-// How it works. The part is accounted for anew: each line of the whole ledger is counted again for
-// those of its entries that are inside, so that our amounts of a line are those of the part, and
-// the terms lead from our count of the part to the tool's.
+// How it works. The part gets its own ledger: each line of the whole ledger is counted again for
+// those of its entries that are inside. So our amount of a line covers the part only, and the terms
+// lead from our count of the part to the tool's.
 #include "src/convention/ledger_part.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace onnxflops::convention {
 
-// What we count for the entries of the part (`in_part` by EntryId), in all of their runs.
+// Our count for all runs of the entries in the part (`in_part` by EntryId).
 Expr OursOfPart(const Evidence& evidence, Unit unit, const std::vector<bool>& in_part);
 
 // A line with entries on both sides goes where its first entry is, and makes the ledger kAssumed,

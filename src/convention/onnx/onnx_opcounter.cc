@@ -1,15 +1,15 @@
 // onnx-opcounter: a formula for some operators, the number of output elements for all others.
 //
-// The rules, of the nodes of the main graph alone: Conv and ConvTranspose N * (C_in / group) *
-// kernel, Gemm and MatMul elements(A) * last dimension of Y, BatchNormalization 2 N, Relu and Add
-// elements(A), Resize and Upsample 11 N if linear, 0 for some that move data. It asks ONNX's shape
-// inference and reads a size that has no number as 0.
+// It covers only the nodes of the main graph. Its rules: Conv and ConvTranspose N * (C_in / group)
+// * kernel, Gemm and MatMul elements(A) * last dimension of Y, BatchNormalization 2 N, Relu and Add
+// elements(A), Resize and Upsample 11 N if linear, 0 for some that move data. It uses ONNX's shape
+// inference and reads a size without a number as 0.
 //
 // How it works. The tool stops at what it cannot read (an input of another type, a missing
-// attribute, an output without a shape), so each node is followed in order and the first error ends
-// with no figure and with that error as the reason. Calls of local functions, which we have put
-// inline, are to the tool operators that it does not know: they count for the model as a whole, by
-// the size of their output, and the nodes inside count as 0.
+// attribute, an output without a shape). So nodes are followed in order, and the first error means
+// no figure, with that error as the reason. To the tool, calls of local functions, which we have
+// inlined, are operators that it does not know: they count for the model as a whole, by the size of
+// their output, and the nodes inside count as 0.
 #include <algorithm>
 #include <optional>
 
@@ -197,8 +197,8 @@ TermId TermOf(const Node& node, LedgerBuilder* ledger) {
                       "the tool has no rule for it and takes its output's size");
 }
 
-// To the tool, calls of functions in the main graph are operators that it does not know. Returns
-// what it dies of; empty if it does not.
+// To the tool, calls of functions in the main graph are unknown operators. Returns the error at
+// which it stops, or empty.
 std::string AddCalls(const OnnxShapes& shapes, Evidence* evidence, LedgerBuilder* ledger) {
   for (const Node& call : evidence->model().inlined) {
     if (call.caller || call.graph != 0 || !call.output(0)) continue;

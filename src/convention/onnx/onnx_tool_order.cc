@@ -61,7 +61,7 @@ class OnnxToolSorting {
 
   const Evidence& evidence_;
   const std::vector<EntryId>& nodes_;
-  // Nodes by the value that they wait for; kNone is the one that is left out.
+  // Nodes by the value that they wait for; kNone stands for an omitted input.
   absl::flat_hash_map<OptionalValueId, std::vector<size_t>> waiting_;
   std::vector<int64_t> waits_for_;  // by place in `nodes_`
   std::vector<bool> runs_;

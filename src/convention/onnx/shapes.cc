@@ -93,7 +93,7 @@ Fact Merged(const Fact& a, const Fact& b) {
   return merged;
 }
 
-// The fact as it is kept: what is not literal is not known.
+// The fact as ONNX would keep it: everything that is not literal becomes unknown.
 Fact Kept(Fact fact) {
   fact.rule = nullptr;  // ONNX follows lists alone
   for (Expr& dim : fact.shape.dims()) {
@@ -176,7 +176,7 @@ class OnnxShapes::Mask : public RuleHost {
     SpendSteps(infer::FactTable::StepsOf(fact));
     known_[static_cast<size_t>(id)] = facts_.Intern(std::move(fact));
   }
-  // Bodies do not see what is constant around them.
+  // Values that are constant outside a body are not constant inside it.
   OptionalGraphId ConstantIn(ValueId id) const { return constant_in_[static_cast<size_t>(id)]; }
   bool IsConstant(OptionalValueId id) const { return id && ConstantIn(*id) == graph_; }
   void SetConstant(ValueId id, bool constant) {
@@ -390,7 +390,7 @@ class OnnxShapes::Mask : public RuleHost {
     return *std::move(found);
   }
 
-  // Types are found if that of the first input is known.
+  // Output types are found if the type of the first input is known.
   Facts TypesOf(const Node& node, const Call& call) {
     if (node.input(0) && At(*node.input(0)).kind == Fact::Kind::kUnknown) return {};
     Facts types;
@@ -538,7 +538,7 @@ class OnnxShapes::Mask : public RuleHost {
   const OnnxShapeOptions options_;
   infer::FactTable& facts_;
   std::vector<FactId>& known_;
-  GraphId graph_ = 0;                         // the one that is walked through
+  GraphId graph_ = 0;                         // the graph being walked
   std::vector<OptionalGraphId> constant_in_;  // by ValueId: initializers, and of a Constant
   std::vector<bool> declared_;                // by ValueId: its declared type is added
   int64_t content_left_;

@@ -1,9 +1,9 @@
-// What ONNX's own shape inference finds out, as far as that decides other tools' figures: they ask
-// it, and count with 0 where it does not know a size.
+// How much ONNX's own shape inference finds. Tools that use it count 0 where it knows no size, so
+// it decides their figures.
 //
-// It is a mask over our facts: each node's own shape rule runs again, on inputs of which only that
-// is told which ONNX's inference knows. Where that finds less than the rule would, the operator's
-// row says so (OpDef::onnx). How it goes through a graph was read in onnx 1.23.2,
+// It is computed as a mask over our facts: each node's own shape rule runs again and sees only the
+// sizes that ONNX's inference knows. If ONNX finds less than the rule would, the operator's row
+// says so (OpDef::onnx). The walk through a graph follows onnx 1.23.2,
 // onnx/shape_inference/implementation.{h,cc} and onnx/defs/shape_inference.cc.
 #ifndef ONNXFLOPS_SRC_CONVENTION_ONNX_SHAPES_H_
 #define ONNXFLOPS_SRC_CONVENTION_ONNX_SHAPES_H_
@@ -32,8 +32,8 @@ class OnnxShapes {
   // The first node with an output whose shape is not wholly known; kNone if all are.
   OptionalNodeId first_doubt() const { return first_doubt_; }
 
-  // What is known of a value of the main graph: a dimension is literal, or not known. Nothing is
-  // known of a value that is left out.
+  // The fact about a value of the main graph: each dimension is literal or unknown. An omitted
+  // value is unknown.
   const Fact& of(OptionalValueId value) const;
   // Whether the whole shape is; of a value that is left out there is nothing to know.
   bool IsKnown(OptionalValueId value) const;

@@ -1,18 +1,20 @@
-// XLA's HloCostAnalysis of the program that a model becomes operator by operator, before any of
+// XLA's HloCostAnalysis of the program that the model becomes operator by operator, before any of
 // XLA's passes: jax.jit(f).lower(x).cost_analysis().
 //
-// Dot and convolution 2 per multiply-accumulate, where a convolution's padding does not count;
-// every elementwise instruction of every type 1 per element of its result, select, convert, negate
-// and abs included; exp, log, power, sqrt, tanh, sine, cosine and erf are "transcendentals", a
-// total of their own; a reduction one less than its operands, per result; a while's body once; of a
-// conditional the larger branch, in each total. What an operator becomes is in xla_hlo.cc.
+// It counts: for dot and convolution 2 per multiply-accumulate, without a convolution's padding;
+// for every elementwise instruction of any type 1 per element of its result, including select,
+// convert, negate and abs; for a reduction one less than its operands, per result; for a while loop
+// its body once; for a conditional the larger branch, in each total. exp, log, power, sqrt, tanh,
+// sine, cosine and erf are "transcendentals" with a total of their own. xla_hlo.cc maps operators
+// to HLO.
 //
 // How it works. Program adds up the HLO costs of all calls and graphs, from the bodies upwards.
-// What runs in a loop or a branch is no part of the ledger by itself: the node that runs it stands
-// for all of it, since XLA counts a body once and our count many times. Accountant then divides the
-// amount of each entry into parts, each with a term of its own, so that the terms between our count
-// and XLA's are the reasons: transcendentals left out, operations on integers added, and the rest
-// by operator. The total of the transcendentals is stated as text, since a ledger has one figure.
+// Nodes in a loop or a branch have no line of their own in the ledger. The node that runs the body
+// stands for all of them, since XLA counts a body once and our count many times. Accountant then
+// divides the amount of each entry into parts with one term each, so that the terms between our
+// count and XLA's are the reasons: transcendentals left out, operations on integers added, and the
+// rest by operator. The total of transcendentals is reported as text, since a ledger has only one
+// figure.
 #include <algorithm>
 #include <map>
 #include <set>

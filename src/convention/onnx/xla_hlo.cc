@@ -67,7 +67,7 @@ Result Clamp(const NodeView& n, const Tally&) {
   return PerElement(n, bounded ? 1 : 0, 0);
 }
 
-// remainder; with the sign of the divisor as jax.numpy.mod has it.
+// remainder; the result has the divisor's sign, as in jax.numpy.mod
 Result Mod(const NodeView& n, const Tally&) { return PerElement(n, n.Flag("fmod") ? 1 : 10, 0); }
 
 // 0.5 x (1 + erf(x / sqrt 2)); or with tanh, where x^3 is two products.
@@ -207,8 +207,8 @@ struct Convolved {
   const Shape& small;
 };
 
-// The padding before the first element along an axis; `total` is that of both ends, where the file
-// does not give them.
+// The padding before the first element along an axis. `total` is the padding of both ends, used if
+// the file does not give them.
 absl::int128 PadBegin(const NodeView& n, const Windows& windows, size_t i, absl::int128 total) {
   const bool sized = n.HasAttr("output_shape");
   if (!windows.Same() && !sized) return windows.axes[i].pad_begin;
@@ -324,7 +324,8 @@ struct Row {
   Rule rule = nullptr;
 };
 
-// Operators of ai.onnx. What is free to us and not here is free in HLO: data movement, gather.
+// Operators of ai.onnx. Operators that are free in our count and not listed here are free in HLO
+// too: data movement, gather.
 constexpr Row kHloRows[] = {
     {"Abs", 1},
     {"Neg", 1},
@@ -432,8 +433,8 @@ constexpr Row kHloRows[] = {
     {"RNN", 0, 0, Recurrence},
     {"GRU", 0, 0, Recurrence},
     {"LSTM", 0, 0, Recurrence},
-    {"TopK"},  // an instruction of its own, of which the analysis knows nothing
-    // Our formula is that of the instructions.
+    {"TopK"},  // one instruction, which the analysis does not count
+    // These have our formula.
     {"MatMul", 0, 0, SameAsOurs},
     {"Gemm", 0, 0, SameAsOurs},
     {"MatMulInteger", 0, 0, SameAsOurs},

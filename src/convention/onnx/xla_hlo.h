@@ -1,10 +1,11 @@
-// What an ONNX operator becomes in HLO, the language that XLA compiles, and what XLA's
-// HloCostAnalysis counts of that.
+// Maps ONNX operators to HLO, the language that XLA compiles, and counts it as XLA's
+// HloCostAnalysis does.
 //
 //   HloCost cost = HloCostOf(inference, call, counts.calls[...].own());
 //
 // An operator becomes the instructions of its formula: Softmax a reduce (max), subtract,
-// exponential, reduce (add) and divide. An operator that jax.lax has is what that lowers to.
+// exponential, reduce (add) and divide. An operator that exists in jax.lax is counted as its
+// lowering.
 #ifndef ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_
 #define ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_
 

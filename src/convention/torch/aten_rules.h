@@ -23,7 +23,7 @@
 
 namespace onnxflops::convention {
 
-// What a tool counts for a call.
+// A tool's count of a call.
 struct Decision {
   AmountId amount = kZero;
   const char* why = nullptr;  // it differs from what we count; nullptr: for the reason of the row

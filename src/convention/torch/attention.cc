@@ -119,7 +119,7 @@ class AttentionFinder {
     trace_.attentions.push_back(attention);
   }
 
-  // Whether a call of the run makes a batch of one of what is projected.
+  // True if a call of the run adds a batch dimension of 1 to the input of the projections.
   bool AddsBatch(size_t begin, const TorchCall* in_proj) const {
     if (in_proj == nullptr) return false;
     const OptionalValueId x = evidence_.node(evidence_.entry(in_proj->main)).input(0);
@@ -130,7 +130,7 @@ class AttentionFinder {
     return false;
   }
 
-  // One product of what is q, k and v; two where k and v are one; or three.
+  // One product gives q, k and v; or two, if k and v share one; or three.
   static void SetProjections(const std::vector<const TorchCall*>& found,
                              TorchAttention* attention) {
     constexpr size_t kMost = 3;
@@ -196,7 +196,7 @@ class AttentionFinder {
                       std::end(kBatchSecond));
   }
 
-  // Finds what is added to the products of queries and keys.
+  // Finds the mask that is added to the products of queries and keys.
   void FindMask(const TorchCall& call, Mask* mask) const {
     constexpr size_t kMaskOfAttention = 3;
     for (EntryId id : trace_.entries_of(call)) {

@@ -1,13 +1,12 @@
-// The trace of a dynamo export: its nodes say which call they came from.
+// The trace of a dynamo export, whose nodes name the call that they came from.
 //
 // How it works. The metadata of a node name its call ("linear_3"). Nodes with one name in one graph
-// and one run are one call. A name that comes again from an earlier node is a new run of it. Then
-// the arguments, the operands and the spelling in the source are read, once for each text. Last
-// comes what the exporter hid: calls that it merged with equal ones, tensors that it computed,
-// modules that it wrote as smaller operators, and calls that are only known from gaps in the
-// numbers of torch.fx. Such things are counted in the trace, and each tool states the ones that its
-// figure depends on. Products without any metadata mean that the graph was changed after the
-// export; then there is no trace.
+// and one run are one call. A name that reappears at an earlier node starts a new run. Then the
+// arguments, the operands and the spelling in the source are read, once for each text. Last comes
+// what the exporter hid: calls that it merged with equal ones, tensors that it computed, modules
+// that it wrote as smaller operators, and calls that only gaps in the numbers of torch.fx reveal.
+// These are counted in the trace, and each tool reports those that affect its figure. Products
+// without any metadata mean that the graph was changed after the export; then there is no trace.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -205,12 +204,13 @@ class DynamoTracer {
     trace_.scopes.push_back(scope);
     ++trace_.assumed_convs;
     call.has_bias = HadBias(node);
-    // The BatchNorm's call stays the one that the next node is compared with.
+    // The next node is still compared with the BatchNorm's call.
     return Add(call, {&no_text_, name});
   }
 
-  // A bias that it had gives its name to that of the two: "conv.bias". One that the BatchNorm
-  // brought is named by the weight, "conv.weight_bias".
+  // True if the convolution had a bias of its own: then the fused bias keeps that name,
+  // "conv.bias". A bias that comes from the BatchNorm is named after the weight,
+  // "conv.weight_bias".
   bool HadBias(const Node& node) {
     constexpr absl::string_view kMade = "_bias", kWeight = "weight", kBias = "bias";
     const OptionalValueId w = node.input(1), bias = node.input(2);
@@ -364,7 +364,7 @@ class DynamoTracer {
     return true;
   }
 
-  // A product without its node was merged with an equal one; what is added to it differs.
+  // A product without a node was merged with an equal one; only the added bias differs.
   void NoteLost(const TorchCall& call) {
     const bool is_empty = evidence_.amount(call.in) == Expr(0);
     if (IsContraction(call.op) && call.macs == kZero && !is_empty) {
@@ -380,7 +380,8 @@ class DynamoTracer {
     }
   }
 
-  // Whether the exporter computed it, of parameters perhaps: what it makes up itself is "val_3".
+  // True if the exporter computed the value, perhaps from parameters. Constants that it invents are
+  // named "val_3".
   bool IsFolded(const Value& value) const {
     if (!value.initializer || absl::StrContains(value.name, '.') || IsBufferName(value.name)) {
       return false;
@@ -397,8 +398,8 @@ class DynamoTracer {
                        });
   }
 
-  // torch.fx numbers calls of one operator without gaps; what is missing was merged with an equal
-  // one, folded or found unused.
+  // torch.fx numbers calls of one operator without gaps. A missing number was merged with an equal
+  // call, folded, or removed as unused.
   void FindUnseen() {
     for (const FxNumbers& numbers : texts_.numbers()) {
       const int64_t missing = numbers.highest + 1 - numbers.count;
@@ -431,7 +432,8 @@ class DynamoTracer {
         });
   }
 
-  // To sizes that do not divide those of its input, a pool is a sum of what is gathered.
+  // If the output sizes do not divide the input's, an adaptive pool is exported as a sum of
+  // gathered values.
   static bool IsPartOfPool(const TorchCall& call, const CallText& text) {
     return absl::StartsWith(call.target, "aten.index.") &&
            (IsInterpolation(text) || absl::StrContains(text.source_line, "adaptive_avg_pool"));

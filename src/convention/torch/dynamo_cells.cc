@@ -20,7 +20,7 @@ int32_t GatesOf(absl::string_view class_name) {
   return absl::EndsWith(class_name, "GRUCell") ? 3 : 1;
 }
 
-// What the calls of one module hold.
+// The nodes that the calls of one module contain.
 struct CellCalls {
   int64_t inputs = 0, states = 0;  // products with either weight; zeros have no product
   bool adds_batch = false;

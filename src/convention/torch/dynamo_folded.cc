@@ -1,4 +1,4 @@
-// What an exporter computed while it exported: tensors and layers that are constants of the file.
+// Tensors and layers that the exporter computed and stored as constants in the file.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace onnxflops::convention {
 namespace {
 
-// Whether the call names the value, which is no placeholder.
+// True if the call's arguments name the value, and it is not a placeholder.
 bool IsArgument(absl::string_view name, CallText* text) {
   constexpr size_t kMany = 8;
   const std::vector<absl::string_view>& args = DynamoTexts::ArgsOf(text).args;
@@ -68,7 +68,7 @@ int64_t FoldedTensors::FoldedIn(NodeId id, CallText* text) const {
   return folded;
 }
 
-// Lookups and most vectors are no products; what has a module is a parameter.
+// Lookups and most vectors are not products; a tensor that belongs to a module is a parameter.
 bool FoldedTensors::IsMatrixOfNoModule(const Value& value) const {
   if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
   const Tensor& tensor = evidence_.model().tensor(*value.initializer);

@@ -1,13 +1,13 @@
-// Calls that an exporter merged with equal ones: what is left of them in the names of others.
+// Finds calls that an exporter merged with equal ones, by traces in the names of other calls.
 //
 // How it works. An exporter merges equal calls and keeps one of them. The others leave traces. A
 // call's text names its arguments as they were before merging: if it names "mul_3" and works on the
 // result of mul_1, then mul_3 was merged with mul_1. The text also states how many calls used a
 // result (num_users): if the file has more uses, the others used the results of merged calls. And
 // an output keeps its own name although the file copies another result. Uses and copies are
-// collected as pairs, and counted without repetition. Then the calls are gone through backwards:
-// what a merged call worked on was computed for it as well, so one merged call may mean that a
-// whole chain before it was merged.
+// collected as pairs, and counted without repetition. Then the calls are visited backwards: the
+// inputs of a merged call were computed for it as well, so one merged call may mean that a whole
+// chain before it was merged.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -23,7 +23,7 @@
 namespace onnxflops::convention {
 namespace {
 
-// One of several results of a call, as torch.fx names it.
+// torch.fx's name for one of several results of a call.
 constexpr absl::string_view kOneOfSeveral = "getitem";
 
 class MergedCalls {
@@ -76,8 +76,8 @@ class MergedCalls {
     if (texts_.HasBase(value.name, made_by)) copies_.emplace_back(made_by, value.name);
   }
 
-  // A tensor that a call works on. `made_by` is the call of the main graph whose result it is; -1
-  // for an input, or for what is inside of a call.
+  // A tensor that a call works on. `made_by` is the call of the main graph that computed it; -1 for
+  // an input, or for a value computed inside a call.
   struct Operand {
     int32_t made_by = -1;
     absl::string_view value;
@@ -156,7 +156,7 @@ class MergedCalls {
       }
     }
     if (others.empty()) return NoteCopies(call, names);
-    // The nodes of a call may use what it works on in any order.
+    // The nodes of a call may use its operands in any order.
     const bool is_in_order = trace_.calls[call].count == 1 || names.size() == 1;
     if (names.size() != others.size() || !is_in_order) return;
     for (size_t i = 0; i < names.size(); ++i) NoteOther(others[i], names[i]);
@@ -212,7 +212,7 @@ class MergedCalls {
     }
   }
 
-  // The calls that were merged with this one are missing, and so may be what they worked on.
+  // Calls that were merged with this one are missing, and perhaps those that computed their inputs.
   void FollowCopies(size_t call) {
     const FxName& name = texts_.name(origins_[call].name);
     const int64_t copies = name.copies + name.unnamed;
@@ -237,7 +237,7 @@ class MergedCalls {
   // Results of calls with several, as arguments name them, and as nodes that name no call give
   // them.
   absl::flat_hash_set<absl::string_view> missing_parts_, parts_;
-  // Of calls: who uses the result under its own name, and under that of a call that was merged.
+  // Pairs of a call and a user: under the call's own name, and under the name of a merged call.
   std::vector<std::pair<int32_t, absl::string_view>> uses_, copies_;
 };
 

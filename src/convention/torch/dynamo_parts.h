@@ -1,4 +1,4 @@
-// What a dynamo export says of each call beyond its operator, and what the exporter left out.
+// Details of each call in a dynamo export beyond its operator, and what the exporter left out.
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_
 
@@ -29,7 +29,7 @@ class Spellings {
   // A module of torch.nn calls functions of torch.nn.functional, and nn.MultiheadAttention some of
   // torch; of others the line of source may tell.
   void Read(TorchCall* call, const CallText& text);
-  // Whether the line of source calls this, and nothing else that may be behind the call.
+  // True if the line of source calls this, and nothing else that could have made the call.
   bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name);
   bool CallsOneOf(const TorchCall& call, const CallText& text,
                   absl::Span<const absl::string_view> names);
@@ -71,22 +71,22 @@ class FoldedTensors {
 // Results of layers that the exporter computed: "%sigmoid" is a constant.
 void FindFoldedLayers(const Evidence& evidence, TorchTrace* trace);
 
-// The exporter computes equal things once. Then a call works on the result of another one than
-// its arguments name:
+// The exporter computes equal calls once. Then a call works on the result of another call than its
+// arguments name:
 //
 //   add(%tanh, %tanh_1) works on tanh twice: tanh_1 was merged
 //   add(%linear, %dropout) works on linear twice: dropout did nothing and is a user of %linear.
 //     If torch.fx counted fewer users of %linear, another linear was merged with it
 //
-// What a merged call worked on is named nowhere. It is the same as what the other one works on if
-// that has as many more users, or else it was merged as well.
+// The arguments of a merged call are not in the file. They are the same as those of the remaining
+// call if these have enough additional users; otherwise they were merged as well.
 void FindMergedCalls(DynamoCalls* calls);
 
-// A module of torch.nn that works on the parameters of a path that is not its own stands in
-// several places of the model. An embedding whose weight a linear layer uses is no such module.
+// Finds modules of torch.nn that use parameters from another module's path: these are used in
+// several places of the model. An embedding whose weight a linear layer uses does not count.
 void FindSharedModules(DynamoCalls* calls);
 
-// An nn.LSTMCell, nn.GRUCell or nn.RNNCell is exported as what it computes: the product with its
+// nn.LSTMCell, nn.GRUCell and nn.RNNCell are exported as their computation; the product with
 // weight_ih stands for the cell.
 void FindRecurrentCells(DynamoCalls* calls);
 

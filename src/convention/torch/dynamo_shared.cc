@@ -60,7 +60,7 @@ class SharedModules {
     return parameters;
   }
 
-  // Whether the parameter is of a module of another class that makes calls.
+  // True if the parameter belongs to a module of another class that makes calls.
   static bool HasOtherClass(absl::string_view parameter, const TorchScope& scope,
                             const absl::flat_hash_map<std::string, absl::string_view>& classes) {
     if (parameter.size() > kMaxSourceLine) return false;  // each part is looked up

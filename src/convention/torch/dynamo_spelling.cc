@@ -48,7 +48,7 @@ bool HasNumber(const CallText& text) {
   });
 }
 
-// The one that the line calls, or else the one for images.
+// The pool that the line calls, or else the one for images.
 absl::string_view AdaptivePoolIn(absl::string_view line,
                                  absl::Span<const absl::string_view> names) {
   for (absl::string_view name : names) {
@@ -74,13 +74,13 @@ absl::string_view SpelledName(const TorchCall& call, const CallText& text) {
   return name;
 }
 
-// PyTorch runs some functions as one operator, and the exporter writes what they compute.
+// PyTorch runs some functions as one operator, which the exporter writes as several.
 void FindOperatorAround(TorchCall* call, const CallText& text) {
   call->is_inside = IsMatmul(call->op) && HoldsOneOf(text.source_line, kFunctionsWithProducts) &&
                     !HoldsOneOf(text.source_line, kWrittenProducts);
   // If it is given a state, nn.RNN is exported as its single steps.
   call->is_of_rnn = !IsRecurrent(call->op) && absl::StrContains(text.source_line, kRnn);
-  // No table has it, and a figure that leaves out products of such a call is assumed.
+  // No tool's table lists it, and a figure that leaves out products of such a call is assumed.
   const bool in_distance = absl::StrContains(text.source_line, kDistance);
   if (in_distance && IsMatmul(call->op)) call->op = Aten::kOther;
 }

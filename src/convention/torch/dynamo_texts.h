@@ -1,5 +1,5 @@
-// What nodes of a dynamo export say of the calls that they came from: operators, arguments, scopes
-// and lines of source. Each text is read once, however often its node runs.
+// Reads the texts that nodes of a dynamo export carry about their calls: operators, arguments,
+// scopes and lines of source. Each text is read once, however often its node runs.
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_TEXTS_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_TEXTS_H_
 
@@ -30,7 +30,7 @@ struct NodeText {
   int32_t name = 0;          // of the call, see DynamoTexts::name
 };
 
-// What the metadata of the node that a call begins with say of the call.
+// What the metadata of a call's first node say about the call.
 struct CallText {
   Aten op = Aten::kOther;
   int32_t target_number = 0;
@@ -94,9 +94,10 @@ class DynamoTexts {
   void NoteArguments(CallText* text);
   absl::Span<const FxNumbers> numbers() const { return numbers_; }
 
-  // What changed the program before it was exported, by its source: "torch.func.vmap"; or empty.
+  // The transform that changed the program before its export, by its source: "torch.func.vmap"; or
+  // empty.
   absl::string_view transform() const { return transform_; }
-  // Whether the source makes an object of this name that is no tensor.
+  // True if the source assigns a non-tensor object to this name.
   bool IsObject(absl::string_view name) const { return objects_.contains(name); }
   // Whether some call works on this parameter, buffer or constant: "b_blocks_0_mask".
   bool IsPlaceholder(absl::string_view name) const { return placeholders_.contains(name); }

@@ -10,7 +10,7 @@ namespace onnxflops::convention {
 
 namespace {
 
-// Whether a convolution, or the BatchNorm after one, gave what is added.
+// True if the added value comes from a convolution, or from the BatchNorm after one.
 bool AddsToConvolution(const Evidence& evidence, const TorchCall& call) {
   constexpr absl::string_view kConvolutions[] = {"Conv", "BatchNormalization"};
   for (OptionalValueId input : evidence.node(evidence.entry(call.main)).inputs) {
@@ -79,7 +79,7 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call) {
         "what an addmm adds is not in the file, as it is 0: taken for a vector, as a bias is");
     return tool->Times(call, result[result.rank() - 1]);
   }
-  // What is added to a batch of products may be broadcast to their shape.
+  // The addend may be broadcast to the shape of a batch of products.
   const Entry& last = tool->evidence().entry(tool->trace().entries_of(call).back());
   if (tool->evidence().node(last).op_type != "Add" || !result.ranked()) return call.out;
   for (size_t i = 0; i < 2; ++i) {

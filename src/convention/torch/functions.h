@@ -1,4 +1,4 @@
-// Tools that wrap Python's functions: what they see depends on how the source code writes a call,
+// For tools that wrap Python functions: their figures depend on how the source code spells a call,
 // which an export does not keep.
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_FUNCTIONS_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_FUNCTIONS_H_
@@ -18,16 +18,16 @@ inline constexpr absl::string_view kGeluOfTransformers = "transformers.activatio
 // wraps it.
 bool KeepsFunction(const TorchScope& scope);
 
-// What torch.add and torch.mul count: elements of the larger in each dimension, of which the first
-// is compared with the first.
+// The counts of torch.add and torch.mul: the product over the dimensions of the larger size in
+// each, with dimensions aligned from the first.
 AmountId ElementsByName(TorchTool* tool, const TorchCall& call);
 
 // Elements of what addmm or baddbmm adds.
 AmountId AddedElements(TorchTool* tool, const TorchCall& call);
 
-// The hook of ptflops, calflops and DeepSpeed for nn.LSTM, nn.GRU and nn.RNN, of all rows: weights
-// of the first direction of every layer, twice if there are two. `per_product` is what a
-// multiply-accumulate counts; at 2, the sums of a row count one less than its products.
+// The count of the hook of ptflops, calflops and DeepSpeed for nn.LSTM, nn.GRU and nn.RNN, over all
+// rows: weights of the first direction of every layer, doubled if there are two. `per_product` is
+// the count of a multiply-accumulate; at 2, the sums of a row count one less than its products.
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product);
 // Their hook for nn.RNNCell, nn.GRUCell and nn.LSTMCell, which stops at an input without batch.
 AmountId CellByRow(TorchTool* tool, const TorchCall& call, int64_t per_product);

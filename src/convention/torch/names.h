@@ -135,7 +135,7 @@ enum class NnClass : uint8_t {
 
 // Of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact classes.
 NnClass NnClassOf(absl::string_view qualified_name);
-// What a module of the class calls; kOther where no tool has a rule by class.
+// The operator that a module of this class calls; kOther if no tool has a rule for the class.
 Aten OperatorOf(NnClass c);
 bool IsConvClass(NnClass c);           // Conv1d to Conv3d
 bool IsConvTransposeClass(NnClass c);  // ConvTranspose1d to ConvTranspose3d

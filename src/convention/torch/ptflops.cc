@@ -234,7 +234,7 @@ class Ptflops : public TorchTool {
     return {Scaled(call.in, times), times == 2 ? kTwice : kBeside};
   }
 
-  // nn.MultiheadAttention has a hook that counts all of it, also where a fast path hides the parts.
+  // The hook of nn.MultiheadAttention counts the whole module, even if a fast path hides its parts.
   void CountAttention(const TorchCall& call) {
     const TorchAttention* attention = AttentionOf(call);
     if (attention == nullptr) return;
@@ -269,7 +269,7 @@ class Ptflops : public TorchTool {
   }
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias. Sizes are
-  // those of what is projected.
+  // those of the projections' inputs.
   AmountId FormulaOfAttention(const TorchAttention& attention) {
     Expr lengths[3], dims[3];
     for (size_t i = 0; i < attention.projections.size(); ++i) {

@@ -1,21 +1,21 @@
-// The trace of a TorchScript export, recognised from structure: its nodes carry the path of their
-// module ("/layer1/conv1/Conv") but neither classes nor the operators they came from.
+// The trace of a TorchScript export, recognised by structure: its nodes have the path of their
+// module ("/layer1/conv1/Conv"), but neither classes nor original operators.
 //
-//   linear        MatMul or Gemm by a weight, and the addition of a vector after it; of nn.Linear
+//   linear        MatMul or Gemm by a weight, and the addition of a vector after it; an nn.Linear
 //                 if nothing else happens in the module
 //   attention     a product of two values that are both multiplied by a scalar (the exporter takes
 //                 the square root of the scale on either side), up to the product with the softmax
 //   LayerNorm     its node, or ReduceMean Sub Pow ReduceMean Add Sqrt Div [Mul Add] in one module
 //   GELU          Div Erf Add Mul Mul
 //   SiLU          x * Sigmoid(x)
-//   BatchNorm     its node; or none, where the exporter made both tensors of a convolution new
+//   BatchNorm     its node; or no node, if the exporter replaced both tensors of a convolution
 //   MultiheadAttention   a module with in_proj_bias or in_proj_weight
 //
-// How it works. Two passes prepare: who makes and who first uses each value, and what happens in
-// each module (which operators it runs, whether it has children, whether it is an attention). Then
-// the nodes are looked at in order. Each one that is not part of a call yet may begin one: patterns
-// of several nodes are followed from user to user and tried before single nodes, and nodes of a
-// call are taken out of the search. A class is assumed only for a module without children that does
+// How it works. Two passes prepare: one finds the producer and first user of each value, the other
+// what each module does (its operators, whether it has children, whether it is an attention). Then
+// the nodes are visited in order. Each node that is not yet part of a call may begin one. Patterns
+// of several nodes are followed from user to user and tried before single nodes; nodes of a found
+// call are not searched again. A class is assumed only for a module without children that does
 // nothing else. A product that fits no pattern means that the graph was changed after its export;
 // then there is no trace, since tools would have seen another model.
 #include <algorithm>
@@ -465,7 +465,7 @@ class TorchScriptTracer {
     }
   }
 
-  // The first entry after this one that costs something in another module, not too far away.
+  // The first later entry, within a short distance, that has a cost and belongs to another module.
   EntryId EndOfRun(EntryId id) const {
     const EntryId entries = static_cast<EntryId>(evidence_.entries().size());
     EntryId end = next_costing_[static_cast<size_t>(id)];

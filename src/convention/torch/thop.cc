@@ -1,7 +1,7 @@
-// thop (pytorch-OpCounter): forward hooks on modules of exactly the classes in its table. What no
-// such module does is not there: functions, tensor operators, subclasses.
+// thop (pytorch-OpCounter): forward hooks on modules of exactly the classes in its table. Work
+// outside such modules is not counted: functions, tensor operators, subclasses.
 //
-// How it works. A row of kRules tells for each ATen operator the formula of the hook that would
+// How it works. A row of kRules gives for each ATen operator the formula of the hook that would
 // have seen it, or why none did. The rule looks at the class of the module that made the call: only
 // exactly these classes have a hook. The versions of the fork ultralytics-thop are the same table
 // with a few rows replaced. Parameters are counted by the hooks, too, except in the newest fork:
@@ -82,7 +82,7 @@ class Thop : public TorchTool {
     return PerResult(call);
   }
 
-  // Counted by the output, as if it were not transposed: N * (Cin / groups) * kernel.
+  // Counted by output positions, as if not transposed: N * (Cin / groups) * kernel.
   Decision ConvTranspose(const TorchCall& call) {
     if (!IsConvTransposeClass(trace().nn_class(call))) return {kZero, kNoHook};
     return PerResult(call);
@@ -243,7 +243,7 @@ class Thop : public TorchTool {
     return trace().nn_class(call) == NnClass::kMultiheadAttention;
   }
 
-  // A layer of a class that is not torch.nn's: of one that is derived from it, or of a function.
+  // Decides for a layer whose class is not exactly torch.nn's: a subclass, or a function.
   Decision OfSubclass(const TorchCall& call, AmountId amount) {
     if (call.in_torch_nn) return {amount};
     const absl::string_view name = trace().scope(call).class_name;

@@ -1,15 +1,14 @@
-// How it works. Apply goes through the calls of the trace and asks the tool's rule how much it
-// counts. The rule is asked once for each kind of call (FindKinds), and the answer holds for all
-// calls of that kind. The amount stands for all nodes of the call. The name of a difference depends
-// on the operator and the module, not on the tool, so that the same difference cancels between two
-// tools.
+// How it works. Apply visits the calls of the trace and asks the tool's rule for the count of each.
+// The rule is asked once for each kind of call (FindKinds), and the answer holds for all calls of
+// that kind. The amount covers all nodes of the call. The name of a difference depends on the
+// operator and the module, not on the tool, so that a difference shared by two tools cancels.
 //
-// A file does not tell all that a tool would have seen. What is missing (calls that the exporter
-// merged, folded or wrote as others) is stated as an assumption, but only if the tool counts such
-// calls. It is the same with facts that a file may leave open, as whether the source says x @ y or
-// torch.matmul: a rule reads them through this class, and reading a guess makes the figure assumed.
-// The second half has the formulas that several tools share: einsum as NumPy and as PyTorch plan
-// it, sizes of recurrent layers, and when attention is one operator.
+// A file does not show everything that a tool would have seen. Calls that the exporter merged,
+// folded or rewrote are reported as an assumption, but only if the tool counts such calls. The same
+// holds for facts that a file may leave open, such as whether the source has x @ y or torch.matmul:
+// a rule reads them through this class, and reading a guess makes the figure assumed. The second
+// half has formulas that several tools share: einsum as NumPy and as PyTorch plan it, sizes of
+// recurrent layers, and when attention is one operator.
 #include "src/convention/torch/tool.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the tools that watch PyTorch have in common: a tool decides for a call how much it counts,
-// and why that is not what we count; this makes a ledger of it.
+// The common part of tools that watch PyTorch. A tool decides the count of each call, and the
+// reason if it differs from ours; this class makes a ledger of these decisions.
 //
 //   class Fvcore : public TorchTool {
 //    public:
@@ -26,8 +26,8 @@
 
 namespace onnxflops::convention {
 
-// What a tool's figure depends on, beside the operators that it counts. What the file does not tell
-// is assumed for tools whose figure depends on it.
+// Facts on which a tool's figure depends, in addition to the operators that it counts. If the file
+// does not show a fact, tools that depend on it report an assumption.
 struct TorchWatch {
   bool classes = false;  // it goes by the classes of modules
   bool modules = false;  // it adds up over modules, so that one in several places counts again
@@ -53,16 +53,16 @@ class TorchTool {
   Ledger Apply(const AtenSet& counted, absl::FunctionRef<Decision(const TorchCall&)> decide);
   Ledger Apply(const AtenSet& counted, absl::FunctionRef<Decision(const TorchCall&)> decide,
                absl::FunctionRef<void(const TorchCall&, const Decision&)> each);
-  // Counts something for a run of nn.MultiheadAttention as a whole, beside its calls.
+  // Adds a count for a whole run of nn.MultiheadAttention, in addition to its calls.
   void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
-  // The tool stops: there is no figure.
+  // The tool fails here, so it has no figure.
   void Abort(std::string reason) { aborted_ = std::move(reason); }
 
   // The run of nn.MultiheadAttention that the call is part of; nullptr if it is part of none.
   const TorchAttention* AttentionOf(const TorchCall& call) const;
 
-  // ---- what a file may leave open: each makes the figure assumed where it does
-  // How the source calls the operator.
+  // ---- facts that a file may leave open; reading an open one makes the figure assumed How the
+  // source calls the operator.
   Spelling SpellingOf(const TorchCall& call);
   // For tools that count all ways to spell a product: any of them is meant.
   void AssumeWrapped(const TorchCall& call);
@@ -121,7 +121,7 @@ class TorchTool {
   }
 
  private:
-  // What was decided for calls of a kind.
+  // The decision for calls of one kind.
   struct Known {
     bool asked = false;
     bool is_free = false;  // we count nothing
@@ -143,7 +143,7 @@ class TorchTool {
   LedgerBuilder ledger_;
   std::string aborted_;
   std::vector<Known> known_;  // by TorchCall::kind
-  // Operator, whether some of it counts, whether it is an out_proj; why; class.
+  // Operator, whether it counts partly, whether it is an out_proj, reason, class.
   using TermKey = std::tuple<Aten, bool, bool, const char*, const char*, NnClass>;
   absl::flat_hash_map<TermKey, TermId> terms_;
   int unknown_ = 0;  // operators that do products and that no rule knows
@@ -152,22 +152,22 @@ class TorchTool {
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot; a linear layer
 // makes a matrix of a vector that it works on.
 bool IsVectorProduct(const TorchCall& call);
-// What some tools make of a linear function whose weight is a vector.
+// How some tools misread a linear function whose weight is a vector.
 inline constexpr char kVectorWeight[] = "the first size of a weight counts as results";
 
-// FLOPs of an einsum of two operands as NumPy's einsum_path prints them, which tools read: 2 per
-// combination of all labels (1 where none is summed) and 1, with four digits. nullopt if it has
-// other operands, an ellipsis or sizes that are no numbers. `is_matmul` is whether the equation is
-// one of the two that fvcore knows.
+// FLOPs of an einsum of two operands as printed by NumPy's einsum_path, which tools read: 2 per
+// combination of all labels (1 if none is summed) plus 1, with four digits. nullopt for another
+// number of operands, an ellipsis, or sizes that are not numbers. `is_matmul` is true for the two
+// equations that fvcore knows.
 struct EinsumCost {
   absl::int128 combinations = 0, printed_flops = 0;
   bool is_matmul = false;
 };
 std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call);
 
-// An einsum of two operands as PyTorch runs it: what one operand has alone is summed first, what is
-// left is one product of matrices, or, where nothing is left to sum, of elements. A label of size 1
-// is none. nullopt for other operands.
+// An einsum of two operands as PyTorch runs it: labels that only one operand has are summed first.
+// The rest is one matrix product, or an element-wise product if nothing is left to sum. A label of
+// size 1 is ignored. nullopt for another number of operands.
 struct EinsumProduct {
   Expr elements;           // products of elements
   bool is_matmul = false;  // some of them are summed
@@ -180,8 +180,8 @@ struct RecurrentSizes {
   int64_t layers = 1, directions = 1;
   bool bias = true;
   bool batch_first = false;
-  // The input lacks the batch, which the module adds. Hooks that read the shape of the input take
-  // its second size for the batch or the steps: here it is that of what a step works on.
+  // The input lacks the batch, which the module adds. Hooks that read the input's shape take its
+  // second size for the batch or the steps; here that is the width of a step's input.
   bool is_unbatched = false;
   Expr RowsOfHooks() const { return is_unbatched ? steps * input : steps * batch; }
 };

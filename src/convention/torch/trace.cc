@@ -1,13 +1,12 @@
-// How it works. The trace is made by the reader for the exporter of the file (dynamo.cc,
-// script.cc); this file has what both need. FindOperands chooses among the nodes of a call the one
-// that does its work: of a contraction the first with MACs, of a normalisation or softmax the
-// operator of that name, else the first with a float input. Its facts are the operands that rules
-// ask for.
+// How it works. The reader for the file's exporter makes the trace (dynamo.cc, script.cc); this
+// file has the parts that both need. FindOperands chooses the node of a call that does its work:
+// for a contraction the first with MACs, for a normalisation or softmax the operator of that name,
+// else the first with a float input. The inputs of this node are the operands that rules ask for.
 //
 // FindKinds numbers calls so that all calls with one number look the same to every rule: same
 // operator, class, flags and arguments, and nodes with equal costs. A model with 100 equal layers
 // then costs the rules as much as one layer. Every fact that a rule may read must therefore be part
-// of the key, or two calls would be taken for equal that are not.
+// of the key; otherwise different calls would be treated as equal.
 #include "src/convention/torch/trace.h"
 
 #include <algorithm>
@@ -51,7 +50,7 @@ absl::Span<const absl::string_view> MainOperators(Aten op) {
 
 bool IsFloatTensor(const Fact& fact) { return fact.is_tensor() && IsFloat(fact.dtype); }
 
-// The entry that does the work of a call, and the last one that does.
+// The entry that does the main work of a call, and the last entry that does work.
 struct Work {
   EntryId main, last;
 };
@@ -153,7 +152,7 @@ TorchTrace TraceTorch(Evidence* evidence) {
 
 namespace {
 
-// Numbers for what is equal, from 0.
+// Numbers distinct values from 0.
 template <typename T>
 class Numbering {
  public:
@@ -166,10 +165,10 @@ class Numbering {
   absl::flat_hash_map<T, int32_t> numbers_;
 };
 
-// What rules see of a scope. Its place in the model is not part of it.
+// The facts of a scope that rules read. Its place in the model is not one of them.
 using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, int32_t, bool>;
 
-// What rules see of a call, besides its scope, its target and its entries.
+// The facts of a call that rules read, except its scope, its target and its entries.
 int32_t Flags(const TorchTrace& trace, size_t call) {
   const TorchCall& c = trace.calls[call];
   const int32_t attention = trace.attention_of.empty() ? -1 : trace.attention_of[call];
@@ -233,7 +232,7 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
            FastPathKey(*trace, i), call.positional.key(), call.sizing.key(),
            call.arguments.pool_dims,
            call.arguments.cell_gates * 2 + (call.arguments.is_cell_unbatched ? 1 : 0),
-           // Only what no rule knows is named.
+           // Only operators without a rule are named.
            call.op == Aten::kOther ? call.target_number : -1};
     for (EntryId id : trace->entries_of(call)) {
       key.push_back(evidence.entry(id).work);

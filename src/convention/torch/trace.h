@@ -1,13 +1,13 @@
-// The calls of PyTorch behind an export: which ATen operator, made by the forward of which module,
-// on what, and which nodes it became. This is what tools that watch PyTorch see.
+// The PyTorch calls that an export came from: the ATen operator, the module whose forward made the
+// call, the operands, and the resulting nodes. This is what tools that watch PyTorch see.
 //
 //   const TorchTrace& trace = evidence.torch_trace();
 //   for (const TorchCall& call : trace.calls) {
 //     if (call.op == Aten::kLinear && trace.scope(call).nn_class == NnClass::kLinear) ...
 //   }
 //
-// A dynamo export states all of it in the metadata of its nodes. A TorchScript export states paths
-// of modules only: operators and classes are recognised from structure, and `assumptions` says so.
+// A dynamo export states all of it in the metadata of its nodes. A TorchScript export has only
+// paths of modules: operators and classes are recognised from structure, and `assumptions` says so.
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_
 
@@ -63,7 +63,7 @@ struct TorchScope {
 };
 using ScopeId = int32_t;
 
-// What the arguments of a call say besides, as far as rules ask.
+// Further arguments of a call, as far as rules need them.
 struct TorchArguments {
   int32_t normalized_dims = 0;   // of layer_norm; 0 where not known
   bool has_output_size = false;  // of a resizing: by a size, not by a factor
@@ -73,7 +73,7 @@ struct TorchArguments {
   bool of_recurrent = false;     // of lstm, gru, rnn: whether the next two are known
   bool has_biases = false;
   bool batch_first = false;
-  bool has_vector_weight = false;  // of linear: exporters make a matrix of it
+  bool has_vector_weight = false;  // of linear: exporters turn the vector into a matrix
   bool has_named_padding = false;  // of a convolution: 'same' or 'valid'
   bool is_unbatched = false;       // of a convolution: the export adds the batch, see IsUnbatched
   // Of the product of an nn.RNNCell, nn.GRUCell or nn.LSTMCell with its input, which stands for the
@@ -82,7 +82,7 @@ struct TorchArguments {
   bool is_cell_unbatched = false;  // the input of that cell lacks the batch
 };
 
-// Of unknown rank where the fact is of no tensor.
+// The shape of a tensor; of unknown rank for any other fact.
 inline const Shape& ShapeOf(const Fact& fact) {
   static const Shape& unknown = *new Shape(Shape::UnknownRank());
   return fact.is_tensor() ? fact.shape : unknown;
@@ -112,11 +112,11 @@ struct TorchCall {
   bool has_bias = false;       // of a linear layer or convolution
   bool is_out_proj = false;    // the last linear layer of an nn.MultiheadAttention
   bool is_affine = false;      // of a normalisation
-  bool is_transposed = false;  // of a linear layer: its input is what a Transpose gives
+  bool is_transposed = false;  // of a linear layer: its input comes from a Transpose
   OpenFact<Spelling> spelling;
   // How many arguments the source gives by position, those by keyword aside.
   OpenFact<int32_t> positional = OpenFact<int32_t>(kAllArguments);
-  // How it gives the size or the factor of a resizing: one of these, or that many factors.
+  // How a resizing is given: by one of these, or by that many scale factors.
   OpenFact<int32_t> sizing;
   bool is_by_keyword = false;  // its module is called with its input by keyword
   // The source gives a list where most give a number, a tuple, or tensors one by one: steps of a
@@ -130,7 +130,7 @@ struct TorchCall {
   bool is_of_rnn = false;  // part of what nn.RNN calls, which is one operator
   TorchArguments arguments;
 
-  // Of unknown rank where it is no tensor.
+  // Of unknown rank if it is not a tensor.
   const Shape& shape_of_x() const { return ShapeOf(*x); }
   const Shape& shape_of_w() const { return ShapeOf(*w); }
   const Shape& shape_of_y() const { return ShapeOf(*y); }
@@ -139,21 +139,21 @@ struct TorchCall {
 // One run of an nn.MultiheadAttention.
 struct TorchAttention {
   int32_t first_call = 0, end_call = 0;  // with others between that cost nothing
-  const TorchCall* in_proj = nullptr;    // the first; nullptr if there is none
-  // What projects q, k and v, which may be one call; nullptr if there are none, or others.
+  const TorchCall* in_proj = nullptr;    // the first one, or nullptr
+  // The projections of q, k and v, which may be one call; nullptr if there are none, or others.
   std::array<const TorchCall*, 3> projections = {};
   bool is_packed = false;     // q, k and v are one tensor: one product with in_proj_weight
   bool batch_first = false;   // transposes its input
   bool is_unbatched = false;  // adds the batch to its input
-  // In eval mode without gradients one native operator does all of it.
+  // In eval mode without gradients, one native operator does the whole module.
   OpenFact<bool> fast_path = OpenFact<bool>::Stated(false);
   bool fast_but_for_mask = false;  // the same, whatever mask there is
-  Expr heads = 1;                  // where there are projections
+  Expr heads = 1;                  // if there are projections
 };
 
 // An nn.TransformerEncoderLayer.
 struct TorchEncoderLayer {
-  bool is_child = false;   // of the model itself, not of a module of it
+  bool is_child = false;   // of the model itself, not of one of its modules
   bool has_relu = false;   // or GELU, which its fast path needs
   bool fast_path = false;  // in eval mode without gradients and hooks, one native operator does it
   bool may_drop_padding = false;  // of an nn.TransformerEncoder that is given a padding mask
@@ -166,7 +166,7 @@ struct TorchTrace {
     kNone,  // not exported from PyTorch, or nothing left that says so
   };
   Origin origin = Origin::kNone;
-  std::string problem;  // of kNone: why nothing can be said
+  std::string problem;  // for kNone: why there is no trace
   std::vector<TorchScope> scopes;
   std::vector<TorchCall> calls;  // in the order of their first nodes
   std::vector<EntryId> entries;
@@ -181,16 +181,16 @@ struct TorchTrace {
   bool has_parameters = false;
   bool has_constants = false;  // of floats, that may be made of parameters
 
-  // What the file does not tell, as far as it lets one see that.
+  // Facts that the file does not show, as far as such gaps can be seen.
   std::vector<std::string> assumptions;
   int64_t unattributed = 0;     // nodes that compute and that no call claims
   int64_t unknown_args = 0;     // calls whose arguments are not in the file
   int64_t recurrent_cells = 0;  // calls in nn.LSTMCell and the like
-  int64_t lost_cells = 0;       // of these modules, ones that lack a product with their input
+  int64_t lost_cells = 0;       // modules of these without a product with their input
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
-  int64_t assumed_biases = 0;   // of these, ones of which nothing tells whether they had a bias
+  int64_t assumed_biases = 0;   // modules of these whose bias is a guess
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
   int64_t loose_weights = 0;    // calls whose weight is a tensor that no module holds
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
@@ -215,7 +215,7 @@ struct TorchTrace {
 
 TorchTrace TraceTorch(Evidence* evidence);
 
-// The parts of it, one for each exporter. REQUIRES: it wrote the model.
+// The readers, one for each exporter. REQUIRES: that exporter wrote the model.
 TorchTrace TraceDynamo(Evidence* evidence);
 TorchTrace TraceTorchScript(Evidence* evidence);
 
@@ -223,7 +223,7 @@ TorchTrace TraceTorchScript(Evidence* evidence);
 // are known.
 Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call);
 
-// Fills in what a call works on, from its nodes.
+// Fills in the operands of a call from its nodes.
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
 // Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
 void FindAttentions(const Evidence& evidence, TorchTrace* trace);

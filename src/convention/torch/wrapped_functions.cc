@@ -1,9 +1,9 @@
 // How it works. calflops and DeepSpeed replace functions of torch and torch.nn.functional by
 // wrappers that add to a total. So it matters how the source calls an operator: F.softmax has a
-// wrapper, torch.softmax has none. Some wrappers take arguments by place only and stop with an
-// error if they come by keyword; then the tool has no figure, and the error is the reason. Formulas
-// are those of the wrappers, also where they are wrong: a product by the first operand only, a
-// transposed convolution as if it were a plain one, the "flops" that NumPy prints for an einsum, in
+// wrapper, torch.softmax has none. Some wrappers accept positional arguments only and raise an
+// error for keyword arguments; then the tool has no figure, and the error is the reason. Formulas
+// are those of the wrappers, even wrong ones: a product counted by its first operand only, a
+// transposed convolution counted as a plain one, the "flops" that NumPy prints for an einsum, with
 // four digits. The two tools differ in single rows of their tables (calflops.cc, deepspeed.cc),
 // which are chosen from the rules here.
 #include "src/convention/torch/wrapped_functions.h"

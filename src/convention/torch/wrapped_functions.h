@@ -33,8 +33,8 @@ class WrappedFunctions : public TorchTool {
   Decision Addmm(const TorchCall& call);
   Decision Baddbmm(const TorchCall& call);
   Decision Einsum(const TorchCall& call);
-  // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often. The bias
-  // is sized as if it were not transposed.
+  // Cin * (w[1] / groups) * kernel for every input position, so groups divide twice. The bias is
+  // sized as if the convolution were not transposed.
   Decision ConvTransposeAsForward(const TorchCall& call);
   Decision ConvTranspose(const TorchCall& call);
   Decision Recurrent(const TorchCall& call);
@@ -61,8 +61,7 @@ class WrappedFunctions : public TorchTool {
   Decision Resize(const TorchCall& call, ResizeRule by_factor);
   Decision ByLostFactor(const TorchCall& call);
   Decision ByFactor(const TorchCall& call);
-  // Images times results of a convolution over the same input; of a transposed one, or of one that
-  // is not.
+  // Number of images times output positions of a convolution of this input, plain or transposed.
   Expr Positions(const TorchCall& call, bool is_forward) const;
 };
 
