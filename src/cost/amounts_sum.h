@@ -11,12 +11,12 @@
 
 namespace onnxflops {
 
-// What Amounts::Add gives, but not in n^2 steps: see ExprSum.
+// The same sum as Amounts::Add, but without its n^2 steps: see ExprSum.
 class AmountsSum {
  public:
   void Add(const Amounts& amounts, const Expr& times = 1);
   Amounts Total() const;
-  // Terms in those of the sums in `total`, the Total(), that an addition has made.
+  // Terms of the sums in `total`, the Total(), that additions have made.
   int64_t TermsMade(const Amounts& total) const;
 
  private:

@@ -1,12 +1,12 @@
-// What an operator executes: a census of arithmetic by kind, and the bytes it moves. Not a FLOP
-// count; that is a view of it.
+// The work of an operator: arithmetic operations by kind, and the bytes it moves. FLOPs are
+// computed from this; the Cost itself is not a FLOP count.
 //
 //   Cost cost;
 //   cost.flops[Kind::kMac] = m * n * k;
 //   cost.flops[Kind::kAdd] = m * n;
 //   cost.ToString()   // "mac=5120*N add=10*N"
 //
-// FLOPs = 2*mac + every other kind of `flops`, 1 each. Work on integer tensors is kept apart in
+// FLOPs = 2*mac + every other kind of `flops`, 1 each. Work on integer tensors is kept in
 // `int_ops`, by the same kinds.
 #ifndef ONNXFLOPS_SRC_COST_COST_H_
 #define ONNXFLOPS_SRC_COST_COST_H_
@@ -97,7 +97,7 @@ struct MacOperands {
   }
 };
 
-// Multiply-accumulates by what they multiply. No entry is 0.
+// Multiply-accumulates by the types of their operands. No entry is 0.
 using MacsByDType = absl::btree_map<MacOperands, Expr>;
 
 // How much of causal attention counts: all pairs of a query and a key, or only those that its mask
@@ -117,7 +117,7 @@ struct Cost {
   // The operator has is_causal or unidirectional set: CausalCounting changes its cost.
   bool causal = false;
 
-  // "mac=5120*N add=10*N"; integer work as "int_mul=4"; "free" when there is none.
+  // "mac=5120*N add=10*N"; integer work as "int_mul=4"; "free" without any work.
   std::string ToString() const;
 };
 

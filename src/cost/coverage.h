@@ -10,7 +10,7 @@ namespace onnxflops {
 enum class Coverage : uint8_t {
   kCounted,
   kFree,     // does no arithmetic: stated by its row, or shape arithmetic
-  kUnknown,  // no rule can tell what it costs
+  kUnknown,  // no rule knows its cost
 };
 
 }  // namespace onnxflops

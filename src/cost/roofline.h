@@ -1,11 +1,11 @@
-// The least time that work takes on a device: what it computes at the peak, or what it moves at the
-// full bandwidth, whichever takes longer (Williams et al., "Roofline", CACM 2009).
+// The least time that work takes on a device: its operations at the peak rate, or its bytes at full
+// bandwidth, whichever takes longer (Williams et al., "Roofline", CACM 2009).
 //
 //   const Roofline roofline = {1'010'714, 298'507'462};   // H100 in bf16: 989.4 TFLOP/s, 3.35 TB/s
 //   roofline.TimeOf(flops, bytes)   // max(1010714*flops, 298507462*bytes), in 10^-21 s
 //
 // Times are whole numbers of 10^-21 seconds, so that they are exact and may be formulas. The two
-// rates are rounded down, by less than a millionth: what follows is a lower bound.
+// rates are rounded down by less than a millionth, so the result is a lower bound.
 #ifndef ONNXFLOPS_SRC_COST_ROOFLINE_H_
 #define ONNXFLOPS_SRC_COST_ROOFLINE_H_
 

@@ -563,7 +563,8 @@ class Counter {
     own->amounts.bops += macs * (BitsPerElement(operands.a) * BitsPerElement(operands.b));
   }
 
-  // A rule that cannot tell makes the node unknown; one that finds the model wrong stops the count.
+  // If a rule cannot tell the cost, the node is unknown; if it finds the model invalid, the count
+  // stops.
   absl::Status TakeProblem(const Call& call, const absl::Status& problem, CallCost* result) const {
     if (absl::IsFailedPrecondition(problem) || absl::IsUnimplemented(problem)) {
       result->coverage = Coverage::kUnknown;
@@ -575,8 +576,8 @@ class Counter {
     return WithMessage(problem, text);
   }
 
-  // The types that a contraction multiplies, where its rule does not say: those of the first two
-  // inputs, as stored if they were dequantised.
+  // The operand types of a contraction whose rule does not set them: those of its first two inputs,
+  // as stored before any dequantisation.
   static void FillOperands(absl::Span<const Fact* const> inputs, Cost* cost) {
     MacOperands operands;
     const auto stored = [&](size_t i, DType* type) {
@@ -672,7 +673,7 @@ class Counter {
   std::vector<int64_t> times_;                        // scratch, by call and shape_work
   std::vector<bool> counted_;                         // by call
   std::vector<std::optional<Expr>> bytes_;            // by fact; nullopt: not asked for yet
-  int64_t open_branches_ = 0;  // Ifs of which either branch may run, and they cost different work
+  int64_t open_branches_ = 0;  // Ifs with an unknown branch and different costs
   std::string open_branch_;    // the first of them
   const WorkLimit* work_ = nullptr;
   struct OpSums {

@@ -28,11 +28,11 @@
 
 namespace onnxflops {
 
-// What some work adds up to: a node with its bodies, a graph, a module.
+// The summed work of a node with its bodies, a graph or a module.
 struct Tally {
   Census flops;
   Census int_ops;
-  Amounts amounts;            // those of the work; no weights
+  Amounts amounts;            // of the work; without weights
   MacsByDType macs_by_dtype;  // sums to amounts.macs
   bool lower_bound = false;   // something in it is unknown
 
@@ -42,19 +42,19 @@ struct Tally {
   // this += other * times.
   void Add(const Tally& other, const Expr& times = 1);
 
-  // No work, of which a part may be unknown.
+  // No work; part of it may be unknown.
   static const Tally& Nothing(bool lower_bound);
 };
 
-// What one Call costs, its bodies included, once.
+// The cost of one execution of a Call, including its bodies.
 struct CallCost {
   std::shared_ptr<const Tally> work;         // without bodies; nullptr where it is nothing
-  std::shared_ptr<const Tally> with_bodies;  // nullptr if there are none
+  std::shared_ptr<const Tally> with_bodies;  // nullptr without bodies
   Coverage coverage = Coverage::kCounted;
   bool causal = false;   // an operator that says so
   absl::Status problem;  // of kUnknown
-  // By body of the Call: how often it runs. Of an If whose condition is unknown the branch that
-  // costs more runs; where that depends on symbols, these are expressions that are 0 or 1.
+  // How often each body of the Call runs. Of an If with an unknown condition the costlier branch
+  // runs; if that depends on symbols, these are expressions of value 0 or 1.
   std::vector<Expr> body_times;
 
   // Without bodies.
@@ -78,10 +78,10 @@ struct UnknownItem {
   std::string reason;
 };
 
-// The work of a call that takes time on a device. Operations are FLOPs, and where integers are
-// multiplied the work on integers as well. Runtimes fuse what a QDQ graph writes apart:
-// DequantizeLinear takes no time, and what reads its output reads the stored type; QuantizeLinear
-// does not read its input.
+// The work of a call that takes time on a device. Operations are FLOPs, plus integer operations if
+// integers are multiplied. Runtimes fuse what a QDQ graph writes separately: DequantizeLinear takes
+// no time, and nodes that read its output read the stored type; QuantizeLinear does not read its
+// input.
 struct TimedWork {
   Expr operations, bytes_read, bytes_written;
 };
@@ -96,12 +96,12 @@ struct Counts {
   std::vector<Tally> instances;  // by InstanceId, one run each
   Tally total;                   // of the main graph
   absl::btree_map<OpKey, OpTally> by_op;
-  // Nodes of the main graph, of bodies, and of functions for each of their calls, which are no
-  // nodes themselves: the same numbers whichever nodes a file puts into functions.
+  // Nodes of the main graph, of bodies, and of functions once per call; the calls themselves do not
+  // count. So the numbers do not depend on which nodes a file puts into functions.
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
   // By InstanceId: how often its graph stands in the model. At most INT64_MAX, as the sums are.
   std::vector<int64_t> copies;
-  int64_t causal = 0;  // of `counted`: attention that is causal by what its operator says
+  int64_t causal = 0;  // of `counted`: attention whose operator is causal
   std::vector<UnknownItem> unknown_items;
   std::vector<std::string> warnings;  // choices that another binding might make otherwise
 

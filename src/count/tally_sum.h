@@ -13,7 +13,7 @@
 
 namespace onnxflops {
 
-// What Tally::Add gives, but not in n^2 steps: see ExprSum.
+// The same sum as Tally::Add, but without its n^2 steps: see ExprSum.
 class TallySum {
  public:
   void Add(const Tally& tally, const Expr& times) {

@@ -10,7 +10,7 @@
 
 namespace onnxflops {
 
-// A row per device: its peaks in TFLOP/s, blank where there is no source.
+// A row per device: its peaks in TFLOP/s, blank without a source.
 TextTable DeviceTable(absl::Span<const Device> devices, bool achievable);
 // The figures one by one, with their sources, alternates included.
 TextTable PeakTable(absl::Span<const Device> devices);

@@ -96,7 +96,7 @@ std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& option
   return parts;
 }
 
-// The sizes of the figures, and what a reader must know about them.
+// The sizes of the figures, and warnings about them.
 std::string FactsOf(const Diff& diff) {
   std::string facts;
   if (!diff.sizes.empty()) absl::StrAppend(&facts, "\nFigures at ", SizesInWords(diff), ".\n");

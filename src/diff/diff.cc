@@ -67,8 +67,8 @@ std::vector<std::pair<const InputInfo*, const InputInfo*>> PairInputs(const Repo
   return pairs;
 }
 
-// The base's names of symbols to the head's, where one axis of one input has different names and
-// neither is used in the other model.
+// Maps the base's names of symbols to the head's, where one axis of one input has different names
+// and neither name is used in the other model.
 std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base,
                                                               const Report& head) {
   absl::flat_hash_map<std::string, bool> in_base, in_head;
@@ -151,8 +151,8 @@ class TreeMaker {
   const std::vector<int32_t>& row_of_head() const { return row_of_head_; }
 
  private:
-  // A module of the base, of the head or of both; -1 for a model that does not have it. With
-  // base_own or head_own it is not the module, but its own work as a child of its row.
+  // A module of the base, the head or both; -1 for a model that lacks it. With base_own or head_own
+  // it is the module's own work, as a child of its row.
   struct Place {
     int32_t base, head, parent;
     bool base_own = false, head_own = false;

@@ -1,13 +1,13 @@
-// What changed from one model to another: totals, modules, operators, nodes, and what the files
-// declare.
+// The changes from one model to another: totals, modules, operators, nodes, and declarations of the
+// files.
 //
 //   absl::StatusOr<Diff> diff = MakeDiff(&base, head);
 //   diff->modules[0].Change(quantity)          // of the whole model: head - base, exact
 //   SignOf(diff->modules[0].Change(quantity))  // what holds at all sizes
 //
-// Modules are matched by their paths, then by what is in them. So a rename or another exporter does
-// not look like a new model. The changes of the children of a module add up to its own, as FLOPs,
-// MACs and weights of a ModuleTree do.
+// Modules are matched by their paths, then by their content, so a rename or another exporter does
+// not look like a new model. FLOPs, MACs and weights of a module's children add up to its own
+// change, as in a ModuleTree.
 #ifndef ONNXFLOPS_SRC_DIFF_DIFF_H_
 #define ONNXFLOPS_SRC_DIFF_DIFF_H_
 
@@ -40,7 +40,7 @@ enum class DiffStatus : uint8_t {
 // "same", "changed", "added", "removed", "moved_here", "moved_away".
 absl::string_view NameOf(DiffStatus status);
 
-// What holds of a change at all sizes of 1 and more.
+// The sign of a change at all sizes of 1 and more.
 enum class DiffSign : uint8_t { kZero, kMore, kLess, kNeverLess, kNeverMore, kOpen, kUnknown };
 // "zero", "more", "less", "never_less", "never_more", "open"; "unknown" where a part is not
 // counted.
@@ -48,7 +48,7 @@ absl::string_view NameOf(DiffSign sign);
 // kOpen also where a bound is there but was not found.
 DiffSign SignOf(const Expr& change);
 
-// A part of both models. Where a model does not have it, its amounts are 0.
+// A row of both models. If a model lacks it, its amounts there are 0.
 struct DiffPart {
   DiffStatus status = DiffStatus::kSame;
   std::shared_ptr<const Amounts> base, head;  // never null
@@ -64,7 +64,7 @@ struct DiffPart {
 };
 
 struct ModuleDiff : DiffPart {
-  std::string path;       // in the head; of one that is not there, in the base
+  std::string path;       // in the head; if the head lacks it, in the base
   std::string base_path;  // in the base; where it moved from or to
   size_t name_begin = 0;  // of name() in path
   std::string type;       // class name; of the head where it has one
@@ -77,7 +77,7 @@ struct ModuleDiff : DiffPart {
   int32_t end = 0;      // the subtree is [its index, end)
 
   absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
-  // Whether both models have it, by different paths.
+  // True if both models have it, under different paths.
   bool renamed() const {
     return path != base_path && (status == DiffStatus::kSame || status == DiffStatus::kChanged);
   }
@@ -89,7 +89,7 @@ struct OpDiff : DiffPart {
 };
 
 struct NodeDiff : DiffPart {
-  std::string name, base_name;  // "" where a model does not have it
+  std::string name, base_name;  // "" if a model lacks it
   std::string op, domain;
   std::string module;  // path, as of ModuleDiff
 };
@@ -116,7 +116,7 @@ struct UnequalSize {
   int64_t fixed = 0;            // the other's
   std::optional<int64_t> size;  // what the symbol was bound to
 };
-// An input for which both models fix other sizes: the figures are of different work.
+// An input for which the models fix different sizes: their figures are for different work.
 struct OtherInput {
   std::string input;
   std::optional<int> axis;  // nullopt: the number of axes is another
@@ -137,7 +137,7 @@ struct Diff {
   std::string part;  // of both; "": the whole models
   Bindings base_bindings, head_bindings;
   std::vector<const Quantity*> quantities;  // that both models have
-  std::optional<PeakDiff> peak;             // where both models have it
+  std::optional<PeakDiff> peak;             // if both models have it
   bool lower_bound = false;                 // something is unknown in one of the models
 
   std::vector<ModuleDiff> modules;  // each before its children; [0] is the model
@@ -154,9 +154,9 @@ struct Diff {
   // formulas of the Diff have the head's.
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
   Bindings sizes;                          // of symbols that are open, at which figures are shown
-  std::vector<UnequalSize> unequal_sizes;  // then relative changes are of different work
-  std::vector<UnequalSize> made_equal;     // of which DiffModels took the fixed size for both
-  std::vector<OtherInput> other_inputs;    // where changes are of different work as well
+  std::vector<UnequalSize> unequal_sizes;  // relative changes then compare different work
+  std::vector<UnequalSize> made_equal;     // DiffModels used the fixed size for both
+  std::vector<OtherInput> other_inputs;    // changes compare different work here as well
   // All axes that one of the models fixes, also where a size that was asked for makes both equal.
   std::vector<UnequalSize> fixed_axes;
 

@@ -28,7 +28,7 @@ Diff WithoutRows(const Diff& full) {
   return diff;
 }
 
-// What the base calls a module, inside of what is around it there.
+// The base's name of a module, relative to its parent there.
 absl::string_view BaseName(const Diff& diff, const ModuleDiff& m) {
   const absl::string_view path = m.base_path;
   const std::string& around = diff.modules[static_cast<size_t>(std::max(m.parent, 0))].base_path;

@@ -1,9 +1,9 @@
 // "onnxflops.diff/1": tools/schema/diff.v1.schema.json describes every field.
 //
-// A program must not take a part for the whole. So the value of a quantity is null where nothing of
-// it is known, and likewise for the change. The sign of a change in the totals is stated only if it
-// holds for certain: the change is exact, or it is a bound that proves the direction (at least +5,
-// or at most -5). Otherwise the sign is "unknown".
+// A program must not mistake a part for the whole. So the value of a quantity is null if nothing of
+// it is known, and so is the change. The sign of a change in the totals is stated only if it is
+// certain: the change is exact, or it is a bound that proves the direction (at least +5, or at most
+// -5). Otherwise the sign is "unknown".
 #include <optional>
 #include <string>
 #include <vector>

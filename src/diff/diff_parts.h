@@ -1,4 +1,4 @@
-// What the texts of a diff are made of: the same for the terminal and for Markdown.
+// Texts of a diff, shared by the terminal and Markdown.
 #ifndef ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_
 #define ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_
 
@@ -28,13 +28,13 @@ std::vector<report::LabelledLine> HeadLines(const Diff& diff);
 std::string ChangeInWords(const Diff& diff);
 // "3 modules changed, 1 new", "2 modules renamed"; nothing where no module differs.
 std::vector<std::string> ModulesInWords(const Diff& diff);
-// At which sizes both models are compared, where that is not as a user expects.
+// The sizes of the comparison, if a user would not expect them.
 std::vector<std::string> ComparedTexts(const Diff& diff);
-// Why changes of figures are of different work: the first size that is not equal; "" if they are
-// not.
+// The first size that differs between the models, as the reason why their figures are for different
+// work; "" if none does.
 std::string WhyOtherWork(const Diff& diff);
-// A quantity of the whole models: "8.2 G -> 8.4 G", or "8.2 G" where it is equal or there is no
-// base; and how it changed, "+2.5 %", "new", or "" where it did not. "" of what nobody knows.
+// A quantity of the whole models: "8.2 G -> 8.4 G", or "8.2 G" if it is equal or there is no base.
+// And its change: "+2.5 %", "new", or "" if there is none. "" for an unknown quantity.
 struct TotalTexts {
   std::string sides, change;
 };
@@ -57,7 +57,7 @@ std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, 
 // "Add, com.example.FusedMlp and 2 more": operators that are not counted, or in part, in the head
 // or the base; "" if all are.
 std::string NotCountedOps(const Diff& diff, bool of_head);
-// What a reader must know of totals that are lower bounds, a sentence for each file.
+// Warnings about totals that are lower bounds, one sentence per file.
 std::vector<std::string> NotCountedTexts(const Diff& diff);
 // "+9.7", "<0.1", "new" where the base is 0.
 std::string ChangePercent(absl::int128 base, absl::int128 head);

@@ -218,7 +218,7 @@ class DiffRowMaker {
     group->key = MagnitudeOf(*group);
   }
 
-  // What the module has in addition to its children: bytes that it moves itself, for example.
+  // Adds the module's own share in addition to its children, such as bytes that it moves itself.
   void AddRest(int32_t parent, const Amounts& base, const Amounts& head,
                std::vector<Group>* groups) const {
     if (groups->empty()) return;
@@ -237,8 +237,8 @@ class DiffRowMaker {
     return places_.size() - 1;
   }
 
-  // True if there is something to show inside. A module that is new or gone as a whole has nothing,
-  // unless --depth asks for it or a part of it moved.
+  // True if the row has something to show inside. A module that is entirely new or gone has
+  // nothing, unless --depth asks for it or a part of it moved.
   bool CanOpen(int32_t i) const {
     const ModuleDiff& m = At(i);
     if (m.end == i + 1 || is_quiet_[static_cast<size_t>(i)]) return false;

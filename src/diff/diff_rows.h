@@ -25,7 +25,7 @@ struct ShownRow {
 };
 struct ShownRows {
   std::vector<ShownRow> rows;  // a tree in the order of reading; [0] is the model
-  int64_t closed = 0;          // rows that are not opened since there is no room
+  int64_t closed = 0;          // rows left closed for lack of room
 };
 ShownRows DiffRows(const Diff& diff, const DiffViewOptions& options);
 

@@ -19,12 +19,12 @@ struct DiffViewOptions {
   int depth = -1;                              // of the module tree; -1: opened where the change is
   int64_t threshold = 0;                       // millionths of the model: changes below are joined
   bool exact = false;                          // every digit instead of SI units
-  size_t siblings = 0;  // changed modules below one that have a row, the largest changes; 0: all
+  size_t siblings = 0;  // rows of changed siblings per module, largest changes first; 0: all
 };
 
-// Totals, then what changed, the largest first: modules as a tree with operators below, or only
-// operators, or nodes. What did not change is one row, so that what is shown adds up. Then what the
-// files declare in other ways.
+// Totals, then changes with the largest first: modules as a tree with their operators, or only
+// operators, or nodes. Unchanged parts are one row, so that the rows add up. Then other changes in
+// the files' declarations.
 Document ToDocument(const Diff& diff, const DiffViewOptions& options);
 std::string ToTable(const Diff& diff, const DiffViewOptions& options, const TableStyle& style = {});
 std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options);
@@ -32,8 +32,8 @@ std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options);
 // One line per module, operator or node that is in any of the models, with exact digits.
 std::string ToCsv(const Diff& diff, const DiffViewOptions& options);
 
-// A page that needs nothing else: both models' modules, colored by what changed. Its first quantity
-// is that of `options`. At most 1 MB.
+// A self-contained page: both models' modules, coloured by change. It opens with the quantity of
+// `options`. At most 1 MB.
 std::string ToHtml(const Diff& diff, const DiffViewOptions& options);
 
 // JSON: "onnxflops.diff/1" (tools/schema/diff.v1.schema.json). It always holds all of the diff.

@@ -82,7 +82,7 @@ class FormulaMapper {
 
   const std::function<Expr(const Expr&)>& map_;
   absl::flat_hash_map<Expr, Expr> known_;
-  // By what they stand for, which is kept so that no other can have its address.
+  // By the amounts that they replace; the key is kept alive so that its address is not reused.
   absl::flat_hash_map<const Amounts*, std::shared_ptr<const Amounts>> shared_;
   std::vector<std::shared_ptr<const Amounts>> originals_;
   absl::Status status_;

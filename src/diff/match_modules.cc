@@ -29,7 +29,7 @@ namespace {
 
 constexpr int32_t kNone = ModuleMatch::kNone;
 
-// One of the models.
+// One side of the comparison.
 struct Side {
   absl::Span<const Module> modules;
   std::vector<int32_t>* partner;
@@ -230,7 +230,7 @@ class Matcher {
     return !of_base.empty() || !of_head.empty();
   }
 
-  // The first of a kind is the same as the first of it in the other model, and so on.
+  // The n-th child with a signature matches the n-th child with that signature in the other model.
   void MatchBySignature(int32_t b, int32_t h) {
     absl::flat_hash_map<int32_t, std::vector<int32_t>> by_signature;
     const auto is_telling = [](const Side& side, int32_t i) {

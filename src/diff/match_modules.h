@@ -10,20 +10,26 @@
 
 namespace onnxflops::diff {
 
-// From the models down: children of two modules that are the same are the same if their names are;
-// of the others, those with the same MACs and weights, inside as well; then those whose children
-// have mostly the same names; then those with the same MACs and weights, or at least with the same
-// MACs, or whose costliest parts have the same, as two programs of one network do. What is left may
-// have moved: it is the same as a module elsewhere with the same MACs and weights inside, if it has
-// children or the same name.
+// Matches the modules of two models, from the root down. Children of two matched modules match, in
+// this order of tests:
 //
-// A module that only one of the models has may be a wrapper, as `m` in m.encoder and m.head where
-// the other model has encoder and head: most of its parent is in it, and most of its children are
-// children of the other parent; or its costliest part is a child of the other parent. Its children
-// then count as those of its parent.
+//   1. equal names
+//   2. equal MACs and weights, also inside
+//   3. mostly the same names of their children
+//   4. equal MACs and weights
+//   5. equal MACs
+//   6. equal MACs of their costliest parts, as in two programs of one network
 //
-// The partner of each module; kNone if it has none, or if it is inside of one that moved. Swapping
-// base and head swaps the result.
+// A module without a partner may have moved: it matches a module elsewhere with the same MACs and
+// weights inside, if it has children or the same name.
+//
+// A module that only one model has may be a wrapper, such as `m` in m.encoder and m.head if the
+// other model has encoder and head. It is one if it holds most of its parent and most of its
+// children are children of the other parent, or if its costliest part is a child of the other
+// parent. Its children then count as its parent's.
+//
+// The result is the partner of each module; kNone if it has none, or if it is inside a module that
+// moved. Swapping base and head swaps the result.
 struct ModuleMatch {
   static constexpr int32_t kNone = -1;
   std::vector<int32_t> of_base, of_head;
@@ -31,7 +37,7 @@ struct ModuleMatch {
   std::vector<bool> base_wrapper, head_wrapper;  // without a partner; its children have them
 };
 
-// The children of a module, those of a wrapper in its place.
+// The children of a module, with each wrapper replaced by its children.
 std::vector<int32_t> ChildrenWithin(absl::Span<const Module> modules,
                                     const std::vector<bool>& wrapper, int32_t parent);
 

@@ -1,10 +1,11 @@
-// What `estimate` tells: our count beside rules of thumb, and beside what was once measured.
+// The report of `estimate`: our count next to rules of thumb and to an earlier measurement.
 //
 //   ASSIGN_OR_RETURN(Measurement measured, ParseMeasurement(json, "measured.json"));
 //   ASSIGN_OR_RETURN(Calibration calibration, Calibrate(measured, report));
 //   calibration.ratio()   // measured / counted, at the sizes of the measurement
 //
-// A calibrated figure is our count times that ratio. It stands beside the count, never instead.
+// A calibrated figure is our count times that ratio. It is shown in addition to the count and never
+// replaces it.
 #ifndef ONNXFLOPS_SRC_ESTIMATE_ESTIMATE_REPORT_H_
 #define ONNXFLOPS_SRC_ESTIMATE_ESTIMATE_REPORT_H_
 

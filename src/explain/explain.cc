@@ -1,10 +1,10 @@
 // How it works. A name is looked up as the name of a node, then as NAME#N, then as the tensor that
-// a node makes; if nothing fits, the error lists similar names. A node that is no row of the report
-// (as one inside a function) is explained at the first call that runs it. The costs are those of
-// the count. The rule's formula is evaluated again with the sizes of this node, and a derivation
-// ("M*N*K = 1*1000*2048") is shown only if its terms add up to exactly what was counted: no
-// derivation is better than a wrong one. If a term has none, the whole formula of the rule is
-// shown. The text is a list of labelled lines that ends with the sums of one run.
+// a node makes. If nothing fits, the error lists similar names. A node without a row in the report
+// (such as one inside a function) is explained at the first call that runs it. The costs are those
+// of the count. The rule's formula is evaluated again with the sizes of this node, and a derivation
+// ("M*N*K = 1*1000*2048") is shown only if its terms add up to exactly the counted amount, so that
+// a derivation is never wrong. Otherwise the whole formula of the rule is shown. The text is a list
+// of labelled lines that ends with the sums of one run.
 #include "src/explain/explain.h"
 
 #include <algorithm>
@@ -155,8 +155,8 @@ std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call
   return result.ok() ? std::move(result->terms) : std::vector<FormulaTerm>();
 }
 
-// "M*N*K = 1*1000*2048", if that is what was counted, and empty if it is but the amount again; else
-// nullopt: never a wrong derivation.
+// "M*N*K = 1*1000*2048" if this equals the counted amount, or empty if it would only repeat the
+// amount; nullopt if it differs, so that a derivation is never wrong.
 std::optional<std::string> Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is_int,
                                       const Expr& amount) {
   Expr sum = 0;
@@ -332,7 +332,7 @@ std::string StatusText(const Explanation& e) {
   return "";
 }
 
-// What holds for every node of the operator.
+// Facts that hold for every node of the operator.
 void AppendRule(const Explanation& e, int width, std::string* out) {
   if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, out);
   if (!e.names.empty()) AppendLabelled("names", e.names, width, out);
@@ -401,7 +401,7 @@ std::string SumText(const Expr& amount, bool bytes) {
   return absl::StrCat(Show(amount, false), bytes ? " bytes" : "");
 }
 
-// The last line: what one run takes.
+// The last line: the sums of one run.
 std::string SumsText(const Explanation& e, const TableStyle& style) {
   if (e.node.status == Coverage::kUnknown) {
     return InBold(WithSettings("MACs unknown   FLOPs unknown ({rules FILE} can give its cost; "

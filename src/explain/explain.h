@@ -1,4 +1,4 @@
-// Why a node costs what it costs: its rule's formula, with this node's sizes filled in.
+// Explains the cost of a node: its rule's formula, with this node's sizes filled in.
 //
 //   absl::StatusOr<Explanation> e = Explain(model, {}, "/visual/conv1/Conv");
 //   std::cout << ToText(*e, {.width = 80});
@@ -42,7 +42,7 @@ struct Explanation {
   int version = 0;           // the since_version of the rules
   bool is_function = false;  // a call of a local function
   bool shape_work = false;   // arithmetic that only makes shapes: free
-  // What the operator computes; its costs as well where the terms do not show them.
+  // What the operator computes, and its costs if the terms do not show them.
   std::string formula;
   std::string note;
   std::string names;               // the signature that terms take their names from; "" if none
@@ -53,7 +53,7 @@ struct Explanation {
   std::vector<Body> bodies;
   MacsByDType macs_by_dtype;  // of one run
   Amounts amounts;            // of one run
-  bool one_type = false;      // everything that the model multiplies is of one plain type
+  bool one_type = false;      // all multiplications of the model use one plain type
   Expr total_flops;           // of the model
   // Sizes inside the model that are at their upper bounds: CountOptions::upper_bounds.
   std::vector<SymbolOrigin> raised;

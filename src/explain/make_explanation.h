@@ -12,7 +12,7 @@ namespace onnxflops {
 struct Counts;     // of src/count/count.h
 struct Inference;  // of src/infer/infer.h
 
-// What Explain gives. NotFound, with names that are similar.
+// The result of Explain. NotFound, with similar names.
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
                                             absl::string_view node);
 
