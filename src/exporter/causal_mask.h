@@ -1,4 +1,4 @@
-// What TorchScript writes for scaled_dot_product_attention(is_causal=True).
+// The mask that TorchScript writes for scaled_dot_product_attention(is_causal=True).
 #ifndef ONNXFLOPS_SRC_EXPORTER_CAUSAL_MASK_H_
 #define ONNXFLOPS_SRC_EXPORTER_CAUSAL_MASK_H_
 

@@ -1,8 +1,7 @@
-// Who wrote a model, by its producer and by what is left of it in the file.
+// Tells which exporter wrote a model, by its producer and by traces in the file.
 //
-// What the exporters of PyTorch leave is read in this folder, and nowhere else: metadata of nodes
-// (node_metadata.h, scope.h, fx_node.h), names of nodes (node_name.h) and of tensors
-// (tensor_name.h).
+// Only this folder reads the traces of PyTorch's exporters: metadata of nodes (node_metadata.h,
+// scope.h, fx_node.h), names of nodes (node_name.h) and of tensors (tensor_name.h).
 #ifndef ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_
 #define ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_
 

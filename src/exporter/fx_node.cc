@@ -1,10 +1,10 @@
 // How it works. The text of a call is not parsed as a whole. Each question looks for the one part
 // that decides it: the name of an ATen operator, the arguments in the brackets after "args = ", or
 // the name of an argument. The texts are untrusted, and they change with the version of PyTorch. So
-// a text that cannot be read answers "no" or with nothing, and the caller falls back to what the
-// graph alone tells. Names of values tell which operator made them: torch.fx names the result of
-// the third add "add_2" (SplitFxName takes the number off), also if that operator is no node of the
-// file any more.
+// a text that cannot be read gives "no" or an empty answer, and the caller then uses the graph
+// alone. Names of values reveal the operator that made them: torch.fx names the result of the third
+// add "add_2" (SplitFxName splits off the number), even if that operator is no longer a node of the
+// file.
 #include "src/exporter/fx_node.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxNumberDigits = 9;
 constexpr int64_t kMaxPadding = 1 << 30;
 
-// The text in brackets after `label`, brackets included; empty if there are none.
+// The text in brackets after `label`, including the brackets; empty without brackets.
 absl::string_view BracketsAfter(absl::string_view text, absl::string_view label) {
   const size_t at = text.find(label);
   return at == absl::string_view::npos ? absl::string_view()

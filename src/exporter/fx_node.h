@@ -18,8 +18,8 @@
 
 namespace onnxflops::exporter {
 
-// Arguments as written, views into the text; "%view" is a value, "None" is none. What cannot be
-// read is not there.
+// Arguments as written, as views into the text; "%view" is a value, "None" is no value. Arguments
+// that cannot be read are missing.
 struct FxArgs {
   std::vector<absl::string_view> args;
   std::vector<std::pair<absl::string_view, absl::string_view>> kwargs;
@@ -37,10 +37,10 @@ FxArgs ParseFxArgs(absl::string_view fx_node);
 // Calls that use the result: 1 of "[num_users=1]"; -1 where the text does not say.
 int64_t FxNumUsers(absl::string_view fx_node);
 
-// "%view" -> "view"; empty for an argument that is no value.
+// "%view" -> "view"; empty for an argument that is not a value.
 absl::string_view FxValueName(absl::string_view arg);
-// What torch.export makes placeholders of begins with: "p_fc_weight", a parameter; "b_mask", a
-// buffer; "c_lifted_tensor_0", a constant.
+// Prefixes of placeholders in torch.export: "p_fc_weight", a parameter; "b_mask", a buffer;
+// "c_lifted_tensor_0", a constant.
 inline constexpr absl::string_view kFxPlaceholders[] = {"p_", "b_", "c_"};
 bool IsFxPlaceholder(absl::string_view value_name);
 
@@ -55,14 +55,14 @@ bool IsSoftmaxInType(absl::string_view fx_node);
 // The call reads what another one made of no tensor, as arange, zeros and full do: a constant of
 // the file.
 bool ReadsMadeConstant(absl::string_view fx_node);
-// What looks into the memory of another value by its name: "t", "getitem_1".
+// True if the name is that of a view, which shares another value's memory: "t", "getitem_1".
 bool IsViewName(absl::string_view value_name);
 // The call is attention as one operator.
 bool IsFxAttention(absl::string_view fx_node);
-// Whether the text is of a call of "aten.lerp", or of one overload, "aten.lerp.Scalar".
+// True for a call of "aten.lerp", or of one overload, "aten.lerp.Scalar".
 bool IsFxCall(absl::string_view fx_node, absl::string_view target);
 
-// What autograd keeps for a call that the exporter writes as operators which keep something else.
+// The tensors that autograd saves for a call whose exported operators would save others.
 struct FxKept {
   struct Argument {
     size_t argument;
@@ -73,28 +73,29 @@ struct FxKept {
 };
 // None where the operators say it themselves.
 std::optional<FxKept> KeptByCall(absl::string_view fx_node);
-// Of a call that takes elements by tensors of places: their names; "" for what is no value.
+// For a call that indexes with tensors: the names of the index tensors; "" for an argument that is
+// not a value.
 std::vector<absl::string_view> PlacesOfIndex(absl::string_view fx_node);
-// The same of index_add, which torch.export writes as index_put: it keeps what is added as well.
+// The same for index_add, which torch.export writes as index_put; it also saves the added values.
 std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
-// A convolution of what was padded before, which the exporter made one of.
+// A convolution into which the exporter merged an earlier padding.
 bool ReadsPadded(absl::string_view fx_node);
-// What a convolution pads by itself, by axis; empty if the text does not say.
+// A convolution's own padding, by axis; empty if the text does not give it.
 std::vector<int64_t> PaddingOfConvolution(absl::string_view fx_node, int axes);
 // Elements taken by places, masked and divided: parts of what an adaptive pool is written as.
 bool TakesPartsOfPool(absl::string_view fx_node);
-// The call names what a detach() gave, which no gradient goes through.
+// The call uses the result of a detach(), through which no gradient flows.
 bool NamesDetached(absl::string_view fx_node);
-// "expand_2": what a call spread over an axis.
+// "expand_2": a value that was broadcast along an axis.
 bool IsExpandedName(absl::string_view value_name);
 // The call copies, though the exporter may write it as what only looks at memory.
 bool Repeats(absl::string_view fx_node);
 // "mul_1": the result of arithmetic with two operands.
 bool IsArithmeticName(absl::string_view value_name);
 bool IsProductName(absl::string_view value_name);
-// What rms_norm gives, where torch.export wrote it as several calls: its memory is in order.
+// The result of an rms_norm that torch.export wrote as several calls: its memory is contiguous.
 bool IsOfWrittenRmsNorm(absl::string_view value_name);
-// PyTorch's own kernel keeps for the call what no operator of the file has.
+// For this call PyTorch's own kernel saves a tensor that is no output of an operator in the file.
 bool KeepsOfItsOwn(absl::string_view fx_node);
 // Among them: a buffer as large as its input, on a CPU.
 bool KeepsBufferOfItsOwn(absl::string_view fx_node);
@@ -104,7 +105,7 @@ inline constexpr absl::string_view kFxBufferName = "b_";
 // All values that a call names, those in lists as well: "view", "p_fc_weight".
 std::vector<absl::string_view> FxNames(absl::string_view fx_node);
 
-// What the text of a call holds that works on a parameter.
+// Marks a parameter among a call's arguments.
 inline constexpr absl::string_view kFxParameter = "%p_";
 inline constexpr absl::string_view kFxParameterName = "p_";
 // An argument that no module registered, as a layer in a list of Python holds them.

@@ -1,11 +1,11 @@
-// What the exporters of PyTorch write into the metadata of a node, by key:
+// The metadata that PyTorch's exporters write to a node, by key:
 //
 //   pkg.torch.onnx.name_scopes          ['', 'visual', 'visual.conv1', 'conv2d']
 //   pkg.torch.onnx.class_hierarchy      ['m.CLIP', 'm.Vision', 'nn.Conv2d', 'aten.conv2d.default']
 //   namespace                           : m.CLIP/visual: m.Vision/conv2d: aten.conv2d.default
 //   pkg.torch.onnx.fx_node              %conv2d : [num_users=1] = call_function[target=...](...)
 //   pkg.torch.onnx.stack_trace          see source_line.h
-//   pkg.onnxscript.rewriter.rule_name   what its optimizer made the node of
+//   pkg.onnxscript.rewriter.rule_name   the optimiser's rule that made the node
 #ifndef ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
 #define ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
 
@@ -36,8 +36,8 @@ struct NodeMetadata {
 
   // The dynamo exporter says which call of PyTorch the node comes from.
   bool StatesCall() const;
-  // The optimizer made the node of a convolution and its BatchNorm: then the metadata are those of
-  // the BatchNorm, and only the weight tells the convolution.
+  // The optimiser fused a convolution and its BatchNorm into this node. Its metadata are then those
+  // of the BatchNorm, and only the weight's name shows the convolution.
   bool IsFusedBatchNorm() const;
   // It made the node of a Pad and a convolution.
   bool IsFusedPad() const;

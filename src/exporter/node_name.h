@@ -12,13 +12,13 @@
 
 namespace onnxflops::exporter {
 
-// What is before the last slash: "/visual/conv1". nullopt without a slash.
+// The text before the last slash: "/visual/conv1". nullopt without a slash.
 std::optional<absl::string_view> PathInNodeName(absl::string_view name);
 
 // TorchScript names an output by its node: where an optimizer renamed the node, it still says.
 bool IsOutputOfNamedNode(absl::string_view output);
 
-// What decides where a name can be read in two ways.
+// Decides between two possible readings of a name.
 struct KnownModules {
   absl::FunctionRef<bool(absl::string_view path)> is_known;     // a module of this path was met
   absl::FunctionRef<bool(absl::string_view path)> has_weights;  // some weight's name begins with it

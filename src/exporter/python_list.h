@@ -4,9 +4,9 @@
 //   PyPairs("{scale: 0.5, pad: [1, 2]}")     // scale 0.5   pad [1, 2]
 //   PyStrings list("['', 'a', 'a.b']");      // from its end: list.last() is a.b
 //
-// Lists of strings are as str() prints them. In all others a quote means nothing: torch.fx prints
-// strings without. The text may be anything; reading it takes time in proportion to its length, and
-// no recursion. What cannot be read is not there.
+// Lists of strings are as printed by str(). In all others a quote has no meaning, since torch.fx
+// prints strings without quotes. The text may be anything; reading it takes linear time and no
+// recursion. Parts that cannot be read are missing.
 #ifndef ONNXFLOPS_SRC_EXPORTER_PYTHON_LIST_H_
 #define ONNXFLOPS_SRC_EXPORTER_PYTHON_LIST_H_
 
@@ -18,8 +18,8 @@
 
 namespace onnxflops::exporter {
 
-// The beginning of the text up to the bracket that closes its first character: "(1, [2])" of
-// "(1, [2]), x". Empty if that is no bracket, or is not closed.
+// The text from its opening bracket to the matching one: "(1, [2])" of "(1, [2]), x". Empty if the
+// text does not begin with a bracket or it is not closed.
 absl::string_view PyBrackets(absl::string_view text);
 
 // The items of a list or tuple, brackets included: what ", " separates outside of inner brackets.
@@ -28,16 +28,16 @@ std::vector<absl::string_view> PyItems(absl::string_view list);
 // Keys and values of a dict.
 std::vector<std::pair<absl::string_view, absl::string_view>> PyPairs(absl::string_view dict);
 
-// A list of strings, read from its end: what is left tells all before, and is what memos are keyed
-// by.
+// A list of strings, read from its end. The rest of the text identifies all strings before, so
+// caches use it as a key.
 class PyStrings {
  public:
   explicit PyStrings(absl::string_view list) : text_(list) {}
 
   bool empty() const { return text_.empty(); }
-  // What is left of the text: "['', 'visual'" after one step; "" at the end.
+  // The text not yet read: "['', 'visual'" after one step; "" at the end.
   absl::string_view rest() const { return text_; }
-  // The last string that is left, escapes as they are. Empty if there is none.
+  // The last remaining string, with escapes as they are; or empty.
   absl::string_view last() const;
   void DropLast() { text_ = text_.substr(0, LastItem()); }
 

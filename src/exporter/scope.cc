@@ -23,7 +23,7 @@ absl::string_view WithoutCallNumber(absl::string_view path) {
 }
 
 std::optional<EnclosingModule> ModuleOf(absl::string_view path, absl::string_view qualified_class) {
-  // What the exporter writes for work that it made up itself.
+  // The exporter writes this for nodes that it added itself.
   if (absl::StartsWith(path, "_empty_nn_module_stack")) return std::nullopt;
   return EnclosingModule{WithoutCallNumber(path), ClassName(qualified_class)};
 }

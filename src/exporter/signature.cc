@@ -1,10 +1,10 @@
 // How it works. The dynamo exporter writes the signature of the program as text: which argument
 // ("p_fc_weight") stands for which parameter or buffer ("fc.weight"). It lists all of them, but the
-// file need not have them all. If no call names a parameter and no value of the file has its name,
-// it went into something that was computed at export: a table made of it, or a weight norm. Such
+// file need not contain them all. If no call names a parameter and no value of the file has its
+// name, the exporter used it to compute a constant, such as a table or a normalised weight. Such
 // parameters are kept by module (unnamed_), because only a node of the same module can have read
-// the result. Buffers that may hold indices and that nobody names are kept likewise (places_), for
-// their module and the one around it.
+// the result. Unnamed buffers that may hold indices are kept in the same way (places_), for their
+// module and its parent.
 #include "src/exporter/signature.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What torch.export says of the arguments of a program, which the dynamo exporter writes into the
-// metadata of the main graph, a line each:
+// The arguments of a program in torch.export's signature. The dynamo exporter writes it into the
+// metadata of the main graph, one argument per line:
 //
 //   # inputs
 //   p_fc_weight: PARAMETER target='fc.weight'
@@ -7,7 +7,8 @@
 //   c_lifted_tensor_0: CONSTANT_TENSOR target='lifted_tensor_0'
 //   x: USER_INPUT
 //
-// It names parameters that stand nowhere else in the file, as the exporter computed with them.
+// It also names parameters that are missing elsewhere in the file, because the exporter computed
+// with them.
 #ifndef ONNXFLOPS_SRC_EXPORTER_SIGNATURE_H_
 #define ONNXFLOPS_SRC_EXPORTER_SIGNATURE_H_
 
@@ -32,14 +33,14 @@ class Signature {
 
   // The file has one. Without it, all else is false and empty.
   bool is_stated() const { return is_stated_; }
-  // By the name that the module has it under: "fc.weight".
+  // By their names in the module: "fc.weight".
   bool IsParameter(absl::string_view name) const { return parameters_.contains(name); }
   bool IsBuffer(absl::string_view name) const { return buffers_.contains(name); }
   // A tensor of the program that is neither: torch.tensor(2.0), an attribute that is not
   // registered.
   bool IsConstant(absl::string_view name) const { return constants_.contains(name); }
-  // Parameters that neither a node nor an initializer names, of all modules and of one: "weight" of
-  // "fc". One that several modules share has the name that it has in one of them.
+  // Parameters that neither a node nor an initializer names, in all modules or in one: "weight" of
+  // "fc". A parameter that several modules share has its name in one of them.
   bool HasUnnamed() const { return !unnamed_.empty(); }
   absl::Span<const absl::string_view> UnnamedOf(absl::string_view module) const;
   // Buffers that no node and no initializer names, and that hold places of rows by their names:
@@ -59,20 +60,20 @@ class Signature {
   ByModule unnamed_, places_;
 };
 
-// What `node` reads, an initializer of which the file states nothing, was computed of these, all of
-// the node's module, in all likelihood. Empty if it was not.
+// The parameters, all of the node's module, from which an initializer that `node` reads was most
+// likely computed, because the file does not explain it otherwise. Empty if it was not.
 absl::Span<const absl::string_view> ComputedOf(const ModelData& model, const Signature& signature,
                                                const Node& node, ValueId value);
 // The module that runs the node's call; nullopt where the file does not say.
 std::optional<EnclosingModule> ModuleOfNode(const Node& node);
 // Parameters of that module that stand nowhere.
 absl::Span<const absl::string_view> UnnamedBeside(const Signature& signature, const Node& node);
-// The call reads the tensor, numbers along one axis, as a view of what was computed. Every
-// parameter stands somewhere in the file: it was computed of none.
+// True if the call reads the tensor, which holds numbers along one axis, as a view of a computed
+// value. Every parameter is elsewhere in the file, so none of them went into it.
 bool IsViewOfMade(const Signature& signature, absl::string_view call, const Tensor& tensor);
 // "conv" of "conv.parametrizations.weight.original0", "conv.weight_g" and "conv.weight".
 absl::string_view ModuleOfTarget(absl::string_view target);
-// The parameters, all of one module, of which weight_norm computes a weight.
+// True if these parameters, all of one module, are those from which weight_norm computes a weight.
 bool IsWeightNorm(absl::Span<const absl::string_view> targets);
 
 }  // namespace onnxflops::exporter

@@ -1,12 +1,12 @@
 // How it works. A source line is read once, from left to right, without a grammar of Python.
-// LineReader steps over texts, numbers, names with their dots, brackets and operators. It remembers
-// whether a value has just ended (so that + has two sides), how many brackets are open, and whether
-// the line begins a statement. Two results follow: how the line calls the operator, and whether
-// anything else in the line might call it too. The spelling is settled only if the whole statement
-// is in the line, calls the operator in one way, and calls nothing else but functions that the
-// tables here know to be single operators. Any doubt (an unknown function, an object of the model's
-// own, an f-string, a bracket from a line before) sets others_. Tools count by what was called, so
-// a wrong answer is worse than none.
+// LineReader steps over strings, numbers, names with their dots, brackets and operators. It
+// remembers whether a value has just ended (so that + has two sides), how many brackets are open,
+// and whether the line begins a statement. Two results follow: how the line calls the operator, and
+// whether anything else in the line might call it too. The spelling is certain only if the whole
+// statement is in the line, calls the operator in one way, and otherwise calls only functions that
+// the tables here know to be single operators. Any doubt (an unknown function, an object of the
+// model's own, an f-string, a bracket from a line before) sets others_. Tools count by the
+// spelling, so a wrong answer is worse than none.
 #include "src/exporter/source_line.h"
 
 #include <algorithm>
@@ -152,7 +152,7 @@ class LineReader {
     SpelledCall call;
     if (found_.size() == 1) call.spelling = found_[0];
     if (found_.size() > 1) call.spelling = Spelling::kSeveral;
-    // The file has one line of a statement. What its other lines do is unknown.
+    // The file has only one line of a statement. Its other lines are unknown.
     const bool is_whole = is_statement_ && depth_ == 0 && !absl::EndsWith(line_, "\\");
     call.is_settled = is_whole && !others_ && found_.size() == 1;
     return call;
@@ -187,7 +187,7 @@ class LineReader {
 
   void SkipText() {
     const size_t end = EndOfText(line_, at_);
-    // If a text goes on in another line, nobody knows what that line calls.
+    // If a string continues on another line, that line's calls are unknown.
     others_ = others_ || end > line_.size();
     at_ = std::min(end, line_.size());
     after_value_ = true;
@@ -232,7 +232,7 @@ class LineReader {
     right_of_symbol_ = false;
     if (is_keyword || next >= line_.size()) return;
     const bool is_prefix = line_[next] == '"' || line_[next] == '\'';
-    if (is_prefix) others_ = true;  // f"{what is computed}"
+    if (is_prefix) others_ = true;  // f"{any expression}"
     if (is_called) Called(chain, of_value, next);
   }
 

@@ -1,13 +1,12 @@
-// The line of Python behind a node. The dynamo exporter writes a stack trace to every node, with
-// the frames of methods that are named forward:
+// The line of Python that made a node. The dynamo exporter writes a stack trace to every node, with
+// the frames of methods named forward:
 //
 //   File "torchvision/models/resnet.py", line 285, in forward
 //     return self._forward_impl(x)
 //   File "torchvision/models/resnet.py", line 102, in forward
 //     out += identity
 //
-// The last line called the operator, or it called a function that did: frames of functions are not
-// there.
+// The last line called the operator, or a function that did: frames of functions are missing.
 #ifndef ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
 #define ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
 
@@ -19,7 +18,7 @@
 
 namespace onnxflops::exporter {
 
-// "out += identity"; empty if there is none.
+// "out += identity"; or empty.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
 
 // Whether the last line is one of torch.nn's own modules: the forward of a class that is derived
@@ -37,9 +36,9 @@ enum class Spelling : uint8_t {
   kSeveral,     // more than one of these
 };
 
-// What a name in a line may stand for, as far as the file tells.
+// What a name in a line may stand for, as far as the file shows.
 struct LineNames {
-  // Whether what stands after "self." is a module: what a module calls has a line of its own.
+  // True if the name after "self." is a module; calls inside a module have lines of their own.
   absl::FunctionRef<bool(absl::string_view)> is_module;
   // Whether "h" or "self.bank" may be an object of a class of the model's own, whose methods and
   // operators may call anything.
@@ -58,8 +57,8 @@ struct SpelledCall {
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          const LineNames& names);
 
-// The arguments of the first call of `name` in the line, "relu(input=x)": each as it is written,
-// and the keyword in front of it, if there is one. `is_whole` is whether the call ends in the line.
+// The arguments of the first call of `name` in the line, "relu(input=x)": each as written, with its
+// keyword if it has one. `is_whole` is true if the call ends in the line.
 struct LineArgument {
   absl::string_view keyword, value;  // "input", "x"; of "**d" the keyword is "**"
 };
@@ -76,8 +75,8 @@ std::vector<absl::string_view> SourceLines(absl::string_view stack_trace);
 // "torch.vmap": what the line calls that runs other calls in a way of its own, so that tools which
 // watch PyTorch see others than the file has. Empty if it calls nothing such.
 absl::string_view TransformIn(absl::string_view line);
-// "h", of "h = Helper(x)" and "h = make(x)": the variable that the line may give an object of a
-// class that is none of PyTorch's. Empty if it makes none.
+// "h", of "h = Helper(x)" and "h = make(x)": the variable to which the line may assign an object of
+// a non-PyTorch class, or empty.
 absl::string_view ObjectMadeIn(absl::string_view line);
 
 }  // namespace onnxflops::exporter

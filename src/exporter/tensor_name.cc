@@ -1,9 +1,9 @@
-// How it works. A file does not tell what a constant was in the program: a parameter, a buffer, or
-// a result that the exporter computed and stored. Its name does, by the exporter's habits. A
-// parameter keeps its path in the modules, with dots. TorchScript renames what it transposed or
-// folded to "onnx::Op_123". The dynamo exporter names a folded tensor after the ATen operator that
-// made it, "add_3" or "cos". So the questions here compare names with lists of such operators. A
-// name that fits none is not taken for folded.
+// How it works. A file does not say what a constant was in the program: a parameter, a buffer, or a
+// result that the exporter computed and stored. Its name shows it, by the exporter's habits. A
+// parameter keeps its path in the modules, with dots. TorchScript renames a tensor that it
+// transposed or folded to "onnx::Op_123". The dynamo exporter names a folded tensor after the ATen
+// operator that made it, "add_3" or "cos". So the questions here compare names with lists of such
+// operators. A name that matches none is not considered folded.
 #include "src/exporter/tensor_name.h"
 
 #include <algorithm>
@@ -157,7 +157,7 @@ bool IsScalarParameter(absl::string_view name) {
   }
   if (name.empty() || IdentifierLength(name) < name.size()) return false;
   if (std::any_of(name.begin(), name.end(), absl::ascii_isdigit)) return false;
-  // "scalar_tensor_default", and what a tool made of it.
+  // "scalar_tensor_default", and names that a tool derived from it.
   for (size_t end = 0; end != absl::string_view::npos;) {
     end = name.find('_', end + 1);
     if (IsFoldedName(name.substr(0, end))) return false;

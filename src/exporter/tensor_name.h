@@ -1,5 +1,5 @@
-// What the name of a tensor says: exporters keep names of parameters, and make up names for what
-// they computed themselves.
+// What the name of a tensor reveals: exporters keep names of parameters, and invent names for
+// tensors that they compute.
 //
 //   visual.conv1.weight    a parameter or buffer of the module visual.conv1
 //   onnx::MatMul_123       TorchScript: changed by the exporter, which transposed or joined it
@@ -14,13 +14,12 @@
 
 namespace onnxflops::exporter {
 
-// The module that the parameter of this name is of, "visual.conv1"; nullopt for a name without a
-// dot.
+// The module of the parameter with this name, "visual.conv1"; nullopt for a name without a dot.
 std::optional<absl::string_view> ModuleOfParameter(absl::string_view name);
-// Whether the name is that of a parameter in all likelihood: of a module, and neither of
-// TorchScript nor with the path of a node.
+// True if the name is most likely a parameter's: inside a module, without TorchScript's prefix or
+// the path of a node.
 bool IsParameterName(absl::string_view name);
-// What a BatchNorm keeps: a buffer, no parameter.
+// A running statistic of a BatchNorm: a buffer, not a parameter.
 bool IsRunningStatistic(absl::string_view name);
 // The frequencies of a rotary embedding: a buffer, too.
 bool IsRotaryFrequency(absl::string_view name);
@@ -29,12 +28,12 @@ bool IsRotaryTable(absl::string_view name);
 // An input projection of torch.nn.MultiheadAttention.
 bool IsInProjection(absl::string_view name);
 
-// TorchScript keeps one of several parameters with equal values, as those of a network that was
-// never trained have, and hands it to the others by Identity nodes. The name of the parameter that
-// such a node stands for; empty if it is none.
+// TorchScript keeps one of several parameters with equal values, which are common in untrained
+// networks, and passes it to the others' users through Identity nodes. Returns the name of the
+// parameter for which such a node stands, or empty.
 absl::string_view SharedParameterName(const ModelData& model, const Node& node);
 
-// TorchScript: the tensor is no parameter as it was.
+// TorchScript: the exporter changed the tensor, so it is not the original parameter.
 bool IsRenamed(absl::string_view name);
 // The same for what operators whose name begins with `op_type` use.
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
@@ -46,13 +45,13 @@ bool IsFoldedTable(const Tensor& tensor);
 // wrote the file: a name that is one of Python's, and none that it made up, which end in a number.
 // "exp" is a temperature that dynamo raised to its power.
 bool IsScalarParameter(absl::string_view name);
-// Dynamo: what a product made when the model was exported, "linear_4".
+// Dynamo: the result of a product computed during export, "linear_4".
 bool IsFoldedProduct(absl::string_view name);
 // A name that a module gives a tensor of its own, and that neither parameters of layers nor those
 // that are known by their names have: a parameter or a buffer.
 bool MayBeBuffer(absl::string_view name);
 
-// What PyTorch models call a parameter that holds the embeddings of positions, in its module.
+// Names of position embeddings in PyTorch models, relative to their module.
 inline constexpr absl::string_view kPositionNames[] = {
     "positional_embedding", "position_embedding.weight", "position_embeddings.weight", "pos_embed"};
 

@@ -13,9 +13,9 @@ namespace onnxflops::family {
 struct BertShape {
   std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
   int64_t vocab = 0, positions = 0;
-  int64_t types = 0;  // of tokens; 0: there is no table of them
+  int64_t types = 0;  // token types; 0: no table of them
   EncoderShape encoder;
-  // Of the tokens that a second attention of each layer looks at; 0: there is none.
+  // Width of the tokens that each layer's cross-attention reads; 0: no cross-attention.
   int64_t other_width = 0;
   // The longest text: RoBERTa counts positions from 2, after the padding token's.
   int64_t Longest() const;

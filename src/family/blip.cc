@@ -26,7 +26,7 @@ BlipVision ReadBlipVision(const Config& config) {
   return {ReadImage(config, 384, 16), ReadEncoder(config, 768, 12, 12, 3072, "gelu")};
 }
 
-// `seen_width`: of what a decoder looks at.
+// `seen_width`: the width of the decoder's cross-attention input.
 BertShape ReadBlipText(const Config& config, int64_t seen_width) {
   BertShape s;
   s.prefix = "BlipText";

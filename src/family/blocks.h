@@ -1,4 +1,4 @@
-// What model families are made of, each in the module that the reference implementation has it in.
+// Building blocks of model families, each in the same module as in the reference implementation.
 #ifndef ONNXFLOPS_SRC_FAMILY_BLOCKS_H_
 #define ONNXFLOPS_SRC_FAMILY_BLOCKS_H_
 
@@ -103,7 +103,7 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
 // them, that are in the cache of a layer: past_key_values.N.encoder.key.
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
                         const AttentionShape& shape, const Dim& length);
-// What a decoder's cache holds, and places of the n new tokens x after it.
+// What a decoder's cache holds, and the positions of the n new tokens x after it.
 struct StepPlaces {
   Tensor total;   // past and new tokens: a number
   Tensor places;  // [n]
@@ -139,7 +139,7 @@ Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
 
 // ---- language models
 
-// What a language model has around its layers.
+// The parts of a language model around its layers.
 struct LanguageModel {
   std::string with_head, without_head;  // classes: "GPT2LMHeadModel", "GPT2Model"
   const char* body = "model";           // the second as a module of the first
@@ -158,8 +158,8 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
 
 // ---- towers of CLIP and its kin
 
-// Names of modules differ from family to family, and the rest does not. Without `key`, the first of
-// the three projections is all of them.
+// Names of modules differ between families; the rest does not. Without `key`, the first projection
+// gives queries, keys and values together.
 struct EncoderLayerNames {
   const char *layer, *attention, *query, *key, *value, *out;
   const char *attention_type, *mlp, *mlp_type, *fc1, *fc2, *norm1, *norm2;

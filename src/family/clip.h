@@ -1,4 +1,4 @@
-// The image tower of CLIP, as LLaVA has it inside.
+// The image tower of CLIP, as used inside LLaVA.
 #ifndef ONNXFLOPS_SRC_FAMILY_CLIP_H_
 #define ONNXFLOPS_SRC_FAMILY_CLIP_H_
 

@@ -54,7 +54,7 @@ Tensor Bottleneck(GraphBuilder* b, const Tensor& x, int64_t in, int64_t planes, 
   return Relu(b, Add(b, y, around));
 }
 
-// Attention of all places and their mean to each other, of which the mean's is taken.
+// Attention among all positions and their mean; only the mean's output is used.
 Tensor AttentionPool(GraphBuilder* b, Tensor x, const ClipResnetShape& s, int64_t out) {
   const Scope pool(b, "attnpool", "AttentionPool2d");
   const int64_t w = s.width * kReduction, side = s.image / kReduction;

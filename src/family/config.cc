@@ -1,10 +1,10 @@
-// How it works. A reader of a key never fails. If the value makes no sense it notes a fault, of
-// which only the first is kept, and returns a value that is safe to go on with (1 or more). So
-// families read all keys without a check after each, and look at the status once before they build.
-// A key that is missing or null takes the default of the reference implementation, and the default
-// is noted, because a report must state what it assumed. Sizes and numbers of layers have upper
-// limits: a configuration is an untrusted file, and a graph grows with its layers. One size may
-// come from the command line instead (`image_size`).
+// How it works. Reading a key never fails. If its value makes no sense, the reader notes a fault,
+// of which only the first is kept, and returns a value that is safe to continue with (1 or more).
+// So families read all keys without a check after each, and look at the status once before they
+// build. A key that is missing or null takes the default of the reference implementation. The
+// default is noted, because a report must state its assumptions. Sizes and numbers of layers have
+// upper limits: a configuration is an untrusted file, and a graph grows with its layers. One size
+// may come from the command line instead (`image_size`).
 #include "src/family/config.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void Config::Default(const char* key, absl::string_view value) const {
 }
 
 int64_t Config::Whole(const char* key, const Json& value, int64_t least, int64_t most) const {
-  // Numbers of 2^63 and more are unsigned in nlohmann's tree, too. Floats are no sizes.
+  // In nlohmann's tree numbers of 2^63 and more are unsigned, too. Floats are not valid sizes.
   const auto* natural = value.is_number_unsigned() ? value.get_ptr<const uint64_t*>() : nullptr;
   const auto* integer = value.get_ptr<const int64_t*>();
   const bool fits = natural != nullptr ? *natural <= static_cast<uint64_t>(most)

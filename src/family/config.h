@@ -28,7 +28,7 @@
 
 namespace onnxflops::family {
 
-// What was found while a configuration was read.
+// Findings while a configuration is read.
 struct ConfigNotes {
   absl::Status status;                // the first fault
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"

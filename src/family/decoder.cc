@@ -1,12 +1,12 @@
-// How it works. One LayerBuilder builds the layers of all families of decoder_families.cc; the
-// flags of DecoderShape decide what a layer has: norms after its parts as well (sandwich), fused
-// projections, norms of heads, a window, experts in the place of the MLP.
+// How it works. One LayerBuilder builds the layers of all families in decoder_families.cc. The
+// flags of DecoderShape decide the parts of a layer: additional norms after attention and MLP
+// (sandwich), fused projections, norms of heads, a window, experts instead of the MLP.
 //
 // There are two kinds of attention. Grouped attention projects, rotates and leaves the cache to the
 // Attention operator. Latent attention (DeepSeek) caches a compressed vector per token and a
-// rotated part that all heads share. Keys and values of all heads are made of them again in every
-// step, for past tokens as well. Its cache is joined by Concat, so Attention must be told where the
-// queries end (Attend).
+// rotated part that all heads share. In every step the keys and values of all heads are computed
+// from them again, also for past tokens. Its cache is joined by Concat, so Attention must be told
+// where the queries end (Attend).
 #include "src/family/decoder.h"
 
 #include "absl/strings/str_cat.h"

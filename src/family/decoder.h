@@ -49,7 +49,7 @@ struct DecoderShape : DecoderForm {
   std::string ModelClass() const { return prefix + body; }
 };
 
-// Layers and the norm after them, in the modules that are open; `x`: [batch, seq, hidden].
+// of the shared expert; 0: no shared expert
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& shape);
 // Reads nothing: builds the graph by its shape, or gives back the first fault of `config`.
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& shape);

@@ -1,12 +1,12 @@
-// The table of decoders, and how a row of it reads a configuration: first the keys that all
-// families have, then those that the row names, then what only a function of the family can tell
-// (`rest`).
+// How it works. A row of the table of decoders reads a configuration in three steps: first the keys
+// that all families have, then those that the row names, then those that need a function of the
+// family (`rest`).
 //
 // Numbers of a row are the defaults of transformers' configuration class, because a file may leave
 // out any key. A family has a function only for what no row can hold: keys of its own, and rules
-// that tell layers apart (which have a window, which are mixtures of experts). Such a rule ends in
-// one entry per layer (windows, has_experts), so that the builder (decoder.cc) needs to know no
-// family.
+// that treat layers differently (which have a window, which are mixtures of experts). Such a rule
+// gives one entry per layer (windows, has_experts), so the builder (decoder.cc) does not depend on
+// families.
 #include "src/family/decoder_families.h"
 
 #include <algorithm>
@@ -201,7 +201,7 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .latent = true,
      .rest = RestOfDeepseekV3},
-    // Old files have both keys of the activation; hidden_activation is the one that was meant.
+    // Old files have both keys of the activation; hidden_activation is the correct one.
     {.model_type = "gemma",
      .prefix = "Gemma",
      .sizes = {.vocab = 256000, .hidden = 3072, .intermediate = 24576, .layers = 28},

@@ -1,5 +1,5 @@
-// Families of decoders by what their configurations say. One that differs from the others by
-// numbers is a row of the table in decoder_families.cc, and nothing else:
+// Families of decoders, by their configurations. A family that differs from the others only in
+// numbers is one row of the table in decoder_families.cc:
 //
 //   {.model_type = "phi3",
 //    .prefix = "Phi3",
@@ -35,19 +35,19 @@ struct DecoderFamily {
   } heads;
   const char* activation = "silu";
   const char* activation_key = "hidden_act";
-  const char* newer_activation_key = nullptr;  // goes before, where a file has it
+  const char* newer_activation_key = nullptr;  // takes precedence if the file has it
   bool tied = false;
   DecoderForm form = {};
   // Keys that not all have.
   bool has_attention_bias = false, has_mlp_bias = false;
   std::optional<double> rotary_part = {};  // partial_rotary_factor
   bool latent = false;                     // attention of DeepSeek, without head_dim
-  // What numbers do not say: windows, experts, caps.
+  // Settings that numbers cannot express: windows, experts, caps.
   void (*rest)(const Config& config, DecoderShape* shape) = nullptr;
 };
 
 absl::Span<const DecoderFamily> DecoderFamilies();
-// nullptr: it is none.
+// nullptr if it is not a decoder family.
 const DecoderFamily* FindDecoderFamily(absl::string_view model_type);
 
 DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family);

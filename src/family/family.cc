@@ -1,12 +1,13 @@
-// How it works. A configuration is built into the bytes of an ONNX model, and these are loaded as
-// any other file. So no later stage knows where a model came from. open_clip's files are recognised
-// by their keys, all others by model_type: first in the table of decoders (decoder_families.cc),
-// then in kFamilies here. Keys that have a second name are copied to their first name before a
-// family reads them. What the family knows and no graph can hold is written as metadata of the
-// model: sizes to assume for open symbols, the longest sequence, and the configuration itself.
+// How it works. A configuration is built into the bytes of an ONNX model, which are then loaded
+// like any other file. So no later stage knows where a model came from. open_clip's files are
+// recognised by their keys, all others by model_type: first in the table of decoders
+// (decoder_families.cc), then in kFamilies here. Keys that have a second name are copied to their
+// first name before a family reads them. What the family knows but a graph cannot hold is written
+// as metadata of the model: sizes to assume for open symbols, the longest sequence, and the
+// configuration itself.
 //
-// Most decoders have one graph for prompts and for steps, with a past that may be empty. Where the
-// step of decoding is another graph (T5, Whisper, LLaVA), the family builds it on demand, from the
+// Most decoders have one graph for prompts and for steps, with a past that may be empty. If a
+// decoding step needs another graph (T5, Whisper, LLaVA), the family builds it on demand, from the
 // configuration in the metadata.
 #include "src/family/family.h"
 
@@ -43,7 +44,7 @@ struct Family {
   bool own_step = false;  // a step of decoding is a graph of its own
 };
 
-// Those that are no row of decoder_families.cc.
+// Families that are not rows of decoder_families.cc.
 constexpr Family kFamilies[] = {
     {"bert", BuildBert},
     {"blip", BuildBlip},

@@ -21,9 +21,9 @@
 
 namespace onnxflops {
 
-// `json`: the whole file. `name` stands for the path in errors and reports. InvalidArgument for
-// what is no configuration, or makes no sense; OutOfRange for a limit.
-// `image_size`: instead of the configuration's, of a square image; a warning says so.
+// `json`: the whole file. `name` stands for the path in errors and reports. `image_size` replaces
+// the configuration's size of a square image; a warning says so. Errors: InvalidArgument for text
+// that is not a configuration or makes no sense; OutOfRange for a limit.
 absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
                                  std::optional<int64_t> image_size = std::nullopt);
 
@@ -31,13 +31,13 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
 inline constexpr absl::string_view kDefaultsWarning =
     "missing keys take the defaults of the reference implementation: ";
 
-// The graph of a step of decoding, of a model that was made of a configuration, where it is another
-// one than that of a prompt: it has no encoder, whose keys and values are in the cache. nullopt:
-// the model itself has a cache, or none.
+// The graph of a decoding step for a model made from a configuration, if it differs from the
+// prompt's graph: it lacks the encoder, whose keys and values are in the cache. nullopt if the
+// model itself has a cache, or there is no cache.
 absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model);
 
-// The same as a ModelProto. Its weights are external data that is not there: ONNX's checker wants
-// the file that they name to exist, so that the best name is that of the file itself.
+// The same as a ModelProto. Its weights are external data in a file that does not exist. ONNX's
+// checker requires that the named file exists, so the model's own file name is the best choice.
 absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
                                          absl::string_view weights_at);
 
@@ -48,7 +48,7 @@ absl::string_view ConfigOf(const ModelData& model);
 using SizesByDim = std::vector<std::pair<absl::string_view, int64_t>>;
 SizesByDim AssumedDims(const ModelData& model);
 
-// Symbols that have the size of another where somebody sets that one only: decoder_seq, seq.
+// Symbols that take the size of another one if only that one is set: decoder_seq, seq.
 std::vector<std::pair<absl::string_view, absl::string_view>> FollowedDims(const ModelData& model);
 
 // The largest sizes that the model has learned positions for.

@@ -173,7 +173,7 @@ GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save
       save_(std::move(save)),
       scopes_("[''"),
       classes_(absl::StrCat("['", root, "'")) {
-  // Reserving costs nothing for pages that are never written; growing would copy what is written.
+  // Reserved pages that are never written cost nothing; growing would copy the bytes.
   bytes_.reserve(kUsualBytes);
   initializers_.reserve(kUsualBytes);
   graph_.emplace(model_, static_cast<pbf_tag_type>(ModelField::kGraph));

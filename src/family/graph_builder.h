@@ -49,8 +49,7 @@ class Tensor {
   absl::string_view name_;
 };
 
-// Keys of the metadata: the configuration, and the beginning of those of sizes that symbols have
-// where nobody says another.
+// Metadata keys: the configuration, and the prefix of the default sizes of symbols.
 inline constexpr absl::string_view kConfigKey = "onnxflops.config";
 inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
 inline constexpr absl::string_view kMostDimPrefix = "onnxflops.most_dim.";
@@ -67,7 +66,7 @@ struct Dim {
 };
 using Dims = std::vector<Dim>;
 
-// What a graph is written with.
+// How a graph is written.
 struct SaveOptions {
   std::string weights_at = "weights-not-here.data";  // a file's name, where weights should be
   std::string config;                                // the whole configuration, into the metadata
@@ -103,7 +102,7 @@ class GraphBuilder {
   // The same name twice is the same input.
   Tensor Input(absl::string_view name, DType dtype, const Dims& dims);
   void Output(absl::string_view name, const Tensor& value, DType dtype, const Dims& dims);
-  // Declares a value as an output that an operator was told to make.
+  // Declares a value as an output that an operator already makes.
   void DeclareOutput(absl::string_view name, DType dtype, const Dims& dims);
 
   // A parameter of the current module. The same name twice is the same parameter.
@@ -124,7 +123,7 @@ class GraphBuilder {
 
   // The size that a symbol has where nobody says another.
   void AssumeDim(absl::string_view symbol, int64_t size) { assumed_[symbol] = size; }
-  // The symbol whose size another has where somebody sets the one and not the other.
+  // Makes `symbol` take the size of `other` if only `other` is set.
   void FollowDim(absl::string_view symbol, absl::string_view other) {
     same_[symbol] = std::string(other);
   }

@@ -69,7 +69,7 @@ absl::StatusOr<std::string> BuildLlava(const Config& config) {
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
-  // The text alone: its tokens follow those of the image.
+  // The text part; its tokens follow those of the image.
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   // A step of decoding: the image is in the cache.
   const bool step = config.notes().decoding;

@@ -294,7 +294,7 @@ TowerOutput Text(GraphBuilder* b, const Tensor& ids, const OpenClipShape& s) {
   return {ProjectText(b, pooled, s), x};
 }
 
-// Layers over the text so far, each followed by one that looks at the image: [batch, n, vocab].
+// Layers over the text so far, each followed by cross-attention to the image: [batch, n, vocab].
 Tensor Captions(GraphBuilder* b, const Tensor& image, Tensor x, const OpenClipShape& s) {
   const Scope decoder(b, "text_decoder", "MultimodalTransformer");
   const Tower& t = *s.captions;

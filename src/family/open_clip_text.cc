@@ -32,7 +32,7 @@ absl::Span<const HfTextModel> HfTextModels() {
   return models;
 }
 
-// Of the tokens that are no padding.
+// The mean over tokens that are not padding.
 Tensor MeanOfTokens(GraphBuilder* b, const Tensor& x, const Tensor& ids) {
   const Scope pooler(b, "pooler", "MeanPooler");
   const Tensor padded = b->Op("Equal", {ids, b->Scalar(1)});

@@ -1,4 +1,4 @@
-// Phi-1 and Phi-2: attention and MLP beside each other, after one norm.
+// Phi-1 and Phi-2: attention and MLP in parallel, after one norm.
 #include <string>
 
 #include "absl/strings/str_cat.h"

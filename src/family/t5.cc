@@ -1,11 +1,11 @@
 // T5 and mT5: an encoder and a decoder with biases by relative position.
 //
-// How it works. Stack builds the layers of both. A decoder layer has one part more, attention to
-// what the encoder gave, and causal attention to itself. The bias by position is computed in the
-// first layer and shared by all others, as in the reference implementation. A step of decoding is a
-// graph of its own, without the encoder: keys and values of the encoder come from the cache, those
-// of the decoder are its past and the new tokens. The length of the decoder's input follows the
-// encoder's ("decoder_seq" = "seq") unless the user binds it.
+// How it works. Stack builds the layers of both. A decoder layer has causal self-attention and one
+// more part, attention to the encoder's output. The bias by position is computed in the first layer
+// and shared by all others, as in the reference implementation. A decoding step is a separate graph
+// without the encoder: keys and values of the encoder come from the cache, those of the decoder are
+// its past and the new tokens. The length of the decoder's input follows the encoder's
+// ("decoder_seq" = "seq") unless the user binds it.
 #include "src/family/t5.h"
 
 #include <string>

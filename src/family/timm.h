@@ -15,7 +15,7 @@ namespace onnxflops::family {
 // (EVA); each by itself, again without a bias of keys (EVA-02).
 enum class TimmQkv { kFused, kFusedNoKeyBias, kSplit };
 
-// What the transformers of one line have in common.
+// Settings that the transformers of one model line share.
 struct TimmStyle {
   const char *model, *block, *attention;  // classes
   const char* pool;                       // where the configuration says nothing: token, avg, map

@@ -140,7 +140,7 @@ class VitTower {
     return t_.pre_norm ? LayerNorm(b_, x, "norm_pre", w) : x;
   }
 
-  // Adds to x what `module` makes of it, with the norm and the layer scale of this number.
+  // Adds the output of `module` to x, with the norm and the layer scale of this number.
   template <typename Module>
   Tensor Branch(const Tensor& x, int number, const Module& module) {
     const std::string norm = absl::StrCat("norm", number);

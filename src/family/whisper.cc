@@ -56,8 +56,8 @@ AttentionShape CachedShape(const WhisperShape& s, int64_t layer) {
   return shape;
 }
 
-// With the norm before it and the sum after it. `mix`: of the normed values, what they become by
-// attention.
+// Includes the norm before and the residual sum after. `mix` maps the normed values to the
+// attention's output.
 template <typename Mix>
 Tensor Attend(GraphBuilder* b, const Tensor& x, const char* name, int64_t width, const Mix& mix) {
   const Tensor normed = LayerNorm(b, x, absl::StrCat(name, "_layer_norm"), width);

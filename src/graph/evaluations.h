@@ -9,7 +9,7 @@
 
 namespace onnxflops {
 
-// What evaluating a node once costs: one, and more where lists of inputs and outputs, names or
+// The cost of evaluating a node once: one, or more if lists of inputs and outputs, names or
 // attributes are long.
 inline size_t EvaluationsOf(const Node& node) {
   size_t bytes =

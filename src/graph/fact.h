@@ -1,11 +1,12 @@
-// What is known of a value without running the model: type, symbolic shape and, where sizes may
-// depend on it, content: of a small tensor each element, of any other a rule for all of them.
+// The facts about a value that are known without running the model: type, symbolic shape and, where
+// sizes may depend on it, content. The content of a small tensor is known per element; of any
+// other, as one rule for all elements.
 //
 //   Fact image = Fact::Tensor(DType::kFloat32, {Expr::Symbol("batch", 1), 3, 224, 224});
 //   image.shape.ToString()  // "[batch, 3, 224, 224]"
 //
-// Unknown is a value of its own at every level: the kind of the value, the rank of a tensor, a
-// dimension (a fresh symbol), an element of a content.
+// "Unknown" exists at every level: the kind of the value, the rank of a tensor, a dimension (a
+// fresh symbol), an element of a content.
 #ifndef ONNXFLOPS_SRC_GRAPH_FACT_H_
 #define ONNXFLOPS_SRC_GRAPH_FACT_H_
 

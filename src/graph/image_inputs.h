@@ -10,7 +10,7 @@
 namespace onnxflops {
 
 // The graph inputs that are images: [batch, channels, height, width] or [batch, height, width,
-// channels] of floats or bytes, with 1, 3 or 4 channels. `axis` is that of the height.
+// channels] of floats or bytes, with 1, 3 or 4 channels. `axis` is the axis of the height.
 struct ImageInput {
   ValueId value = 0;
   size_t axis = 0;

@@ -178,7 +178,7 @@ struct Function {
   GraphId body = 0;
   absl::Span<const absl::string_view> attributes;             // formal attributes without default
   absl::Span<const Attribute> attribute_defaults;             // with default
-  std::vector<std::pair<absl::string_view, int64_t>> opsets;  // what it imports
+  std::vector<std::pair<absl::string_view, int64_t>> opsets;  // imported opsets
   bool official = false;  // not of the file: ONNX's own definition of an operator
 };
 
@@ -205,7 +205,7 @@ struct ModelData {
   std::vector<Tensor> tensors;
   std::vector<Function> functions;
   std::vector<Node> inlined;          // calls that their function's nodes took the place of
-  std::vector<std::string> warnings;  // what is odd but was understood
+  std::vector<std::string> warnings;  // oddities that were understood
 
   const Graph& graph(GraphId id) const { return graphs[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id)]; }
@@ -218,7 +218,7 @@ struct ModelData {
   std::optional<int64_t> OpsetOf(absl::string_view domain) const;
 
   std::pmr::monotonic_buffer_resource arena;  // arrays and decoded payloads
-  std::shared_ptr<const ByteStorage> bytes;   // what was read of the file
+  std::shared_ptr<const ByteStorage> bytes;   // the bytes read from the file
 };
 
 class Model {

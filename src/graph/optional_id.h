@@ -1,6 +1,5 @@
-// An index that may be absent: an input left out, a value that no node produces, a node that calls
-// no function. It is not an int, so that it cannot index anything before somebody asked whether it
-// is there.
+// An index that may be absent: an omitted input, a value that no node produces, a node that calls
+// no function. It does not convert to int, so it cannot be used as an index before it is checked.
 //
 //   if (const OptionalValueId x = node.input(2)) Use(model.value(*x));
 //   if (model.value(id).producer == kNone) ...

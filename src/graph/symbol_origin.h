@@ -15,7 +15,7 @@ struct SymbolOrigin {
     kInput,
     kData,       // depends on what tensors hold
     kSizes,      // follows from sizes and constants alone, but no formula of them was found
-    kRepeats,    // how often the axis repeats that of the node's input
+    kRepeats,    // how often the axis repeats the node's input
     kMachine,    // depends on the processor
     kTrips,      // changes from trip to trip of a loop
     kTripCount,  // how often a Loop runs
@@ -24,8 +24,7 @@ struct SymbolOrigin {
   Kind kind = Kind::kInput;
   std::string value;  // the tensor whose dimension it is; of a trip count, the Loop's first output
   int axis = 0;
-  // What it is at most, in sizes of inputs; nullopt where no bound is known. Of an input's
-  // dimension none is.
+  // An upper bound in sizes of inputs; nullopt if none is known. Dimensions of inputs have none.
   std::optional<Expr> at_most;
   // Of what covers a decoder's past and its new tokens, as its mask does: the sum of both. A size
   // that is assumed is this.

@@ -1,8 +1,8 @@
-// How it works. A device is found by its name or an alias, in any case of letters, the user's own
-// devices first. A part of a name is not enough: two devices that share it may differ much in
-// speed, so nobody knows which one is meant. The error then lists those that share the longest part
-// with what was typed, else names that are spelled alike. It is the same with a precision for which
-// the device has no peak: the error names the nearest one that it has and does not take it.
+// How it works. A device is found by its name or an alias, case-insensitively, the user's own
+// devices first. A part of a name is not enough, because devices that share it may differ much in
+// speed. The error then lists those that share the longest part with the given name, else similar
+// names. The same holds for a precision for which the device has no peak: the error names the
+// nearest precision but does not use it.
 #include "src/hardware/device.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ size_t SharedPart(absl::string_view typed, const Device& device) {
   return most;
 }
 
-// Names of devices that the typed one is a part of, or that are a part of it: those with the
-// longest. Nobody knows which of them is meant, so none is taken.
+// Device names that contain the given one or are contained in it, those with the longest match.
+// They are only suggested, because several devices may be meant.
 std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const Device> devices) {
   constexpr size_t kMost = 4;
   const std::string typed = BareDeviceName(name);

@@ -1,10 +1,11 @@
-// Devices and their peaks: what a datasheet promises, with the source of every figure.
+// Devices and their peaks from datasheets, with the source of every figure.
 //
 //   absl::StatusOr<Device> device = FindDevice("h100-sxm");
 //   device->PeakOf(Precision::kBf16)->giga   // 989400: 989.4 TFLOP/s, dense
 //
-// A row is a chip as frameworks see it, or the whole that a datasheet describes; `unit` says which.
-// All peaks are dense: no structured sparsity. What has no source is not there.
+// A row is one chip as frameworks see it, or the complete product that a datasheet describes;
+// `unit` says which. All peaks are dense: no structured sparsity. Figures without a source are left
+// out.
 #ifndef ONNXFLOPS_SRC_HARDWARE_DEVICE_H_
 #define ONNXFLOPS_SRC_HARDWARE_DEVICE_H_
 
@@ -19,7 +20,7 @@
 
 namespace onnxflops {
 
-// What operands are multiplied in.
+// The number type of a multiplication's operands.
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kBf16, kFp16, kFp8, kFp4, kInt8, kInt4 };
 inline constexpr int kNumPrecisions = 9;
 absl::string_view PrecisionName(Precision precision);  // "bf16"
@@ -46,7 +47,7 @@ struct Device {
   // The largest cache in front of that memory.
   std::optional<int64_t> cache_bytes;
   std::string cache_source;
-  // Measured: the best bf16 matrix product that somebody found, in 10^9 FLOP/s.
+  // Measured: the best published bf16 matrix product, in 10^9 FLOP/s.
   std::optional<int64_t> achievable_giga;
   std::string achievable_source;
   std::string note;
@@ -60,10 +61,11 @@ const std::vector<Device>& AllDevices();
 // file and the line.
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view toml, absl::string_view file);
 
-// By its name or an alias, whatever their case; never by a part of it. `own` before ours. NotFound,
-// with names that are similar. "cpu:..." is a CPU by formula: ParseCpu.
+// Finds a device by its name or an alias, case-insensitively; never by a part of a name. `own`
+// takes precedence over the built-in ones. NotFound, with similar names. "cpu:..." is a CPU by
+// formula: ParseCpu.
 absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Device> own = {});
-// FailedPrecondition where it is blank, with what there is.
+// FailedPrecondition if the device has no such peak; the error lists those that it has.
 absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision);
 
 // A CPU by formula: cores x clock x operations per cycle and core.

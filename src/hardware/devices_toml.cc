@@ -1,13 +1,13 @@
 // Reads devices from TOML: the user's own, and ours (devices.toml), which is compiled in as text
-// and read when a device is first asked for. Both use this one reader, so whatever our table can
-// state, a user's file can state, too.
+// and read when a device is first needed. One reader serves both, so a user's file can state
+// everything that our table states.
 //
-// A device has one peak per precision in `peaks`; these come first in the list and are the ones
-// that are used. `others` are further figures of the same device (by another source, or with sums
-// in another type), which are shown but never chosen. Each figure has a source: its own, else the
-// device's, else the name of the file. The file gives FLOP/s. Inside, peaks are whole GFLOP/s, so
-// that bounds on time need no floating point. Unknown keys are errors, since a mistyped peak would
-// be a missing peak.
+// A device has one peak per precision in `peaks`; these come first in the list and are used.
+// `others` are further figures of the same device (from another source, or with another
+// accumulation type), which are shown but never used. Each figure has a source: its own, else the
+// device's, else the name of the file. The file gives FLOP/s. Internally peaks are whole GFLOP/s,
+// so bounds on time need no floating point. Unknown keys are errors, since a mistyped peak would be
+// a missing peak.
 #include <cmath>
 #include <cstdint>
 #include <optional>

@@ -26,8 +26,8 @@ struct StepRate {
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens);
 
-// Of a text such as "0.31", "310ms", "2 s", "1.5min" or "0:00:02"; without a unit it is seconds.
-// nullopt where it is no time.
+// Parses "0.31", "310ms", "2 s", "1.5min" or "0:00:02"; without a unit it is seconds. nullopt if
+// the text is not a time.
 std::optional<double> SecondsOfText(absl::string_view text);
 
 // flops / (seconds * devices * peak). Not clamped. `peak` in FLOP/s of one device.

@@ -1,16 +1,16 @@
-// How it works. Three separate calculations, each one walk over the nodes of a graph in the order
-// of the file, bodies before the graphs that run them.
+// How it works. There are three separate calculations. Each walks over the nodes of a graph in the
+// order of the file, bodies before the graphs that run them.
 //
-// Fuser guesses what a runtime fuses. An element-wise node joins the kernel that makes an input of
-// its size, unless the fused graph would have a cycle. A kernel's level is above those of all
-// kernels that it reads, so nothing of a lower level depends on it; that makes the test cheap. A
-// view makes no kernel; it is another name of its input. The bytes of tensors that stay inside a
-// kernel are taken out.
+// Fuser guesses which nodes a runtime fuses. An element-wise node joins the kernel that makes an
+// input of its size, unless the fused graph would have a cycle. A kernel's level is above the
+// levels of all kernels that it reads, so no kernel of a lower level depends on it; this makes the
+// test cheap. A view makes no kernel; it is another name of its input. Bytes of tensors that stay
+// inside a kernel are subtracted.
 //
-// LeastWork leaves out what a program may: nodes whose results nobody reads, nodes that repeat an
-// earlier one, and the costlier branch of an open If. CompulsoryTraffic looks at the main graph
-// alone. It counts inputs and parameters that a node reads whole, and outputs, each once. The last
-// two are lower bounds, so in doubt they count nothing.
+// LeastWork leaves out work that a program may skip: nodes whose results nobody reads, nodes that
+// repeat an earlier one, and the costlier branch of an open If. CompulsoryTraffic looks at the main
+// graph only. It counts inputs and parameters that a node reads completely, and outputs, once each.
+// These two are lower bounds, so in doubt they count nothing.
 #include "src/hardware/roofline.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ bool IsElementwise(const OpDef& def) {
          any_of(def.infer, &InferUnary, &InferUnaryBool, &InferBroadcast, &InferBroadcastBool);
 }
 
-// Whether output 0 is input 0, as memory has it.
+// True if output 0 shares the memory of input 0.
 bool IsView(const Call& call) {
   if (call.def == nullptr) return false;
   const Traits traits = call.def->traits;
@@ -85,7 +85,7 @@ absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
   return outside;
 }
 
-// The nodes and values of a graph that something read outside of it depends on.
+// The nodes and values on which the results of a graph depend.
 struct ReadParts {
   std::vector<bool> nodes;  // by place
   absl::flat_hash_set<ValueId> values;
@@ -144,7 +144,7 @@ class Fuser {
   struct Kernel {
     ExprSum operations, bytes;
     Expr bodies;
-    int64_t level = 0;     // above that of all kernels whose outputs it reads
+    int64_t level = 0;     // above the levels of all kernels whose outputs it reads
     bool is_read = false;  // by another kernel
     bool fuses = true;
   };
@@ -197,7 +197,7 @@ class Fuser {
       return;
     }
     ExprSum bodies;
-    for (size_t b = 0; b < cost.body_times.size(); ++b) {  // none where nothing of it is counted
+    for (size_t b = 0; b < cost.body_times.size(); ++b) {  // empty if it is not counted
       bodies.Add(fused_[static_cast<size_t>(call.bodies[b].instance)] * cost.body_times[b]);
     }
     kernel.bodies = bodies.Total();
@@ -514,9 +514,9 @@ class CompulsoryTraffic {
   ExprSum parameters_, inputs_, outputs_;
 };
 
-// The fastest peak: `giga`, which is that of the precision, or that of one of the others. A program
-// may use another one where its operands are no wider. If a device has no peak for integers, their
-// rate has no bound (IntegerPeak).
+// The fastest usable peak: `giga`, the one of the precision, or that of one of `others`. A program
+// may use another precision if its operands are no wider. If a device has no peak for integers,
+// their rate has no bound (IntegerPeak).
 int64_t FastestPeak(const Device& device, int64_t giga, std::initializer_list<Precision> others) {
   for (const Precision precision : others) {
     const PeakFigure* peak = device.PeakOf(precision);
@@ -567,7 +567,7 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
 
 namespace {
 
-// `of(outside, times so far, instance)` of the main graph, from what it runs upwards.
+// Sums `of(outside, times so far, instance)` over the main graph and all that it runs.
 template <typename Of>
 absl::StatusOr<Expr> TimeOfRun(const Inference& inference, const char* what, const Of& of) {
   const ModelData& model = *inference.model;

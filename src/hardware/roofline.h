@@ -1,4 +1,4 @@
-// The least time that a model takes on a device, and two estimates of what it takes.
+// The least time that a model takes on a device, and two estimates of its real time.
 //
 //   absl::StatusOr<Roofline> roofline = RooflineOf(*FindDevice("h100-sxm"), Precision::kBf16);
 //   Counts counts = Count(inference, causal, *roofline).value();
@@ -8,10 +8,10 @@
 //   counts.total.amounts.time_estimate                                  // node by node
 //   FusedTimeEstimate(inference, counts, *roofline)                     // fused
 //
-// The bound is what no machine of that kind can beat: the multiply-accumulates that no program can
-// leave out, at its peak, and what has to go through its memory whatever is fused, but for what a
-// cache may keep from the run before. The estimates assume that tensors between kernels go to
-// memory and back. A cache may hold them, so that a run may take less.
+// No program on such a device is faster than the bound: the multiply-accumulates that none can
+// skip, at the peak rate, and the bytes that must pass through memory whatever is fused. Only a
+// cache that still holds data of the run before can reduce these bytes. The estimates assume that
+// tensors between kernels go to memory and back. A cache may hold them, so a run may take less.
 #ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 #define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 
@@ -31,15 +31,15 @@ namespace onnxflops {
 // or no bandwidth.
 absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision);
 
-// What a run of the main graph has to move, once each: inputs, parameters and outputs that a node
-// of the graph itself reads or writes whole. Floating-point tensors count in the narrower of their
-// type and `precision`. Where it is not certain that a tensor is moved, it is left out: tables that
-// rows are looked up in, what only bodies or functions read, sizes that are not known.
+// Bytes that a run of the main graph must move, once each: inputs, parameters and outputs that a
+// node of this graph reads or writes completely. Floating-point tensors count in the narrower of
+// their type and `precision`. Doubtful tensors are left out: lookup tables, tensors that only
+// bodies or functions read, unknown sizes.
 Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision);
 
-// The same by what is moved. `kept`: outputs that are somewhere else already, as those of a cache
-// that a server appends to in its place; of these nothing is in it. Without a precision, tensors
-// count in their own types.
+// The same by kind of tensor. `kept` are outputs that already exist elsewhere, such as a cache that
+// a server appends to in place; they are not counted. Without a precision, tensors count in their
+// own types.
 struct Traffic {
   Expr parameters, inputs, outputs;
 };
@@ -51,11 +51,10 @@ Traffic LeastTraffic(const Inference& inference, const Counts& counts,
 // limit is met.
 absl::StatusOr<Expr> LeastArithmeticTime(const Inference& inference, const Counts& counts);
 
-// Element-wise operators join the kernel that makes an input of theirs of the same size, if that
-// kernel can wait for their other inputs. A kernel reads each tensor once, does not read what it
-// makes, and writes only what something outside reads. Reshape, other views and DequantizeLinear
-// are no kernels. Bodies of control flow and functions are fused inside. OutOfRange where a limit
-// is met.
+// An element-wise operator joins the kernel that makes an input of the same size, unless the fused
+// graph would become cyclic. A kernel reads each outside tensor once, and writes only tensors that
+// are read outside. Reshape, other views and DequantizeLinear are not kernels. Bodies of control
+// flow and functions are fused inside. OutOfRange if a limit is exceeded.
 absl::StatusOr<Expr> FusedTimeEstimate(const Inference& inference, const Counts& counts,
                                        const Roofline& roofline);
 
