@@ -11,7 +11,7 @@
 
 namespace onnxflops::infer {
 
-// One run of a body: what a BodyRun of a Call names, and the facts that came out.
+// One run of a body: the instance for a BodyRun of a Call, and the resulting facts.
 struct BodyResult {
   InstanceId instance = 0;
   FactIds outputs;

@@ -1,4 +1,4 @@
-// What one inference may still spend.
+// The work that one inference may still do.
 #ifndef ONNXFLOPS_SRC_INFER_BUDGET_H_
 #define ONNXFLOPS_SRC_INFER_BUDGET_H_
 
@@ -14,9 +14,8 @@
 
 namespace onnxflops::infer {
 
-// Owns the evaluations that are left, and the limit on steps of arithmetic that is in force on this
-// thread as long as it lives. Both follow from the size of the file. What is spent is never given
-// back.
+// Holds the remaining evaluations, and the limit on steps of arithmetic for this thread while it
+// exists. Both follow from the size of the file. Spent evaluations are never returned.
 class Budget {
  public:
   Budget(const ModelData& model, const Limits& limits);
@@ -29,8 +28,8 @@ class Budget {
   }
   int64_t evaluations_left() const { return evaluations_left_; }
 
-  // OutOfRange once the steps on expressions, or the symbols, are more than the limits allow: what
-  // was computed since may be wrong.
+  // OutOfRange once the steps on expressions, or the symbols, exceed the limits; results since then
+  // may be wrong.
   absl::Status CheckWork(size_t symbols) const {
     if (ABSL_PREDICT_TRUE(!steps_.exceeded() && symbols <= max_symbols_)) return absl::OkStatus();
     return TooMuchWork();

@@ -16,8 +16,8 @@
 
 namespace onnxflops::infer {
 
-// What tells one application from another: what is applied, in which version, with which attributes
-// (its own, and those of the function around it), and to what.
+// The key of an application: the operator or function with its version, the attributes (its own,
+// and those of the enclosing function), and the inputs.
 struct CallSignature {
   const void* what;  // OpDef or Function
   int64_t opset;
@@ -33,7 +33,7 @@ struct CallSignature {
   }
   template <typename H>
   friend H AbslHashValue(H h, const CallSignature& s) {
-    // All of it in few words: of inputs and outputs there are at most kMaxNodeInputs.
+    // Packed into one number; inputs and outputs are at most kMaxNodeInputs.
     static_assert(kMaxNodeInputs < 1 << 16);
     const uint64_t rest =
         static_cast<uint64_t>(s.attributes_id) << 32 | s.outputs << 16 | s.inputs.size();

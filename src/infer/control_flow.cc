@@ -1,12 +1,12 @@
-// How it works. If the condition is known, only the branch that is taken exists: its outputs are
-// those of the node. If not, both are evaluated: the costlier is chosen for the count, and a
-// dimension that differs between the branches becomes a symbol named after the If. The user may
-// have bound this name to a number. When the condition is known later, for example by other sizes,
-// the bound name must not be lost: an open dimension of the branch takes its value, and the branch
-// is evaluated again.
+// How it works. If the condition is known, only the taken branch exists: its outputs are those of
+// the node. If not, both are evaluated. The costlier is chosen for the count, and a dimension that
+// differs between the branches becomes a symbol named after the If. The user may bind this name to
+// a number. If the condition is then known in another count, for example at other sizes, the bound
+// name must not be lost: an open dimension of the branch takes its value, and the branch is
+// evaluated again.
 //
 // SequenceMap runs its body per item if the items are known one by one, since their sizes may
-// differ; else once, with the cost times the length.
+// differ; otherwise once, with the cost times the length.
 #include "src/infer/control_flow.h"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
   if (a.absent() || b.absent()) return a.absent() ? b : a;
   if (a.kind != b.kind) return Fact::Unknown();
   if (a.kind == Fact::Kind::kSequence || a.kind == Fact::Kind::kOptional) {
-    // Whatever is said of elements holds of a sequence without any.
+    // An empty sequence matches any element type.
     const bool takes_b = a.kind == Fact::Kind::kSequence && a.length == Expr(0);
     const bool keeps_a = b.kind == Fact::Kind::kSequence && b.length == Expr(0);
     Fact joined = WithOriginOfBoth(takes_b ? b : a, takes_b ? a : b);

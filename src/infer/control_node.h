@@ -17,9 +17,9 @@
 
 namespace onnxflops::infer {
 
-// The node as its rule sees it, and the Call that is being made of it. Owns nothing: it lives as
-// long as one call of a rule. Its operator's function runs bodies through it, joins what comes out
-// of several runs, and leaves the runs that count in call().bodies.
+// The node as its rule sees it, and the Call that is being made from it. It owns nothing and lives
+// for one call of a rule. The operator's function runs bodies through it, joins the results of
+// several runs, and leaves the runs that count in call().bodies.
 class ControlNode {
  public:
   ControlNode(Session* session, BodyRunner* runner, const NodeView& view, const Frame& frame,
@@ -39,7 +39,7 @@ class ControlNode {
   // One trip of a loop, whose symbols are its own.
   absl::StatusOr<BodyResult> RunTrip(GraphId body, absl::Span<const FactId> inputs,
                                      int64_t trip) const;
-  // What holds of a value that is either of two. A dimension in which they differ becomes a symbol
+  // The facts that hold for both of two values. A dimension in which they differ becomes a symbol
   // `hint` of the node's output.
   FactId Join(FactId a, FactId b, int output, absl::string_view hint) const;
 

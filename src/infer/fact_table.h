@@ -38,7 +38,7 @@ class FactTable {
   int64_t content_elements() const { return content_elements_; }
   // Elements of the content, and about as many for the items of a sequence.
   static int64_t ContentOf(const Fact& fact);
-  // What copying a fact takes, or hashing it, of the steps that a WorkLimit counts.
+  // The steps of a WorkLimit that copying or hashing a fact takes.
   static size_t StepsOf(const Fact& fact);
   bool HasContent(FactId id) const {
     const Fact& fact = facts_[static_cast<size_t>(id)];

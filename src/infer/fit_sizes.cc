@@ -1,8 +1,8 @@
-// How it works. The target of a Reshape: sizes of 1 aside, those that input and output share at
-// both ends in the export stay shared. What is left between them follows the input: a single size
-// takes all elements, and of several each changes as an equal one of the input does. All else is
-// refused: the windows of a Swin have no other size. A constant operand: where its size is neither
-// 1 nor that of the other operands, it takes theirs. Whoever asks for this checks the result
+// How it works. For the target of a Reshape: sizes of 1 aside, sizes that input and output share at
+// both ends in the export stay shared. The rest between them follows the input: a single size takes
+// all elements; if there are several, each changes as an equal one of the input does. Everything
+// else is refused: the windows of a Swin have no other size. A constant operand takes the size of
+// the other operands where its own is neither 1 nor equal to theirs. The caller checks the result
 // (src/adapter/same_layers.h).
 #include "src/infer/fit_sizes.h"
 
@@ -24,7 +24,7 @@ Expr Product(absl::Span<const Expr> sizes) {
   return product;
 }
 
-// The sizes but those of 1.
+// The sizes that are not 1.
 std::vector<Expr> WithoutOnes(absl::Span<const Expr> sizes) {
   std::vector<Expr> out;
   std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(out),
@@ -36,7 +36,7 @@ bool IsRankedTensor(const Fact* fact) {
   return fact != nullptr && fact->is_tensor() && fact->shape.ranked();
 }
 
-// The sizes of a Reshape, those of 1 left out, which both graphs have at the same places.
+// The sizes of a Reshape without those of 1, which are at the same positions in both graphs.
 struct Sides {
   std::vector<Expr> old_from, old_to, from;
 };
@@ -61,8 +61,9 @@ void TakeShared(bool at_end, Sides* sides, std::vector<Expr>* shared) {
   }
 }
 
-// What is left: one size takes all elements; of several, each changes as an equal one of the input
-// does. nullopt if this is not plain, or the elements are others then.
+// Fits the remaining sizes: one size takes all elements; if there are several, each changes as an
+// equal one of the input does. nullopt if this is ambiguous, or the number of elements would
+// differ.
 std::optional<std::vector<Expr>> FitRest(const Sides& sides) {
   if (sides.old_to.size() == 1) return std::vector<Expr>{Product(sides.from)};
   std::vector<Expr> to = sides.old_to;
@@ -124,7 +125,7 @@ std::optional<std::vector<Fact>> FitReshape(absl::Span<const Fact* const> inputs
   return fitted;
 }
 
-// The shape that operands have together which are no constants; nullopt where one is not known.
+// The broadcast shape of the operands that are not constants; nullopt if one is unknown.
 std::optional<Shape> ShapeOfOthers(absl::Span<const Fact* const> inputs) {
   Shape together;
   for (const Fact* fact : inputs) {

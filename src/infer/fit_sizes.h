@@ -1,9 +1,9 @@
-// Sizes that a file fixes and that do not fit its inputs, made to fit: the first half of counting a
-// model at images of another size than it was exported for (src/adapter/at_image.h).
+// Adjusts sizes that a file fixes and that do not fit its inputs. This is the first half of
+// counting a model at another image size than it was exported for (src/adapter/at_image.h).
 //
-// Two things follow the inputs: sizes that Reshape takes from a constant; and a constant that is
-// added to (or multiplied with, ...) tokens or pixels, one for each, such as positions. That is
-// all: a layer whose weights fix the size still fails.
+// Two kinds of constants follow the inputs: the sizes that Reshape reads, and a constant that is
+// added to (or multiplied with, ...) tokens or pixels, such as positions. A layer whose weights fix
+// the size still fails.
 #ifndef ONNXFLOPS_SRC_INFER_FIT_SIZES_H_
 #define ONNXFLOPS_SRC_INFER_FIT_SIZES_H_
 

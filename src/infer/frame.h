@@ -32,7 +32,7 @@ struct Frame {
     for (const auto& [name, version] : *opsets) {
       if (name == domain) return version;
     }
-    return 1;  // files leave out the import of com.microsoft; its operators are of version 1
+    return 1;  // files omit the import of com.microsoft; its operators have version 1
   }
 };
 

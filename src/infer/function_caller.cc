@@ -13,8 +13,8 @@ namespace onnxflops::infer {
 
 namespace {
 
-// The attributes that a function's body sees: those of the call (references to the caller's own
-// resolved), and the defaults of the others.
+// The attributes that a function's body sees: those of the call, with references to the caller's
+// own resolved, and the defaults of the others.
 std::vector<Attribute> CallAttributes(const Node& node, const Function& function,
                                       const Frame& frame) {
   std::vector<Attribute> attributes;

@@ -25,7 +25,7 @@ class FunctionCaller {
 
   // The call of the node's function on `inputs`. The node stands in `frame`.
   absl::StatusOr<CallId> CallFunction(NodeId id, const Frame& frame, const FactIds& inputs);
-  // What Call::call_attributes points into.
+  // Owns the data of Call::call_attributes.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attributes() const {
     return attributes_;
   }

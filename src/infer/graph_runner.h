@@ -1,4 +1,4 @@
-// The engine behind Infer(): evaluates graphs node by node.
+// The engine of Infer(): evaluates graphs node by node.
 #ifndef ONNXFLOPS_SRC_INFER_GRAPH_RUNNER_H_
 #define ONNXFLOPS_SRC_INFER_GRAPH_RUNNER_H_
 

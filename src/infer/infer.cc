@@ -84,8 +84,9 @@ absl::StatusOr<Inference> RunAndMeetBindings(const Model& model, const InferOpti
   return inference;
 }
 
-// A binding can be what a file contradicts: exporters write sizes of the traced example into a file
-// that declares them as symbols. Then the file is consistent without it, and that is worth saying.
+// Checks whether the bindings caused the failure. Exporters write sizes of the traced example into
+// a file that declares them as symbols, so the file may contradict a binding and yet be consistent
+// without it. The error then says so.
 absl::Status BlameBindings(const Model& model, const InferOptions& options, absl::Status failed) {
   InferOptions open = options;
   open.dims.clear();

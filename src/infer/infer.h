@@ -89,7 +89,7 @@ struct Call {
   absl::Span<const BodyRun> shown_bodies() const {
     return absl::MakeConstSpan(bodies).first(growing.has_value() ? 1 : bodies.size());
   }
-  // An If whose condition is unknown: of its two bodies the one that costs more counts.
+  // An If with an unknown condition: the costlier of its two bodies counts.
   bool choose_larger = false;
 };
 
@@ -117,7 +117,7 @@ struct Inference {
   Rules rules;  // what Call::def may point into
   Limits limits;
   resolve::Ties ties;  // weights that are copies of others
-  // What Call::call_attributes points into.
+  // Owns the data of Call::call_attributes.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 
   const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }

@@ -1,9 +1,9 @@
 // How it works. The inputs of the main graph get their facts from the file and the options. First
-// all dimensions are named: those without a name in the file get one from the input. Plain names
-// come first and then formulas such as "min(past, 63)", so that "past + seq" in a file is known as
-// a sum, whatever the order of the inputs. Then --input shapes are matched: each given size binds
-// the symbol of its dimension everywhere, and one that contradicts the file, --dim or another input
-// is an error. A size that the file fixes cannot be changed; the error shows how to export it open.
+// all dimensions are named; those without a name in the file are named after the input. Plain names
+// are read first and formulas such as "min(past, 63)" later, so that "past + seq" is known as a sum
+// whatever the order of the inputs. Then --input shapes are matched: each given size binds the
+// symbol of its dimension everywhere. A size that contradicts the file, --dim or another input is
+// an error. A size that the file fixes cannot be changed; the error shows how to export it open.
 //
 // --value gives the content of a small input, converted to its type. Initializers that are also
 // inputs keep their stored fact.
@@ -41,8 +41,8 @@ class InputBinder {
   absl::StatusOr<std::vector<BoundInput>> Bind();
 
  private:
-  // Gives every dimension of the inputs its name. Those that stand alone come first, and then those
-  // of "min(past, 63)", so that "past + seq" is known as a sum wherever it stands.
+  // Names every dimension of the inputs. Plain names come first, then those in formulas such as
+  // "min(past, 63)", so that "past + seq" is known as a sum in any order of inputs.
   void NameDims();
   absl::StatusOr<Fact> FactOfInput(const Value& value);
   absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);

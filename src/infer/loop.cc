@@ -1,15 +1,17 @@
-// Loop: followed trip by trip where that can be done; else one body stands for all trips.
+// Loop: followed trip by trip if possible; otherwise one body stands for all trips.
 //
-// How it works, from the most to the least exact; each is tried when the one before fails: 1.
-// Unroll: every trip is run with the contents that it gets. It needs a known trip count or
-// conditions within the limits, and may take half of the steps that are left. 2. Generalize: one
-// body is run on facts that hold of every trip. What differs between trips loses its content, or a
-// dimension becomes a symbol, and the body runs again until nothing changes. 3. Grow: if sizes
-// change from trip to trip, but as polynomials of the trip's number t of degree 2 or less, three
-// runs give the polynomials and a run at symbolic t proves them for every trip. The cost of all
-// trips is then a sum over t, for which the trips 0 to 3 are run with the weights of Newton's form.
-// It is given up as soon as a size depends on data or a branch is open, since these may differ in
-// every trip under one name.
+// How it works. Three methods are tried, from the most to the least exact:
+//
+//   1. Unroll. Every trip runs with its real contents. This needs a known trip count or known
+//      conditions within the limits, and may take half of the steps that are left.
+//   2. Generalize. One body runs on facts that hold for every trip. A value that differs between
+//      trips loses its content, or a dimension becomes a symbol, and the body runs again until
+//      nothing changes.
+//   3. Grow. If sizes change from trip to trip as polynomials of the trip's number t of degree 2 or
+//      less, three runs give the polynomials, and a run at symbolic t proves them for every trip.
+//      The cost of all trips is then a sum over t, for which the trips 0 to 3 run with the weights
+//      of Newton's form. It is given up if a size depends on data or a branch is open, since these
+//      may differ in every trip under one name.
 //
 // Otherwise the symbols stay, and a warning says that the count holds only if all trips are alike.
 #include <cstdint>
@@ -127,19 +129,19 @@ Fact AtTrip(Fact fact, const std::string& symbol, const Expr& value) {
 
 // ---- The loop
 
-// One Loop. Owns what is carried from trip to trip while it is followed, and the runs.
+// One Loop. Holds the carried values while it is followed, and the runs.
 class LoopRun {
  public:
   LoopRun(const ControlNode& node, GraphId body) : node_(node), body_(body) {}
 
-  // InvalidArgument where the body's inputs and outputs are no Loop's.
+  // InvalidArgument if the body's inputs and outputs do not fit a Loop.
   absl::Status ReadInputs();
   absl::Status Follow();
   Facts TakeOutputs();
 
  private:
-  // Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be
-  // done, or not within the limits. REQUIRES: it enters.
+  // Follows the loop trip by trip, with contents. Unimplemented if that is impossible, or exceeds
+  // the limits. REQUIRES: the loop runs at least once.
   absl::Status Unroll();
   // Whether all that changes from trip to trip is a polynomial of the trip's number, and the trips
   // could be run so. `first` is the run on the loop's initial values.
@@ -181,13 +183,13 @@ class LoopRun {
   std::optional<bool> enters_;       // whether the condition holds before the first trip
   FactIds initial_;                  // loop-carried values before the first trip
   FactIds carried_;                  // and after the last
-  FactIds scan_elements_;            // what one trip adds to each scan output
+  FactIds scan_elements_;            // what one trip appends to each scan output
   std::optional<FactId> condition_;  // after a trip, where it decides how many there are
   Expr trips_;
   std::vector<BodyRun> runs_;
   std::optional<GrowingTrips> growing_;
   std::optional<BodyResult> first_;  // the run on what the loop begins with
-  int64_t first_evaluations_ = 0;    // what it took
+  int64_t first_evaluations_ = 0;    // evaluations that it took
   bool changes_sizes_ = false;       // from trip to trip, in a way that has no closed form
   std::string limit_;                // why it was not followed trip by trip, if a limit is why
 };
@@ -209,7 +211,7 @@ absl::Status LoopRun::ReadInputs() {
   return absl::OkStatus();
 }
 
-// The inputs of a body: the trip's number, the condition, and what is carried.
+// The inputs of a body: the trip's number, the condition, and the carried values.
 FactIds LoopRun::TripInputs(const std::optional<Expr>& trip, const FactIds& carried) const {
   FactIds inputs;
   inputs.reserve(carried.size() + 2);

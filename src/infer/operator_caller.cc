@@ -1,13 +1,13 @@
 // How it works. Finds the row of a node's operator at its opset, runs the row's shape rule and
 // interns the output facts. Results are shared: a call with the same row, attributes and input
-// facts gives the same outputs, so 24 equal layers are inferred once. Content is left out of that
-// key where it cannot matter. Not shared are calls that made fresh symbols, since these have names
-// of their own, and outputs for which the declared type of the file was used.
+// facts gives the same outputs, so 24 equal layers are inferred once. Content is not part of that
+// key if it cannot matter. Two kinds of results are not shared: those with fresh symbols, since
+// these have unique names, and outputs for which the declared type of the file was used.
 //
-// A rule that fails because something is unknown, or because there is no rule, is no error: the
+// If a rule fails because something is unknown, or if there is no rule, this is not an error: the
 // outputs fall back to the declared types and the call carries the problem. Any other failure means
-// that the model is wrong, and ends inference with the node named. All outputs are checked against
-// limits here, so that rules need not.
+// that the model is wrong. It ends inference with an error that names the node. All outputs are
+// checked against limits here, so that rules need not do so.
 //
 // A call is `constant` if all its inputs are, and `from_shapes` if all are shapes or constants:
 // later stages use this to tell shape arithmetic and foldable work from real work.
@@ -67,8 +67,8 @@ std::string NegativePermWarning(const Node& node) {
                       "last axis");
 }
 
-// The origin of a sequence or optional covers what it holds. Origins of its items are dropped: they
-// would make equal sequences differ.
+// The origin of a sequence or optional also covers its items. The items' own origins are dropped,
+// because they would make equal sequences differ.
 void DropOriginsWithin(Fact* fact) {
   const auto has_origin = [](const Fact& held) { return held.constant || held.from_shapes; };
   if (fact->element != nullptr && has_origin(*fact->element)) {
@@ -177,7 +177,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
     call.inputs = inputs;
     return CallUnknown(std::move(call), row);
   }
-  // What a call is fitted to is the export of its node, so that equal calls may differ.
+  // A call is adjusted to its own node in the export, so equal calls may differ.
   const bool shareable = CallMemo::MayShare(node) && !Has(row.def->traits, Traits::kNotMemoised) &&
                          session_.options().exported == nullptr;
   CallSignature signature{
@@ -324,7 +324,7 @@ Fact OperatorCaller::FallbackFact(ValueId output) {
   if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
   Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
   if (!declared->has_shape) return fact;
-  // Names of dimensions are those of the main graph: a function may use them for others.
+  // Names of dimensions belong to the main graph; a function may use them for other sizes.
   const OptionalNodeId producer = session_.model().value(output).producer;
   const bool named = producer && session_.model().node(*producer).graph == 0;
   for (const DeclaredDim& dim : declared->dims) {

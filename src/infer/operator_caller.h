@@ -1,4 +1,4 @@
-// Nodes that apply an operator: its row, and what its rule infers.
+// Runs the rule of a node's operator on its inputs.
 #ifndef ONNXFLOPS_SRC_INFER_OPERATOR_CALLER_H_
 #define ONNXFLOPS_SRC_INFER_OPERATOR_CALLER_H_
 
@@ -41,14 +41,14 @@ class OperatorCaller {
                                     absl::StatusOr<Facts> unfitted);
   absl::Status TakeOutputs(absl::StatusOr<Facts> facts, Call* call);
   absl::Status CheckFact(const Fact& fact, size_t output) const;
-  // What the file itself declares of an output that no rule could infer.
+  // The file's declaration of an output that no rule could infer.
   Fact FallbackFact(ValueId output);
 
   Session& session_;
   BodyRunner& runner_;
   resolve::RowFinder rows_;
   CallMemo memo_;
-  // An output of the last call is what the file declares of it, which is true of no other node.
+  // An output of the last call is taken from its declaration, which holds for no other node.
   bool as_declared_ = false;
   const int64_t max_terms_;  // of the polynomials in all facts
 };

@@ -14,7 +14,7 @@ namespace onnxflops::infer {
 
 namespace {
 
-// What the attributes and inputs of one Scan say, put in order.
+// The attributes and inputs of one Scan in a common form for all its versions.
 struct ScanForm {
   bool batched =
       false;      // opset 8: lengths in a first optional input, dimension 0 a batch, 1 the sequence
@@ -80,7 +80,7 @@ absl::Status ReadSlices(const NodeView& view, ScanForm* form) {
   return absl::OkStatus();
 }
 
-// Joins each state with what the body makes of it. False if nothing is new.
+// Joins each state with the body's output for it. False if nothing changes.
 bool TakeStates(const ControlNode& node, const FactIds& inputs, const BodyResult& run, int pass,
                 ScanForm* form) {
   FactTable& facts = node.facts();

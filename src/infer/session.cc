@@ -64,7 +64,7 @@ void Session::DropContentBeyondLimit(Fact* fact) {
 absl::Status Session::Explain(const absl::Status& local, NodeId id, int64_t opset,
                               const FactIds& inputs) const {
   if (IsExplained(local)) return local;
-  // Beyond the limit sizes are wrong, and so is what a rule says of them.
+  // Beyond the limit sizes are wrong, and so are errors of rules.
   if (const absl::Status work = CheckWork(); !work.ok() && local != work) {
     return Explain(work, id, opset, inputs);
   }

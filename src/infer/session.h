@@ -1,4 +1,4 @@
-// What all parts of one inference share.
+// The state that all parts of one inference share.
 #ifndef ONNXFLOPS_SRC_INFER_SESSION_H_
 #define ONNXFLOPS_SRC_INFER_SESSION_H_
 
@@ -23,10 +23,10 @@ namespace onnxflops::infer {
 
 using FactIds = absl::InlinedVector<FactId, 4>;
 
-// One inference under way. Owns what is known so far: every fact once, the fact of each value (of a
-// body's: in its last run), the symbols; what may still be spent; and the Inference that is being
-// made, to which calls, instances and warnings are only ever added. Who runs what, and in which
-// order, others decide.
+// One inference in progress. It holds the facts found so far (each fact once, and for each value
+// its fact, for a value in a body that of the last run), the symbols, the remaining budget, and the
+// Inference that is being made. Calls, instances and warnings are only ever added to it. Other
+// classes decide what runs, and in which order.
 class Session {
  public:
   Session(const Model& model, const InferOptions& options);
@@ -52,7 +52,7 @@ class Session {
   void Warn(std::string warning);  // once
   // Facts may have so much content in all; beyond, this one loses its own, with a warning.
   void DropContentBeyondLimit(Fact* fact);
-  // An error of a rule, with file, node and inputs. One that has them already stays as it is.
+  // Adds file, node and inputs to an error of a rule, unless it already has them.
   absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,
                        const FactIds& inputs) const;
   // The facts, values, symbols and all that was added. This is over then.

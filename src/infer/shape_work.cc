@@ -1,8 +1,8 @@
-// How it works. A node is shape arithmetic if all it computes from are shapes and constants, and
-// what it computes ends in an input that decides a shape (Reshape's second, Range's limits, ...).
-// Nodes are visited from the outputs to the inputs, bodies inside their node. What decides a shape
-// may stand on either side of a call, so functions are visited twice: callees first to learn which
-// of their inputs decide shapes; then callers first, when all that calls need of them is known.
+// How it works. A node is shape arithmetic if all its inputs come from shapes and constants, and
+// its results reach an input that decides a shape (Reshape's second, Range's limits, ...). Nodes
+// are visited from the outputs to the inputs, bodies inside their node. Such a path may cross a
+// function call in either direction, so functions are visited twice: callees first, to learn which
+// of their inputs decide shapes; then callers first, when the needs of all calls are known.
 #include "src/infer/shape_work.h"
 
 #include <algorithm>

@@ -187,7 +187,8 @@ SizeBounds SymbolTable::SolveBounds() const {
   Bindings sizes = bound_;
   sizes.insert(derived_.begin(), derived_.end());
   SizeBounds solved;
-  // A symbol that is made in a loop may be bounded by one that is made after it, but not often.
+  // A symbol made in a loop may be bounded by one that is made later, but chains of these are
+  // short.
   constexpr int kPasses = 3;
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const std::string& name : order_) {

@@ -27,11 +27,11 @@ namespace onnxflops::infer {
 // names (symbol_name.h).
 class SymbolTable {
  public:
-  // What the user bound, by names as typed: InvalidArgument if one is bound to two sizes, or to a
-  // negative one. A name that no symbol is written as also binds the one whose name in the file it
-  // is, and the one that would be so written without quotes.
+  // Reads the user's bindings, by names as typed. InvalidArgument if a name is bound to two sizes,
+  // or to a negative one. A name that is not the written form of a symbol also binds the symbol
+  // with this name in the file, and the one whose written form without quotes it is.
   absl::Status Take(const Bindings& typed);
-  // What an input's dimension is called, the same every time. A name that is too long is cut.
+  // The name of an input's dimension, the same at every call. A name that is too long is cut.
   std::string NameOf(const DeclaredDim& dim, absl::string_view input, int axis);
   // REQUIRES: called for the names of all inputs' dimensions before others are asked for.
   void Announce(const std::string& name);
@@ -44,8 +44,8 @@ class SymbolTable {
   // "past + seq" is the sum of two dimensions of inputs where both stand alone as well; nullopt
   // for a name like any other. Nothing is bound in it.
   std::optional<Expr> FormulaOfDim(absl::string_view text) const;
-  // What the file declares of a tensor inside the model: a size of inputs, or a symbol of its name
-  // that depends on data. REQUIRES: dim.name is not empty.
+  // The size that the file declares for a tensor inside the model: a size of inputs, or a symbol of
+  // that name that depends on data. REQUIRES: dim.name is not empty.
   Expr DimInside(const DeclaredDim& dim, absl::string_view tensor, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
   // `tensor` is the output's name, `inner`: made inside a body or a function. It is at most the
@@ -56,9 +56,9 @@ class SymbolTable {
   // a user can look it up.
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
-  // What the user bound the name to.
+  // The size to which the user bound the name.
   std::optional<int64_t> BoundTo(const std::string& name);
-  // What the user bound of the symbols asked for so far, and what was typed for none of them.
+  // The bindings used so far, and those whose name fits no symbol yet.
   const Bindings& bound() const { return bound_; }
   Bindings Unmet() const;
   // Binds a symbol whose value follows from another binding.
@@ -86,7 +86,7 @@ class SymbolTable {
   int64_t fresh_uses_ = 0;                 // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
-  SizeBounds bounds_;                       // of what was made by Fresh, in symbols of all kinds
+  SizeBounds bounds_;                       // of symbols made by Fresh, in symbols of all kinds
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;
   absl::flat_hash_map<std::string, int> last_number_;  // of names that were made before

@@ -31,10 +31,10 @@ class AddressRange {
 };
 
 // Asks for huge pages where these bytes overlap them; for the last one only if half of it is used.
-// This is advice, which has no effect but on speed.
+// This is advice and affects only speed.
 void UseHugePages(void* begin, uint64_t bytes);
 
-// Reserves a vector's memory, of which most is about to be used.
+// Reserves memory of a vector that will soon be mostly filled.
 template <typename T>
 void ReserveHuge(std::vector<T>& v, size_t n) {
   if (n <= v.capacity()) return;

@@ -39,7 +39,7 @@ class Arena {
     return static_cast<T*>(place);
   }
 
-  // A copy of what is in `from`; an empty span for nothing.
+  // A copy of `from`; an empty span if n is 0.
   template <typename T>
   absl::Span<T> Copy(const T* from, size_t n) {
     if (n == 0) return {};
@@ -58,7 +58,7 @@ class Arena {
  private:
   static constexpr size_t kAlign = 8;
   static constexpr size_t kFirstBlock = size_t{16} << 10;
-  // Blocks double until they are of one huge page each.
+  // Blocks double until each is one huge page.
   static constexpr size_t kMaxSmallBlock = size_t{512} << 10;
 
   void* NewBlock(size_t bytes);

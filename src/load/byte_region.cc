@@ -33,8 +33,8 @@ constexpr uint64_t kPage = kPageBytes;
 constexpr uint64_t kFirstWindow = 4 * kPage;
 constexpr uint64_t kWindowAfterGap = kPage;
 constexpr uint64_t kMaxWindow = 64 * kPage;
-// A file of this size begins with a huge page: smaller ones do not fill enough of it, and larger
-// ones are large by their payloads.
+// From this size on a file begins with a huge page. Smaller files do not fill enough of it, and
+// much larger ones consist mostly of payloads that are skipped.
 constexpr uint64_t kMinSizeForHugePage = kHugePageBytes / 4;
 constexpr uint64_t kMaxSizeForHugePage = 4 * kHugePageBytes;
 

@@ -30,8 +30,8 @@ class ByteRegion {
   // decoded without asking for the end at every byte.
   static constexpr ptrdiff_t kSlack = 32;
 
-  // A regular file of `size` bytes, a stream of unknown length, or bytes in memory. What is passed
-  // in must outlive the reading, not the region.
+  // A regular file of `size` bytes, a stream of unknown length, or bytes in memory. The source must
+  // exist until the reading ends, but not as long as the region.
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfFile(int fd, uint64_t size);
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfStream(int fd);
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfBytes(absl::string_view bytes);
@@ -39,15 +39,15 @@ class ByteRegion {
   ByteRegion& operator=(const ByteRegion&) = delete;
 
   const char* begin() const { return base_; }
-  // The end of the file. For a stream that has not ended yet, the end of what could be read of it.
+  // The end of the file; for a stream that has not ended yet, the end of the bytes read so far.
   const char* end() const { return base_ + size_; }
   uint64_t size() const { return size_; }
   bool size_known() const { return kind_ != Kind::kStream || at_eof_; }
 
   // Everything from the last gap up to here has been read; beyond the end, kSlack counts as read.
   const char* loaded() const { return loaded_; }
-  // Reads at least [p, p + n), or what there is of it up to the end. `p` must not lie before a gap
-  // that was left. False if reading fails, or a file or stream ends before `p`.
+  // Reads [p, p + n), or up to the end if that comes first; it may read more. `p` must not lie
+  // before a skipped gap. False if reading fails, or a file or stream ends before `p`.
   bool Load(const char* p, size_t n);
   // How far after `loaded()` a next read may begin without leaving a gap.
   static constexpr ptrdiff_t kMaxReadOver = 8192;
@@ -81,7 +81,7 @@ class ByteRegion {
   const char* loaded_;
   uint64_t window_;
   uint64_t bytes_read_ = 0;
-  // Pages are chosen up to here, when that many bytes had been read.
+  // Pages are chosen up to here; the choice used the number of bytes read at that time.
   uint64_t pages_chosen_ = 0;
   uint64_t bytes_read_then_ = 0;
   bool at_eof_ = false;

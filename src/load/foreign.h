@@ -1,4 +1,4 @@
-// What a file is that is not an ONNX model, by its first bytes.
+// Recognises files that are not ONNX models by their first bytes.
 #ifndef ONNXFLOPS_SRC_LOAD_FOREIGN_H_
 #define ONNXFLOPS_SRC_LOAD_FOREIGN_H_
 

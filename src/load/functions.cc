@@ -88,7 +88,7 @@ bool Parser::FailRecursion(const std::vector<size_t>& path, size_t callee) {
                                  ChainText(std::move(names))));
 }
 
-// Without an opset of ai.onnx nobody knows what a node does. Files that use a domain of ONNX
+// Without an opset of ai.onnx the meaning of its nodes is unknown. Files that use a domain of ONNX
 // Runtime without importing it exist.
 bool Parser::CheckDomains() {
   size_t missing = 0;

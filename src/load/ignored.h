@@ -1,5 +1,4 @@
-// Messages that a count has no use for: their wire format is checked as protobuf would, and that is
-// all.
+// Messages that a count does not need: only their wire format is checked, as protobuf would.
 #ifndef ONNXFLOPS_SRC_LOAD_IGNORED_H_
 #define ONNXFLOPS_SRC_LOAD_IGNORED_H_
 

@@ -21,8 +21,7 @@ absl::StatusOr<int> OpenForReading(absl::string_view path);
 // read(), which also waits where another program made the descriptor non-blocking.
 ssize_t ReadSome(int fd, char* bytes, size_t size);
 
-// The text of any file that is no device, as far as `most` bytes and one more. Errors do not name
-// the file.
+// The text of a file other than a device, up to `most` + 1 bytes. Errors do not name the file.
 absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most);
 
 }  // namespace onnxflops

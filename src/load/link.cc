@@ -1,4 +1,4 @@
-// The end of reading: brings nodes into topological order, and resolves redirected values.
+// The end of reading: sorts nodes topologically, and resolves redirected values.
 //
 // How it works. A name in a body may turn out to mean a value of an outer graph only after the body
 // was read. Until then it has a value of its own, which is redirected later. Here all references to
@@ -6,9 +6,9 @@
 // up, so that ids stay dense.
 //
 // ONNX demands sorted nodes, but not all files are sorted. Kahn's algorithm, with the waiting nodes
-// in the file's order, leaves a sorted graph as it is, since reports list nodes in that order. If
-// nodes are left over there is a cycle, and the error names one. Warnings about what was read, such
-// as dimensions of -1, are made at the end, once per kind.
+// in the file's order, leaves a sorted graph unchanged, since reports list nodes in that order. If
+// nodes are left over there is a cycle, and the error names one. Warnings about the file, such as
+// dimensions of -1, are made at the end, once per kind.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -35,7 +35,8 @@ std::string Parser::ChainText(std::vector<std::string> names) {
   return absl::StrJoin(names, " -> ");
 }
 
-// Kahn's algorithm, always taking the node that stands first in the file: what is in order stays.
+// Kahn's algorithm, always taking the first ready node of the file, so that a sorted graph is
+// unchanged.
 bool Parser::SortNodes(const Scope& scope) {
   std::vector<NodeId>& nodes = graph(scope.graph).nodes;
   const NodeId first = nodes.front();
@@ -83,8 +84,8 @@ bool Parser::SortNodes(const Scope& scope) {
   return true;
 }
 
-// Every node that still waits has an input from another one that waits: going back from any of them
-// leads into a cycle.
+// Every waiting node has an input from another waiting node, so going back from any of them leads
+// into a cycle.
 bool Parser::FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
                        const std::vector<std::pair<int32_t, int32_t>>& edges) {
   const std::vector<NodeId>& nodes = graph(scope.graph).nodes;
@@ -131,7 +132,7 @@ bool Parser::IsRedirected(ValueId id) const {
   return static_cast<size_t>(id) < redirects_.size() && redirects_[static_cast<size_t>(id)];
 }
 
-// A target is of a graph further out: at most as many steps as graphs are nested.
+// A target belongs to an outer graph, so there are at most as many steps as nested graphs.
 ValueId Parser::Redirected(ValueId id) const {
   while (IsRedirected(id)) id = *redirects_[static_cast<size_t>(id)];
   return id;

@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<ByteRegion>> RegionOf(int fd) {
   return ByteRegion::OfStream(fd);
 }
 
-// What to say instead of `status` if the file is no model at all.
+// A better error than `status` if the file is not a model at all.
 absl::Status ForeignOr(ByteRegion& region, const absl::Status& status) {
   if (!absl::IsInvalidArgument(status)) return status;
   if (region.size_known() && region.size() == 0) return absl::InvalidArgumentError("is empty");
@@ -71,7 +71,7 @@ absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
   return Model(std::move(data));
 }
 
-// What the views of a model with added functions point into.
+// Owns the data of a model to which functions were added.
 struct ExtendedStorage final : ByteStorage {
   ExtendedStorage(Model old, std::unique_ptr<ByteRegion> bytes)
       : base(std::move(old)), added(std::move(bytes)) {}

@@ -1,14 +1,14 @@
-// load: a .onnx file, or its bytes, becomes a Model.
+// The first stage: reads a .onnx file, or its bytes, into a Model.
 //
-// The wire format is read directly, without protobuf's generated classes, and without touching
-// weights: the payload of a tensor with more than kMaxIntContent elements is seeked over, so a file
-// of any size costs what its graph costs. External data is never opened.
+// The wire format is read directly, without protobuf's generated classes and without touching
+// weights: the payload of a tensor with more than kMaxIntContent elements is skipped by seeking, so
+// only the size of the graph matters, not that of the file. External data is never opened.
 //
 //   absl::StatusOr<Model> model = LoadFile("clip.onnx");
 //
-// Errors name the file and what is wrong with it: NotFound, PermissionDenied, InvalidArgument (not
-// ONNX, truncated, inconsistent: duplicate names, missing values, cycles with their nodes, payloads
-// that do not match their shape), OutOfRange (a limit of limits.h).
+// Errors name the file and the fault: NotFound, PermissionDenied, InvalidArgument (not ONNX,
+// truncated, inconsistent: duplicate names, missing values, cycles with their nodes, payloads that
+// do not match their shape), OutOfRange (a limit of limits.h).
 #ifndef ONNXFLOPS_SRC_LOAD_LOAD_H_
 #define ONNXFLOPS_SRC_LOAD_LOAD_H_
 
@@ -24,8 +24,8 @@ namespace onnxflops {
 // `path` may be "-": then the model is called "standard input".
 absl::StatusOr<Model> LoadFile(absl::string_view path);
 
-// Copies what it keeps of `bytes`; `name` stands for the path in errors and reports. `warnings`: of
-// who made the bytes, before those of the model.
+// Copies the parts of `bytes` that it keeps; `name` stands for the path in errors and reports.
+// `warnings` come from the maker of the bytes and precede those of the model.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>",
                                     std::vector<std::string> warnings = {});
 

@@ -1,10 +1,10 @@
-// The names of one scope (a graph, a body, a function) and the values that they stand for.
+// The names of one scope (a graph, a body, a function) and their values.
 //
-// A hash table with linear probing that is made for one forward pass over a large graph: a slot is
-// eight bytes, its index is the top of the hash so that growing moves slots in order, what is about
-// to be looked up can be prefetched, and names used shortly before, which most are, are found in a
-// small table that stays in the cache. Forgetting all names takes no time. Hashes are keyed by
-// random bytes of the process, so that no file can be made of names that collide.
+// A hash table with linear probing, designed for one forward pass over a large graph. A slot takes
+// eight bytes. Its index is the top of the hash, so that growing moves slots in order. The next
+// names can be prefetched. Recently used names, which are most, are found in a small table that
+// stays in the CPU cache. Forgetting all names takes no time. Hashes are keyed by random bytes of
+// the process, so that no file can contain names made to collide.
 #ifndef ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
 #define ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
 
@@ -42,7 +42,7 @@ class NameHash {
         h = Mix(Read8(p) ^ key_[1], Read8(p + 8) ^ h);
         p += 16;
       } while (p < last);
-      // The last 16 bytes, some of which may have been taken already.
+      // The last 16 bytes, which may overlap the bytes before.
       a = Read8(last);
       b = Read8(last + 8);
     } else if (n >= 8) {
@@ -158,7 +158,7 @@ class NameTable {
     for (; n > 8; n -= 8, p += 8, q += 8) {
       if (NameHash::Read8(p) != NameHash::Read8(q)) return false;
     }
-    // The last eight, some of which may have been compared already.
+    // The last eight bytes, which may overlap the bytes before.
     return NameHash::Read8(p + n - 8) == NameHash::Read8(q + n - 8);
   }
   void Put(Slot slot) {

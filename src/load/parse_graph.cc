@@ -2,16 +2,17 @@
 //
 // How it works. A graph is read in one pass. Each graph has a scope with a table from names to
 // values. A name may be used before it is defined, in any order, so a mention makes the value and
-// the definition marks it; counting both tells at the end whether something is missing, without a
-// search. Mentions are collected and looked up in batches, since looking up is the costliest step
+// the definition marks it. Counting both shows at the end whether a definition is missing, without
+// a search. Mentions are collected and looked up in batches, since looking up is the costliest step
 // of loading.
 //
-// A body may use names of the graphs around it. What a body mentions and does not define is handed
-// to the graph around it when it ends, which either has the name (the value is redirected) or hands
-// it on. Nodes that stand before their inputs are noticed (`unsorted`) and sorted only then.
+// A body may use names of the graphs around it. When a body ends, the names that it mentions and
+// does not define are handed to its outer graph. That graph either has the name (the value is
+// redirected) or hands it on. Nodes that come before their inputs are noticed (`unsorted`); only
+// such graphs are sorted.
 //
-// For large models the nodes are counted first, by hopping over their lengths, so that arrays need
-// not grow.
+// In large models the nodes are counted first, by skipping from length to length, so that arrays
+// need not grow.
 #include <algorithm>
 #include <limits>
 #include <span>

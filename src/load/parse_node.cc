@@ -1,14 +1,14 @@
 // NodeProto.
 //
-// How it works. Most of the time of loading a large graph goes into this loop, so what is rare is
-// out of line. Names of inputs and outputs are hashed and collected; the lookup happens later in
-// batches, when the prefetched memory has arrived (FlushMentions). Nodes of one kind often have
-// attributes of the same bytes. The bytes of all attributes are looked up as one text, and a known
-// text gives the parsed attributes of the earlier node; this also makes such nodes comparable by a
-// pointer.
+// How it works. Most of the time of loading a large graph goes into this loop, so rare cases are
+// separate functions that are not inlined. Names of inputs and outputs are hashed and collected;
+// the lookup happens later in batches, when the prefetched memory has arrived (FlushMentions).
+// Nodes of one kind often have attributes with equal bytes. The bytes of all attributes are looked
+// up as one text, and a known text gives the parsed attributes of the earlier node; this also lets
+// such nodes be compared by pointer.
 //
-// Attributes with bodies make nodes of their own while the holder is still read. So the holder's
-// place is reserved first, and the node is put there at the end.
+// Attributes with bodies make nodes of their own while the holder is still being read. So the
+// holder's place is reserved first, and the node is put there at the end.
 #include <algorithm>
 #include <span>
 
@@ -38,10 +38,10 @@ struct Parser::NodeDraft {
   // The bytes of its attributes so far, tags included, if nothing else stands between them.
   const char* attributes_begin = nullptr;
   const char* attributes_end = nullptr;
-  bool shared = false;  // node.attributes are those of an earlier node, which has the same bytes
+  bool shared = false;  // node.attributes belong to an earlier node with equal bytes
 };
 
-// Most of the time of loading a large graph goes into this loop: what is rare is out of line.
+// Rare cases are separate functions, because most of the loading time goes into this loop.
 bool Parser::ParseNode(Cursor c, Scope& scope) {
   const auto id = static_cast<NodeId>(model_->nodes.size());
   if (!CheckIds(model_->nodes.size(), "nodes")) return false;
@@ -229,8 +229,7 @@ bool Parser::CheckAttributeNames(absl::Span<const Attribute> attributes) {
   return true;
 }
 
-// Which domains nodes are of, with the first node of each: whether they were imported is known
-// later.
+// The domains of nodes, with the first node of each. Whether they were imported is checked later.
 void Parser::NoteDomain(absl::string_view domain, NodeId id) {
   if (current_function_ == last_domain_function_ && domain == last_domain_) return;
   last_domain_function_ = current_function_;

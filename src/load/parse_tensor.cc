@@ -1,15 +1,15 @@
 // TensorProto and SparseTensorProto. Payloads of more than kMaxIntContent elements are not read.
 //
-// How it works. The fields may come in any order and be hostile. They are collected in a draft;
-// only at the end of the message are type, dimensions and payload checked against each other and
+// How it works. The fields may come in any order and be hostile. They are collected in a draft.
+// Only at the end of the message are type, dimensions and payload checked against each other and
 // the tensor added to the model. A payload is read only while the dimensions so far allow a small
-// tensor, because only small ones have content that shapes depend on. A large one is skipped, and
-// its length alone is checked: exactly for raw_data and external data; within bounds for varints
-// that were not read, which have one to ten bytes each.
+// tensor, because shapes depend only on the content of small ones. A large one is skipped, and only
+// its length is checked: exactly for raw_data and external data; within bounds for varints, which
+// have one to ten bytes each.
 //
-// What is kept has the form of raw_data, whatever field it came in, so that readers know one form
-// only. External files are never opened. A sparse initializer becomes a dense tensor without
-// content: the shape is all that a count needs.
+// Kept content has the form of raw_data, whatever its field, so readers handle only one form.
+// External files are never opened. A sparse initializer becomes a dense tensor without content,
+// because a count needs only its shape.
 #include <array>
 #include <cstring>
 #include <sstream>
@@ -447,7 +447,7 @@ void Parser::KeepPayload(TensorDraft& draft) {
   t.has_data = true;
 }
 
-// A sparse tensor as a dense one without its content: the shape is what a count needs.
+// Turns a sparse tensor into a dense one without content; a count needs only the shape.
 bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
   if (!ParseSparseTensor(c, id)) return false;
   Tensor& t = model_->tensors[static_cast<size_t>(id)];
@@ -468,7 +468,7 @@ bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
   return true;
 }
 
-// `id` is that of its values; its own dimensions are left in sparse_dims_.
+// `id` is the tensor of its values; its own dimensions are left in sparse_dims_.
 bool Parser::ParseSparseTensor(Cursor c, TensorId& id) {
   OptionalTensorId values, indices;
   sparse_dims_.clear();

@@ -1,9 +1,10 @@
-// From wire format to ModelData in one forward pass, and what follows it. Internal to src/load.
+// Reads the wire format into ModelData in one forward pass, then links and checks it. Internal to
+// src/load.
 //
-// Names become values where they are first mentioned, in whatever role; that a value was never
-// defined is found at the end of its graph. What a body mentions and does not define is then looked
-// up in the graph around it, and the value that stood for it in the body redirects there until
-// Link() removes it. So a file may give its nodes, initializers and inputs in any order.
+// A name becomes a value where it is first mentioned, in any role; missing definitions are found at
+// the end of its graph. A name that a body mentions and does not define is then looked up in the
+// outer graph. Its value in the body redirects there until Link() removes it. So a file may give
+// its nodes, initializers and inputs in any order.
 //
 //   parse_model.cc   ModelProto, FunctionProto, and the few messages of strings and numbers
 //   parse_graph.cc   GraphProto; the names of a graph
@@ -38,7 +39,7 @@ namespace onnxflops::load {
 
 using StringPair = std::pair<absl::string_view, absl::string_view>;
 
-// What the views and spans of a ModelData point into.
+// Owns the data of a ModelData's views and spans.
 struct ModelStorage final : ByteStorage {
   explicit ModelStorage(std::unique_ptr<ByteRegion> bytes) : region(std::move(bytes)) {}
   std::unique_ptr<ByteRegion> region;
@@ -47,7 +48,7 @@ struct ModelStorage final : ByteStorage {
 
 class Parser {
  public:
-  // Both must outlive the parser, and `storage` what it makes of `model`.
+  // Both must outlive the parser, and `storage` must outlive `model`.
   Parser(ModelStorage* storage, ModelData* model);
 
   absl::Status Run();
@@ -76,18 +77,19 @@ class Parser {
 
     Scope* parent = nullptr;  // the graph around it; none for the main graph and functions
     GraphId graph = 0;
-    OptionalNodeId holder;  // the node in `parent` that has it as an attribute
+    OptionalNodeId holder;  // the node in `parent` whose attribute this body is
     ValueId first_value = 0;
     int64_t mentioned = 0;  // values of this graph
-    int64_t defined = 0;    // those of them that something defines
+    int64_t defined = 0;    // how many of them have a definition
     bool unsorted = false;  // a node's output was mentioned before that node
     NameTable names;
     std::vector<ValueId> own;  // values of a body; its bodies' values are among their ids
     std::vector<ValueInfo> infos;
     std::vector<Captured> captured;
     std::vector<std::pair<NodeId, ValueId>> uses;  // a node's bodies use a value of this graph
-    // Inputs and outputs of nodes that wait to be looked up, so that several look-ups overlap. The
-    // first `ready` are of complete nodes, the others, up to `num_pending`, of the one being read.
+    // Inputs and outputs of nodes that wait for their lookup, so that several lookups overlap. The
+    // first `ready` belong to complete nodes, the others, up to `num_pending`, to the one being
+    // read.
     std::vector<Mention> pending;
     size_t num_pending = 0;
     size_t ready = 0;
@@ -235,7 +237,7 @@ class Parser {
   Arena& arena_;
   NameHash hash_;
   bool has_graph_ = false;
-  size_t first_node_ = 0;  // what was there before stays as it is
+  size_t first_node_ = 0;  // earlier nodes stay unchanged
   // By ValueId, as far as set: the value of an outer graph that a body's value stands for.
   std::vector<OptionalValueId> redirects_;
   int64_t dims_minus_one_ = 0;        // declared dimensions of -1
@@ -266,7 +268,7 @@ class Parser {
   absl::flat_hash_map<absl::string_view, absl::Span<const Attribute>, HashBytes> known_attributes_{
       0, HashBytes{&hash_}};
 
-  // Arrays under construction. What is nested uses the end of the same vector and takes it off
+  // Arrays under construction. Nested messages use the end of the same vector and remove their part
   // again.
   std::vector<absl::string_view> strings_;
   std::vector<Attribute> attributes_;

@@ -1,7 +1,7 @@
-// From texts to numbers; the texts have to outlive it. Each is in a group of texts, so that one map
-// may hold what is said of different things.
+// Maps texts to numbers; the texts must outlive it. Each text belongs to a group, so that one map
+// can serve several purposes.
 //
-// The hash has a key that no file can know, so that none can make lookups slow.
+// The hash is keyed by a random number, so that no file can make lookups slow.
 #ifndef ONNXFLOPS_SRC_LOAD_TEXT_MAP_H_
 #define ONNXFLOPS_SRC_LOAD_TEXT_MAP_H_
 
@@ -18,7 +18,7 @@ class TextMap {
  public:
   using OptionalNumber = OptionalId<struct TextMapTag>;
 
-  // What the other functions take: it is worked out once for what is looked up and then put in.
+  // The hash for the other functions, computed once for a lookup and the insertion after it.
   uint32_t Hash(absl::string_view text, int32_t group = 0) const {
     constexpr uint32_t kSpread = 0x9e3779b1;
     return hash_(text) ^ (static_cast<uint32_t>(group) * kSpread);
@@ -45,7 +45,7 @@ class TextMap {
     int32_t group, number;
   };
   struct Slot {
-    uint32_t hash, end;  // the entry before it; 0 where there is none
+    uint32_t hash, end;  // the entry before it, or 0
   };
 
   void Put(Slot slot);

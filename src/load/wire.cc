@@ -45,7 +45,7 @@ bool WireReader::FailWire(const char* p, absl::string_view what) {
 
 bool WireReader::Load(const char* p, uint64_t n) {
   if (region_->Load(p, n)) {
-    // Of a stream, the end may just have been found to be before what its fields promise.
+    // For a stream, the end may just have been found before the promised end of the field.
     if (p + n <= region_->loaded()) return true;
     return FailWire(region_->end(), "");
   }

@@ -1,6 +1,6 @@
 // Protobuf's wire format, read forward from a ByteRegion with 64-bit lengths.
 //
-// A message is a loop over tags; the value of a field is read by the function of its wire type:
+// A message is a loop over tags; each wire type has a function that reads the field's value:
 //
 //   while (wire.More(c)) {
 //     uint32_t tag;
@@ -11,9 +11,9 @@
 //     }
 //   }
 //
-// Functions return false after an error, which the reader keeps: the first one counts. What
-// protobuf's own parser refuses is refused (field number 0, numbers of more than ten bytes,
-// messages that end inside of a field). Groups are unknown fields, since ONNX has none.
+// Functions return false after an error. The reader keeps the first error. Files that protobuf's
+// own parser refuses are refused (field number 0, numbers of more than ten bytes, messages that end
+// inside a field). Groups are unknown fields, since ONNX uses none.
 #ifndef ONNXFLOPS_SRC_LOAD_WIRE_H_
 #define ONNXFLOPS_SRC_LOAD_WIRE_H_
 
@@ -121,7 +121,7 @@ class WireReader {
     return true;
   }
 
-  // As protobuf does, an int32 or enum is the low half of what is written.
+  // As in protobuf, an int32 or enum is the low half of the written number.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Int32(Cursor& c, int32_t& value) {
     uint64_t bits;
     if (!Varint(c, bits)) return false;
@@ -163,7 +163,7 @@ class WireReader {
     return true;
   }
 
-  // A submessage: `c` moves after it, `sub` is what is inside.
+  // A submessage: `c` moves after it, `sub` covers its content.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Message(Cursor& c, Cursor& sub) {
     uint64_t length;
     if (!Length(c, length)) return false;
@@ -180,8 +180,8 @@ class WireReader {
     return true;
   }
 
-  // Where the fields of that tag end that stand together from `c` on, as far as they are no more
-  // than `most` bytes and have been read already; `c.p` if not even the first is and has.
+  // The end of the consecutive fields with that tag from `c` on, limited to `most` bytes that have
+  // already been read; `c.p` if not even the first fits.
   const char* EndOfRun(Cursor c, uint32_t tag, size_t most) const {
     const auto left = static_cast<size_t>(std::min(c.end, region_->loaded()) - c.p);
     const char* const last = c.p + std::min(left, most);
@@ -221,13 +221,13 @@ class WireReader {
   // Sets the error, unless there is one. Always false, so that it can be returned.
   bool Fail(absl::Status status);
   bool Fail(const std::string& message) { return Fail(absl::InvalidArgumentError(message)); }
-  // Sets the error in the place of one that follows from it.
+  // Replaces the error by its cause.
   bool FailInstead(const std::string& message);
   // For a packed list whose length is not a multiple of its elements'.
   bool FailPacked(const char* p) {
     return FailWire(p, "begins a list that ends inside of a value");
   }
-  // For a file that ends before what its last field promises.
+  // For a file that ends before the promised end of its last field.
   bool FailTruncated() { return FailWire(region_->end(), ""); }
   // Puts `context` and ": " before the error, unless it is one of the wire format, which has no use
   // for a name that may be damaged as well. Of nested contexts the innermost few count.

@@ -60,7 +60,8 @@ std::string TensorType(const DeclaredType& type) {
   return bytes;
 }
 
-// Empty for what is not known, or no tensor, nor a sequence or an optional of one.
+// Empty for an unknown type, and for any type that is not a tensor, a sequence or an optional of
+// tensors.
 std::string WriteType(const DeclaredType& type) {
   if (IsTensor(type)) return type.dtype == DType::kUndefined ? "" : TensorType(type);
   const bool is_sequence = type.kind == TypeKind::kSequence;

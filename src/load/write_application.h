@@ -1,4 +1,5 @@
-// The other direction: what one node applies, written as protobuf, to ask somebody about it.
+// The reverse of loading: writes one node's operator, inputs and attributes as protobuf, so that
+// the official library can be asked about it.
 #ifndef ONNXFLOPS_SRC_LOAD_WRITE_APPLICATION_H_
 #define ONNXFLOPS_SRC_LOAD_WRITE_APPLICATION_H_
 
