@@ -111,7 +111,7 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
   FindInner();
 }
 
-// Nodes whose results nothing uses are no readers, such as an Identity that was looked through.
+// Nodes with unused results are not readers, such as a skipped Identity.
 void CallGroups::FindReaders() {
   for (size_t i = graph_.nodes.size(); i-- > 0;) {
     const Node& node = model_.node(graph_.nodes[i]);
@@ -136,7 +136,7 @@ ValueId CallGroups::InputOf(size_t place) const { return found_.at(group_[place]
 ValueId CallGroups::OtherOf(size_t place) const { return found_.at(group_[place]).other; }
 ValueId CallGroups::RowsOf(size_t place) const { return found_.at(group_[place]).rows; }
 
-// Makes a group of the nodes that match, with `last` as the one that gives the result.
+// Makes a group of the nodes that match; `last` is the node of the result.
 void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
   const Node& node = model_.node(graph_.nodes[last]);
   if (IsTaken(pattern, last) || node.outputs.size() != 1 || !node.output(0)) return;
@@ -160,7 +160,8 @@ void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
                    AreModule(match)};
 }
 
-// A pattern of any export is one that torch.export writes as several calls.
+// Patterns marked for any export also apply to dynamo, as torch.export writes them as several
+// calls.
 bool CallGroups::IsTaken(const CallPattern& pattern, size_t place) const {
   if (group_[place] < 0) return false;
   return !pattern.in_any_export || found_.contains(group_[place]);

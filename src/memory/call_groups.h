@@ -1,5 +1,5 @@
-// Nodes that are one call of PyTorch: what is only between them is not kept. The dynamo exporter
-// states calls; what TorchScript writes is recognised by ops/call_patterns.h.
+// Groups nodes that are one call of PyTorch; tensors inside a group are not saved. The dynamo
+// exporter names the calls; in TorchScript files ops/call_patterns.h recognises them.
 #ifndef ONNXFLOPS_SRC_MEMORY_CALL_GROUPS_H_
 #define ONNXFLOPS_SRC_MEMORY_CALL_GROUPS_H_
 
@@ -21,9 +21,10 @@ class CallGroups {
  public:
   CallGroups(const Inference& inference, const Instance& instance);
 
-  // Of a file by the dynamo exporter: nodes state of which call they are.
+  // True if the dynamo exporter wrote the file, so nodes name their calls.
   bool StateCalls() const { return state_calls_; }
-  // By place; -1: none. Calls with a contraction are none: attention keeps what is inside.
+  // The group of a node by place; -1 without one. Calls with a contraction are not groups:
+  // attention saves inner tensors.
   int32_t Of(size_t place) const { return group_[place]; }
   // Several nodes.
   bool IsJoined(size_t place) const {
@@ -36,7 +37,7 @@ class CallGroups {
   }
   // Made and used by nodes of one group alone.
   bool IsInner(ValueId value) const { return inner_.contains(value); }
-  // The pattern that the node is of; nullptr if it is of none.
+  // The pattern to which the node belongs, or nullptr.
   const CallPattern* PatternOf(size_t place) const;
   // The nodes of its pattern are all that a module runs, by their names.
   bool IsModule(size_t place) const { return found_.at(group_[place]).is_module; }
@@ -73,7 +74,7 @@ class CallGroups {
   absl::flat_hash_map<NodeId, size_t> place_;
   absl::flat_hash_map<ValueId, std::vector<size_t>> readers_;
   absl::btree_set<ValueId> outputs_;
-  std::vector<absl::string_view> names_;  // of nodes that are no stored constants, in order
+  std::vector<absl::string_view> names_;  // of nodes that are not stored constants, in order
   bool state_calls_ = false;
   std::vector<int32_t> group_;                 // by place
   std::vector<int32_t> size_;                  // by group

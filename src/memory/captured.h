@@ -1,4 +1,4 @@
-// What the bodies of a node use of the graphs around them.
+// The outer values that the bodies of a node use.
 #ifndef ONNXFLOPS_SRC_MEMORY_CAPTURED_H_
 #define ONNXFLOPS_SRC_MEMORY_CAPTURED_H_
 
@@ -14,7 +14,8 @@ class CapturedValues {
  public:
   explicit CapturedValues(const ModelData& model);
 
-  // Values of the node's own graph that a body of it uses, at any depth; sorted, each once.
+  // Values of the node's own graph that one of its bodies uses, at any depth; sorted, without
+  // duplicates.
   absl::Span<const ValueId> Of(NodeId node) const;
 
  private:

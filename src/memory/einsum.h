@@ -1,6 +1,6 @@
 // How PyTorch runs an einsum of two operands: as one batched product (sumproduct_pair of
-// ATen/native/Linear.cpp), for which it puts their axes in another order, and those of the result
-// back.
+// ATen/native/Linear.cpp). It permutes the axes of the operands before and those of the result
+// after.
 #ifndef ONNXFLOPS_SRC_MEMORY_EINSUM_H_
 #define ONNXFLOPS_SRC_MEMORY_EINSUM_H_
 
@@ -19,8 +19,8 @@ struct EinsumProduct {
   std::vector<int> made;  // axes of the result in the order in which they lie in memory
 };
 
-// nullopt for what is no such product: "bij,bij->bij", an ellipsis, a letter twice in one operand,
-// an axis of one operand that is summed up.
+// nullopt if the einsum is not such a product: "bij,bij->bij", an ellipsis, a letter twice in one
+// operand, an axis of one operand that is summed.
 std::optional<EinsumProduct> ProductOfEinsum(absl::string_view equation, const Shape& a,
                                              const Shape& b);
 

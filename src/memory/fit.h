@@ -1,4 +1,4 @@
-// The largest size that fits into memory, from the formulas of what is held.
+// The largest size that fits into memory, from formulas of the memory in use.
 //
 //   LargestThatFits({4096 * batch + 1000, 8000 * batch}, 80'000, "batch")   // 10
 #ifndef ONNXFLOPS_SRC_MEMORY_FIT_H_
@@ -15,10 +15,10 @@
 
 namespace onnxflops {
 
-// The largest size of `symbol`, from 1 on, at which none of `sums` is above `bytes`; 0 if one is
-// above at 1; nullopt if none ever is. A formula of degree 1 is solved. Any other has to grow with
-// the symbol, and is searched by halves. InvalidArgument for one that is not known to
-// grow; FailedPrecondition for one with other symbols.
+// The largest size of `symbol`, from 1 on, at which all `sums` are at most `bytes`; 0 if one
+// exceeds it at 1; nullopt if none ever does. A formula of degree 1 is solved. Any other must grow
+// with the symbol and is searched by bisection. InvalidArgument if it is not known to grow;
+// FailedPrecondition if it has other symbols.
 absl::StatusOr<std::optional<int64_t>> LargestThatFits(absl::Span<const Expr> sums,
                                                        absl::int128 bytes,
                                                        const std::string& symbol);

@@ -1,13 +1,13 @@
 // How it works. No file states which inputs are a cache, so it is found by names and shapes. Inputs
-// with "past" or "cache" in their name and three axes or more are pasts. The input of tokens is the
-// first integer matrix, else the first float tensor of vectors, without words such as "mask" or
-// "position". The length that grows is the symbol named "past", else the axis before the last. A
-// size that only an output tells (a head size that the exporter left open) is taken from the output
-// with the same other sizes.
+// with "past" or "cache" in their name and at least three axes are pasts. The input of tokens is
+// the first integer matrix, else the first float tensor of vectors, without words such as "mask" or
+// "position" in the name. The length that grows is the symbol named "past", else the axis before
+// the last. A size that only an output shows (a head size that the exporter left open) is taken
+// from the output with the same other sizes.
 //
-// Pasts with the length in their shape grow with each token; others, as those of an encoder, are
-// fixed. Masks span past and new tokens, positions the new tokens only: their symbols are bound
-// along when a step is counted at given sizes.
+// Pasts with the length in their shape grow with each token; others, such as an encoder's, are
+// fixed. Masks span past and new tokens, positions the new tokens only: their symbols are bound too
+// when a step is counted at given sizes.
 #include "src/memory/kv_cache.h"
 
 #include <algorithm>
@@ -120,8 +120,8 @@ class DecoderFinder {
     return absl::NotFoundError("no input takes tokens, [batch, tokens]");
   }
 
-  // The size that past inputs share and that grows: one that is named so, else that of the axis
-  // before the last.
+  // The growing size that past inputs share: the symbol with such a name, else the axis before the
+  // last.
   absl::Status FindLength() {
     std::optional<Expr> by_place;
     bool any = false;
@@ -158,7 +158,7 @@ class DecoderFinder {
     }
   }
 
-  // The same sizes, but for an axis and that of the length.
+  // True if the sizes are equal, except on this axis and the length's.
   bool SameBut(const Shape& input, const Shape& output, int axis) const {
     for (int i = 0; i < input.rank(); ++i) {
       if (i != axis && input[i] != found_.length && input[i] != output[i]) return false;

@@ -24,7 +24,7 @@ struct Decoder {
   int64_t tensors = 0;             // past inputs that grow with the tokens
   Expr length;                     // of the past: a symbol, or a number that the export fixed
   Expr bytes;                      // of them all
-  Expr fixed_bytes;                // past inputs that don't grow, as those of an encoder
+  Expr fixed_bytes;                // past inputs of constant size, such as an encoder's
   std::vector<ValueId> pasts;      // inputs of the main graph that grow
   std::string token_input;         // "input_ids"
   Expr tokens;                     // how many it takes
@@ -36,8 +36,8 @@ struct Decoder {
   Bindings known;
 };
 
-// Whether an output hands the cache on to the next step, by what exporters call it:
-// "present.0.key", "past_key_values.0.value". No loss is computed of it.
+// True if an output passes the cache to the next step, by the names that exporters use:
+// "present.0.key", "past_key_values.0.value". The loss does not use it.
 bool IsCacheOutput(absl::string_view name);
 
 // The decoder in a model. NotFound if it has no past inputs, or none that takes tokens.
@@ -50,7 +50,7 @@ struct ServingStep {
 // Sizes of a step. FailedPrecondition where the export fixed another size.
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step);
 
-// What each token adds to the cache; nullopt where that depends on how many there are.
+// Bytes that each token adds to the cache; nullopt if they depend on the number of tokens.
 std::optional<Expr> CacheBytesPerToken(const Decoder& decoder);
 // The cache of so many tokens; nullopt where the file does not tell.
 std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens);

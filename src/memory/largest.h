@@ -18,8 +18,8 @@ namespace onnxflops::memory {
 
 inline constexpr size_t kMaxShownSums = 8;  // that a peak has as one expression
 
-// What is always at least as much as what. Asked of sums that differ in the same, as those of a
-// graph under several rules do, it is worked out once.
+// Answers "is a always at least b?" and remembers the answers. Sums of one graph under several
+// rules often have the same difference, so each difference is examined once.
 class Comparisons {
  public:
   bool AtLeast(const Expr& a, const Expr& b) {
@@ -37,7 +37,7 @@ class Comparisons {
   absl::flat_hash_map<Expr, bool> known_;
 };
 
-// Sums of which none is always at most another, each with the place where it was found.
+// Keeps sums of which none is always at most another, each with the place where it was found.
 class Largest {
  public:
   explicit Largest(Comparisons* comparisons) : comparisons_(comparisons) {}
@@ -63,8 +63,9 @@ class Largest {
     if (too_many_) found_.clear();
   }
 
-  // Drops sums that are at most a mean of two around them: one of these is at least as large. Of a
-  // step, what is kept shrinks from block to block as gradients grow, so that most sums are such.
+  // Drops a sum that is at most the mean of two sums around it, because one of these is at least as
+  // large. In a training step saved bytes shrink from block to block while gradients grow, so most
+  // sums can be dropped.
   void DropMiddle() {
     for (bool dropped = true; dropped;) {
       dropped = false;
@@ -117,7 +118,8 @@ class Largest {
     return false;
   }
 
-  // A block gives several sums: those of the same place in the blocks around it stand further off.
+  // A block gives several sums, so sums at the same place of neighbouring blocks are several
+  // positions apart.
   bool IsBelowHalf(size_t i) const {
     for (size_t before = 1; before <= std::min(kAround, i); ++before) {
       for (size_t after = 1; after <= kAround && i + after < found_.size(); ++after) {

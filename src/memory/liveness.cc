@@ -39,8 +39,8 @@ constexpr size_t kNeverEnds = SIZE_MAX;  // the end of values that stay
 
 // ---- order
 
-// The order of ONNX Runtime's GraphViewer: depth-first from the nodes that no other uses, the last
-// one first; each node after its producers, of which the last one is first as well.
+// ONNX Runtime's order (GraphViewer): depth-first from the sinks, last sink first, last input
+// first.
 std::vector<size_t> OrtOrder(const ModelData& model, const Graph& graph,
                              const CapturedValues& captured) {
   const size_t count = graph.nodes.size();
@@ -271,8 +271,8 @@ class Simulator {
     live_.Take(BytesOf(value));
   }
 
-  // Adds the peaks of a node's bodies to what is alive around them. While a loop runs, its outputs
-  // are allocated as well.
+  // Adds the peaks of a node's bodies to the bytes alive around them. While a loop runs, its
+  // outputs are allocated as well.
   void AddBodies(const Call& call, const BytesSum& before, size_t place, GraphPeak* peak,
                  Largest* largest, std::optional<absl::int128>* most) {
     const bool loops = call.def != nullptr && (call.def->control_flow == ControlFlow::kLoop ||

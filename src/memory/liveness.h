@@ -1,14 +1,14 @@
-// The peak of live activations of a run: what all tensors that are still needed take together, at
-// the node where that is most.
+// The peak of live activations of a run: the largest sum of bytes of all tensors still needed at
+// one node.
 //
 //   absl::StatusOr<MemoryPeak> peak = FindPeak(inference, {});
 //   peak->bytes        // "max(9633792*batch, ...)", if the largest of the steps can be shown
 //   peak->node         // where it is, at PeakOptions::at
 //
-// Every output of a node is there from the node on until its last use; outputs of the model stay.
-// Parameters and constants of the file do not count, dequantised or not, nor do inputs of the model
-// unless they are asked for. A body of an If or a function runs inside of its node; a loop holds
-// its outputs while its body runs.
+// An output of a node lives from that node until its last use; outputs of the model live to the
+// end. Parameters and constants of the file do not count, dequantised or not, nor do inputs of the
+// model unless an option adds them. A body of an If or a function runs inside its node; a loop
+// holds its outputs while its body runs.
 #ifndef ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
 #define ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
 
@@ -35,7 +35,7 @@ struct PeakOptions {
   // An element-wise operator writes over an input that ends there and is as large as its output.
   bool in_place = false;
   bool inputs = false;  // inputs of the model count until their last use
-  // Sizes of open symbols at which the node and what is alive there are found.
+  // Sizes of open symbols for finding the node and the tensors alive there.
   Bindings at;
   // Values that take no memory of their own, as outputs that a server appends to its cache.
   std::vector<ValueId> elsewhere = {};
@@ -47,7 +47,7 @@ struct LiveValue {
 };
 
 struct MemoryPeak {
-  // Sums of live bytes, of which none is always below another: the peak is the largest of them.
+  // Sums of live bytes of which none is always below another: the peak is the largest of them.
   // Empty if there are more than kMaxPeakSums.
   std::vector<Expr> sums;
   std::vector<NodeId> nodes;  // of the main graph: where each of the sums is alive

@@ -15,7 +15,7 @@
 namespace onnxflops::memory {
 namespace {
 
-// What a copy of a model points into.
+// Keeps the original's data alive for the copy.
 class Original : public ByteStorage {
  public:
   explicit Original(Model model) : model_(std::move(model)) {}
@@ -61,7 +61,7 @@ std::vector<bool> FindInert(const Inference& inference, const Counts& counts) {
   return inert;
 }
 
-// What the node that makes the value hands on; kNone if it makes it itself.
+// The input that the producing node passes on unchanged; kNone if the node computes the value.
 OptionalValueId HandedOn(const ModelData& model, const std::vector<bool>& inert, ValueId value) {
   const OptionalNodeId maker = model.value(value).producer;
   if (!maker || !inert[static_cast<size_t>(*maker)]) return kNone;
@@ -69,7 +69,7 @@ OptionalValueId HandedOn(const ModelData& model, const std::vector<bool>& inert,
   return node.outputs[0] == value ? node.inputs[0] : kNone;
 }
 
-// By ValueId, what is before; itself for all others.
+// By ValueId, the value before such nodes; all others map to themselves.
 std::vector<ValueId> FindSources(const ModelData& model, const std::vector<bool>& inert) {
   std::vector<ValueId> sources(model.values.size());
   for (size_t v = 0; v < sources.size(); ++v) sources[v] = static_cast<ValueId>(v);

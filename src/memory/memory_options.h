@@ -1,4 +1,4 @@
-// What a count of memory is asked for.
+// Options for counting memory.
 #ifndef ONNXFLOPS_SRC_MEMORY_MEMORY_OPTIONS_H_
 #define ONNXFLOPS_SRC_MEMORY_MEMORY_OPTIONS_H_
 
@@ -31,7 +31,7 @@ absl::StatusOr<FitRequest> ParseFit(absl::string_view text);
 struct MemoryOptions {
   ExecutionOrder order = ExecutionOrder::kFile;
   std::optional<FitRequest> fit;
-  TrainingOptions training;  // what a training step keeps
+  TrainingOptions training;  // what a training step saves
 };
 
 }  // namespace onnxflops

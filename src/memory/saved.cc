@@ -1,11 +1,11 @@
-// How it works. The nodes that only hand on their input are looked through (look_through.h), then
-// the exact backward pass says which inputs of which nodes get a gradient. A walk over the graphs,
-// the innermost first, asks of each node what autograd keeps for these gradients: the row of its
-// operator (Gradient::keeps), unless the file tells which call of PyTorch the node is of
-// (call_groups.h, exporter/fx_node.h), whose rule it is then. What is kept is a storage
-// (storage.h), counted once, or a copy. Where the file leaves open what was called, the node is
-// noted as unknown, with the reason (unsure.h). The walk is saved_walk.h; a second one, with the
-// modules that run again, gives what --recompute keeps.
+// How it works. Nodes that only pass on their input are skipped (look_through.h). Then the exact
+// backward pass gives the inputs of each node that get a gradient. A walk over the graphs, the
+// innermost first, finds for each node what autograd saves for these gradients. The row of its
+// operator decides (Gradient::keeps), unless the file names the node's call of PyTorch
+// (call_groups.h, exporter/fx_node.h); then the rule of that call decides. A saved tensor is a
+// storage (storage.h), counted once, or a copy. If the file leaves open what was called, the node
+// is noted as unknown, with the reason (unsure.h). The walk is in saved_walk.h. A second walk, in
+// which the recomputed modules run again, gives what --recompute saves.
 #include "src/memory/saved.h"
 
 #include <cstddef>
@@ -45,7 +45,7 @@ absl::int128 BytesOfTensor(const Tensor& tensor) {
   return (absl::int128(tensor.elements) * BitsPerElement(tensor.dtype) + 7) / 8;
 }
 
-// What is there from before the step to its end.
+// Bytes that exist from before the step to its end.
 Expr FixedBytes(const Inference& inference, const TrainingMemory& memory) {
   const ModelData& model = *inference.model;
   absl::int128 tensors = 0;
@@ -57,7 +57,7 @@ Expr FixedBytes(const Inference& inference, const TrainingMemory& memory) {
     if (roles[t] != resolve::TensorRole::kBuffer) continue;
     const Tensor& tensor = model.tensor(static_cast<TensorId>(t));
     tensors += BytesOfTensor(tensor);
-    // torch's BatchNorm counts its batches: an int64 beside mean and variance.
+    // torch's BatchNorm counts its batches in an int64, in addition to mean and variance.
     if (exporter::IsRunningStatistic(tensor.name)) tensors += kPlaceBytes / 2;
   }
   ExprSum sum;

@@ -1,13 +1,13 @@
-// What a training step keeps: the activations that autograd saves in the forward pass for the
-// backward pass, the gradients of what is trained, and the state of the optimizer.
+// Memory that a training step holds: the activations that autograd saves in the forward pass for
+// the backward pass, the gradients of the trained weights, and the state of the optimizer.
 //
 //   absl::StatusOr<TrainingMemory> memory = FindTrainingMemory(inference, counts, causal, options);
 //   memory->saved_bytes
 //
-// Counted as autograd counts: memory by storage, each once. Reshape, Transpose and the like look
-// into their input's storage, where PyTorch needs no copy; a storage counts as a whole. Parameters,
-// buffers and inputs of the model are there anyway. Operators that the exporter
-// made of one call of PyTorch keep what the call keeps: nothing between them.
+// Bytes are counted as in autograd: by storage, each once. Reshape, Transpose and similar views use
+// their input's storage if PyTorch needs no copy, and a storage counts completely. Parameters,
+// buffers and inputs of the model exist anyway and do not count. If the exporter wrote one call of
+// PyTorch as several operators, only what the call saves counts, not the tensors between them.
 #ifndef ONNXFLOPS_SRC_MEMORY_SAVED_H_
 #define ONNXFLOPS_SRC_MEMORY_SAVED_H_
 
@@ -29,10 +29,10 @@ struct TrainingMemory {
   Expr saved_bytes;
   Expr saved_input_bytes;  // inputs of the model that backward reads, not part of saved_bytes
   std::vector<std::string> warnings;  // of patterns
-  int64_t unknown = 0;                // nodes of which is not known what they keep
+  int64_t unknown = 0;                // nodes whose saved tensors are unknown
   bool guessed = false;               // of some it is a guess, else saved_bytes is a lower bound
   absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
-  OptionalNodeId unknown_node;        // the node that has it
+  OptionalNodeId unknown_node;        // the first such node
   const char* unknown_why = nullptr;  // why it is not known, if the file leaves it open
   absl::int128 trained_params = 0;
   absl::int128 gradient_bytes = 0;  // as large as the parameters that are trained

@@ -1,12 +1,12 @@
-// How it works. The math kernel of attention keeps scaled queries and keys, values and scores. The
-// flash kernel keeps queries, keys, values, the output and a number per row; attention that a file
-// writes as products is found as a pattern (attention_pattern.h) and then taken as one call.
+// How it works. The math kernel of attention saves scaled queries and keys, values and scores. The
+// flash kernel saves queries, keys, values, the output and a number per row; attention that a file
+// writes as products is found as a pattern (attention_pattern.h) and then treated as one call.
 //
-// What is kept are the call's own arguments, so the code goes back from the products through
-// scales, views and repeats that belong to the call. Heads that were repeated before the call are
-// copies, inside of it they are not. A mask of the size of the scores is kept as numbers if a
-// caller gave it; the causal mask of the operator itself is not. Files of TorchScript do not tell
-// who made a constant mask, so it is noted as unknown.
+// The call saves its own arguments, so the code goes back from the products through scales, views
+// and repeats that belong to the call. Heads repeated before the call are copies; heads repeated
+// inside it are not. A mask of the size of the scores is saved as numbers if the caller passed it;
+// the causal mask of the operator itself is not. TorchScript files do not show who made a constant
+// mask, so it is noted as unknown.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -30,8 +30,8 @@
 
 namespace onnxflops::memory {
 
-// The queries of the attention whose output this node gives, if it is taken as flash and the order
-// of their elements may differ from that of their shape.
+// The queries of the attention whose output this node gives, if it is treated as flash and the
+// order of their elements may differ from that of their shape.
 OptionalValueId SavedWalk::FlashQueries(NodeId id, const Call& call) const {
   const auto flash = flash_inside_.find(id);
   if (flash == flash_inside_.end()) {
@@ -162,8 +162,8 @@ bool SavedWalk::HasMaskOfExport(absl::string_view call) {
       exporter::FxValueName(exporter::ParseFxArgs(call).Get(kMask, "attn_mask")));
 }
 
-// Keys or values before they were repeated for groups of heads, which transformers does only where
-// there is a mask; itself if they were not.
+// Keys or values before their repetition for groups of heads, or the value itself. transformers
+// repeats them only if there is a mask.
 ValueId SavedWalk::BeforeRepeat(ValueId value) const {
   constexpr int kMost = 4;  // unsqueeze, expand, clone, reshape
   const Fact* repeated = in_.FactOf(value);
@@ -185,8 +185,8 @@ ValueId SavedWalk::BeforeRepeat(ValueId value) const {
   return value;
 }
 
-// Keeps an argument. One that was broadcast, as over heads, and has another name in the call got
-// another shape there, for which PyTorch copies it.
+// Saves an argument. If it was broadcast, for example over heads, and has another name in the call,
+// it got another shape there, for which PyTorch copies it.
 void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
   constexpr absl::string_view kNames[] = {"query", "key", "value", "attn_mask"};
   constexpr int kRankOfRepeated = 5;  // batch, heads, times that each is there, rows, width
@@ -207,9 +207,9 @@ void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
   KeepCopy(value, SizeOf(*fact));
 }
 
-// The value as it was before the call of PyTorch that the node is of: without what the call
-// scales and repeats. Where the file states no calls, without what scales it. Attention that the
-// file states as products is run as one call here, which repeats by itself (enable_gqa).
+// The value before the PyTorch call of the node: without the call's scaling and repetition. In
+// files that name no calls, only without the scaling. If a file states attention as products and it
+// is run as one call here, that call repeats heads itself (enable_gqa).
 ValueId SavedWalk::BeforeCall(ValueId value, const Node& of) const {
   const absl::string_view call = AttentionCall(of);
   while (IsOwn(value)) {

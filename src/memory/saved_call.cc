@@ -1,15 +1,15 @@
-// A dynamo export states for each node the call of PyTorch that it is of. Where that call keeps
-// something else than the operators that the exporter made of it, the call decides. In
-// TorchScript's files patterns of nodes (ops/call_patterns.h) are recognised as one call.
+// A dynamo export names the PyTorch call of each node. If that call saves other tensors than its
+// exported operators would, the call decides. In TorchScript files patterns of nodes
+// (ops/call_patterns.h) are recognised as one call.
 //
-// How it works. Each function here is one such difference, found by comparing what PyTorch keeps
-// with what the exported nodes would keep: a pooling that became means, a cosine similarity that
-// became products, padding that was joined with its convolution, a BatchNorm that was folded into
-// weights. What PyTorch keeps for the call is held once, at the last node of the group.
+// How it works. Each function here handles one such difference, found by comparing what PyTorch
+// saves with what the exported nodes would save: a pooling that became means, a cosine similarity
+// that became products, padding that was merged into its convolution, a BatchNorm that was folded
+// into weights. The tensors of the call are held once, at the last node of the group.
 //
-// Some things were there in training and are not in the file: a folded BatchNorm, a lookup or a
-// product that the exporter computed, a merged pair of equal calls, a dropout that was off. Where
-// names or the signature tell what it was, its bytes are added. Otherwise the node is noted as
+// Some steps existed in training and are missing in the file: a folded BatchNorm, a lookup or a
+// product that the exporter computed, a merged pair of equal calls, a dropout that was off. If
+// names or the signature reveal the step, its bytes are added. Otherwise the node is noted as
 // unknown with the reason, so that the figure is marked and not silently too small.
 #include <algorithm>
 #include <cstddef>
@@ -112,8 +112,8 @@ void SavedWalk::KeepLookups() {
   }
 }
 
-// TorchScript merges equal calls. Calls on parameters alone are equal in several places of a
-// module, and so are those of modules that have the same input.
+// TorchScript merges equal calls. Calls on parameters alone may be equal in several places of a
+// module, and so may calls of modules with the same input.
 void SavedWalk::NoteMergedCalls() {
   for (NodeId id : ReadersOfOtherModules(model_, *graph_)) {
     if (trained_.contains(id)) NoteUnknown(id, kMerged);
@@ -136,7 +136,7 @@ void SavedWalk::NoteMergedCalls() {
   }
 }
 
-// Returns true if that is all that the node keeps.
+// Returns true if the node saves nothing else.
 bool SavedWalk::KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
   if (pattern.module != nullptr && IsOfClass(node, pattern.module)) {
     if (groups_->IsLast(place)) Keep(groups_->InputOf(place));
@@ -212,8 +212,8 @@ bool SavedWalk::IsOfClass(const Node& node, absl::string_view name) {
   return module && module->type == name;
 }
 
-// torch.export writes a pool to sizes that do not divide those of its input as means of elements
-// that it takes by places. PyTorch's keeps its input.
+// If the output sizes of an adaptive pool do not divide the input's, torch.export writes means of
+// indexed elements. PyTorch's own pool saves its input.
 bool SavedWalk::KeepOfAdaptivePool(const Node& node, absl::string_view call) {
   if (!exporter::TakesPartsOfPool(call)) return false;
   const auto module = exporter::ModuleOfNode(node);
@@ -223,8 +223,7 @@ bool SavedWalk::KeepOfAdaptivePool(const Node& node, absl::string_view call) {
   return true;
 }
 
-// Keeps what the stated call keeps, if the operators that the exporter made of it keep something
-// else.
+// Saves the tensors of the named call, if its exported operators would save others.
 bool SavedWalk::KeepOfCall(const Node& node) {
   const auto text = exporter::NodeMetadata(node.metadata).fx_node;
   if (!text) return false;
@@ -257,8 +256,8 @@ bool SavedWalk::KeepOfCall(const Node& node) {
   return false;
 }
 
-// The arguments that a call keeps, but for parameters, which are there anyway. nullopt where the
-// file has another name for one.
+// The arguments that a call saves, except parameters, which exist anyway. nullopt if the file has
+// another name for one.
 std::optional<std::vector<ValueId>> SavedWalk::ArgumentsOf(const exporter::FxKept& kept,
                                                            absl::string_view call) const {
   const exporter::FxArgs args = exporter::ParseFxArgs(call);

@@ -64,7 +64,7 @@ void SavedWalk::KeepInputs(const Node& node, const absl::btree_set<ValueId>& mad
   }
 }
 
-// A call of PyTorch of which nothing was kept but what is inside keeps what goes into it.
+// If only inner tensors of a PyTorch call would be saved, its inputs are saved instead.
 void SavedWalk::KeepOfDroppedGroups(InstanceId id) {
   for (size_t i = 0; i < graph_->nodes.size(); ++i) {
     kept_here_ = id == 0 ? &facts_.kept[i] : nullptr;

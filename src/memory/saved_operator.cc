@@ -1,16 +1,16 @@
-// A node keeps what its operator's row states: for each input that needs a gradient, the other
-// factors of a product, and the inputs, outputs, statistics or places that Gradient::keeps names.
+// A node saves what its operator's row states. For each input that needs a gradient these are the
+// other factors of a product, and the inputs, outputs, statistics or indices in Gradient::keeps.
 //
-// How it works. KeepNode is the order of decisions for one node: bodies, attention that runs as
-// flash, a pattern of nodes that is one PyTorch call, the call that the file states, and last the
-// row itself. Rows speak of storages; a value that is kept twice counts once.
+// How it works. KeepNode holds the order of decisions for one node: bodies, attention that runs as
+// flash, a pattern of nodes that is one PyTorch call, the call that the file names, and last the
+// row itself. Rows refer to storages; a value that is saved twice counts once.
 //
-// Products need their factors in a certain order of elements. PyTorch can use a tensor whose axes
-// are transposed or broadcast without a copy if strides can describe it; otherwise it copies, and
-// the copy is kept. So strides are followed through views, and tried against the shape that matmul,
-// a batched product or an einsum needs. Recurrent layers follow PyTorch's CPU code step by step.
-// Where the same nodes may come from different calls, as max(dim) and amax, the node is noted as
-// unknown.
+// Products need their factors in a certain order of elements. PyTorch can use a tensor with
+// transposed or broadcast axes without a copy if strides can describe it; otherwise it copies, and
+// the copy is saved. So strides are followed through views, and tested against the shape that
+// matmul, a batched product or an einsum needs. Recurrent layers follow PyTorch's CPU code step by
+// step. If the same nodes may come from different calls, such as max(dim) and amax, the node is
+// noted as unknown.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,12 @@
-// How it works. Decides what it means to keep one value. Values in one storage are kept once. A
-// parameter is never kept, as it is there anyway; a constant is kept if PyTorch computed it and the
-// exporter folded it; a number of Python is no tensor. A value that cannot be viewed with the
+// How it works. Decides what saving one value costs. Values in one storage are saved once. A
+// parameter is never saved, as it exists anyway. A constant is saved if PyTorch computed it and the
+// exporter folded it. A Python number is not a tensor. A value that cannot be viewed with the
 // needed axes is copied.
 //
-// The difficulty is that the file is not what PyTorch ran. The exporter leaves out operations
+// The difficulty is that the file differs from what PyTorch ran. The exporter leaves out operations
 // without effect, merges equal calls, and computes tables and masks ahead. In a dynamo export the
-// call's text names its arguments, so a name that no node makes shows what is missing, and its
-// memory is added. Without such names the node is noted as unknown, or the likelier case is taken
+// call's text names its arguments, so a name that no node makes reveals a missing tensor, and its
+// memory is added. Without such names the node is noted as unknown, or the likelier case is assumed
 // and marked as a guess.
 #include <algorithm>
 #include <cstddef>
@@ -169,8 +169,8 @@ const absl::flat_hash_set<absl::string_view>& SavedWalk::NamesOfCall() const {
   return call_names_.names;
 }
 
-// Keeps constants that PyTorch computed and the exporter folded: tables of angles, masks. Numbers
-// are no tensors. The input of a call of several nodes, or of a call that names a buffer, was a
+// Saves constants that PyTorch computed and the exporter folded: tables of angles, masks. Numbers
+// are not tensors. An input of a call of several nodes, or of a call that names a buffer, was a
 // parameter or buffer.
 void SavedWalk::KeepConstant(ValueId value) {
   const TensorId id = *model_.value(value).initializer;
@@ -193,8 +193,8 @@ void SavedWalk::KeepConstant(ValueId value) {
   if (!equal.empty() && left_out_.insert(equal).second) constants_.Add(bytes);
 }
 
-// The name in the call for which the exporter put this equal constant. PyTorch keeps both, unless
-// one is a view. Empty if there is none, or more than one.
+// The name in the call that the exporter replaced by this equal constant. PyTorch holds both,
+// unless one is a view. Empty if there is no such name, or more than one.
 absl::string_view SavedWalk::EqualConstant(absl::string_view name) const {
   const auto [op, number] = exporter::SplitFxName(name);
   if (!exporter::IsFoldedName(name) || exporter::IsViewName(name) || IsNamed(name)) return {};
@@ -235,8 +235,8 @@ void SavedWalk::KeepOf(size_t place, ValueId value) {
   dropped_[group].first = true;
 }
 
-// Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
-// of a mask from those of the module, which there are more of.
+// Operands that PyTorch itself casts are saved before the cast. In TorchScript such casts of a mask
+// look like the module's own casts, which are more frequent.
 ValueId SavedWalk::BeforePromotion(ValueId value) {
   if (!IsOwn(value) || IsNumber(in_.FactOf(value))) return value;
   const NodeId maker = *model_.value(value).producer;

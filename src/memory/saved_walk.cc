@@ -1,12 +1,12 @@
-// How it works. Walks the instances of graphs, callees first, and sums what each run keeps. A first
-// pass over a graph's nodes finds the storage and the bytes of every value; a second asks each node
-// that a gradient runs through what it keeps, and adds the bodies of loops and functions times
-// their trips. A storage is kept once per run, however many nodes keep it.
+// How it works. Walks the instances of graphs, callees first, and sums what each run saves. A first
+// pass over a graph's nodes finds the storage and the bytes of every value. A second asks each node
+// on the path of a gradient what it saves, and adds the bodies of loops and functions times their
+// trips. A storage is counted once per run, however many nodes save it.
 //
-// For the main graph it also records which node keeps what, for the timeline of a step. With
-// recomputation, the groups that run again keep only what goes into them. At the end come the
-// warnings about what no file tells, such as whether an activation runs in place: the figure is
-// then given for one case and the warning has the difference.
+// For the main graph it also records which node saves what, for the timeline of a step. With
+// recomputation, the groups that run again save only their inputs. At the end come the warnings
+// about facts that no file shows, such as whether an activation runs in place: the figure is then
+// given for one case and the warning has the difference.
 #include "src/memory/saved_walk.h"
 
 #include <cstddef>
@@ -153,7 +153,7 @@ void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
   memory->warnings.push_back(WarningOf(bytes, "less", nodes, "run in place (inplace=True)"));
 }
 
-// What a call gives is made, even where its last node only views an inner value.
+// The result of a call is a new tensor, even if its last node only views an inner value.
 void SavedWalk::NoteResult(ValueId value, size_t place) {
   const ValueId root = facts_.root[static_cast<size_t>(value)];
   const bool views_inner =

@@ -1,10 +1,10 @@
-// The walk of saved.cc over a model: what each node has autograd keep. Its parts:
-//   saved_walk.cc       the order: graphs from the inside out, nodes in theirs, bodies
-//   saved_value.cc      one value: the storage that it is in, constants, numbers, copies
+// The walk of saved.cc over a model, which finds what autograd saves for each node. Its parts:
+//   saved_walk.cc       the order: graphs from the inside out, nodes in order, bodies
+//   saved_value.cc      one value: its storage, constants, numbers, copies
 //   saved_operator.cc   a node by the row of its operator (Gradient::keeps)
-//   saved_call.cc       a node by the call of PyTorch that it is of, where a file tells
+//   saved_call.cc       a node by its call of PyTorch, if a file names it
 //   saved_attention.cc  attention: as PyTorch composes it, and as flash
-//   saved_group.cc      several nodes: modules that are computed again, calls of PyTorch
+//   saved_group.cc      several nodes: recomputed modules, calls of PyTorch
 #ifndef ONNXFLOPS_SRC_MEMORY_SAVED_WALK_H_
 #define ONNXFLOPS_SRC_MEMORY_SAVED_WALK_H_
 
@@ -44,10 +44,10 @@ namespace onnxflops::memory {
 inline constexpr int kStatisticBytes = 4;  // of a normalization: float32 at least
 inline constexpr int kPlaceBytes = 8;      // int64
 
-// 0 for what is no tensor of known size.
+// 0 if it is not a tensor of known size.
 Expr SizeOf(const Fact& fact);
 
-// What a run of a graph keeps.
+// What a run of a graph saves.
 struct Kept {
   Expr bytes;
   std::vector<bool> inputs;       // by input of the graph: its caller's value is kept
@@ -134,7 +134,7 @@ class SavedWalk {
   void KeepOfLikelihood(const Node& node, int size);
   void KeepMore(const Node& node, const Keeps& keeps);
 
-  // ---- nodes, by the calls of PyTorch that they are of
+  // ---- nodes, by their calls of PyTorch
   void NoteWhatIsOpen(const Node& node, size_t place);
   bool NoteLookup(const Node& node);
   bool KeepFirstState(const Node& node);
@@ -200,7 +200,7 @@ class SavedWalk {
   std::vector<Expr> bytes_;  // by value
   absl::flat_hash_map<NodeId, const training::AttentionPattern*> flash_inside_;
   absl::btree_set<NodeId> trained_;  // nodes through which gradients run
-  absl::btree_set<NodeId> noted_;    // of which is not known what they keep
+  absl::btree_set<NodeId> noted_;    // nodes whose saved tensors are unknown
   absl::btree_set<TensorId> constants_kept_, weights_kept_;
   ExprSum constants_;
   // Of the instance that is walked.
@@ -215,7 +215,7 @@ class SavedWalk {
   absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_, summed_;
   absl::btree_set<std::pair<NodeId, ValueId>> copies_;
   absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
-  // What the node that is looked at reads of equal calls, and their names.
+  // The current node's inputs that come from merged equal calls, with their names.
   absl::flat_hash_map<ValueId, absl::string_view> merged_names_;
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;

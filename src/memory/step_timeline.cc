@@ -1,13 +1,14 @@
-// How it works. One training step is played on the main graph: forward node by node, then the loss,
-// then backward in reverse order. `live_` is the sum of bytes that are allocated at this moment; it
+// How it works. One training step is simulated on the main graph: forward node by node, then the
+// loss, then backward in reverse order. `live_` is the sum of bytes allocated at this moment; it
 // grows when a tensor is made and shrinks at its last use. After every event the sum is compared
 // with the largest so far (Mark).
 //
-// A storage stays alive while somebody needs it: later nodes, or backward, as saved.cc found. A
-// gradient is a view into a buffer with a user count, since views and passed-on gradients cost no
-// memory of their own; a value with two gradients needs a new buffer for the sum. The nodes of one
-// PyTorch call go backwards together, at the place of the last one. A block that is recomputed
-// keeps only its inputs; it runs forward again just before the first of its nodes goes backwards.
+// A storage stays alive while it is needed: by later nodes, or by the backward pass, as found in
+// saved.cc. A gradient is a view into a buffer with a user count, since views and passed-on
+// gradients take no memory of their own; a value with two gradients needs a new buffer for the sum.
+// The nodes of one PyTorch call go backwards together, at the place of the last one. A block that
+// is recomputed keeps only its inputs; it runs forward again just before the first of its nodes
+// goes backwards.
 //
 // Sizes are formulas, so "the largest" is a set of sums of which none is provably below another. If
 // that takes too many steps, the timeline runs a second time with numbers at the sizes of `at`.
@@ -56,7 +57,7 @@ struct Buffer {
   int users = 0;
 };
 
-// Without overflow, for what is only compared.
+// Without overflow; used only for comparisons.
 absl::int128 CappedSum(absl::int128 a, absl::int128 b) {
   const absl::int128 most = std::numeric_limits<absl::int128>::max() / 2;
   return std::min(a, most) + std::min(b, most);
@@ -113,7 +114,7 @@ class Timeline {
   }
 
  private:
-  // Of a module without gradients: what was alive in it at most, and all that it made.
+  // For a module without gradients: the most that was alive in it, and all that it made.
   struct Held {
     absl::int128 alive = 0, made = 0;
   };
@@ -228,7 +229,7 @@ class Timeline {
     peak_.node = node;
   }
 
-  // Storages are alive while somebody needs them: each Hold() needs a Drop().
+  // A storage is alive while it is held: each Hold() needs a Drop().
   void Hold(ValueId root) {
     if (!IsOwn(root)) return;
     if (users_[static_cast<size_t>(root)]++ == 0) live_.Add(BytesOfValue(root));
@@ -240,7 +241,7 @@ class Timeline {
   bool IsOwn(ValueId root) const {
     return model_.value(root).producer && !facts_.inner[static_cast<size_t>(root)];
   }
-  // Numbers that make shapes are no tensors in PyTorch, unless backward reads them.
+  // Numbers for computing shapes are not tensors in PyTorch, unless the backward pass reads them.
   bool IsTensor(ValueId root) const {
     const Fact* fact = in_.FactOf(root);
     return fact != nullptr && !fact->constant && !fact->from_shapes;
@@ -500,8 +501,8 @@ class Timeline {
     unsummed_.clear();
   }
 
-  // What the call's derivative makes on its way: that of its name, or of the one node that does its
-  // work. A call with several of them has a derivative of its own, which may make nothing.
+  // Temporary tensors of the call's derivative: by the call's name, or by the one node that does
+  // its work. A call with several such nodes has its own derivative, which may need none.
   std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
     size_t place = last;
     const auto text = exporter::NodeMetadata(NodeAt(last).metadata).fx_node;
@@ -547,7 +548,7 @@ class Timeline {
            gradient.per_root != ElementCost{} || made.outputs > 0 || made.inputs > 0 ||
            made.by_places;
   }
-  // Several elements of what is no parameter.
+  // True if several elements of a non-parameter are gathered.
   bool IsTakenByPlaces(const Node& node) const {
     const Shape* places = node.input(1) ? ShapeOf(*node.input(1)) : nullptr;
     return places != nullptr && places->rank() > 0 &&
@@ -559,7 +560,7 @@ class Timeline {
            !Has(def.traits, Traits::kStored);
   }
 
-  // The node's own dY, a view of it, or new memory.
+  // The buffer of an input's gradient: the node's own dY, a view of it, or new memory.
   Gradient GradientOf(size_t place, size_t i, Gradient* given) {
     const Node& node = NodeAt(place);
     const OpDef* def = CallAt(place).def;
@@ -600,8 +601,8 @@ class Timeline {
     *given = std::move(copy);
   }
 
-  // Adds the gradient to one that the value has already, in new memory. A parameter without one
-  // takes over the buffer only if nobody else uses it.
+  // Adds the gradient to an existing one of the value, in new memory. For the first gradient of a
+  // parameter, the buffer is taken over only if it has no other user.
   void Accumulate(size_t last, ValueId value, Gradient gradient) {
     const auto tie = in_.ties.find(value);
     if (tie != in_.ties.end()) value = tie->second;
@@ -627,7 +628,7 @@ class Timeline {
   const NeededGradients& nodes_;
   const StepFacts& facts_;
   const Loss loss_;
-  const bool numbers_;  // sizes are numbers, those of StepFacts::at
+  const bool numbers_;  // sizes are numbers: StepFacts::at
   TensorBytes sizes_;
   std::vector<bool> needs_;  // by value
   std::vector<int> users_;   // by value: who needs its storage

@@ -1,13 +1,13 @@
-// How it works. Every value has a layout: the root, whose memory it uses, and its strides (none
-// means in order). A view takes over the root and changes the strides, as PyTorch does: Transpose
-// permutes them, Expand sets 0, Slice multiplies by its step, an index with one place drops one. A
-// Reshape is a view only if the new axes can be described by strides (ViewStrides, the rule of
-// torch's computeStride); otherwise it is a copy and a root of its own.
+// How it works. Every value has a layout: the root, whose memory it uses, and its strides (no
+// strides mean contiguous). A view takes over the root and changes the strides, as PyTorch does:
+// Transpose permutes them, Expand sets 0, Slice multiplies by its step, a single index drops one. A
+// Reshape is a view only if strides can describe the new axes (ViewStrides, the rule of torch's
+// computeStride); otherwise it is a copy and a root of its own.
 //
-// New tensors do not always lie in order. Element-wise operators write in the order of their
-// inputs, flash attention in that of the queries, an einsum as its product gave it. This decides
-// later whether a view of them needs a copy, and copies are kept for backward. Sizes may be
-// symbols: if they do not tell the order of the axes, the tensor is taken as in order.
+// New tensors are not always contiguous. Element-wise operators write in the order of their inputs,
+// flash attention in that of the queries, an einsum in the order of its product. This decides later
+// whether a view of them needs a copy, and copies are saved for the backward pass. Sizes may be
+// symbols: if they do not determine the order of the axes, the tensor is assumed to be contiguous.
 #include "src/memory/storage.h"
 
 #include <cstdint>
@@ -33,7 +33,8 @@ bool SameButOnes(const Shape& a, const Shape& b) {
 
 namespace {
 
-// The order of axes of a Transpose, told by its form: one input, one output, no axis; else nullopt.
+// The axes of a Transpose, recognised by its form: one input, one output, a permutation; else
+// nullopt.
 std::optional<std::vector<size_t>> PermutationOf(const Node& node, int rank) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 ||
       node.FindAttribute("axis") != nullptr) {

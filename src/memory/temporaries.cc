@@ -36,8 +36,8 @@ Temporaries TemporariesOfClamp(absl::string_view fx_node) {
   return {.masks = (given(1, "min") ? 1 : 0) + (given(2, "max") ? 1 : 0)};
 }
 
-// Circular padding assigns slices: twice, their derivative copies the gradient whole, before the
-// gradient of what was padded is taken out of it.
+// Circular padding assigns slices. Their derivative copies the whole gradient twice, before the
+// input's gradient is sliced from it.
 std::optional<Temporaries> TemporariesOfPad(absl::string_view fx_node) {
   if (exporter::ParseFxArgs(fx_node).Get(2, "mode") != "circular") return std::nullopt;
   return Temporaries{.outputs = 2, .inputs = -1};
@@ -46,7 +46,7 @@ std::optional<Temporaries> TemporariesOfPad(absl::string_view fx_node) {
 }  // namespace
 
 std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node, bool casts) {
-  // Both gradients in the type of the result, before one is cast to that of the input.
+  // Both gradients exist in the type of the result, before one is cast to the input's type.
   if (exporter::IsSoftmaxInType(fx_node)) {
     return casts ? Temporaries{.outputs = 1, .inputs = -1} : Temporaries{};
   }

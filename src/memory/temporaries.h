@@ -1,4 +1,4 @@
-// What derivatives make on their way and drop: part of the peak of a step.
+// Temporary tensors of derivatives, which are part of the peak of a step.
 #ifndef ONNXFLOPS_SRC_MEMORY_TEMPORARIES_H_
 #define ONNXFLOPS_SRC_MEMORY_TEMPORARIES_H_
 
@@ -9,8 +9,8 @@
 
 namespace onnxflops::memory {
 
-// Of a call of PyTorch by the text of the exporter, of which the exporter may make several nodes,
-// or a node that other calls are made of as well. nullopt: the operator's row says it.
+// The temporaries of a PyTorch call by the exporter's text, if the exporter writes the call as
+// several nodes, or as a node that other calls use as well. nullopt: the operator's row decides.
 // `casts`: its last node casts to another type.
 std::optional<Temporaries> TemporariesOfCall(absl::string_view fx_node, bool casts);
 

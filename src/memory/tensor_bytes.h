@@ -1,4 +1,4 @@
-// What tensors take, each found once, and sums of that.
+// Sizes of tensors, each computed once, and sums of them.
 #ifndef ONNXFLOPS_SRC_MEMORY_TENSOR_BYTES_H_
 #define ONNXFLOPS_SRC_MEMORY_TENSOR_BYTES_H_
 
@@ -22,7 +22,7 @@ struct Bytes {
   std::shared_ptr<const PointValues> samples;
 };
 
-// A sum of bytes, to which much is added and from which much is taken.
+// A sum of bytes with many additions and subtractions.
 class BytesSum {
  public:
   void Add(const Bytes& bytes, int times = 1) {

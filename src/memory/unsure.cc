@@ -74,7 +74,8 @@ bool IsValueOfCall(absl::string_view call, absl::string_view tensor) {
   return std::find(names.begin(), names.end(), tensor) != names.end();
 }
 
-// Numbers for each pair of places, of which an embedding has one each: squeeze() gives its rows.
+// A table of one number for each pair of positions, which an embedding would hold as one number per
+// row: squeeze() gives its rows.
 bool IsSqueezedTable(const Tensor& tensor) {
   return exporter::SplitFxName(tensor.name).first == "squeeze" && IsTable(tensor);
 }

@@ -1,6 +1,7 @@
-// What a file does not tell of what autograd keeps: exporters fold and merge what PyTorch computes,
-// and write several of its calls as the same operator. Each reason is part of a warning, after the
-// name of the node: "node '/ReduceMax' (ReduceMax): PyTorch's max(dim) keeps places, ...".
+// Facts about saved tensors that a file does not show: exporters fold and merge PyTorch's
+// computations, and write several of its calls as the same operator. Each reason is part of a
+// warning, after the name of the node: "node '/ReduceMax' (ReduceMax): PyTorch's max(dim) keeps
+// places, ...".
 #ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 #define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
 
@@ -61,15 +62,15 @@ inline constexpr char kBagAsLoop[] =
     "the loop looks up rows, as an EmbeddingBag does, which keeps places of its own";
 inline constexpr char kOwnKernel[] = "PyTorch's own kernel keeps what no operator of the file has";
 
-// PyTorch keeps what is counted, or more; of other reasons, what is counted is a guess.
+// True if PyTorch saves at least the counted bytes; for other reasons the count is a guess.
 bool IsLowerBound(const char* why);
 // Why PyTorch may keep more for the node than the file says, as the exporter computed one of its
 // inputs; nullptr: it did not.
 const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& storages,
                                const exporter::Signature& signature, const Node& node,
                                const Call& call);
-// The weight of a convolution that is a view of something else than a parameter of the file, as one
-// that was standardized: views of weights are matrices.
+// True if a convolution's weight is a view of a computed tensor and not a parameter of the file,
+// such as a standardized weight. Views of parameters are matrices.
 bool IsComputedKernel(const exporter::Signature& signature, const Node& node, const Tensor& tensor);
 // Places that rows of a folded constant were looked up by: one for each row, of biases of heads for
 // each pair.
@@ -90,7 +91,7 @@ class MergedCalls {
   const ModelData& model_;
   bool states_call_ = false;
   absl::flat_hash_set<absl::string_view> named_;  // arguments of the call
-  // What calls the arguments that the node does not read are of, and their names.
+  // Arguments that nodes do not read: their names, and the calls that make them.
   absl::flat_hash_map<absl::string_view, absl::string_view> unread_;
 };
 // The graph, the body of a loop, looks up rows of a parameter or constant from outside.

@@ -1,8 +1,8 @@
-// How it works. Writers of one value, the MFU report. The lines state a step's FLOPs by parts, the
-// peak and its source, and then MFU and HFU. The table compares formulas: ours and those of papers,
-// with the values that each used. A formula without a figure has the reason in its place; if many
-// have none, as for an image model, they become one note. A figure of which nothing was counted is
-// null in JSON.
+// How it works. Writes one value, the MFU report, in several formats. The lines give a step's FLOPs
+// by parts, the peak and its source, and then MFU and HFU. The table compares formulas, ours and
+// those of papers, with the parameters that each used. A formula without a figure shows the reason
+// instead; if many have none, as for an image model, one note replaces them. A figure of which
+// nothing was counted is null in JSON.
 #include "src/mfu/mfu_report.h"
 
 #include <cstddef>
@@ -45,7 +45,7 @@ std::string PercentText(double share) {
 
 // "412.3 T".
 std::string RateText(double per_second) {
-  constexpr double kLeast = 1000;  // below, there is no prefix
+  constexpr double kLeast = 1000;  // no prefix below it
   return per_second >= kLeast && per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
                                                      : fmt::format("{:.4g} ", per_second);
 }

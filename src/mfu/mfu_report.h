@@ -1,4 +1,4 @@
-// What `mfu` tells: FLOPs of a training step, utilisation, and what other formulas give.
+// The report of `mfu`: FLOPs of a training step, utilisation, and the figures of other formulas.
 #ifndef ONNXFLOPS_SRC_MFU_MFU_REPORT_H_
 #define ONNXFLOPS_SRC_MFU_MFU_REPORT_H_
 
@@ -23,7 +23,7 @@ struct MfuFormula {
   std::string source;
   std::optional<absl::int128> flops_per_step;
   bool lower_bound = false;  // a part is not counted
-  std::string missing;       // why there is no figure
+  std::string missing;       // why there is no figure; else empty
   std::vector<std::pair<std::string, int64_t>> parameters;
   double mfu = 0, hfu = 0;
   bool chosen = false;  // the one of MfuReport::mfu
@@ -54,7 +54,7 @@ struct MfuReport {
   std::optional<absl::int128> measured_flops;
   double measured_to_counted = 0, measured_hfu = 0;
   std::vector<MfuFormula> formulas;
-  std::vector<std::string> notes;  // likely reasons for what is odd
+  std::vector<std::string> notes;  // likely causes of odd figures
 };
 
 Document ToDocument(const MfuReport& report);

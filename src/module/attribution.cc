@@ -1,17 +1,17 @@
 // How it works. Every node of every run is given a module and recorded as an execution: (module,
-// call, part of the cost, how often). A queue holds the graphs to be walked: the main graph first,
-// then bodies of loops and functions with the product of their trips. Opening a body costs visits
-// of a budget. A call that exceeds the budget stays closed: all its work then belongs to the module
-// of the call, and a warning names it.
+// call, part of the cost, how often). A queue holds the graphs to walk: the main graph first, then
+// bodies of loops and functions with the product of their trips. Opening a body costs visits of a
+// budget. A call that exceeds the budget stays closed: all its work then belongs to the module of
+// the call, and a warning names it.
 //
-// The module of a node is the first of these that is known: metadata of the exporter; its name or
-// the name of its output; the weight that it reads; the module around it. A call of a function that
-// the exporter made of a module is that module; its weights name it better than the node's own
-// name. Nodes inside a function carry names of only one of its calls, so such a name counts only if
-// it lies below the module of this call. A node that unpacks a weight belongs to the module that
+// The module of a node is the first known one of these: the exporter's metadata; the node's name or
+// that of its output; the weight that it reads; the enclosing module. A call of a function that the
+// exporter made from a module is that module; its weights identify it better than the node's own
+// name. Nodes inside a function have the names of only one of its calls, so such a name counts only
+// if it lies below the module of this call. A node that unpacks a weight belongs to the module that
 // reads the weight.
 //
-// What a node itself tells is asked once and stored, since a function is walked once per call.
+// The facts of a single node are found once and stored, since a function is walked once per call.
 #include "src/module/attribution.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Visit {
   int32_t times = 0;            // index into Attribution::times
   ModuleId base = kRootModule;  // of nodes that nothing else attributes
   bool in_function = false;
-  std::shared_ptr<const ActualNames> actual;  // inside a function; nullptr: there are none
+  std::shared_ptr<const ActualNames> actual;  // inside a function, or nullptr
   OptionalInlinedCallId caller;               // of the node that runs it
 };
 
@@ -165,7 +165,8 @@ class Walk {
     return !call.outputs.empty() && in_.fact(call.outputs[0]).is_dequantised_weight();
   }
 
-  // The module of a node that only prepares a weight: its own, or that of the weight's reader.
+  // The module of a node that only prepares a weight: its own, or that of the node that reads the
+  // weight.
   ModuleId ModuleOfReader(NodeId id, const Visit& visit) {
     ModuleId module = ModuleAt(id, visit);
     for (int step = 0; step < kMaxStepsToReader; ++step) {
@@ -261,7 +262,7 @@ class Walk {
     return it->second;
   }
 
-  // The name of the weight that a value is, which names its module; empty if it is no weight.
+  // The name of a weight, which names its module; empty if the value is not a weight.
   absl::string_view WeightName(OptionalValueId value, const Visit& visit) {
     if (!value) return {};
     if (model_.value(*value).initializer) {
@@ -289,7 +290,7 @@ class Walk {
     return names;
   }
 
-  // What a node tells by itself, kept because a function is walked once per call.
+  // Facts of a single node, kept because a function is walked once per call.
   struct Known {
     bool asked = false;
     bool fused = false;      // a convolution or product that took a BatchNorm in
@@ -346,8 +347,8 @@ class Walk {
     }
   }
 
-  // A function is no module if it is called once and its nodes name modules themselves: somebody
-  // cut it out of the graph. If it is called more often, such names belong to one of the calls only
+  // A function is not a module if it is called once and its nodes name modules themselves: a tool
+  // cut it out of the graph. If it is called more often, such names belong to only one of the calls
   // and prove nothing.
   void FindInlinedModules() {
     if (model_.inlined.empty()) return;
@@ -448,8 +449,8 @@ class Walk {
     return common;
   }
 
-  // A call of a function that the exporter made of a module is that module. Its weights tell which,
-  // better than its name, which may be that of a node deep inside.
+  // A call of a function that the exporter made from a module is that module. Its weights identify
+  // it better than its name, which may come from a node deep inside.
   ModuleId ModuleOfCall(const Node& call, const Known& known, const Visit& visit) {
     if (!known.is_module) return known.by_name ? Inside(*known.by_name, visit) : visit.base;
     ModuleId module = known.by_name.value_or(kRootModule);

@@ -15,11 +15,11 @@
 
 namespace onnxflops::modules {
 
-// What of a call's cost an execution stands for.
+// The part of a call's cost that an execution covers.
 enum class CostPart : uint8_t {
   kWhole,      // with the bodies that it runs
   kShapeWork,  // as shape arithmetic
-  kOwn,        // without bodies: what they run are executions of their own
+  kOwn,        // without bodies: these have executions of their own
 };
 inline constexpr int32_t kNumCostParts = 3;
 
@@ -50,7 +50,7 @@ struct Attribution {
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
   std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
   std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
-  bool functions_are_modules = false;         // one that was inlined is
+  bool functions_are_modules = false;         // an inlined function is a module
   OptionalNodeId not_opened;                  // the first call that a limit left a module by itself
   std::string not_opened_limit;               // its name and value
 };

@@ -1,5 +1,5 @@
-// A module of the exported program, with what is in it: one row of a ModuleTree (module_tree.h),
-// which a Report holds in the order of reading.
+// A module of the exported program with its work: one row of a ModuleTree (module_tree.h). A Report
+// holds these rows in reading order.
 #ifndef ONNXFLOPS_SRC_MODULE_MODULE_H_
 #define ONNXFLOPS_SRC_MODULE_MODULE_H_
 
@@ -31,7 +31,7 @@ struct Module {
   // Of all that is in it; never null. Modules of one kind share them.
   std::shared_ptr<const Amounts> amounts;
 
-  // What its parent calls it: "resblocks.0".
+  // Its name within the parent: "resblocks.0".
   absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
 };
 

@@ -1,10 +1,10 @@
-// How it works. Patterns select modules; of those inside one another only the outermost count, so
-// that nothing is counted twice. Where a part of a module is left out, its other parts are selected
-// instead of it, with the nodes of its own, which have no row in the tree where they cost nothing.
-// One selected module becomes the root of the new tree; several get a root that is their sum. The
-// tree has the amounts of modules only; what else a report tells (operators, coverage, numbers of
-// nodes) is counted from the executions whose module lies inside. If nothing matches, the error
-// suggests the paths that share most characters with the pattern at both ends.
+// How it works. Patterns select modules. If one selected module is inside another, only the outer
+// one counts, so that nothing is counted twice. If a part of a module is excluded, its other parts
+// are selected instead, with the module's own nodes, which have no row in the tree if they cost
+// nothing. One selected module becomes the root of the new tree; several get a root that is their
+// sum. The tree has only the amounts of modules. Everything else in a report (operators, coverage,
+// numbers of nodes) is counted from the executions whose module lies inside. If nothing matches,
+// the error suggests the paths that share most characters with the pattern at both ends.
 #include "src/module/module_part.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ absl::Status NoSuchModule(const std::vector<Module>& modules, absl::string_view 
   return absl::NotFoundError(message);
 }
 
-// Appends a module of the tree with all that is inside of it. A module's own work is a row of the
-// tree, but no module.
+// Appends a module with everything inside it. A module's own work is a row of the tree, but not a
+// module.
 void Append(const ModuleTree& tree, int32_t from, int32_t parent, ModulePart* part) {
   const Module& top = tree.modules[static_cast<size_t>(from)];
   const auto to = static_cast<int32_t>(part->modules.size());
@@ -101,7 +101,7 @@ absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::
     return std::any_of(modules.begin() + 1, modules.end(),
                        [&](const Module& m) { return m.path == path; });
   };
-  // CLIP has the layers of its text tower in the root, beside the module of the image tower.
+  // CLIP has the layers of its text tower in the root, next to the module of the image tower.
   if (globs == "text" && !is_there("text") && is_there("visual")) globs = "!visual";
   for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
     word = absl::StripAsciiWhitespace(word);
@@ -121,7 +121,7 @@ absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::
   return patterns;
 }
 
-// Whether each module is left out, or a part of it.
+// For each module, whether it or a part of it is excluded.
 std::vector<bool> Reduced(const std::vector<Module>& modules, const Patterns& patterns) {
   std::vector<bool> reduced(modules.size(), false);
   for (size_t i = modules.size(); i-- > 1;) {

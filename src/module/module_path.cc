@@ -170,8 +170,8 @@ OptionalModuleId ModulePaths::FromMetadata(const exporter::NodeMetadata& metadat
   return kNone;
 }
 
-// A path is known by the text before the operator, "['', 'visual', 'visual.conv1'". What that text
-// adds to a shorter one that is known is made module by module.
+// Paths are cached by the text before the operator, "['', 'visual', 'visual.conv1'". If a shorter
+// text is cached, only its additional modules are made.
 template <typename List>
 ModuleId ModulePaths::FromScopes(List list) {
   if (by_scopes_.last && list.key() == by_scopes_.last_key) return *by_scopes_.last;

@@ -40,39 +40,39 @@ namespace onnxflops::modules {
 
 // `path` is `base` or lies below it.
 bool IsWithin(absl::string_view path, absl::string_view base);
-// The path without what is after the last dot.
+// The path up to its last dot.
 absl::string_view ParentPath(absl::string_view path);
 // The longest path that both are within.
 absl::string_view CommonPath(absl::string_view a, absl::string_view b);
-// Whether a weight's name says which module it is of.
+// True if a weight's name contains the path of its module.
 bool IsParameterPath(absl::string_view name);
 
 class ModulePaths {
  public:
   static constexpr size_t kAnyNumber = std::numeric_limits<int32_t>::max();
 
-  // `weights`: the names of all initializers. They decide where a node's name can be read in two
-  // ways. `containers`: see FromWeight. Beyond `max_modules`, or kMaxModuleBytes for
-  // each of them, what a path adds is left off.
+  // `weights`: the names of all initializers. They decide between two readings of a node's name.
+  // `containers`: see FromWeight. Beyond `max_modules`, or beyond kMaxModuleBytes each, the rest of
+  // a path is dropped.
   explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false,
                        size_t max_modules = kAnyNumber);
 
   // kNone when the metadata do not say.
   OptionalModuleId FromMetadata(const exporter::NodeMetadata& metadata);
 
-  // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNone when
-  // there is no slash.
+  // The module in a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNone
+  // without a slash.
   OptionalModuleId FromNodeName(absl::string_view name);
 
-  // By a parameter's name: "visual.conv1.weight" is one of visual.conv1, which is inside of visual.
-  // What holds modules by number is a module only with `containers`: nothing ever runs in a
-  // ModuleList, so names of nodes do not have it. REQUIRES: a name with a dot.
+  // The module of a parameter by its name: "visual.conv1.weight" belongs to visual.conv1, which is
+  // inside visual. A ModuleList is a module only with `containers`: it never runs, so names of
+  // nodes lack it. REQUIRES: the name has a dot.
   ModuleId FromWeight(absl::string_view name);
 
   // The module of this path, made if it is not there yet and the limits let it; the one around it
   // otherwise. `around`: a module that it is inside of, the nearer the better.
   ModuleId Intern(absl::string_view path, ModuleId around = kRootModule);
-  // The module of exactly this path; kNone if there is none.
+  // The module with exactly this path, or kNone.
   OptionalModuleId Find(absl::string_view path) const;
   // The innermost module that there is whose path this one is, or lies below.
   ModuleId Around(absl::string_view path) const { return LongestKnown(path, kRootModule); }
@@ -91,10 +91,10 @@ class ModulePaths {
   // By a list of modules, from the innermost: ScopeList or NamespaceScopes.
   template <typename List>
   ModuleId FromScopes(List list);
-  // Makes steps_ those of a path in a name.
+  // Sets steps_ to the steps of a path in a name.
   void Follow(absl::string_view text);
-  // The module of the longest prefix (at a dot) of the path, itself included, that is longer than
-  // that of `around`; else `around`.
+  // The module with the longest prefix (at a dot) of the path, including all of it, if longer than
+  // the path of `around`; else `around`.
   ModuleId LongestKnown(absl::string_view path, ModuleId around) const;
   // Some weight's name begins with `path` and a dot.
   bool HasWeights(absl::string_view path);
@@ -105,7 +105,7 @@ class ModulePaths {
   std::vector<ModuleId> around_;                              // by ModuleId: see Intern
   TextMap ids_;                                               // by path
 
-  // What was asked before: the text without the operator at its end.
+  // The previous key: the text without the operator at its end.
   struct Memo {
     absl::string_view last_key;
     OptionalModuleId last;

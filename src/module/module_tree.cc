@@ -41,8 +41,8 @@ namespace {
 
 constexpr char kShared[] = "(shared)";  // weights that the exporter keeps once for several modules
 
-// Positions of items grouped by a key: those of group g are order[begin[g] .. begin[g + 1]), in
-// their own order.
+// Positions of items grouped by a key: group g is order[begin[g] .. begin[g + 1]), in the original
+// order.
 struct Groups {
   std::vector<size_t> begin, order;
 
@@ -82,8 +82,8 @@ struct OwnWork {
   }
 };
 
-// The part of work in which modules differ for a reader. Bytes are no part: modules are alike even
-// if one computes sizes that the next one reuses, which makes some bytes of difference.
+// The work that makes modules differ for a reader. Bytes are not part of it: similar modules may
+// differ by a few bytes because one computes sizes that the next one reuses.
 using WorkKind = std::tuple<Expr, Expr, bool>;
 
 // Adds up the executions of every module. Adding expressions is much more costly than counting
@@ -214,17 +214,17 @@ class OwnWorks {
   std::vector<int32_t> kinds_;  // by work
   absl::flat_hash_map<WorkKind, int32_t> by_kind_;
   std::vector<Repeated> counted_;           // by CountUp
-  std::deque<std::vector<Repeated>> kept_;  // what is in known_
+  std::deque<std::vector<Repeated>> kept_;  // owns the contents of known_
   absl::flat_hash_map<absl::Span<const Repeated>, int32_t> known_;
   absl::flat_hash_map<OwnWork, int32_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
 
-// What the amounts of a module are sums of: its own work and weights, and its children.
+// The inputs of a module's sums: its own work and weights, and its children.
 using SumKey =
     std::tuple<int32_t, absl::int128, absl::int128, absl::InlinedVector<const Amounts*, 8>>;
 
-// What a module is, apart from what its parent calls it.
+// The kind of a module: everything except its name in the parent.
 using KindKey = std::tuple<int32_t, bool, absl::int128, absl::int128, absl::string_view,
                            absl::InlinedVector<std::pair<absl::string_view, int32_t>, 8>>;
 
@@ -317,7 +317,8 @@ class Builder {
     }
   }
 
-  // The parent of every module, and when the first node of it or of its children runs.
+  // The parent of every module, and the position of its first node, including those of its
+  // children.
   void FindParents() {
     const size_t n = attribution_.paths.size();
     parents_.assign(n, kNone);
@@ -444,7 +445,7 @@ class Builder {
     m.kind = std::exchange(of.kind, 0);
   }
 
-  // From the leaves up: sums, and kinds. What has equal parts is added up once.
+  // Computes sums and kinds from the leaves up. Modules with equal parts are added up once.
   absl::Status AddUp() {
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
     absl::flat_hash_map<SumKey, std::shared_ptr<const Amounts>> sums;
@@ -505,7 +506,7 @@ class Builder {
   OwnWorks works_;
   int64_t terms_ = 0;                      // of the sums so far
   std::vector<OwnParams> params_;          // by ModuleId
-  std::vector<OwnParams> shared_params_;   // by ModuleId: of several modules inside of it
+  std::vector<OwnParams> shared_params_;   // by ModuleId: shared by several modules inside it
   std::vector<OwnParams> own_params_;      // by module of the tree, without its children's
   std::vector<OptionalModuleId> parents_;  // by ModuleId
   std::vector<int64_t> first_;             // by ModuleId

@@ -1,13 +1,13 @@
-// module: what the nodes cost, as a tree of the modules of the exported program.
+// Builds the costs of nodes into a tree of the modules of the exported program.
 //
 //   ModuleTree tree = BuildModules(inference, counts).value();
 //   tree.modules[0].amounts->flops                            // all of it
 //   for (const Module& m : tree.modules) m.path, m.amounts->flops   // visual.conv1 ...
 //
 // FLOPs, MACs and weights of a module are exactly the sums of its children's. Arithmetic that a
-// module does outside its children is a child named "(own)". At the root it is named "(outside any
-// module)" and also holds what nothing attributes to a module. Other quantities, such as the bytes
-// of a Transpose, may stay with the module itself.
+// module does outside its children is a child named "(own)". At the root this child is named
+// "(outside any module)" and also holds work that cannot be attributed to a module. Other
+// quantities, such as the bytes of a Transpose, may stay with the module itself.
 //
 //   CLIP                    100   = 90 + 9 + 1
 //     visual                 90   = 60 + 30
@@ -51,7 +51,7 @@ struct ModuleTree {
 // OutOfRange if the sums of all modules have more terms than the limits allow.
 absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts);
 
-// Work that somebody else counts in a module, by its id in the attribution.
+// Work that another tool counts in a module, by the module's id in the attribution.
 struct ModuleWork {
   ModuleId module = kRootModule;
   Amounts amounts;

@@ -18,7 +18,7 @@
 namespace onnxflops {
 
 uint32_t Crc32c(absl::string_view bytes);
-// What a file begins with. `wall_time` is in seconds since 1970.
+// The header of a file. `wall_time` is in seconds since 1970.
 std::string EventFileHeader(double wall_time);
 std::string EventRecord(int64_t step, double wall_time,
                         absl::Span<const std::pair<absl::string_view, double>> figures);

@@ -1,17 +1,16 @@
-// How it works. Each record of the log goes through the same steps: what it says of devices and
-// batch is settled (whole step or one device?), its sizes are checked against those that the call
-// fixes, its time is measured, and its FLOPs, tokens and samples are added to a window. Every
-// `every` steps the window becomes a point and starts anew.
+// How it works. Each record of the log goes through the same steps. Its devices and batch are
+// settled (whole step or one device?). Its sizes are checked against those that the call fixes. Its
+// time is measured. Its FLOPs, tokens and samples are added to a window. Every `every` steps the
+// window becomes a point and starts anew.
 //
-// The time of a step is the field for it; else the difference of two clock times divided by the
-// steps between them, without pauses such as evaluations; else it follows from a rate and the
+// The time of a step comes from its field in the log; else from the difference of two clock times
+// divided by the steps between them, without pauses such as evaluations; else from a rate and the
 // batch. FLOPs are the model's formula at the sizes of the record. A size that the record lacks may
 // follow from others: the length from tokens and batch, or the batch from tokens and length.
 //
-// Logs state the same thing several times. Where two statements differ by more than 20 % three
-// times in a row (or always), a problem is reported with the one that is used. A step that repeats
-// or jumps back is left out; a step number that falls with a later time is a training that starts
-// again.
+// Logs state the same fact several times. If two statements differ by more than 20 % three times in
+// a row (or always), a problem is reported with the one that is used. A step that repeats or jumps
+// back is skipped; a step number that falls with a later time means that the training restarted.
 #include "src/monitor/monitor.h"
 
 #include <algorithm>
@@ -198,14 +197,14 @@ int64_t Monitor::CopiesOf(const StepRecord& record, std::vector<std::string>* pr
   return options_.devices;
 }
 
-// A batch_size may be that of the whole step, as documented, or of one device in one run. If it
-// does not divide by the number of parts, it is the latter.
+// A batch_size may count the whole step, as documented, or one device in one run. If it is not
+// divisible by the number of parts, it is the latter.
 absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* problems) {
   ReadDevices(*record, problems);
   if (!record->samples_per_second && record->device_samples_per_second) {
     record->samples_per_second =
         *record->device_samples_per_second * static_cast<double>(options_.devices);
-    std::string name = record->names["device_samples_per_second"];  // a map moves what it holds
+    std::string name = record->names["device_samples_per_second"];  // the map moves its content
     record->names["samples_per_second"] = std::move(name);
     if (options_.devices > 1) {
       Tell(absl::StrCat(monitor::NameOf(*record, "samples_per_second"),
@@ -338,7 +337,7 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   if (record.step_seconds) {
     CompareTimes(record, steps, problems);
     *seconds = *record.step_seconds;
-    last_time_ = std::nullopt;  // what was measured is not measured again
+    last_time_ = std::nullopt;  // do not measure the same time twice
     return 1;
   }
   if (!record.time) {
@@ -486,7 +485,7 @@ int64_t Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const 
   return batch * *length - *record.tokens;
 }
 
-// The FLOPs of the `lacks` tokens that the last sample of the batch does not have. The FLOPs of
+// The FLOPs of the `lacks` tokens that are missing in the last sample of the batch. The FLOPs of
 // that sample are `flops` minus those of a batch with one sample less.
 std::optional<absl::int128> Monitor::PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                                   Bindings sizes) const {

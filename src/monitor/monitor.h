@@ -1,11 +1,11 @@
-// Utilisation while a training runs, from the lines of its log.
+// Utilisation during a training, from the lines of its log.
 //
 //   Monitor monitor(work, {.every = 10, .devices = 8, .peak = 989.4e12});
 //   std::optional<MonitorPoint> point = monitor.Take(record, &problems);
 //
-// A point is due every so many steps, and holds the means since the one before. Steps that the log
-// leaves out count as those that it has. What cannot be measured is not made up: the utilisation is
-// then the last that is known, with its age.
+// A point comes every `every` steps and holds the means since the previous one. Steps missing in
+// the log count like logged ones. Nothing is invented: if it cannot be measured, the utilisation is
+// the last known one, with its age.
 #ifndef ONNXFLOPS_SRC_MONITOR_MONITOR_H_
 #define ONNXFLOPS_SRC_MONITOR_MONITOR_H_
 
@@ -27,11 +27,11 @@
 
 namespace onnxflops {
 
-// What a step of a model takes.
+// The work of a model's training step.
 struct StepWork {
   Expr flops;                           // forward and backward
   std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
-  std::string batch;                    // the symbol of the batch; "": there is none
+  std::string batch;                    // symbol of the batch, or ""
   Bindings bindings;                    // sizes that are the same at every step
   std::optional<int64_t> fixed_batch;   // what the file fixes
   std::optional<int64_t> fixed_length;  // of tokens, what the file fixes
@@ -39,8 +39,8 @@ struct StepWork {
   bool lower_bound = false;  // a part of the model is not counted
 };
 
-// Whether a step is one of this model. FailedPrecondition where it has a size that the model has
-// fixed at another number: its figures would be those of another step.
+// Checks that the step belongs to this model. FailedPrecondition if it has another number for a
+// size that the model fixes: its figures would be for another step.
 absl::Status CheckSizes(const StepWork& work, const StepRecord& record);
 
 struct MonitorOptions {
@@ -57,7 +57,7 @@ struct MonitorPoint {
       flops_per_second;              // of all devices
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
-  bool lower_bound = false;          // `mfu` misses what is not counted
+  bool lower_bound = false;          // `mfu` misses uncounted work
 };
 
 // Since the monitor began.
@@ -71,17 +71,18 @@ class Monitor {
  public:
   Monitor(StepWork work, const MonitorOptions& options);
 
-  // A point where one is due. `problems` gets what is odd about the record, without its line.
-  // Errors: of CheckSizes.
+  // Returns a point if one is due. `problems` gets oddities of the record, without its line.
+  // Errors: those of CheckSizes.
   absl::StatusOr<std::optional<MonitorPoint>> Take(const StepRecord& record,
                                                    std::vector<std::string>* problems);
-  // What is left at the end of a log. `problems` gets doubts that a longer log would have told.
+  // The last point at the end of a log. `problems` gets doubts that only a longer log could
+  // resolve.
   std::optional<MonitorPoint> Finish(std::vector<std::string>* problems);
 
   const MonitorTotals& totals() const { return totals_; }
 
  private:
-  // What was measured since the last point.
+  // Measurements since the last point.
   struct Window {
     double seconds = 0, flops = 0, tokens = 0, samples = 0;
     int64_t steps = 0;
@@ -115,7 +116,7 @@ class Monitor {
                     std::vector<std::string>* problems);
   // Whether the record goes on from the last one; it starts again where steps do.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
-  // How many steps the record's time is of, and how long they took; 0 where it is not known.
+  // The number of steps that the record's time covers, and their duration; 0 if unknown.
   int64_t Measure(const StepRecord& record, double* seconds, std::vector<std::string>* problems);
   void Add(const StepRecord& record, int64_t steps, double seconds,
            std::vector<std::string>* problems);

@@ -12,8 +12,8 @@ namespace onnxflops {
 namespace monitor {
 namespace {
 
-constexpr size_t kMostHeld = 64;  // lines, most of which do not have the field
-constexpr size_t kEnough = 4;     // values, from which a total is told
+constexpr size_t kMostHeld = 64;  // lines; most lack the field
+constexpr size_t kEnough = 4;     // values needed to recognise a total
 
 constexpr RunningTotals::Field kFields[] = {
     {&StepRecord::tokens, &StepRecord::tokens_total, "tokens"},
@@ -28,16 +28,16 @@ bool MayBeTotal(const StepRecord& record, const RunningTotals::Field& field) {
   return absl::EqualsIgnoreCase(bare, field.means) || absl::EqualsIgnoreCase(bare, "images");
 }
 
-// Lightning's ThroughputMonitor writes what one device saw.
+// Lightning's ThroughputMonitor logs the count of one device.
 constexpr absl::string_view kOfOneDevice = "train/samples";
 
 struct Value {
   int64_t step, value;
 };
 
-// Whether values that grow are those of a total that began with step 0 or 1, or with this log: the
-// first is as many steps' as the others say of a step. A step's own tokens may grow as well, as
-// with sequences that get longer; they do not by their own size.
+// True if growing values are a running total that began with step 0 or 1, or with this log: the
+// first value covers as many steps as the increments suggest. The tokens of single steps may grow
+// as well, as sequences get longer, but not by their own size at each step.
 bool GrowAsTotal(const std::vector<Value>& values) {
   constexpr double kSpread = 2;  // between steps of padded sequences
   const Value &first = values.front(), &last = values.back();
@@ -79,7 +79,8 @@ RunningTotals::Kind RunningTotals::KindOf(const Field& field) const {
   return values.empty() && totals == 0 ? Kind::kAbsent : Kind::kOpen;
 }
 
-// Of a total, what a step adds to it. The first line has nothing before it: it is as the next.
+// Turns a total into increments per step. The first line has no predecessor; it takes the next
+// one's increment.
 void RunningTotals::Convert(const Field& field, State* state) {
   std::optional<int64_t> before;  // the value's line in `held_` that waits for the next
   for (size_t i = 0; i < held_.size(); ++i) {

@@ -1,12 +1,12 @@
-// Fields of a log that are running totals, as those of a step.
+// Converts running totals in a log to values per step.
 //
 //   RunningTotals totals;
 //   for (const LoggedStep& step : totals.Take({line, record})) monitor.Take(step.record, ...);
 //   for (const LoggedStep& step : totals.Finish()) ...
 //
-// `tokens` and `samples` may be those of a step or of all steps so far: programs differ. Where they
-// grow from line to line as a total does that began with step 0, they are one. Lines wait until
-// that is clear, a few at most. A name such as num_input_tokens_seen says it at once.
+// `tokens` and `samples` may count one step or all steps so far; programs differ. If they grow from
+// line to line like a total that began with step 0, they are a total. Lines wait until that is
+// clear, a few at most. A name such as num_input_tokens_seen decides it at once.
 #ifndef ONNXFLOPS_SRC_MONITOR_RUNNING_TOTALS_H_
 #define ONNXFLOPS_SRC_MONITOR_RUNNING_TOTALS_H_
 

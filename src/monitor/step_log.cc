@@ -1,13 +1,13 @@
 // How it works. A log has one line per step, but no common format. Each line is tried in turn as a
 // part of a JSON document that is spread over lines, as JSON, as a dict that Python printed, as a
-// line of nanoGPT or Megatron, and last as CSV, whose titles are the line with a cell called
-// "step". All forms give fields of a name and a number.
+// line of nanoGPT or Megatron, and last as CSV, whose header is the line with a cell called "step".
+// All forms give fields of a name and a number.
 //
-// A table maps the names that programs use to what they mean, with their unit. If several fields
-// mean the same, the first in the table counts, with ours on top. A name that the table does not
-// have is a size of the model if it is a whole number ("seq"); the others are remembered for a
-// message. A value that cannot be (a negative step, a time that is NaN) is a fault of the record,
-// not an error of the log: the step is reported and the next line read.
+// A table maps the names that programs use to their meanings and units. If several fields mean the
+// same, the first in the table counts, with ours on top. A name missing in the table is a size of
+// the model if its value is a whole number ("seq"); other names are kept for a message. An
+// impossible value (a negative step, a time that is NaN) is a fault of the record, not an error of
+// the log: the step is reported and the next line read.
 #include "src/monitor/step_log.h"
 
 #include <algorithm>
@@ -42,14 +42,14 @@ struct LogField {
   std::optional<int64_t> whole;
   bool is_nan = false;
   bool has_unit = false;           // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
-  std::vector<int64_t> list = {};  // whole numbers; empty where it is none
+  std::vector<int64_t> list = {};  // whole numbers; empty if it is not such a list
 };
 
 namespace monitor {
 namespace {
 
 constexpr int64_t kMostOfStep = int64_t{1} << 40;   // more than any training has
-constexpr int64_t kMostOfTotal = int64_t{1} << 53;  // what a double holds exactly
+constexpr int64_t kMostOfTotal = int64_t{1} << 53;  // the largest exact integer of a double
 
 // Limits of a time, so that every rate is finite.
 constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
@@ -448,7 +448,7 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
         fields[i].whole && *fields[i].whole >= 0 && *fields[i].whole <= monitor::kMostOfStep;
     if (is_size) record.sizes[fields[i].name] = *fields[i].whole;
   }
-  bool of_training = false;  // a rate of all of it
+  bool of_training = false;  // a rate over the whole training
   for (size_t i = 0; i < fields.size(); ++i) {
     if (known[i] == nullptr) continue;
     const bool is_first =
@@ -529,7 +529,7 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     if (known == nullptr || known->means != "step") continue;
     const absl::Status titles = csv.CheckTitles(cells);
     if (!titles.ok()) return monitor::InThisLine(titles, "line 1: ");
-    titles_ = std::move(cells);  // also those of a training that starts again
+    titles_ = std::move(cells);  // also those of a restarted training
     return std::nullopt;
   }
   if (titles_.empty()) {

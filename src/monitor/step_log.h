@@ -32,7 +32,7 @@ struct StepRecord {
   // Where no time is given; tokens and samples of the step have to be known.
   std::optional<double> steps_per_second, samples_per_second, tokens_per_second;
   std::optional<double> device_samples_per_second;  // of one device
-  std::optional<double> pause_seconds;              // of what is no step: an evaluation
+  std::optional<double> pause_seconds;              // time outside steps, such as an evaluation
   std::optional<int64_t> tokens;                    // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
   // Of each sample of the step, where the log lists them; then no other field tells them.
@@ -43,20 +43,20 @@ struct StepRecord {
   std::optional<int64_t> device_batch, runs, devices;
   // Devices that share one copy of the model, by how they do, and copies.
   std::optional<int64_t> tensor_parallel, pipeline_parallel, context_parallel, copies;
-  bool is_summary = false;  // `time` and the rates are those of the whole training
+  bool is_summary = false;                      // `time` and the rates cover the whole training
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
-  // What the log calls what is read, by LogName::means: "tokens" -> "mask_sum".
+  // The log's names of the values read, by LogName::means: "tokens" -> "mask_sum".
   absl::btree_map<std::string, std::string> names;
-  std::vector<std::string> faults;  // fields that are no figure: "step_seconds is NaN"
-  std::vector<std::string> notes;   // how a field is read, where that is not obvious
+  std::vector<std::string> faults;  // fields that are not numbers: "step_seconds is NaN"
+  std::vector<std::string> notes;   // how a field is read, if that is not obvious
 };
 
 struct LogField;  // of a line
 
 class StepLog {
  public:
-  // What a line says; nullopt where it says nothing: it is blank, or the titles of CSV.
-  // InvalidArgument for what is neither JSON nor CSV.
+  // Reads a line; nullopt for a blank line and for the header of CSV. InvalidArgument for a line
+  // that is neither JSON nor CSV.
   absl::StatusOr<std::optional<StepRecord>> Read(absl::string_view line);
 
   // Fields that were read so far, and as what: "step_time" -> "step_seconds".
@@ -74,7 +74,7 @@ class StepLog {
   absl::btree_map<std::string, std::string> read_;
   absl::btree_set<std::string> unread_;
   int depth_ = 0;         // of brackets that are open, in a document of several lines
-  int object_depth_ = 0;  // of `object_`; 0: there is none
+  int object_depth_ = 0;  // of `object_`; 0 if there is no object
   std::string object_;    // an object of a list, so far
 };
 
