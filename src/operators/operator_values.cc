@@ -13,7 +13,7 @@
 namespace onnxflops::report {
 namespace {
 
-// The formulas of a row where they are data, or where nothing is to be said: it is free.
+// The formulas of a row if they are data, or a statement that it is free.
 std::optional<Formulas> ShownFormulas(const OpDef& row) {
   absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(row);
   if (formulas.ok() && formulas->has_value()) return *std::move(formulas);

@@ -12,13 +12,13 @@ namespace onnxflops::report {
 
 Operator OperatorOf(absl::string_view domain, const OpDef& row);
 
-// What the row computes, and what that costs by kind of work, in one line.
+// What the row computes, and its costs by kind of work, in one line.
 std::string FormulaLine(const OpDef& row);
 
-// What else there is to know of the row, or "".
+// Further remarks on the row, or "".
 std::string NoteLine(const OpDef& row);
 
-// What the gradients of the row's inputs are: "dX = dY * Y"; "unknown".
+// The gradients of the row's inputs: "dX = dY * Y"; "unknown".
 std::string GradientLine(const OpDef& row);
 
 // "always: the body ... (costs more in add, cmp)".

@@ -40,7 +40,7 @@ struct Operator {
   std::vector<int> versions;  // the opsets that changed something
   Status status = Status::kUnknown;
   std::string formula;               // in one line
-  std::string words;                 // what it computes
+  std::string words;                 // its computation in words
   std::optional<Formulas> formulas;  // nullopt: its work is stated in words only
   std::string gradient, note;
   std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does

@@ -86,7 +86,7 @@ class ControlMaker {
     return row;
   }
 
-  // The node of the model that a kernel is; null where its graph does not have it by this name.
+  // The model's node of a kernel; null if its graph has no node of this name.
   const Node* InModel(size_t k) const {
     if (original_.matched[k].empty()) return nullptr;
     return &original_.model().node(original_.matched[k][0]);

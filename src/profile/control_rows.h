@@ -1,4 +1,4 @@
-// Loops and branches: how often their bodies ran, beside what was counted.
+// Loops and branches: how often their bodies ran, compared with the count.
 #ifndef ONNXFLOPS_SRC_PROFILE_CONTROL_ROWS_H_
 #define ONNXFLOPS_SRC_PROFILE_CONTROL_ROWS_H_
 

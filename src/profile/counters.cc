@@ -36,13 +36,13 @@ namespace {
 using Cells = std::vector<std::string>;
 
 // FLOPs per count of a metric; nullopt if the metric does not count FLOPs. InvalidArgument if the
-// operations of its instructions are not known.
+// operations of its instructions are unknown.
 //
 // Nsight Compute: sm__ops_path_tensor_* are "math ops executed in Tensor path" (ncu
-// --query-metrics); its parts *_sparsity_on and *_sparsity_off are in it.
-// rocprof, after AMD's list of counters of MI200 and MI300 and the FLOPs of ROCm Compute Profiler:
+// --query-metrics), including its parts *_sparsity_on and *_sparsity_off. rocprof, after AMD's list
+// of counters of MI200 and MI300 and the FLOPs of ROCm Compute Profiler:
 // SQ_INSTS_VALU_{ADD,MUL,TRANS,FMA}_* are instructions of waves of 64 work-items, and
-// SQ_INSTS_VALU_MFMA_MOPS_* are "in the unit of 512" operations, where _I8 are of integers.
+// SQ_INSTS_VALU_MFMA_MOPS_* are "in the unit of 512" operations, where _I8 counts integers.
 absl::StatusOr<std::optional<int64_t>> FlopsOfMetric(absl::string_view metric) {
   constexpr int64_t kWave = 64, kMatrixStep = 512;
   if (absl::StrContains(metric, "inst_executed_pipe_tensor")) {

@@ -9,8 +9,8 @@
 
 namespace onnxflops::profile {
 
-// That of ONNX Runtime, or of TensorRT: what the events hold tells. A file that ends in the middle
-// is what it has, with a warning. Errors do not name the file.
+// Reads events of ONNX Runtime or of TensorRT; their fields decide which. A file that ends in the
+// middle gives the events before, with a warning. Errors do not name the file.
 absl::StatusOr<Profile> ReadEventsJson(ByteReader* bytes, const ReadProfileOptions& options);
 
 }  // namespace onnxflops::profile

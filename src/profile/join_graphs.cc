@@ -243,8 +243,8 @@ class PairJoiner {
     return true;
   }
 
-  // The model's names for a tensor that an optimised node reads and another one makes: its own, and
-  // those of tensors that the model makes after it inside of that kernel.
+  // The model's names for a tensor between two optimised nodes: its own, and those of tensors that
+  // the model computes later inside that kernel.
   std::vector<absl::string_view> OriginalNames(ValueId id) const {
     std::vector<absl::string_view> names;
     const auto made = made_.find(id);
@@ -265,7 +265,7 @@ class PairJoiner {
   absl::flat_hash_map<absl::string_view, std::vector<NodeId>> consumers_;
   absl::flat_hash_set<absl::string_view> available_;  // tensors of the model that others make
   absl::flat_hash_set<NodeId> claimed_;
-  // By group: tensors that the model makes after the one that gives the group its name.
+  // By group: tensors that the model computes after the one that gives the group its name.
   std::vector<std::vector<absl::string_view>> followed_;
   // By optimised value: the place of its producer in nodes_, and which of its outputs it is.
   absl::flat_hash_map<ValueId, std::pair<size_t, size_t>> made_;

@@ -1,5 +1,6 @@
-// Which nodes of a model an optimised graph of it computes together: both have some tensors in
-// common, and what lies between such tensors in one graph is what lies between them in the other.
+// Finds which nodes of a model an optimised graph of it computes together. Tensors that both graphs
+// have cut them into pieces; a piece of the optimised graph stands for the piece of the original
+// between the same tensors.
 #ifndef ONNXFLOPS_SRC_PROFILE_JOIN_GRAPHS_H_
 #define ONNXFLOPS_SRC_PROFILE_JOIN_GRAPHS_H_
 
@@ -10,16 +11,16 @@
 
 namespace onnxflops::profile {
 
-// Nodes of the optimised graph, and those of the model that they compute. Each node is in one group
-// at most; nodes of the model that were folded or are not needed are in none.
+// Nodes of the optimised graph, and the model's nodes that they compute. Each node is in at most
+// one group; folded or unneeded nodes of the model are in none.
 struct JoinedGroup {
   std::vector<NodeId> optimized, original;
 };
 
-// Groups by the execution of their last nodes, those of bodies after the groups of the graph
-// around them. A tensor of ONNX Runtime's blocked layout, whose node is called X_nchwc, is X.
-// `has_macs`: whether a node of the model multiplies matrices. Such a node begins a group: it is
-// never taken for what a kernel does after its own product.
+// Groups in the order of execution of their last nodes; groups of bodies follow those of the outer
+// graph. A tensor in ONNX Runtime's blocked layout, whose node is called X_nchwc, is X. `has_macs`:
+// whether a node of the model multiplies matrices. Such a node begins a new group: it is never
+// merged into the kernel of an earlier product.
 std::vector<JoinedGroup> JoinGraphs(const ModelData& original, const ModelData& optimized,
                                     absl::FunctionRef<bool(NodeId)> has_macs);
 

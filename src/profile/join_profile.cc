@@ -1,16 +1,15 @@
 // How it works. The aim is groups: some kernels of the profile and the nodes of the model whose
-// work they did. With the optimised graph, JoinGraphs() cuts both graphs at common tensors; without
+// work they did. With the optimised graph, JoinGraphs() cuts both graphs at common tensors. Without
 // it a kernel is joined to the nodes that it names, each node to one kernel only. Then every group
 // gets the mean time of its kernels over the runs that count, and the work of its nodes.
 //
-// ONNX Runtime tells how often a kernel ran. If that differs from the count (a loop, a branch), the
-// work is that of one execution times the calls. Bytes are those of the optimised nodes, since what
-// nodes of one kernel hand to each other does not go through memory. A group belongs to the
-// smallest module that holds its nodes with MACs, else with FLOPs, else all of them; modules add up
-// their groups.
+// ONNX Runtime reports how often a kernel ran. If that differs from the count (a loop, a branch),
+// the work is that of one execution times the calls. Bytes are those of the optimised nodes, since
+// tensors inside a kernel do not go through memory. A group belongs to the smallest module that
+// holds its nodes with MACs, else with FLOPs, else all of them; modules add up their groups.
 //
 // All figures must be numbers: a size that stays open is an error that names it. Nodes without a
-// kernel are summed separately, as they were fused or folded.
+// kernel are summed separately, because they were fused or folded.
 #include "src/profile/join_profile.h"
 
 #include <algorithm>
@@ -149,7 +148,7 @@ class ProfileJoiner {
     }
   }
 
-  // How often the nodes of a group run; nullopt: as the count has it.
+  // How often the nodes of a group ran; nullopt: as often as counted.
   std::optional<int64_t> CallsOf(const Draft& draft) const {
     if (profile_.source != ProfileSource::kOnnxRuntime) return std::nullopt;
     int64_t calls = 0;
@@ -188,7 +187,7 @@ class ProfileJoiner {
     group.work = WorkOf(draft.original, original_.costs, calls);
     joined_.insert(draft.original.begin(), draft.original.end());
     if (optimized_ != nullptr) {
-      // Tensors between nodes of one kernel do not go through memory, so bytes are those of the
+      // Tensors between nodes of one kernel do not go through memory, so bytes come from the
       // optimised nodes.
       const std::optional<Expr> before = std::exchange(open_, std::nullopt);
       const int64_t guessed = guessed_, uncounted = uncounted_;

@@ -1,4 +1,4 @@
-// Joins a profile with what its model costs.
+// Joins a profile with the costs of its model.
 #ifndef ONNXFLOPS_SRC_PROFILE_JOIN_PROFILE_H_
 #define ONNXFLOPS_SRC_PROFILE_JOIN_PROFILE_H_
 
@@ -13,7 +13,7 @@
 
 namespace onnxflops::profile {
 
-// A model and what was found of it.
+// A model with its inference and costs.
 struct Side {
   const Inference* inference = nullptr;
   const Counts* counts = nullptr;

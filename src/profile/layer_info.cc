@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 
 constexpr absl::string_view kOnnxLayer = "[ONNX Layer: ";
 
-// "[ONNX Layer: conv1]\x1f[ONNX Layer: relu]" -> conv1, relu. What stands between two layers is
-// \x1e, \x1f or nothing; a name may have a "]" of its own.
+// "[ONNX Layer: conv1]\x1f[ONNX Layer: relu]" -> conv1, relu. Layers are separated by \x1e, \x1f or
+// nothing; a name may contain "]".
 std::vector<std::string> NodesOf(absl::string_view metadata) {
   std::vector<std::string> nodes;
   for (size_t at = metadata.find(kOnnxLayer); at != absl::string_view::npos;) {

@@ -1,14 +1,14 @@
-// How it works. Kernels are matched to nodes by name; a name that two nodes have matches none,
+// How it works. Kernels are matched to nodes by name. A name that two nodes share matches none,
 // since a wrong match is worse than a missing one. ONNX Runtime calls a node without a name
-// "Op_index". The index is that of the runtime's optimised graph, not of the file: if as many
-// kernels of the operator have such names as nodes of the file, they are matched in order, else by
-// their place among the nodes without Constants.
+// "Op_index". The index is that of the runtime's optimised graph, not of the file. If as many
+// kernels of the operator have such names as nodes of the file, they are matched in order;
+// otherwise by their place among the nodes without Constants.
 //
-// A layer of TensorRT stands for several nodes, whose names are joined: it is split into parts, and
+// A layer of TensorRT stands for several nodes and joins their names: it is split into parts, and
 // matched to all of them. Copies that TensorRT adds are named after a layer, and match nothing.
-// Outer kernels are matched first, as the kernels of a body can only be nodes of its parent's
-// bodies; of two branches that have nodes of a kernel's name, the one that knows more of the
-// kernels is tried first.
+// Outer kernels are matched first, because the kernels of a body can only be nodes of its parent's
+// bodies. If both branches have nodes of a kernel's name, the one that contains more of the kernels
+// is tried first.
 #include "src/profile/match_kernels.h"
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 
 namespace onnxflops::profile {
 
-// By kernel: its nodes in the order of its name; none where the graph does not have it. TensorRT
-// and OpenVINO name several. ONNX Runtime calls a node without a name OP_<index>, by its place
-// among the nodes that are not constants: the order of these places tells which node it is.
+// By kernel: its nodes in the order of its name; empty if the graph has none. TensorRT and OpenVINO
+// name several. ONNX Runtime calls a node without a name OP_<index>, where the index is its place
+// among the nodes that are not constants; the order of the indices identifies the node.
 std::vector<std::vector<NodeId>> MatchKernels(const ModelData& model, const Profile& profile);
 
 // The bodies of a node, in the order of its attributes; no more than any operator has.

@@ -1,4 +1,4 @@
-// What each node of a model costs, once and in a run, for nodes that a profile names.
+// The costs of each node, once and in a run, for nodes that a profile names.
 #ifndef ONNXFLOPS_SRC_PROFILE_NODE_COSTS_H_
 #define ONNXFLOPS_SRC_PROFILE_NODE_COSTS_H_
 
@@ -15,7 +15,7 @@
 namespace onnxflops::profile {
 
 struct NodeCost {
-  Amounts counted;       // in a run of the model, as the count has it
+  Amounts counted;       // in a run of the model, as counted
   Expr times;            // how often it runs then; 0 in a branch that is not counted
   Amounts once;          // its first execution; a call of a function with all that it runs
   bool varies = false;   // other executions cost something else

@@ -1,5 +1,5 @@
-// What a runtime measured: its kernels, by name and by the kernel whose body runs them, with their
-// times in every run. One form for all runtimes; read_profile.h reads it.
+// Measurements of a runtime: its kernels, each identified by its name and its parent kernel, with
+// their times in every run. All runtimes use this form; read_profile.h reads it.
 //
 //   Profile profile = ReadProfile(source, "p.json").value();
 //   profile.kernels[0].name            // "/conv1/Conv"
@@ -18,7 +18,7 @@ namespace onnxflops {
 enum class ProfileSource : uint8_t { kOnnxRuntime, kTensorRt, kOpenVino };
 absl::string_view SourceName(ProfileSource source);  // "ONNX Runtime"
 
-// What a kernel took in one run, all of its executions.
+// Time and calls of a kernel in one run, summed over its executions.
 struct KernelSample {
   int32_t run = 0;
   int32_t calls = 0;   // executions
@@ -27,7 +27,7 @@ struct KernelSample {
 };
 
 struct ProfileKernel {
-  std::string name;                // as the profile has it: a node's name, or names joined by " + "
+  std::string name;                // as in the profile: a node's name, or names joined by " + "
   std::string op;                  // "Conv"; "" where the profile does not say
   std::vector<std::string> parts;  // nodes that it stands for, where the runtime says so
   int64_t index = -1;              // the runtime's own number of the node; -1: none

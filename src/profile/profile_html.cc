@@ -22,7 +22,7 @@ namespace {
 
 using report::HtmlTree;
 
-// Quantities of a page of a profile. The time is one that was measured, and bytes are one figure.
+// Quantities of a profile's page. The time is measured, and bytes are one figure.
 constexpr Quantity kProfileQuantities[] = {
     {"time", "time", Quantity::Unit::kSeconds, Quantity::Of::kWork, &Amounts::time_bound},
     {"flops", "FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork, &Amounts::flops},
@@ -85,7 +85,7 @@ class ProfileTree {
       ProfileWork work = i == 0 ? report_.total : m.work;
       if (i == 0) work.ns = report_.run_ns();
       Add(HtmlTree::Kind::kModule, m.depth, i == 0 ? "" : NameOf(m), m.type, work);
-      // Kernels beside modules have a row of their own.
+      // Kernels that belong to the module itself, not to a child, have a row of their own.
       const bool mixed = m.own.kernels > 0 && m.own.kernels < report_.total.kernels &&
                          (i == 0 || m.own.kernels < m.work.kernels);
       if (mixed) {

@@ -1,5 +1,4 @@
-// What `profile` tells: the time of a run, by kernel, operator and module, beside what they
-// compute.
+// The report of `profile`: the time of a run and its work, by kernel, operator and module.
 #ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_REPORT_H_
 #define ONNXFLOPS_SRC_PROFILE_PROFILE_REPORT_H_
 
@@ -29,7 +28,7 @@ struct ProfileWork {
   bool lower_bound = false;  // something in it has no rule
 
   void Add(const ProfileWork& other);
-  // nullopt where there is no time.
+  // nullopt without a time.
   std::optional<double> flops_per_second() const;
 };
 
@@ -57,14 +56,14 @@ struct ProfileModule {
 struct ProfileControl {
   std::string node, op;
   TimeSpread bodies;        // how often it ran a body, in a run of the model: not a time
-  std::string counted;      // "5 trips", as the count has it
+  std::string counted;      // "5 trips", as counted
   std::string taken;        // of an If, the branches that ran
   std::string taken_count;  // of an If, the branch that counts
   bool differs = false;
 };
 
-// What hardware counters measured beside what is counted. Three figures, never one of both; hybrid
-// is the only sum of both, and says how much of it is which.
+// Measurements of hardware counters next to our count. Measured and counted FLOPs stay separate;
+// only `hybrid` sums both, and it reports the share of each.
 struct ProfileCounters {
   struct Kernel {
     std::string name;
@@ -72,7 +71,7 @@ struct ProfileCounters {
     int32_t group = -1;      // index in ProfileReport::groups; -1: of no kernel of this name
   };
   std::string path, source;
-  int64_t runs = 1;             // that the file is of
+  int64_t runs = 1;             // that the file covers
   std::vector<Kernel> kernels;  // in the order of the file
   absl::int128 measured = 0;    // of all of them
   double measured_to_counted = 0;
@@ -93,20 +92,20 @@ struct ProfileReport {
   std::string model, profile, optimized;  // paths; optimized "": joined by name
   ProfileSource source = ProfileSource::kOnnxRuntime;
   Bindings bindings;  // given, or found in the profile
-  // Of the profile; those at its beginning that were left out; those of other sizes.
+  // Runs of the profile; those skipped at its beginning; those at other sizes.
   int64_t runs = 0, warmup = 0, other_sizes = 0;
   int64_t used() const { return runs - warmup - other_sizes; }
   std::optional<TimeSpread> wall;  // from call to return
   TimeSpread kernels;              // sums of the kernels of a run
-  // The run that all times but spreads are of, from 0 in the profile, and what it took; 0: not
-  // known.
+  // The run to which all times except spreads belong, from 0 in the profile, and its duration; 0 if
+  // unknown.
   int64_t median_run = 0, wall_ns = 0;
-  std::optional<int64_t> outside_ns;                 // what of it is in no kernel
+  std::optional<int64_t> outside_ns;                 // the part of it outside kernels
   ProfileWork total;                                 // of all kernels; FLOPs as executed
-  absl::int128 counted_flops = 0, counted_macs = 0;  // as `count` has it
+  absl::int128 counted_flops = 0, counted_macs = 0;  // as in `count`
   std::vector<ProfileGroup> groups;                  // the longest first
   std::vector<ProfileModule> modules;                // each before those inside; [0] is the model
-  // Nodes that no kernel stands for, and what they compute.
+  // Nodes without a kernel, and their work.
   int64_t nodes_without_kernel = 0;
   absl::int128 flops_without_kernel = 0, macs_without_kernel = 0;
   std::vector<ProfileControl> control;
@@ -119,9 +118,9 @@ struct ProfileReport {
   std::vector<TraceEvent> events;       // of the profile, in runs that count
   std::vector<int32_t> group_of_event;  // by kernel of an event: index in `groups`, or -1
 
-  // What a run takes: all kernels and what is outside.
+  // The time of a run: all kernels and the time outside.
   int64_t run_ns() const { return total.ns + outside_ns.value_or(0); }
-  // FLOPs of a run, those of nodes without a kernel included.
+  // FLOPs of a run, including nodes without a kernel.
   absl::int128 run_flops() const { return total.flops + flops_without_kernel; }
   // These over the time of the median run, or of its kernels where it is not known.
   std::optional<double> flops_per_second() const;
@@ -144,7 +143,7 @@ Document ToDocument(const ProfileReport& report, const ProfileView& view);
 std::string ToCsv(const ProfileReport& report, const ProfileView& view);
 // A page that needs nothing else: modules and kernels, as large as their time.
 std::string ToHtml(const ProfileReport& report);
-// "onnxflops.profile/1": all of it, whatever the view.
+// "onnxflops.profile/1": everything, whatever the view.
 std::string ToJson(const ProfileReport& report);
 // The events with args.flops and args.module, in Chrome's JSON, which Perfetto opens. REQUIRES:
 // events.

@@ -1,11 +1,11 @@
 // How it works. The joined profile is grouped three ways: by module, by operator and by group of
-// kernels. Modules are those of a depth, by default the deepest; kernels that belong to modules
-// above it get rows of their own, "(own)", so that rows add up to the run. Modules that differ in
-// numbers only, as layers do, and are of one class with the same work are one row with their count.
-// If there are still too many rows, so are those whose work differs. Rows are sorted by time, by
-// FLOPs, or by the gap between the share of time and the share of FLOPs, which shows what is slow
-// for its work. At the end stand the time of kernels that match no node, and the time outside of
-// kernels, without which the shares would not add up to 100 %.
+// kernels. Modules are shown at one depth, by default the deepest; kernels that belong to modules
+// above it get rows of their own, "(own)", so that rows add up to the run. Modules whose names
+// differ in numbers only, such as layers, become one row with their count if they have one class
+// and the same work. If there are still too many rows, modules with different work are merged too.
+// Rows are sorted by time, by FLOPs, or by the gap between the share of time and the share of
+// FLOPs, which shows what is slow for its work. The last rows are the time of kernels that match no
+// node, and the time outside kernels, so that the shares add up to 100 %.
 #include "src/profile/profile_rows.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ Numbered NumbersOf(absl::string_view path, bool with_last) {
   return result;
 }
 
-// "encoder.layer_0-11.mlp" where one number differs and none is left out, else the pattern.
+// "encoder.layer_0-11.mlp" if one number differs without gaps, else the pattern.
 std::string RangeName(const std::vector<Numbered>& names) {
   const Numbered& first = names[0];
   int64_t place = -1;

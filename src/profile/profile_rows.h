@@ -1,4 +1,4 @@
-// The rows of a joined profile, for tables and CSV; and what its documents have before them.
+// The rows of a joined profile for tables and CSV, and the lines above them.
 #ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
 #define ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
 
@@ -17,8 +17,8 @@ struct ProfileRow {
   enum class Kind : uint8_t { kPlace, kOthers, kNotJoined, kOutside } kind = Kind::kPlace;
 };
 
-// They sum to ProfileReport::run_ns, in the order of the view; what is no place of the model stands
-// at the end. With `cut`, as many rows as the view says.
+// The rows sum to ProfileReport::run_ns, in the order of the view; rows that are not places of the
+// model come last. With `cut`, at most as many rows as the view allows.
 std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& view, bool cut);
 
 double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run

@@ -1,9 +1,9 @@
 // A joined profile as text, Markdown and CSV.
 //
-// How it works. The lines above the table state what ran and how it was measured: model, profile,
+// How it works. The lines above the table show what ran and how it was measured: model, profile,
 // the time of a run (median, and the spread over runs), FLOPs counted and executed, how many
 // kernels joined, loops and branches, hardware counters. The table has a row per place, with time
-// and work. Rows that are no places (time outside of kernels, for example) have a time only. The
+// and work. Rows that are not places (time outside of kernels, for example) have only a time. The
 // bound is the larger of FLOPs at the peak and bytes at the bandwidth. Lists are cut to a few
 // entries for people; JSON has all of them.
 #include <algorithm>

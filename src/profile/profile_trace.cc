@@ -24,7 +24,7 @@ using report::kOneLine;
 
 constexpr double kNsPerUs = 1000;
 
-// FLOPs of one execution: those of a run over the calls.
+// FLOPs of one execution: those of a run divided by the calls.
 absl::int128 FlopsOfCall(const ProfileGroup& group) {
   return group.calls > 1 ? group.work.flops / group.calls : group.work.flops;
 }

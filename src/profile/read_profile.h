@@ -1,15 +1,15 @@
-// Reads profiles piece by piece: a file of any size takes the memory of its kernels and of its
-// longest run.
+// Reads profiles in pieces: memory grows with the number of kernels and the longest run, not with
+// the file.
 //
-// ONNX Runtime: the JSON of SessionOptions.enable_profiling (looked at with 1.31.1). An event of
+// ONNX Runtime: the JSON of SessionOptions.enable_profiling (tested with 1.31.1). An event of
 // category "Node" named X_kernel_time is an execution of node X. Events of a body are written
-// before that of the Loop or If around them, and lie within its time.
+// before that of their Loop or If, and lie within its time.
 //
 // TensorRT: the JSON of trtexec --exportProfile. OpenVINO: the CSV of benchmark_app -report_type
 // detailed_counters. Both as documented.
 //
-// Errors name the file and the place: InvalidArgument for what is no profile, or has a time below
-// 0; OutOfRange for a limit.
+// Errors name the file and the position: InvalidArgument for any other file, or a negative time;
+// OutOfRange for a limit.
 #ifndef ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
 #define ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
 

@@ -1,16 +1,16 @@
-// How it works. The runtime writes an event when it ends, so inner events come before those around
-// them. Each thread has a list of open events; an event that began no later than the last ones of
-// its thread was around them, and becomes their parent. What is directly inside of a kernel can
-// only be the event of a body (of Loop, If), so a kernel that began in the same microsecond as the
-// kernel before it does not become its parent. The time of a kernel itself is its time less that of
-// the kernels in its bodies.
+// How it works. The runtime writes an event when it ends, so inner events come before outer ones.
+// Each thread has a list of open events. An event that began no later than the last ones of its
+// thread encloses them, and becomes their parent. Only events of a body (of Loop, If) can be
+// directly inside a kernel, so a kernel that began in the same microsecond as the kernel before it
+// does not become its parent. The own time of a kernel is its time minus that of the kernels in its
+// bodies.
 //
 // The event of a whole run ends it: going back from the last event, those that lie within it belong
-// to it, and events of another call of the runtime at the same time wait for the end of theirs. A
-// kernel is the same in all runs if its parent and its name are; per run it has a sample of calls,
-// of executions of bodies and of nanoseconds. A hash over the shapes of the outermost kernels tells
-// runs of different sizes apart. Everything that grows has a limit, since a profile is an input
-// like any other.
+// to it. Events of another call of the runtime at the same time wait for the end of theirs. Kernels
+// of different runs are the same if their parent and name are equal; per run a kernel has a sample
+// of calls, executions of bodies and nanoseconds. A hash over the shapes of the outermost kernels
+// distinguishes runs of different sizes. Everything that grows has a limit, because profiles are
+// untrusted too.
 #include "src/profile/run_builder.h"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ void RunBuilder::AdoptFrom(std::vector<int32_t>* open) {
   while (!open->empty()) {
     Pending& inside = pending_[static_cast<size_t>(open->back())];
     const bool is_body = inside.kind == Event::Kind::kBody;
-    // Directly inside of a kernel are bodies only. A kernel that ended before and began in the same
-    // microsecond ran before this one, not inside of it.
+    // Only bodies can be directly inside a kernel. A kernel that ended earlier and began in the
+    // same microsecond ran before this one, not inside it.
     if (event.kind == Event::Kind::kKernel && !is_body) return;
     if (inside.start_ns < event.start_ns) return;
     inside.parent = self;

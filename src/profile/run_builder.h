@@ -48,7 +48,7 @@ class RunBuilder {
     int64_t own_ns = 0;
     uint64_t sizes = 0;
   };
-  // What a name stands for: there may be several of one name, in different bodies.
+  // The kernels of a name; there may be several, in different bodies.
   struct Named {
     std::string name, op;
     int64_t index = -1;
@@ -60,8 +60,8 @@ class RunBuilder {
   void Adopt();
   void AdoptFrom(std::vector<int32_t>* open);
   void EndRun();
-  // By event: the kernel around it, in pending_; -1 in the main graph; kNotInRun of what is not in
-  // the run that ended. Finds the kernels as well. A parent stands after what is inside of it.
+  // By event: the enclosing kernel, in pending_; -1 in the main graph; kNotInRun for events outside
+  // the run that ended. Also finds the kernels. A parent comes after its children.
   std::vector<int32_t> FindParents();
   void Take(const Pending& event, int32_t run);
   int32_t KernelOf(const Pending& pending, int32_t parent);
@@ -70,7 +70,7 @@ class RunBuilder {
   Profile& out_;
   const bool keep_events_;
   std::vector<Pending> pending_;
-  // By thread: what has no parent yet, in the order of the file.
+  // By thread: events without a parent yet, in the order of the file.
   absl::flat_hash_map<int64_t, std::vector<int32_t>> open_;
   bool parallel_ = false;  // this run has kernels on several threads
   absl::flat_hash_map<std::string, int32_t> names_;

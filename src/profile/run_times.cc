@@ -40,8 +40,7 @@ RunTimes::RunTimes(const Profile& profile, int64_t warmup)
   median_run_ = by_time[(by_time.size() - 1) / 2];
 }
 
-// A kernel has a sample for each run that executes it, by run: what it takes in no run is not
-// there.
+// A kernel has a sample only for runs that execute it, ordered by run.
 template <typename Get>
 TimeSpread RunTimes::Spread(absl::Span<const int32_t> kernels, Get get) const {
   std::vector<std::pair<int32_t, int64_t>> samples;

@@ -13,8 +13,8 @@
 
 namespace onnxflops::profile {
 
-// The mean of the two in the middle, rounded down; all 0 of nothing. `zeros`: so many values of 0
-// beside those that are given, which are 0 or more.
+// The mean of the two middle values, rounded down; all 0 for an empty list. `zeros`: this many
+// values of 0 in addition to the given ones, which are 0 or more.
 TimeSpread SpreadOf(std::vector<int64_t> values, size_t zeros = 0);
 
 // Leaves out the first runs, and those whose sizes are not the last run's.
@@ -25,8 +25,8 @@ class RunTimes {
   int64_t warmup() const { return warmup_; }
   int64_t other_sizes() const { return other_sizes_; }
   int64_t used() const { return static_cast<int64_t>(runs_.size()); }
-  // The run whose time is the median, from call to return where that is known; of two in the middle
-  // the faster. Every time that is said of "a run" is of this one, so that they add up.
+  // The run whose time is the median, from call to return if known; of two in the middle the
+  // faster. Every time of "a run" is taken from this one, so that times add up.
   int32_t median_run() const { return median_run_; }
   bool IsUsed(int32_t run) const { return place_[static_cast<size_t>(run)] >= 0; }
 

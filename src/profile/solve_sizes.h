@@ -16,14 +16,13 @@
 
 namespace onnxflops::profile {
 
-// Shapes of tensors of the main graph, by name. The names are of the models that they were found
-// in.
+// Shapes of tensors of the main graph, by their names in the models where they were found.
 using SeenShapes = absl::flat_hash_map<absl::string_view, std::vector<int64_t>>;
 // `matched`: MatchKernels of the same model.
 SeenShapes ShapesOf(const ModelData& model, const Profile& profile,
                     const std::vector<std::vector<NodeId>>& matched);
 
-// What an expression is by the model, and by the profile.
+// An expression of the model, and its value in the profile.
 using Equation = std::pair<Expr, int64_t>;
 // Of outputs of kernels, of tensors that `seen` has, and of how often nodes of bodies run.
 std::vector<Equation> EquationsOf(const ModelData& model, const Profile& profile,

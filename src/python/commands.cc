@@ -207,7 +207,7 @@ Diff DiffOf(nb::handle base_source, nb::handle head_source, const nb::kwargs& gi
   CountOptions options = Require(args.sizes.Parse());
   options.bindings = std::move(taken.sizes);
   options.causal = Require(args.causal.Parse());
-  options.activation_peak = true;  // as the program has it
+  options.activation_peak = true;  // as in the program
   return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
 }
 

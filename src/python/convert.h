@@ -34,14 +34,14 @@ T Require(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// What `work` returns, while other threads of Python run.
+// Runs `work` while other Python threads may run, and returns its result.
 template <typename Work>
 auto WithoutGil(const Work& work) {
   const nanobind::gil_scoped_release released;
   return work();
 }
 
-// Names in a model are bytes from strangers: what is no UTF-8 becomes U+FFFD, as in JSON.
+// Names in a model are untrusted bytes: invalid UTF-8 becomes U+FFFD, as in JSON.
 nanobind::str ToStr(absl::string_view text);
 // The text of a path (str, bytes or os.PathLike) in the encoding of the file system.
 std::string FromPath(nanobind::handle path);
@@ -50,7 +50,7 @@ std::string FromPath(nanobind::handle path);
 std::string FromStr(nanobind::handle text, const std::string& what);
 
 nanobind::int_ ToInt(absl::int128 value);
-// A whole number, of what has __index__ and is no bool. InvalidError beyond 128 bits.
+// A whole number from an object with __index__ that is not a bool. InvalidError beyond 128 bits.
 absl::int128 FromInt(nanobind::handle value, const std::string& what);
 bool IsInt(nanobind::handle value);
 

@@ -1,10 +1,10 @@
-// All that is told of a model apart from its report: comparisons, explanations, diffs, checks,
+// Python's classes for results other than reports: comparisons, explanations, diffs, checks,
 // utilisation.
 //
-// How it works. Each is a class in Python with the same ways out: str() is what the program shows
-// on a screen, to_json() what it writes with --json, to_dict() that text parsed by Python,
-// to_html() the page where there is one, and _repr_html_() the parts of the screen as a notebook
-// shows them. The texts come from the program's own code, so both say the same.
+// How it works. Each class has the same outputs: str() is the program's text for a screen,
+// to_json() its output with --json, to_dict() that text parsed by Python, to_html() the page if
+// there is one, and _repr_html_() the parts of the screen as a notebook shows them. The texts come
+// from the program's own code, so both are equal.
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +40,7 @@ using report::Known;
 using report::KnownOf;
 using report::KnownOfChange;
 
-// What a screen shows, part by part.
+// The parts of the screen.
 Document DocumentOf(const CompareReport& report) {
   return ToDocument(report, !report.request.with.empty());
 }

@@ -1,11 +1,10 @@
-// onnxflops.Model, how one is loaded, and what is asked of it.
+// onnxflops.Model: loading it, and its methods.
 //
-// How it works. Keyword arguments of Python are read by the same options as the command line, under
-// the same names, so that both accept the same and give the same errors; what is no option is the
-// size of a dimension. Everything that takes time runs without Python's lock. Counts without
-// options share the formulas of the model: the first count() makes them, later calls take them.
-// Models may come from a path, an open file or bytes; "{" as the first sign tells a configuration
-// from a model.
+// How it works. Python's keyword arguments go through the same options as the command line, under
+// the same names, so both accept the same values and give the same errors. A keyword that is not an
+// option is the size of a dimension. Everything slow runs without Python's lock. Counts without
+// options share the formulas of the model: the first count() makes them, later calls reuse them.
+// Models come from a path, an open file or bytes; bytes that begin with "{" are a configuration.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +67,7 @@ PyModel LoadBytes(nb::bytes bytes, const std::string& name, const nb::object& or
                 origin);
 }
 
-// What the arguments of count() ask for.
+// The parsed arguments of count().
 struct CountCall {
   CountOptions options;
   std::string convention;
@@ -96,7 +95,8 @@ std::optional<int64_t> FillSize(nb::handle fill) {
   return sizes.at("fill");
 }
 
-// One of many models: a report, and the names of sizes that it lacks and that are left out.
+// Counts one of many models: its report, and the names of sizes that the model does not have, which
+// are skipped.
 nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& given) {
   CountCall call = TakeCountCall(nb::borrow<nb::kwargs>(given));
   const std::optional<int64_t> size = FillSize(fill);
@@ -163,7 +163,7 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 
-// What was meant, if a name is that of a module.
+// A better error if the name is that of a module.
 absl::Status AboutModule(const Model& model, CountOptions options, const std::string& name,
                          const absl::Status& error) {
   options.module = name;
@@ -354,7 +354,7 @@ void DefineModel(nb::module_& m) {
 }  // namespace onnxflops::python
 
 NB_MODULE(_core, m) {
-  // Documents are those of the program; errors are put into words of Python (argument_words.h).
+  // Documents use the program's words; errors use Python's (argument_words.h).
   static const onnxflops::ProcessFace face(onnxflops::tools::kProgramFace);
   m.doc() = "The engine of onnxflops.";
   onnxflops::python::DefineErrorsAndExpr(m);

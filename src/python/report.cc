@@ -1,11 +1,11 @@
-// onnxflops.Report, what stands in it, and its tree of modules.
+// onnxflops.Report, its parts, and its tree of modules.
 //
 // How it works. Python objects share the C++ report; a module is an index into it. Every quantity
 // of the table of quantities becomes a property: an int, an Expr while sizes are open, or None if
-// it was not asked for or is not known. at() puts sizes into the formulas. If the count already had
-// a size bound, its formulas are gone, so the model is counted once more without sizes, once for
-// all reports of it; if that fails because a size decides what runs, it is counted at the wanted
-// sizes. Rows of nodes are made when they are asked for. Counting releases Python's lock.
+// it is unknown or was not requested. at() evaluates the formulas at given sizes. If the count
+// already had a size bound, its formulas are gone, so the model is counted once more without sizes,
+// once for all its reports. If that fails because a size decides which nodes run, it is counted at
+// the given sizes. Rows of nodes are made on request. Counting releases Python's lock.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -168,7 +168,7 @@ nb::str Title(const Report& report) {
                             Headline(report, report.totals), ">"));
 }
 
-// What the screen shows, opened further: a notebook folds rows.
+// The parts of the screen with more open rows, because a notebook can fold them.
 nb::list Parts(const PyReport& of) {
   constexpr int kRows = 200;
   ViewOptions view;
@@ -314,7 +314,7 @@ ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::obj
   return Require(WithoutGil([&] { return CountServing(*of.of.model, options, *request); }));
 }
 
-// What is asked of a report beyond its figures.
+// Properties and methods of a report other than its figures.
 void DefineParts(nb::class_<PyReport>& report) {
   report.def_prop_ro("memory", &MemoryOf, nb::sig("def memory(self, /) -> Memory"),
                      "What the model holds in memory, counted now unless it was asked for.");

@@ -1,5 +1,5 @@
-// What Python shows of a function that has the program's options: its signature, and a line for
-// each option.
+// Signatures and help texts in Python for functions that take the program's options, with one line
+// for each option.
 #ifndef ONNXFLOPS_SRC_PYTHON_SIGNATURES_H_
 #define ONNXFLOPS_SRC_PYTHON_SIGNATURES_H_
 
@@ -15,9 +15,9 @@ struct Shown {
   std::string signature, help;
 };
 
-// `head` is the function to the arguments before the options, and `result` its type:
+// `head` is the function up to the arguments before the options, and `result` its type:
 //   ShowFunction("def explain(self, node: str", "Explanation", "Why a node ...", list)
-// `sizes` is the type of sizes that are given by name; "" if there are none.
+// `sizes` is the type of sizes passed by name; "" if the function takes none.
 Shown ShowFunction(absl::string_view head, absl::string_view result, absl::string_view help,
                    const tools::OptionList& list, absl::string_view sizes = "int");
 

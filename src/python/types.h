@@ -1,4 +1,4 @@
-// What the Python classes hold. All of it is shared and never changes, so threads may share it.
+// The data of the Python classes. All of it is shared and immutable, so threads may share it.
 #ifndef ONNXFLOPS_SRC_PYTHON_TYPES_H_
 #define ONNXFLOPS_SRC_PYTHON_TYPES_H_
 
@@ -25,7 +25,7 @@
 
 namespace onnxflops::python {
 
-// A report with all sizes open: counted once, when somebody asks for it.
+// A report with all sizes open, counted once, on first use.
 class Formulas {
  public:
   using Counted = absl::StatusOr<std::shared_ptr<const Report>>;
@@ -50,12 +50,12 @@ class Formulas {
 
 struct PyModel {
   std::shared_ptr<const Model> model;
-  nanobind::object origin;  // what it can be loaded of once more, or None: onnxflops/_pickle.py
+  nanobind::object origin;  // from which it can be loaded again, or None: onnxflops/_pickle.py
   std::shared_ptr<Formulas> formulas = std::make_shared<Formulas>();  // without options
 };
 
-// A report, and what it was counted of: node rows, and formulas of sizes that were given, are
-// counted when somebody asks for them.
+// A report with its model and options. Node rows, and formulas for sizes that were given, are
+// counted on first use.
 struct PyReport {
   std::shared_ptr<const Report> report;
   PyModel of;
@@ -80,7 +80,7 @@ struct PyFigure {
 nanobind::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_bound);
 void DefineFigures(nanobind::module_& m);
 
-// What a report says of memory. REQUIRES: it does.
+// The memory part of a report. REQUIRES: the report has it.
 struct PyMemory {
   PyReport of;
 };
@@ -132,7 +132,7 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
   }
 }
 
-// What never changes is its own copy.
+// copy() of an immutable object returns the object itself.
 template <typename Class>
 void DefineCopies(nanobind::class_<Class>* cls) {
   cls->def(
@@ -152,7 +152,7 @@ struct PyAudit {
 // The parts of a document as tuples: what onnxflops/_html.py draws.
 nanobind::list DocumentParts(const Document& document);
 
-// The model that `source` is, or that onnxflops.load() makes of it.
+// `source` if it is a model, else the model that onnxflops.load() makes from it.
 PyModel ModelOf(nanobind::handle source);
 // Of arguments that count() takes.
 PyReport CountModel(const PyModel& of, const nanobind::kwargs& given);

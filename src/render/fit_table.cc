@@ -1,8 +1,8 @@
-// How it works. Every column starts with the width of its widest cell. Steps then take columns away
-// until the sum is at most the limit; each does what it can, and the next one the rest. Names give
-// way the widest first, so that a short one beside a long one stays whole. A name gets at most
-// kMaxLines lines. One that is longer is cut, and names that would look alike after the cut are cut
-// at another place, so that as many as possible stay different.
+// How it works. Every column starts with the width of its widest cell. Steps then reduce columns
+// until the sum is at most the limit; each step does what it can, and the next one the rest. The
+// widest names are narrowed first, so that a short name next to a long one stays complete. A name
+// gets at most kMaxLines lines. A longer one is cut; names that would look equal after the cut are
+// cut at another place, so that as many as possible stay different.
 #include "src/render/fit_table.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using Column = TextTable::Column;
 using Narrow = Column::Narrow;
 
 constexpr int kEasyWidth = 20;   // of a text or a name where other columns can still go
-constexpr int kLeastWidth = 12;  // where none can
+constexpr int kLeastWidth = 12;  // if no wider fit exists
 constexpr int kMaxLines = 6;     // of a name: one of a megabyte must not fill the screen
 constexpr int kHang = 2;         // indent of a name's later lines
 
@@ -112,7 +112,7 @@ class Fitter {
     total_ -= cut;
   }
 
-  // What a dropped column leaves goes to those that were narrowed before, from the left.
+  // Gives the space of a dropped column to columns that were narrowed before, from the left.
   void UseRoom(Narrow narrow) {
     const std::vector<int> natural = NaturalWidths(table_);
     for (size_t c = 0; c < natural.size() && total_ < limit_; ++c) {
@@ -164,7 +164,7 @@ class Fitter {
   FittedTable result_;
 };
 
-// `beginning`: columns that are kept of it; the other columns show the end.
+// `beginning`: columns kept from the start of the cell; the other columns show its end.
 std::string CutCell(absl::string_view cell, int width, int beginning) {
   if (beginning == 0) return WithoutBeginning(cell, width);
   return beginning >= width ? WithoutEnd(cell, width) : WithoutMiddle(cell, width, beginning);

@@ -1,14 +1,14 @@
 // Fits a table into the columns of a terminal.
 //
-// Input: a table and the columns that a row may take. Output: the width of each column, 0 for one
-// that is not shown, and the titles of those. All tables follow one rule, in this order:
+// Input: a table and the columns that a row may take. Output: the width of each column (0 if it is
+// not shown), and the titles of the shown columns. All tables follow one rule, in this order:
 //   1. extra columns go; one of text stays if 12 columns are left for it;
-//   2. pictures go, then columns that a reader can do without and that have nothing in any row;
+//   2. pictures go, then optional columns that are empty in all rows;
 //   3. text is cut at its end, to 20 columns;
 //   4. names are broken into lines of 20 columns or more;
-//   5. columns that a reader can do without go, from the right;
+//   5. optional columns go, from the right;
 //   6. text is cut to 12 columns, names are broken at 12, and columns of text go, from the right.
-// So a name is never cut, but a very long one: see kMaxLines.
+// So a name is never cut, unless it is longer than kMaxLines lines.
 //
 //   const FittedTable fitted = FitTable(table, 80);
 //   CutCells(fitted.widths, &table);

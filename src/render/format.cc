@@ -116,7 +116,7 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
     part /= 2;
     whole /= 2;
   }
-  if (whole == 0) return "-";  // such a part is no part of the whole
+  if (whole == 0) return "-";  // a share of 0 is undefined
   const absl::int128 tenths = DivideRounded(part * 1000, whole);
   if (tenths == 0) return "<0.1";
   return absl::StrCat(Int128ToString(tenths / 10), ".", Int128ToString(tenths % 10));

@@ -35,8 +35,8 @@ std::string GroupedDigits(absl::int128 value);
 // whole is 0.
 std::string Percent(absl::int128 part, absl::int128 whole);
 
-// An expression with SI coefficients: "395.2 G*batch + 12.35 k". An atom that is no plain
-// polynomial is written out, as Expr::ToString does.
+// An expression with SI coefficients: "395.2 G*batch + 12.35 k". An atom that is not a plain
+// polynomial is written out, as in Expr::ToString.
 std::string SiExpr(const Expr& expr);
 // The same with every digit: "395,219,472,384*batch + 12,345".
 std::string GroupedExpr(const Expr& expr);
@@ -62,8 +62,8 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", 
 
 // Columns that a text takes on a terminal: code points, with none for combining ones.
 int DisplayWidth(absl::string_view text);
-// A text in so many columns. What is too long loses its beginning, after the indent, as a path may
-// ("  ..resblocks.0-23"), or its end.
+// A text of `width` columns. A longer text loses its beginning after the indent, like a path ("
+// ..resblocks.0-23"), or its end.
 std::string WithoutBeginning(absl::string_view text, int width);
 std::string WithoutEnd(absl::string_view text, int width);
 // Keeps so many columns of the beginning, after the indent, and as much of the end as has room. Of

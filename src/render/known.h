@@ -1,5 +1,5 @@
-// How a figure may be shown: the one place where what is not known for sure becomes text. All
-// writers of text go through it; src/render/html/parts.js has the same for pages.
+// Marks uncertain figures: the one place where uncertainty becomes text. All text writers use it;
+// src/render/html/parts.js has the same for pages.
 //
 //   const Known known = KnownOf(q, totals.*q.value, totals.lower_bound);
 //   KnownText(known, SiNumber(1234))   // "1.234 k", "1.234 k*", ">= 1.234 k", "unknown"
@@ -22,8 +22,8 @@ enum class Known : uint8_t {
   kExact,
   kAssumed,  // rests on a guess
   kAtLeast,  // a part is not counted
-  kAtMost,   // a change from a base of which a part is not counted
-  kCounted,  // a change between two figures of which a part is not counted
+  kAtMost,   // a change from a base that is not fully counted
+  kCounted,  // a change between two figures that are not fully counted
   kNothing,
 };
 
@@ -36,8 +36,8 @@ inline bool HasFigure(const Quantity& q, const Expr& amount, bool lower_bound) {
   return HasFigure(amount, lower_bound && q.of == Quantity::Of::kWork);
 }
 
-// Of a figure of which a part is not counted. If nothing else is counted, "at least 0" would say
-// nothing.
+// For a figure that is not fully counted. If nothing of it is counted it is unknown, because "at
+// least 0" tells nothing.
 Known LowerBound(const Expr& amount);
 // Of a figure that rests on a guess, and may be more or less; else as above.
 Known GuessOrBound(const Expr& amount, bool guessed, bool lower_bound);
@@ -46,8 +46,8 @@ Known GuessOrBound(const Expr& amount, bool guessed, bool lower_bound);
 Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound);
 // Of another tool's figure.
 Known KnownOf(convention::Standing standing);
-// Of head - base. A bound that says no more than that the sides are no amounts below 0 ("at least
-// less") is nothing: `change` is that of what is counted, if it has a value.
+// For head - base. A bound is dropped if it only states that amounts are not negative ("at least
+// less"). `change` is the change of the counted parts, if it has a value.
 Known KnownOfChange(Known base, Known head, std::optional<absl::int128> change);
 // Of head / base, or where it is not known which of both is more.
 Known KnownOfChange(Known base, Known head);
@@ -56,8 +56,7 @@ Known KnownOfChange(Known base, Known head);
 std::string KnownText(Known known, absl::string_view text);
 // The number of what KnownText wrote, if that says no more than a bound.
 absl::string_view WithoutBound(absl::string_view text);
-// What a field for programs has: nothing of what is unknown. Another field says how far it is
-// known.
+// A field for programs: empty if the figure is unknown. Another field gives the standing.
 std::string KnownField(Known known, absl::string_view text);
 
 // "at least 98.31 k FLOPs, at most 1.234 M"; an empty `high`: none is known.

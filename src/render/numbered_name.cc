@@ -53,8 +53,7 @@ int64_t ToNumber(absl::string_view digits) {
 }  // namespace
 
 bool ContinuesNumbers(absl::string_view first, int64_t count, absl::string_view next) {
-  // What is equal at the beginning and at the end, so that no number is compared with the rest of
-  // the names.
+  // Skips the common beginning and end, so that a number is not compared with other text.
   const size_t begin = CommonPrefix(first, next);
   const size_t end = CommonSuffix(first, next);
   const std::vector<NumberedName> numbers = Numbers(first);

@@ -9,7 +9,7 @@
 
 namespace onnxflops::report {
 
-// Whether `next` follows `count` names of which the first is `first`, numbered one by one.
+// True if `next` continues `count` names numbered one by one from `first`.
 bool ContinuesNumbers(absl::string_view first, int64_t count, absl::string_view next);
 // "resblocks.0-23" of 24 names. REQUIRES: they are numbered so.
 std::string NumberedLabel(absl::string_view first, absl::string_view last, int64_t count);

@@ -174,7 +174,7 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
       text += c;
     }
   }
-  // Before the bar of a cell, readers differ on what a backslash does.
+  // Parsers differ on a backslash before the bar of a cell.
   if (in_table && absl::EndsWith(text, "\\")) text.replace(text.size() - 1, 1, "\\x5c");
   if (text.empty()) return text;
   const std::string fence(LongestRun(text, '`') + 1, '`');
@@ -378,7 +378,7 @@ std::vector<std::string> WordsOf(absl::string_view text) {
   return words;
 }
 
-// Fills lines with words. What begins a later line is the mark and an indent.
+// Fills lines with words. Later lines begin with the mark and an indent.
 class Filler {
  public:
   Filler(std::string begin, int width, int indent)

@@ -15,7 +15,7 @@ struct TextTable {
   struct Column {
     std::string title;
     bool right = false;  // aligned
-    // What becomes of it where the terminal is too narrow: see fit_table.h.
+    // How the column shrinks in a narrow terminal: see fit_table.h.
     enum class Narrow {
       kKeep,   // nothing
       kName,   // broken into lines, never cut
@@ -76,8 +76,8 @@ struct LabelledLine {
   std::string label;
   std::vector<std::string> texts;
 };
-// Broken between words where the width asks for it, inside a word where one is longer than a line.
-// A line without texts is nothing.
+// Broken between words to fit the width, and inside a word only if it is longer than a line. A line
+// without texts is empty.
 std::string DrawLabelled(const LabelledLine& line, int width);
 // A sentence broken at its words; later lines are indented. It begins with `begin`, which is ours.
 std::string DrawSentence(absl::string_view begin, absl::string_view text, int width);

@@ -1,7 +1,7 @@
-// What Python.h has to know of a system, for the extension's limited API: all systems of 64 bits
-// that tools/release makes wheels for. CPython's own pyconfig.h is made where CPython is built, and
-// there is none of another system here.
-#include <stdio.h>  // which nanobind expects of Python.h; that of the stable ABI leaves it out
+// Defines for Python.h on another system, for the extension's limited API: all 64-bit systems for
+// which tools/release makes wheels. CPython's own pyconfig.h is generated where CPython is built,
+// so other systems' versions do not exist here.
+#include <stdio.h>  // nanobind expects it from Python.h, which omits it in the stable ABI
 
 #define HAVE_LONG_LONG 1
 #define HAVE_STDINT_H 1
@@ -25,7 +25,7 @@
 #define MS_WIN64 1
 #define MS_WINDOWS 1
 #define HAVE_DECLSPEC_DLL 1
-#define Py_ENABLE_SHARED 1  // its names are those of python3.dll
+#define Py_ENABLE_SHARED 1  // the names come from python3.dll
 #define SIZEOF_LONG 4
 #define SIZEOF_WCHAR_T 2
 #else
