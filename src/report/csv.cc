@@ -1,11 +1,11 @@
-// The report for spreadsheets and scripts.
+// The report as CSV, for spreadsheets and scripts.
 //
-// How it works. A line per module, operator or node, of all models after each other, so that the
-// first column is the model. Columns are the quantities that were asked for, else all. Cells have
-// exact digits or a formula, and are empty if a figure is unknown or another tool does not have it:
-// scripts must not take a missing figure for 0. Modules are all listed, without joining rows.
-// --sort and --top work per model, and --top lists only modules that hold no others, so that
-// nothing is counted twice.
+// How it works. There is a line per module, operator or node. Lines of all models follow each
+// other, so the first column is the model. Columns are the requested quantities, else all. Cells
+// have exact digits or a formula, and are empty if a figure is unknown or another tool does not
+// have it, because scripts must not read a missing figure as 0. All modules are listed, without
+// joining rows. --sort and --top work per model, and --top lists only modules without children, so
+// that nothing is counted twice.
 #include <algorithm>
 #include <initializer_list>
 #include <optional>

@@ -1,12 +1,12 @@
 // How it works. The columns of a table are figures: quantities, the share of the total, FLOP/byte,
-// the bound of a roofline, and the ends of a range. The default columns depend on what the report
-// has and on the table; --columns and --sort change them. Each cell is made from the amounts of a
-// row at the sizes of the title, or as a formula in texts for comparing.
+// the bound of a roofline, and the ends of a range. The default columns depend on the report and on
+// the table; --columns and --sort change them. Each cell is made from the amounts of a row at the
+// sizes of the title, or as a formula in texts meant for comparison.
 //
-// Care is needed where a row is not fully counted. A lower bound is marked; a share of a total that
-// is itself a lower bound can only be "at most" this; FLOP/byte of a part is no figure, since the
-// rest may change it either way. 128-bit numbers are halved before they are multiplied, so that
-// shares and quotients cannot overflow.
+// Rows that are not fully counted need care. A lower bound is marked. A share of a total that is
+// itself a lower bound can only be "at most" this. FLOP/byte of a part is not a figure, since the
+// rest may change it in either direction. 128-bit numbers are halved before they are multiplied, so
+// that shares and quotients cannot overflow.
 #include "src/report/figure_columns.h"
 
 #include <algorithm>

@@ -17,26 +17,26 @@
 
 namespace onnxflops::report {
 
-// What a report is about: FLOPs; MACs of a tool that counts those, and where integers are
-// multiplied, for then most of the work is no FLOPs.
+// The main figure of a report: FLOPs; MACs for a tool that counts those, and for models that
+// multiply integers, because most of their work is not FLOPs.
 const Quantity& MainQuantity(const Report& report);
-// What rows sum to. The totals hold the same, but the time_bound of a run may be more than the
-// arithmetic of its rows.
+// The amounts to which rows sum. The totals are equal, except that the time_bound of a run may
+// exceed the arithmetic of its rows.
 const Amounts& RootAmounts(const Report& report);
-// What rows are sorted by, and opened by.
+// The quantity for sorting and for choosing open rows.
 const Quantity& CostQuantity(const Report& report, const ViewOptions& options);
 // The columns, as asked for or by default. Operators and nodes have no weights.
 std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options);
 
 // Operations per byte, with about three digits: "41.8", "0.52"; "-" where nothing is moved.
 std::string Intensity(absl::int128 operations, absl::int128 bytes);
-// What takes longer on a device: the arithmetic at its peak, or moving the bytes.
+// The slower one on a device: the arithmetic at its peak, or moving the bytes.
 enum class Bound { kCompute, kMemory };
 const char* BoundName(Bound bound);  // "compute", "memory"
 // nullopt where it depends on open sizes, and of what does nothing.
 std::optional<Bound> BoundOf(const Roofline& rates, const Expr& operations, const Expr& bytes);
 
-// What it counts: FLOPs, and work on integers where integers are multiplied.
+// The counted operations: FLOPs, plus integer operations if integers are multiplied.
 Expr OperationsOf(const Report& report, const Amounts& amounts);
 
 // Amounts at the sizes that the screen states; in the stable form, which depends on no sizes, as
@@ -49,13 +49,13 @@ class FigureColumns {
   void AddColumns(TextTable* table) const;
   // `known`: how far the work of a row is.
   void AddCells(const Amounts& amounts, Known known, std::vector<std::string>* cells) const;
-  // What the share is of; 0 where it has no value.
+  // The amount for the share; 0 if it has no value.
   absl::int128 Cost(const Amounts& amounts) const { return ValueOf(report_.In(cost_, amounts)); }
   // How far a quantity of a row is known, if its work is known so far.
   static Known KnownOfCell(const Quantity& q, const Expr& amount, Known row);
   // "compute", "memory"; "-" without a device, and of what does nothing.
   std::string BoundText(const Amounts& amounts) const;
-  // What rows are sorted by, in whole numbers.
+  // The amount for sorting, in whole numbers.
   absl::int128 SortKey(const Amounts& amounts) const;
 
  private:
@@ -64,7 +64,7 @@ class FigureColumns {
   std::string Show(const Quantity& q, const Expr& amount) const;
   // With the unit where a reader would not know it; every digit stands alone.
   std::string ShowNumber(const Quantity& q, absl::int128 number) const;
-  // What is sorted by is at least or at most that; "?" where it is not known.
+  // The lower or upper end of the sorted quantity; "?" if it is unknown.
   std::string RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const;
   absl::int128 ValueOf(const Expr& amount) const { return values_.Of(amount).value_or(0); }
 

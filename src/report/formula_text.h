@@ -19,7 +19,7 @@ class FormulaText {
   void Add(const Shape& shape);
   void Add(const Census& census);
   void Add(const Amounts& amounts);
-  // Every expression of a report but those of its rows of nodes.
+  // Adds every expression of a report except those of its node rows.
   void Add(const Report& report);
   // OutOfRange if there was more than the limit.
   absl::Status Check() const;

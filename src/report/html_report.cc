@@ -42,8 +42,8 @@ void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWrit
   json->EndArray();
 }
 
-// What the lines of totals have beside the figures of the report. The script makes the lines, at
-// the sizes that a reader gives.
+// Writes what the lines of totals need in addition to the report's figures. The script makes the
+// lines, at sizes that the reader gives.
 void WriteHeadline(const Report& report, JsonWriter* json) {
   WriteTexts("caveats", report::CaveatsOfFigures(report), json);
   json->Key("inside").String(report::SizesInsideText(report));
@@ -131,7 +131,7 @@ class ReportTree {
     return quantities;
   }
 
-  // The row that has a module's operators: if it has children, that of its own work.
+  // The row with a module's operators: if it has children, the row of its own work.
   size_t ModuleOf(const NodeRow* row) const { return places_[static_cast<size_t>(row->module)]; }
   auto KeyOf(const Order::value_type& node) const {
     return std::pair(ModuleOf(node.second), node.first);
@@ -203,7 +203,7 @@ class ReportTree {
   const Quantity& cost_;
   const ReferenceValues values_;
   HtmlTree tree_;
-  std::vector<size_t> places_;   // by module: the one that has its operators
+  std::vector<size_t> places_;   // by module: the row with its operators
   Order order_;                  // nodes by module and operator, in the order of the run
   std::deque<Amounts> amounts_;  // of operators
   std::deque<std::string> labels_;

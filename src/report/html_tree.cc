@@ -5,8 +5,8 @@
 // set of amounts is written once and referred to by number.
 //
 // A tree that is too large is cut: rows are chosen by weight, the largest first and only below
-// shown rows, until the bytes are used up. What is left out under a row is added up in a last row
-// "[n others]".
+// shown rows, until the bytes are used up. Rows left out under a row are summed in a last row "[n
+// others]".
 #include "src/report/html_tree.h"
 
 #include <algorithm>
@@ -215,7 +215,7 @@ class TreeDictionary {
     return known->second;
   }
 
-  // "" stands for one that is too long.
+  // "" replaces a formula that is too long.
   size_t Formula(const Expr& expr) {
     const bool fits = expr.TextBytes(kMaxPageFormula) <= kMaxPageFormula;
     return NumberOf(fits ? expr.ToString() : "", &formula_numbers_, &formulas_);
@@ -277,12 +277,12 @@ class TreeWriter {
       if (row.shown) continue;
       if (bytes + dictionary_.bytes() > kMaxPageTreeBytes && r != 0) break;
       bytes += Show(&row);
-      // Alone, it takes no more room than a row for what is left out.
+      // A single row takes no more space than "[1 others]".
       if (row.below.size() == 1) bytes += Show(&rows_[row.below[0]]);
     }
   }
 
-  // Returns its bytes, without those of the dictionary.
+  // Returns its bytes, without the shared dictionary.
   size_t Show(TreeRow* row) {
     const TreeItem& item = items_[row->first];
     row->shown = true;
@@ -351,7 +351,7 @@ class TreeWriter {
     return items_[rows_[most].first].type;
   }
 
-  // Of what has no row of its own in `parent`, what most of its work is.
+  // The class or operator with most of the work among the rows left out in `parent`.
   absl::string_view FamilyOfOthers(size_t parent) const {
     absl::flat_hash_map<absl::string_view, absl::int128> weights;
     std::pair<absl::int128, absl::string_view> most = {0, ""};
@@ -364,7 +364,7 @@ class TreeWriter {
     return most.second;
   }
 
-  // Adds up what has no row of its own in `parent`.
+  // Sums the rows left out in `parent`.
   void WriteOthers(size_t parent, int64_t depth, JsonWriter* json) {
     const size_t sides = items_[0].figures.size();
     std::vector<AmountsSum> sums(sides);

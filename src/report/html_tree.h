@@ -1,20 +1,20 @@
-// The tree that a page draws: modules with the operators in them, equal neighbours as one row, and
-// no more rows than a page has room for.
+// The tree of a page: modules with their operators, equal neighbours as one row, and only as many
+// rows as fit the page.
 //
 //   HtmlTree tree(quantities);
 //   tree.Add({.name = "CLIP", .figures = {&amounts}});
 //   tree.Write(&json);
 //
-// It writes the members of an object, which src/render/html/tree.js reads and nothing else:
+// It writes the members of an object, which only src/render/html/tree.js reads:
 //
 //   "quantities"  [[key, title, unit, 1 if it is always known: weights]...]
 //   "formulas"    [text...]: integers and Expr::ToString(); null for one that is too long
 //   "amounts"     [[index of a formula, for each quantity]...]
 //   "types"       [class or operator...]
 //   "rows"        [[depth, kind, name, last, times, type, nodes, lower, status, amounts...]...],
-//                 each before those in it. `amounts` are of one of the `times` neighbours `name` to
-//                 `last`, inside one of the row's parent. `lower`: bit i is set if `amounts` i are
-//                 lower bounds. After them, where the base has others: its name, last and type
+//                 each before its children. `amounts` belong to one of the `times` neighbours
+//                 `name` to `last`, inside one of the row's parent. `lower`: bit i is set if
+//                 `amounts` i are lower bounds. Then, if the base differs: its name, last and type
 //   "rows_joined" how many rows had no room, and are in rows of the kind "others"
 #ifndef ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
 #define ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
@@ -36,7 +36,7 @@ class HtmlTree {
  public:
   enum class Kind : uint8_t { kModule, kOwn, kOperator, kOthers };
 
-  // One module or operator. What it points to has to stay.
+  // One module or operator. Its pointers must stay valid.
   struct Item {
     Kind kind = Kind::kModule;
     int32_t depth = 0;
@@ -45,7 +45,7 @@ class HtmlTree {
     int64_t nodes = 0;
     std::vector<const Amounts*> figures;  // of a report; or of a base and a head
     std::vector<bool> lower_bounds;       // whether they are; as many
-    absl::int128 weight = 0;              // which rows have room: those of most weight
+    absl::int128 weight = 0;              // rows with the largest weight are shown first
   };
 
   explicit HtmlTree(std::vector<const Quantity*> quantities, bool exact_backward = false)

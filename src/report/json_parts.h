@@ -52,7 +52,7 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json);
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
 
-// What sizes inside the model were set to: "upper_bounds".
+// The values of sizes inside the model: "upper_bounds".
 void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json);
 
 }  // namespace onnxflops::report

@@ -1,5 +1,5 @@
-// The peak of a report is the largest of a few sums, of which none is always at most another. At
-// given sizes most of these are: what is left is found as it was for the report.
+// The peak of a report is the largest of a few sums of which none is always at most another. At
+// given sizes most of them drop out. The remaining ones are found as for the report.
 #include "src/report/memory_at.h"
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct LargestSum {
   size_t place = 0;                   // of the sum with that value
 };
 
-// `step`: means of others are left out, as they are of a step's timeline.
+// `step`: also drops means of other sums, as in the timeline of a step.
 absl::StatusOr<LargestSum> LargestAt(const std::vector<Expr>& sums, const Bindings& sizes,
                                      const Bindings& reference, bool step) {
   if (sums.empty()) return absl::FailedPreconditionError("a peak of memory has no formula");

@@ -8,12 +8,12 @@
 namespace onnxflops::report {
 namespace {
 
-// What is not known is left out.
+// Unknown values are left out.
 void WriteKnownText(const char* key, const std::string& text, JsonWriter* json) {
   if (!text.empty()) json->Key(key).String(text);
 }
 
-// The formula, or the figure at the sizes of `at` where none is shown.
+// The formula, or the figure at the sizes of `at` if there is no formula.
 void WritePeakBytes(const char* key, const PeakRow& row, JsonWriter* json) {
   if (row.bytes) {
     json->Key(key).Quantity(*row.bytes);

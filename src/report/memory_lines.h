@@ -1,4 +1,4 @@
-// What a report holds in memory: from what the stages found, and as lines for people.
+// The memory of a report, made from the results of the stages, and as lines for people.
 #ifndef ONNXFLOPS_SRC_REPORT_MEMORY_LINES_H_
 #define ONNXFLOPS_SRC_REPORT_MEMORY_LINES_H_
 
@@ -14,12 +14,14 @@ namespace onnxflops::report {
 
 PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const MemoryPeak& peak);
 StepRow DescribeStep(const Inference& inference, const StepPeak& peak);
-// What is alive at it.
+// Adds the tensors alive at the peak.
 void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory);
 
-// What inference and a training step hold, and the parts of the latter. REQUIRES: report.memory.
+// The memory of inference and of a training step, with the parts of the latter. REQUIRES:
+// report.memory is set.
 TextTable MemoryTable(const Report& report, const ViewOptions& options);
-// The lines below it: what is alive, formulas, the KV cache, what fits. REQUIRES: report.memory.
+// The lines below the table: live tensors, formulas, the KV cache, what fits. REQUIRES:
+// report.memory is set.
 std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& options);
 
 }  // namespace onnxflops::report

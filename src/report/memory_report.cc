@@ -1,8 +1,8 @@
-// How it works. The results of the memory stage become text: the peak of inference with what is
-// alive there, what training keeps, the peak of a step, the KV cache, and what fits into a given
+// How it works. The results of the memory stage become text: the peak of inference with its live
+// tensors, what training saves, the peak of a step, the KV cache, and what fits into a given
 // memory. Figures are shown at the sizes of the title. A sum that lacks a part is a lower bound
-// ("at least"); one that may be off either way is a guess ("about"). Formulas are added where they
-// depend on open sizes; if one formula does not hold for all sizes, this is stated instead.
+// ("at least"); a sum that may be off in either direction is a guess ("about"). Formulas are added
+// if they depend on open sizes; if a formula does not hold for all sizes, this is stated instead.
 // Formulas of training hold for sizes from 2, since with a size of 1 PyTorch may view what it
 // otherwise copies.
 #include "src/report/memory_report.h"
@@ -114,7 +114,7 @@ std::string StateTypeText(const TrainingOptions& training) {
   return training.float32_masters ? "in float32" : "in the type of the parameters";
 }
 
-// What the loss takes. Most models train with cross entropy: what that would take is shown if it
+// The memory of the loss. Most models train with cross entropy, so its memory is shown if it
 // matters for the step.
 void AddLossRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
   const StepRow& step = memory.step;
@@ -128,7 +128,7 @@ void AddLossRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* 
          texts.Of(step.cross_entropy_bytes), absl::StrCat(of, ", instead"), 1, table);
 }
 
-// The peak of a training step, and what it holds.
+// The peak of a training step, and its parts.
 void AddStepRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
   const TrainingOptions& training = memory.options.training;
   const StepRow& step = memory.step;

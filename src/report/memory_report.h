@@ -1,5 +1,5 @@
-// The memory part of a report: what inference holds at its peak, what a training step keeps, and
-// the largest size that fits.
+// The memory part of a report: the peak of inference, what a training step saves, and the largest
+// size that fits.
 #ifndef ONNXFLOPS_SRC_REPORT_MEMORY_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_MEMORY_REPORT_H_
 
@@ -16,7 +16,7 @@
 
 namespace onnxflops {
 
-// A figure of a whole model: no sum over its parts, so that it is no row of kQuantities.
+// A figure of a whole model, not a sum over its parts, so it is not a row of kQuantities.
 inline constexpr Quantity kPeakActivations = {"peak_activation_bytes", "peak activations",
                                               Quantity::Unit::kBytes, Quantity::Of::kWork,
                                               /*value=*/nullptr};
@@ -45,8 +45,8 @@ struct StepRow {
   std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
   std::string phase;                  // "forward", "loss", "backward", "optimizer"
   std::string node, op, domain;       // where it is, at MemoryReport::at; "" outside of nodes
-  Expr loss_bytes;                    // what the loss takes beside the outputs
-  // The output that a cross entropy is of, "" if none has gradients, and what that takes.
+  Expr loss_bytes;                    // bytes of the loss, without the outputs
+  // The output for a cross entropy, "" if none has gradients, and the bytes of that loss.
   std::string loss_output;
   Expr cross_entropy_bytes;
   bool lower_bound = false;
@@ -59,7 +59,7 @@ struct CacheReport {
   Expr length;                          // of the past: a symbol or a number
   std::optional<Expr> bytes_per_token;  // all tensors, all sequences of a batch
   Expr bytes;                           // at that length
-  Expr fixed_bytes;                     // past inputs that don't grow, as those of an encoder
+  Expr fixed_bytes;                     // past inputs of constant size, such as an encoder's
 };
 
 // --fit.
@@ -96,9 +96,9 @@ struct MemoryReport {
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
   Expr saved_bytes;               // activations that backward keeps
   Expr saved_input_bytes;         // inputs of the model that it keeps
-  int64_t unknown_saved = 0;      // nodes of which is not known what they keep
+  int64_t unknown_saved = 0;      // nodes whose saved tensors are unknown
   bool saved_guessed = false;     // of some it is a guess; else saved_bytes is a lower bound
-  std::string unknown_saved_op;   // an operator of theirs, if it is a known one
+  std::string unknown_saved_op;   // the operator of one of them, if it is known
   absl::int128 master_bytes = 0;  // float32 copies of narrower parameters
   StepRow step;
   std::optional<CacheReport> cache;

@@ -175,7 +175,7 @@ std::string ToCsv(absl::Span<const MemoryRow> rows) {
     std::vector<std::string> cells = {row.path, row.given};
     bool at_least = false, is_guess = false;
     for (const MemoryRow::Bytes& bytes : row.bytes) {
-      // 0 of what is not known is no figure.
+      // A 0 for an unknown figure must not look like a figure.
       cells.push_back(bytes.at_least && bytes.exact == "0" ? "" : bytes.exact);
       at_least = at_least || bytes.at_least;
       is_guess = is_guess || bytes.is_guess;

@@ -1,4 +1,4 @@
-// What several models, or one at several sizes, hold in memory: a row each.
+// Memory of several models, or of one at several sizes: one row each.
 #ifndef ONNXFLOPS_SRC_REPORT_MEMORY_ROWS_H_
 #define ONNXFLOPS_SRC_REPORT_MEMORY_ROWS_H_
 
@@ -32,7 +32,7 @@ inline constexpr MemoryFigure kMemoryFigures[] = {
 // Small, so that a thousand of them are.
 struct MemoryRow {
   struct Bytes {
-    std::string exact;                  // a formula where sizes are open; "" if there is none
+    std::string exact;                  // a formula if sizes are open; else ""
     std::optional<absl::int128> shown;  // at `sizes`
     bool at_least = false;              // a part is unknown
     bool is_guess = false;              // a part is a guess: it may be more or less

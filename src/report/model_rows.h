@@ -17,7 +17,7 @@
 
 namespace onnxflops {
 
-// What the table needs of a report. It is small, so that a thousand of them are.
+// The fields of a report that the table needs. It is small, so a thousand of them fit in memory.
 struct ModelRow {
   std::string path;
   // Quantities in the order of kQuantities. `exact` is a formula where sizes are open, `shown` its
@@ -32,7 +32,7 @@ struct ModelRow {
 };
 ModelRow MakeModelRow(const Report& report);
 
-// What a note says of figures that rest on sizes inside of a model.
+// The note on figures that assume sizes inside a model.
 inline constexpr char kGuessedNote[] =
     "* sizes inside of the model, which depend on data, are taken as 1: by itself a model has a "
     "range";

@@ -1,13 +1,12 @@
-// Which rows of the module tree are shown.
+// Chooses the rows of the module tree that are shown.
 //
-// How it works. Children that are equal and numbered one after the other become one row
-// ("layers.0-23 24x"), and a module with a single child row is shown together with it
-// ("visual.transformer"). By default rows are opened where the cost is: the costliest row first,
-// until the page is full. Children below 1 % of the model, or too many for the room, are joined in
-// a last row "[.. and 3 others]". With a depth or the like, rows are opened level by level and
-// nothing is joined.
+// How it works. Equal children with consecutive numbers become one row ("layers.0-23 24x"), and a
+// module with a single child row is shown together with it ("visual.transformer"). By default rows
+// are opened by cost: the costliest row first, until the page is full. Children below 1 % of the
+// model, or too many for the space, are joined in a last row "[.. and 3 others]". With --depth or
+// similar options, rows are opened level by level and nothing is joined.
 //
-// What is shown must add up. FLOPs and MACs do so by the tree; other figures may have a rest, such
+// The shown rows must add up. FLOPs and MACs do so by the tree. Other figures may have a rest, such
 // as bytes that a module moves itself, which gets a row "(moving data)". Equal neighbours may
 // differ in such figures, so groups then require all figures to be equal. Amounts of a row are held
 // per copy; a place knows how many copies of it the rows above stand for.
@@ -345,7 +344,7 @@ class RowMaker {
     return view;
   }
 
-  // The costliest of the modules that have no others inside, with their paths, and what is left.
+  // The costliest modules without children, with their paths, and the rest.
   ModuleView Leaves() {
     std::vector<Group> leaves;
     std::vector<std::pair<size_t, std::string>> stack = {{0, ""}};

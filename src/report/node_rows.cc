@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kRowFrame = 256;
 constexpr size_t kTensorFrame = 64;
 
-// Bytes of an expression's text; of one that takes more than `most`, some number above `most`.
+// Bytes of an expression's text; if they exceed `most`, some number above `most`.
 size_t TextOf(const Expr& expr, size_t most) {
   constexpr size_t kDigits = 20;
   return expr.is_literal() ? kDigits : expr.TextBytes(most);
@@ -67,7 +67,7 @@ std::vector<TensorInfo> List(const Inference& inference, absl::Span<const Option
   return listed;
 }
 
-// Bytes of a row's text; of one that takes more than `most`, some number above `most`.
+// Bytes of a row's text; if they exceed `most`, some number above `most`.
 size_t TextOf(const NodeRow& row, const ModuleTree& tree, size_t most) {
   size_t bytes = kRowFrame + row.name.size() + row.op.size() + row.domain.size() +
                  tree.modules[static_cast<size_t>(row.module)].path.size();
@@ -87,8 +87,8 @@ struct NodeRun {
   CallId call = 0;
   bool shape_work = false;
   Expr times;
-  // In a loop whose sizes change from trip to trip, `call` is a trip of any number. The amounts are
-  // those of these samples, each with its weight.
+  // In a loop whose sizes change from trip to trip, `call` is a general trip. The amounts are sums
+  // over these samples, each with its weight.
   std::vector<std::pair<CallId, Expr>> samples = {};
 };
 
@@ -168,7 +168,7 @@ class Walk {
       return;
     }
     if (!RunAlike(call, samples)) {
-      // The trips differ in what they run: each sample has its own rows.
+      // The trips run different nodes, so each sample has its own rows.
       for (size_t i = samples.size(); i-- > 0;) {
         PushBodies({run.node, samples[i].first, false, samples[i].second, {}}, stack);
       }

@@ -11,18 +11,18 @@
 
 namespace onnxflops::report {
 
-// Flops and macs add up to the total: a call of a local function is one row with all that it runs,
-// an If or Loop has only what it does itself, and its bodies' nodes have rows with how often they
-// run. Shapes inside a body are those of its last evaluation. Fills in Report::nodes and
-// Report::nodes_omitted.
+// Makes the node rows; their flops and macs add up to the total. A call of a local function is one
+// row with all that it runs. An If or Loop has only its own work; the nodes of its bodies have rows
+// with the number of their runs. Shapes inside a body are those of its last evaluation. Fills in
+// Report::nodes and Report::nodes_omitted.
 void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                    Report* report);
 
 // Bytes of text that lists of nodes may have, each: a multiple of what the file's own names take.
 int64_t MaxRowText(const ModelData& model);
 
-// The first execution of a node that counts, or the first of all where none does; nullopt for a
-// node that has no row.
+// The first counted execution of a node, or the first one if none is counted; nullopt for a node
+// without a row.
 struct DescribedNode {
   NodeRow row;
   CallId call = 0;

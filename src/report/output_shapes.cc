@@ -1,6 +1,6 @@
-// How it works. A tensor leaves a module if a node outside of it reads it, or if it is an output of
-// the model. So each use of a tensor is followed from the module that makes it upward, to the first
-// module that also holds the reader.
+// How it works. A tensor leaves a module if a node outside it reads the tensor, or if it is an
+// output of the model. So each use of a tensor is followed upward from the producing module to the
+// first module that also holds the reader.
 #include "src/report/output_shapes.h"
 
 #include <algorithm>

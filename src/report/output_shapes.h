@@ -9,7 +9,7 @@
 
 namespace onnxflops::report {
 
-// By module: "[1, 2048, 7, 7]", the shapes of the tensors that leave it, each shape once; "" where
+// By module: "[1, 2048, 7, 7]", the shapes of the tensors that leave it, each shape once; "" if
 // none does. REQUIRES: the report has rows of nodes.
 std::vector<std::string> OutputShapes(const Report& report);
 

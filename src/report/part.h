@@ -10,10 +10,10 @@
 
 namespace onnxflops::report {
 
-// Leaves the modules that match `glob` in a report of the whole model, whose tree this is: their
-// totals, operators, nodes and coverage. What goes into the model and comes out of it stays, and so
-// do symbols and warnings; inputs that the part does not read are marked. NotFound, with paths that
-// are similar.
+// Reduces a report of the whole model to the modules that match `glob`: their totals, operators,
+// nodes and coverage. `tree` is the tree of the whole model. Inputs and outputs of the model stay,
+// and so do symbols and warnings; inputs that the part does not read are marked. NotFound, with
+// similar paths.
 absl::Status TakePart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                       const std::string& glob, Report* report);
 

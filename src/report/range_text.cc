@@ -32,8 +32,8 @@ std::string RangeOf(const Report& report, const Ranges& ranges, const Quantity& 
   return RangeText(low.empty() ? "0" : low, q.title, high);
 }
 
-// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no upper
-// bound.
+// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": the reason for a missing
+// upper bound.
 std::string UnboundedText(const Report& report) {
   absl::flat_hash_set<std::string> used;
   for (const Expr* e : {&report.totals.flops, &report.totals.macs}) {

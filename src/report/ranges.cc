@@ -1,9 +1,9 @@
-// How it works. A model may have sizes inside that depend on data (selected boxes, tokens), as
-// symbols with bounds. For a total, the least and the largest value over these bounds is sought
-// (Extremes), with limits on terms and steps: without an answer in time there is no range.
-// RaiseToUpperBounds() goes further and puts such upper ends in the place of all amounts and sizes
-// of a report; a formula that has none stays, and its symbols remain open. Modules that are equal
-// share one set of formulas, so each set is replaced once, and they go on sharing it.
+// How it works. A model may have inner sizes that depend on data (selected boxes, tokens), as
+// symbols with bounds. For a total, the least and the largest value over these bounds is computed
+// (Extremes), with limits on terms and steps; if a limit is exceeded there is no range.
+// RaiseToUpperBounds() replaces all amounts and sizes of a report by such upper ends; a formula
+// without one stays, and its symbols remain open. Equal modules share one set of formulas, so each
+// set is replaced once and stays shared.
 #include "src/report/ranges.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// What a report's figures are at least and at most where sizes depend on data, and the report with
-// these sizes at their upper bounds.
+// Lower and upper ends of a report's figures if sizes depend on data, and the report with these
+// sizes at their upper bounds.
 //
 //   const Ranges ranges(report);
-//   ranges.Highest(report.totals.macs)   // 1000 * (macs of a box), where at most 1000 boxes stay
+//   ranges.Highest(report.totals.macs)   // 1000 * (macs of a box), if at most 1000 boxes stay
 #ifndef ONNXFLOPS_SRC_REPORT_RANGES_H_
 #define ONNXFLOPS_SRC_REPORT_RANGES_H_
 

@@ -294,7 +294,7 @@ class ReportReader {
       ASSIGN_OR_RETURN(const Json* runs, Get(json, "runs"));
       ASSIGN_OR_RETURN(row.runs, Amount(*runs, "runs"));
       RETURN_IF_ERROR(ReadAmounts(json, /*weights=*/false, &row));
-      // Reports of earlier versions do not have it.
+      // Reports of earlier versions lack it.
       const auto lower_bound = json.find("lower_bound");
       row.lower_bound = lower_bound != json.end() && *lower_bound == true;
     }
@@ -305,7 +305,7 @@ class ReportReader {
     Module module;
     module.parent = parent;
     if (parent >= 0) module.depth = report_.modules[static_cast<size_t>(parent)].depth + 1;
-    // The model, kMaxModuleDepth parts of a path, and what a module does itself.
+    // The model, kMaxModuleDepth parts of a path, and the row of a module's own work.
     if (module.depth > kMaxModuleDepth + 1) return Fault("modules", "they nest too deep");
     ASSIGN_OR_RETURN(module.path, Text(json, "path"));
     ASSIGN_OR_RETURN(const std::string name, Text(json, "name"));

@@ -12,12 +12,13 @@ namespace onnxflops {
 bool LooksLikeReport(absl::string_view beginning);
 inline constexpr size_t kReportPrefix = 256;
 
-// A document "onnxflops.report/1", or "onnxflops.reports/1" with one report. What the document does
-// not hold is not in the Report either: Module::kind, the census, declared shapes of inputs. What
-// an older version of the program did not count is in Report::absent. Every node row has `node` 0.
+// Reads "onnxflops.report/1", or "onnxflops.reports/1" with one report. Parts that the document
+// lacks are missing in the Report too: Module::kind, the census, declared shapes of inputs.
+// Quantities that an older version of the program did not count are in Report::absent. Every node
+// row has `node` 0.
 //
-// `file` names the text in errors. Errors: InvalidArgument with the field, as "old.json:
-// totals.flops: ..."; OutOfRange for more than kMaxReportBytes.
+// `file` is the name in errors. Errors: InvalidArgument with the field, as "old.json: totals.flops:
+// ..."; OutOfRange for more than kMaxReportBytes.
 absl::StatusOr<Report> ReadReport(absl::string_view json, absl::string_view file);
 
 }  // namespace onnxflops

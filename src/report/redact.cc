@@ -298,7 +298,7 @@ void Redactor::Copies(std::vector<WeightCopy>* copies) {
   }
 }
 
-// Sentences about the model may hold any name of it.
+// Sentences about the model may contain any of its names.
 void Redactor::Sentences(Report* report) {
   for (std::string& warning : report->warnings) {
     warning = absl::StrCat("a warning whose text is ", LeftOut());

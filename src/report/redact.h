@@ -1,14 +1,14 @@
-// A report without names: structure and figures, to be shown to others.
+// Removes names from a report, so that structure and figures can be shown to others.
 //
 //   Redactor redactor;
-//   absl::Status status = redactor.Redact(&report);   // "encoder.layers.0.attn" is now
-//   "m1.m2.0.m3"
+//   absl::Status status = redactor.Redact(&report);
+//   // "encoder.layers.0.attn" is now "m1.m2.0.m3"
 //
-// What stays: figures, shapes, element types, versions, the operators that our tables know, numbers
-// in the paths of modules. All other text of the model is replaced, or left out where it is a
-// sentence: file, producer, modules and their classes (m1, c1), nodes (n1), tensors (t1), symbols
-// (s1), domains and operators that no table knows (d1, op1), warnings, reasons, assumptions. Equal
-// texts get equal names, so that the same report is redacted the same way each time.
+// These stay: figures, shapes, element types, versions, operators of our tables, numbers in the
+// paths of modules. All other text of the model is replaced, or left out if it is a sentence: file,
+// producer, modules and their classes (m1, c1), nodes (n1), tensors (t1), symbols (s1), unknown
+// domains and operators (d1, op1), warnings, reasons, assumptions. Equal texts get equal names, so
+// the same report is always redacted in the same way.
 #ifndef ONNXFLOPS_SRC_REPORT_REDACT_H_
 #define ONNXFLOPS_SRC_REPORT_REDACT_H_
 
@@ -31,12 +31,12 @@ namespace onnxflops {
 
 class Redactor {
  public:
-  // What stands for the file.
+  // The replacement for the file's name.
   explicit Redactor(std::string model_name = "model") : model_name_(std::move(model_name)) {}
 
   // OutOfRange for a formula that is too long to be read.
   absl::Status Redact(Report* report);
-  // What stands for a symbol of the report.
+  // The replacement for a symbol of the report.
   std::string Symbol(absl::string_view name) { return Replace("s", name); }
 
  private:
@@ -61,7 +61,7 @@ class Redactor {
   absl::flat_hash_map<std::string, std::string> names_;  // by kind and name
   absl::flat_hash_map<std::string, int64_t> numbers_;    // the last of each kind
   absl::flat_hash_map<std::string, Expr> formulas_;
-  // By what they stand for, which is kept so that no other can have its address.
+  // By the amounts that they replace; the key is kept alive so that its address is not reused.
   absl::flat_hash_map<const Amounts*, std::shared_ptr<const Amounts>> amounts_;
   std::vector<std::shared_ptr<const Amounts>> originals_;
   absl::Status status_;

@@ -11,8 +11,8 @@
 
 namespace onnxflops::report {
 
-// What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
-// data-dependent ones at 1, others at 128. Columns of shares use it, and say so.
+// Default sizes where nothing is bound: batch-like symbols (the first axis of an input) and
+// data-dependent ones are 1, others 128. Columns of shares use them, and say so.
 Bindings ReferenceSizes(const Report& report);
 // Values of expressions at these sizes. Each is worked out once: rows are equal, and a total may
 // have as many terms as there are rows. One thread at a time.

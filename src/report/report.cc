@@ -1,11 +1,11 @@
-// How it works. The report copies what inference, counts and modules know into one value that
+// How it works. The report copies the results of inference, counts and modules into one value that
 // refers to none of them. Totals are the counts' total; weights are those of the root module.
-// Quantities that were not asked for are marked absent, so that a 0 is never taken for a count. The
+// Quantities that were not requested are marked absent, so that a 0 is never taken for a count. The
 // length of all formulas is limited before they are copied, since a value may be an output many
 // times.
 //
-// Parts are chosen, sizes raised to upper bounds and nodes listed last, as they change what was
-// made before. At() puts sizes into the totals' formulas; a size that was bound before counting
+// Choosing a part, raising sizes to upper bounds and listing nodes come last, because they change
+// earlier results. At() evaluates the totals' formulas; a size that was bound before counting
 // cannot be changed, as its symbol is gone.
 #include "src/report/report.h"
 
@@ -75,8 +75,8 @@ std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   return result;
 }
 
-// A value may be an output many times, with a long shape: the limit is met before these are copied.
-// `upper`: the upper bounds to which sizes will be raised, if they are.
+// A value with a long shape may be an output many times, so the limit is checked before copying.
+// `upper`: the upper bounds to which sizes will be raised, if requested.
 absl::Status CheckOutputs(const Inference& inference, const std::optional<Ranges>& upper,
                           FormulaText text) {
   for (ValueId id : inference.model->graphs[0].outputs) {

@@ -1,11 +1,11 @@
-// report: everything that is known of a model's cost, as one value.
+// The last stage: all results about a model's cost, as one value.
 //
 //   report->totals.flops.ToString()                // "14827185434*batch + 1"
 //   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"
 //   report->modules[0].amounts->flops              // of all modules
 //
-// A Report owns what it holds; nothing in it points into the model or the file. It may be copied,
-// and read by many threads. Count() of src/api/count.h makes one.
+// A Report owns its data; nothing in it points into the model or the file. It may be copied, and
+// read by many threads. Count() of src/api/count.h makes one.
 #ifndef ONNXFLOPS_SRC_REPORT_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_REPORT_H_
 
@@ -45,7 +45,7 @@ struct TensorInfo {
 struct InputInfo : TensorInfo {
   // As the file declares it, which a binding does not change.
   Shape declared = Shape::UnknownRank();
-  bool in_part = true;  // false if the part of the model that a report is of does not need it
+  bool in_part = true;  // false if the report's part of the model does not read it
 };
 
 struct ModelInfo {
@@ -56,7 +56,7 @@ struct ModelInfo {
   int64_t nodes = 0;                             // as written, with bodies and functions
 };
 
-// What one run of the model takes.
+// The costs of one run of the model.
 struct Totals : Amounts {
   // By the rule that backward takes twice what forward takes (PaLM, appendix B); exactly, where
   // Report::training is set.
@@ -64,7 +64,7 @@ struct Totals : Amounts {
   Expr training_flops;       // forward and backward
   bool lower_bound = false;  // something is unknown: the true figures may be larger
 
-  // Makes those of training follow from the others.
+  // Derives the training quantities from the others.
   void SetBackward(bool exact_backward);
 };
 
@@ -101,20 +101,20 @@ struct NodeRow : Amounts {
   Coverage status = Coverage::kFree;
 };
 
-// What a tool counts for the model, in its own unit and words: see CountAs.
+// A tool's count of the model, in its own unit and words: see CountAs.
 struct ToolFigure {
   bool counts_macs = false;              // its unit: MACs, or else FLOPs
   std::string headline_name;             // the figure as the tool calls it: "Total Forward_MACs"
   Expr headline;                         // as totals.macs or totals.flops
   Expr of_model;                         // its part that belongs to the model as a whole
-  bool has_rows = false;                 // whether any part of it belongs to nodes
+  bool has_rows = false;                 // true if some of it belongs to nodes
   std::optional<absl::int128> params;    // where the tool prints its own count of them
   std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
   std::string version;                   // of the tool; empty if its figure never changed
 };
 
-// What to say, WithSettings(), where half of causal attention is to be left out, and nothing is
-// known to be causal.
+// The message, for WithSettings(), if causal attention is to be halved and no operator is known to
+// be causal.
 inline constexpr char kNothingCausal[] =
     "no operator says that it is causal, so {causal half} changes nothing; attention under a mask "
     "that is a tensor counts in full";
@@ -130,17 +130,17 @@ struct Report {
   std::string part;                               // CountOptions::module; "": the whole model
   std::vector<InputInfo> inputs;                  // of the graph, initializers not included
   std::vector<TensorInfo> outputs;                // of the graph
-  Bindings bindings;                              // what was bound
+  Bindings bindings;                              // the bound sizes
   std::string convention = "onnxflops";           // who counts: see CountAs
   std::optional<ToolFigure> tool;                 // of another tool's convention
   CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
   int64_t causal_nodes = 0;                       // of how many nodes
-  std::optional<SamplesReport> samples;           // CountOptions::samples: figures are of all
+  std::optional<SamplesReport> samples;  // CountOptions::samples: figures are sums over these
   Totals totals;
   std::optional<LoraSummary> lora;         // CountOptions::lora
   std::optional<TrainingReport> training;  // CountOptions::training
   std::optional<MemoryReport> memory;      // CountOptions::memory
-  // CountOptions::activation_peak, or memory; nullopt: there is no formula for all sizes.
+  // CountOptions::activation_peak, or memory; nullopt without a formula for all sizes.
   std::optional<ActivationPeak> activation_peak;
   std::optional<RooflineReport> roofline;  // CountOptions::on_device
   Census census;                           // of floating-point work
@@ -159,15 +159,15 @@ struct Report {
   bool has_nodes = false;
   int64_t nodes_omitted = 0;     // how many more there are than kMaxRowTextPerName lets it list
   std::vector<WeightCopy> tied;  // whose parameters do not count
-  std::vector<WeightCopy> likely_copies;  // whose parameters count, as no file tells what they are
+  std::vector<WeightCopy> likely_copies;  // their parameters count
   std::vector<std::string> warnings;
-  // A bit per row of kQuantities that the report does not have: what needs a device or an
-  // exact backward pass, or what a report that was read back (read_report.h) lacks.
+  // A bit per row of kQuantities that the report lacks: quantities that need a device or an exact
+  // backward pass, or that are missing in a report read from a file (read_report.h).
   uint32_t absent = 0;
 
-  // The totals at sizes of symbols that are open, without counting again. Symbols that are not
-  // named stay. Errors: FailedPrecondition if a symbol was bound to another size before
-  // counting; InvalidArgument if the report does not have it; OutOfRange for an overflow.
+  // The totals at sizes of open symbols, without counting again. Unnamed symbols stay. Errors:
+  // FailedPrecondition if a symbol was bound to another size before counting; InvalidArgument if
+  // the report does not have it; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
   // Whether it has the exact backward pass, as `training` and what was read from its JSON.

@@ -30,7 +30,7 @@ void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, 
   const Expr bytes = kBytesMoved.In(amounts);
   json->Key("bound").BeginObject(kOneLine);
   json->Key("intensity");
-  // What is not counted may be of more operations, or of more bytes.
+  // Uncounted work may add operations or bytes.
   if (!lower_bound && operations.is_literal() && bytes.is_literal() && bytes != Expr(0)) {
     json->Number(static_cast<double>(operations.literal()) / static_cast<double>(bytes.literal()));
   } else {

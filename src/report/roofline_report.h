@@ -12,9 +12,9 @@
 
 namespace onnxflops {
 
-// Of rows, Amounts::time_bound is the least arithmetic at the peak, time_estimate the sum over the
-// nodes. The time_bound of the totals is that of a run: not below what has to go through memory. In
-// 10^-21 s, as Roofline has it.
+// In rows, Amounts::time_bound is the least arithmetic at the peak, and time_estimate the sum over
+// the nodes. The time_bound of the totals is that of a run: it also covers the bytes that must go
+// through memory. In zeptoseconds, as in Roofline.
 struct RooflineReport {
   std::string device, device_title;
   Precision precision = Precision::kBf16;
@@ -29,8 +29,8 @@ struct RooflineReport {
   // each; and the estimate with element-wise operators fused into what makes their input.
   std::optional<Expr> arithmetic_time, compulsory_bytes, fused_time_estimate;
 
-  // What the memory alone takes: compulsory_bytes, but for what a cache may keep from the run
-  // before. Of a cache of unknown size, that may be all.
+  // The time for memory alone: compulsory_bytes, minus those that a cache may keep from the run
+  // before. A cache of unknown size may keep all.
   Expr MemoryBound() const {
     if (!compulsory_bytes || !cache_bytes) return 0;
     return rates.MemoryTime(Max(0, *compulsory_bytes - Expr(*cache_bytes)));

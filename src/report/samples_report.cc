@@ -1,6 +1,6 @@
 // How it works. A sum over samples is linear, so every formula of the report is replaced by its
-// sum, and rows go on adding up to the totals. Weights are there once, whatever the samples are.
-// Symbols that were summed are no open sizes any more.
+// sum, and rows still add up to the totals. Weights count once, whatever the samples are. Symbols
+// that were summed are no longer open sizes.
 #include "src/report/samples_report.h"
 
 #include <algorithm>

@@ -29,12 +29,12 @@ struct SamplesReport {
     Expr flops, macs, training_flops;
   };
   Expr flops;       // their sum, of the forward pass
-  Expr once_flops;  // of these, what is done once in a run and depends on the sizes
+  Expr once_flops;  // of these, work done once per run that depends on the sizes
   // All samples at the largest sizes; packed, one row without a mask between the samples.
   Bindings rectangle_sizes;
   Work rectangle;
   Work one_by_one;  // each sample in a run of its own
-  // Operators whose cost is no sum over samples: they count as in the rectangle.
+  // Operators whose cost is not a sum over samples: they count as in the padded rectangle.
   std::vector<std::string> mixing;
 
   // The share of the rectangle's FLOPs that is padding, or attention between samples. Negative
@@ -45,12 +45,12 @@ struct SamplesReport {
 
 namespace report {
 
-// Puts what the samples take together in the place of all formulas of a report without memory and
-// figures of another tool, and fills in Report::samples. Times are those of kernels that take all
-// samples at once.
+// Replaces all formulas of a report by their sums over the samples, and fills in Report::samples.
+// REQUIRES: no memory and no other tool's figures. Times assume kernels that take all samples at
+// once.
 void SumOverSamples(const SampleSum& sum, Report* report);
 
-// What was summed, and what the same batch takes where nothing is left out.
+// The summed samples, and the cost of the same batch with padding.
 std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound);
 
 }  // namespace report

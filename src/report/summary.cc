@@ -1,10 +1,10 @@
 // How it works. Every line is a label and texts; writers of text, Markdown and HTML draw the same
 // lines. Totals are formulas. They are shown at the sizes of the title: bound sizes, assumed sizes
-// of inputs, and 1 for sizes that only data decides. What was assumed is always in the title, and a
-// formula or a range ("at least .. at most ..") tells how far the figure depends on it. A total
-// that lacks a part is marked as a lower bound wherever it is shown. Lines that would say nothing
-// are left out: other kinds of work below 1/1000 of the FLOPs or MACs, operand types that are all
-// the same float, and training of quantised models. A report in the convention of another tool has
+// of inputs, and 1 for sizes that only data decides. The title always shows assumed sizes, and a
+// formula or a range ("at least .. at most ..") shows how far the figure depends on them. A total
+// that lacks a part is marked as a lower bound wherever it is shown. Lines without information are
+// left out: other kinds of work below 1/1000 of the FLOPs or MACs, operand types that are all the
+// same float, and training of quantised models. A report in the convention of another tool has
 // lines of its own.
 #include "src/report/summary.h"
 
@@ -42,7 +42,7 @@ constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a
 constexpr size_t kMaxShownSizes = 8;      // in the title
 constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
 constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
-constexpr int kMaxShownBound = 60;        // of what a symbol is at most
+constexpr int kMaxShownBound = 60;        // of a symbol's upper bound
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
 constexpr int kLeastWork = 1000;          // work of another kind below 1/1000 is not mentioned
 
@@ -99,8 +99,8 @@ std::vector<SymbolOrigin> FindSizesInside(const Report& report) {
   return inside;
 }
 
-// "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; what is assumed
-// is never left out.
+// "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; assumed sizes
+// are never left out.
 std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
   std::vector<std::string> texts;
   for (const auto& [name, size] : report.bindings) {
@@ -179,7 +179,8 @@ LabelledLine ModelLine(const Report& report, const std::string& title) {
   return line;
 }
 
-// Inputs of one type and shape whose names count on, as those of a cache: past_0 to past_11.
+// Inputs of one type and shape with consecutive numbers, such as those of a cache: past_0 to
+// past_11.
 struct InputGroup {
   std::string first, last, type;
   const Shape* shape = nullptr;
@@ -480,7 +481,7 @@ bool HasNarrower(const Report& report, Precision precision) {
   });
 }
 
-// The bound on the time of a run and what it follows from, then estimates.
+// The bound on the time of a run and its cause, then estimates.
 void AddRoofline(const Report& report, const ViewOptions& options, const TotalTexts& texts,
                  std::vector<LabelledLine>* lines) {
   const RooflineReport& roofline = *report.roofline;

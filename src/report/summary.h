@@ -1,4 +1,4 @@
-// What stands above and below the table of a report, as short texts that may share a line.
+// The lines above and below the table of a report, as short texts that may share a line.
 #ifndef ONNXFLOPS_SRC_REPORT_SUMMARY_H_
 #define ONNXFLOPS_SRC_REPORT_SUMMARY_H_
 
@@ -25,14 +25,14 @@ Summary Summarize(const Report& report, const ViewOptions& options);
 
 // Report::warnings, and what weights may be copies: for writers without the lines of totals.
 std::vector<std::string> AllWarnings(const Report& report);
-// What to do about nodes without a rule: a sentence, or nothing.
+// Advice on nodes without a rule: a sentence, or nothing.
 std::vector<std::string> HintsOnUnknown(const Report& report);
 // "batch = 8, seq = 128 (assumed)": the sizes at which figures are shown.
 std::string ShownSizes(const Report& report);
 // What a reader must know before the figures, where the lines of totals are not shown: what is not
 // counted, and what another tool's figure rests on.
 std::vector<std::string> CaveatsOfFigures(const Report& report);
-// "(Softmax, Gelu, ...)": the operators of the FLOPs that are no multiply-accumulates; or "".
+// "(Softmax, Gelu, ...)": the operators whose FLOPs are not multiply-accumulates; or "".
 std::string OthersText(const Report& report);
 // Whether a training step has a figure that is shown: a model that multiplies integers is quantised
 // for inference.
@@ -45,9 +45,9 @@ std::vector<LabelledLine> FixedLines(const Report& report);
 int64_t SizesInside(const Report& report);
 // How attention with a causal mask is counted. REQUIRES: there is some.
 std::string CausalText(const Report& report);
-// Whether a figure rests on one of them, of which nobody knows the size.
+// True if a figure depends on one of these unknown sizes.
 bool RestsOnSizesInside(const Report& report, const Expr& figure);
-// "20 sizes that depend on data, 1 loop count"; "" if there are none.
+// "20 sizes that depend on data, 1 loop count"; or "".
 std::string SizesInsideText(const Report& report);
 
 // The lines above a comparison: the file, its sizes, and what goes in.

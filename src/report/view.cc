@@ -1,9 +1,9 @@
-// How it works. One table per grouping. Modules come as rows from module_rows.cc. Operators and
-// nodes are lines with amounts: free ones are counted in a note, the others sorted by cost, and
-// with --top the rest is one line "[n others]" whose amounts are the total minus what is shown, so
-// that the table adds up. With --top, nodes of the same operator, shapes and amounts share a row,
-// as 24 equal layers would fill the list. A node with unknown work is equal to no other. Columns
-// without anything to say are dropped.
+// How it works. There is one table per grouping. Modules come as rows from module_rows.cc.
+// Operators and nodes are lines with amounts: free ones are counted in a note, the others sorted by
+// cost. With --top the rest is one line "[n others]", the total minus the shown lines, so that the
+// table adds up. With --top, nodes of the same operator, shapes and amounts share a row, because
+// otherwise 24 equal layers would fill the list. A node with unknown work equals no other. Empty
+// columns are dropped.
 #include "src/report/view.h"
 
 #include <algorithm>

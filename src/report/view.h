@@ -1,4 +1,4 @@
-// A report as rows of text, for the writers that people read: what is shown, not how.
+// The rows of a report for the writers that people read, independent of the format.
 #ifndef ONNXFLOPS_SRC_REPORT_VIEW_H_
 #define ONNXFLOPS_SRC_REPORT_VIEW_H_
 
@@ -24,8 +24,8 @@ struct ModuleRow : Amounts {  // of all of them
 struct ModuleView {
   std::vector<ModuleRow> rows;
   bool joined = false;   // some rows hold several small modules
-  bool crowded = false;  // some of them are joined since there is no room
-  int64_t closed = 0;    // rows that are not opened since there is no room
+  bool crowded = false;  // some rows are joined for lack of space
+  int64_t closed = 0;    // rows left closed for lack of space
 };
 // The rows below a row add up to it, in everything that is shown.
 ModuleView ModuleRows(const Report& report, const ViewOptions& options);

@@ -1,4 +1,4 @@
-// How the writers show a report: what they group by, how deep, how wide.
+// How writers show a report: grouping, depth, width.
 #ifndef ONNXFLOPS_SRC_REPORT_VIEW_OPTIONS_H_
 #define ONNXFLOPS_SRC_REPORT_VIEW_OPTIONS_H_
 
@@ -16,7 +16,7 @@ namespace onnxflops {
 
 enum class GroupBy { kModule, kOp, kNode };
 
-// What a column shows and rows are sorted by: a quantity, or what follows from quantities.
+// The content of a column, also used for sorting: a quantity, or a figure derived from quantities.
 struct Figure {
   enum class Kind : uint8_t {
     kQuantity,
@@ -46,16 +46,16 @@ struct ViewOptions {
   bool fold = true;             // equal siblings into one row, only children into their parent's
   bool exact = false;           // every digit instead of SI units
   int top = 0;                  // only so many rows, the costliest first; 0: all
-  std::optional<Figure> sort;   // what is dear; without it FLOPs, or MACs where they are no FLOPs
+  std::optional<Figure> sort;   // sort key; default FLOPs, else MACs
   std::vector<Figure> columns;  // empty: FLOPs, their share, MACs, parameters
-  bool shapes = false;          // the shape of what a module or a node gives; needs node rows
+  bool shapes = false;          // output shapes of modules or nodes; needs node rows
   // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one
   // width, and a row holds nothing that depends on other rows.
   bool stable = false;
   // Modules are opened as far as so many rows allow, without --depth.
   int page_rows = 32;
   TableStyle screen;  // where it is shown: totals and modules on one screen, if it has a height
-  // What stands for the file.
+  // How the title names the file.
   enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
 };
 

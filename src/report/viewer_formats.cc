@@ -31,7 +31,7 @@ using report::JsonWriter;
 using report::ReferenceValues;
 
 constexpr size_t kMaxNamedSizes = 8;
-// A trace is at most so many microseconds long, of which a viewer shows thousandths.
+// The longest trace in microseconds; viewers show thousandths of one.
 constexpr int64_t kMaxTraceTime = 1'000'000'000'000;
 
 // "FLOPs of clip.onnx at batch = 1".
@@ -164,7 +164,7 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
 
 std::string ToFolded(const Report& report, const ViewOptions& options) {
   const ModuleCosts costs(report, options);
-  // A module's own cost is its cost less that of its children.
+  // A module's own cost is its cost minus that of its children.
   std::vector<std::optional<absl::int128>> own(report.modules.size());
   for (size_t i = report.modules.size(); i-- > 0;) {
     const std::optional<absl::int128> cost = costs.Of(report.modules[i]);

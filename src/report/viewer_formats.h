@@ -15,12 +15,12 @@
 namespace onnxflops {
 
 // Node data of Google's Model Explorer, in JSON: a value for each node, by the name of its first
-// output, and a gradient of colors. What is not counted has none. REQUIRES: report.has_nodes.
+// output, and a gradient of colours. Uncounted nodes have no value. REQUIRES: report.has_nodes.
 std::string ToModelExplorer(const Report& report, const ViewOptions& options);
-// The module tree as a trace in Chrome's JSON, which Perfetto opens: a slice is as long as a module
-// is dear.
+// The module tree as a trace in Chrome's JSON, which Perfetto opens: the length of a slice is the
+// module's cost.
 std::string ToPerfetto(const Report& report, const ViewOptions& options);
-// The module tree as folded stacks, "model;visual;mlp 12": what a module costs beside its children.
+// The module tree as folded stacks, "model;visual;mlp 12": a module's cost without its children.
 std::string ToFolded(const Report& report, const ViewOptions& options);
 
 struct ViewerFormat {

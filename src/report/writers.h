@@ -30,9 +30,9 @@ std::string JoinJson(absl::Span<const std::string> elements);
 // "onnxflops.report/1" on one line, for streams of reports.
 std::string ToJsonLine(const Report& report);
 
-// One line per module, operator or node, with exact digits (an expression where something is not
-// bound), after one line of titles; the first column is the model. What a spreadsheet would take
-// for a formula is quoted with an apostrophe.
+// One line per module, operator or node after a header, with exact digits (an expression if a size
+// is open); the first column is the model. Text that a spreadsheet would read as a formula is
+// quoted with an apostrophe.
 std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options);
 
 // GitHub's tables.

@@ -1,4 +1,4 @@
-// How the inputs and outputs of a node with bodies stand to those of a body.
+// How the inputs and outputs of a node with bodies correspond to those of a body.
 #ifndef ONNXFLOPS_SRC_RESOLVE_BODY_MAP_H_
 #define ONNXFLOPS_SRC_RESOLVE_BODY_MAP_H_
 
@@ -16,7 +16,7 @@ struct BodyMap {
   size_t carried = 0;        // values handed from trip to trip
   size_t carried_out = 0;    // the first of them among the body's outputs
   size_t carried_in = 0;     // and among its inputs
-  bool takes_inputs = true;  // inputs of the node become those of the body
+  bool takes_inputs = true;  // inputs of the node become inputs of the body
   bool on_scores = false;    // the body runs on scores, which inputs 0 and 1 make
 };
 

@@ -1,15 +1,15 @@
-// How it works. The model is written anew, graph by graph: a value gets its new number where it is
-// defined, a node looks up those of its inputs. At a call the formal inputs of the function stand
-// for the values given, its outputs for those of the call, and its nodes are written in its place.
-// No function calls itself, so that each of its values stands for one thing at a time.
+// How it works. The model is rewritten graph by graph: a value gets its new number at its
+// definition, a node looks up those of its inputs. At a call the formal inputs of the function
+// stand for the given values, its outputs for those of the call, and its nodes replace the call.
+// Functions are not recursive, so each of their values stands for only one value at a time.
 //
 // The size of the result is computed before anything is written, each function once, callees first,
 // because nested calls may multiply. A model that would grow beyond the limit keeps its calls, and
-// so does one with anything unusual (a graph as attribute of a call, an output that nothing makes):
-// the later stages can follow calls as well. A function with the name of an operator is not
-// inlined, since ONNX Runtime runs the operator; a warning says so.
+// so does one with anything unusual (a graph as attribute of a call, an output without a producer):
+// later stages can also follow calls. A function with the name of an operator is not inlined, since
+// ONNX Runtime runs the operator; a warning says so.
 //
-// Each node keeps the call that it came from. Values handed through a function unchanged get an
+// Each node keeps the call that it came from. Values passed through a function unchanged get an
 // Identity, so that every output of a call has a producer.
 #include "src/resolve/inline_calls.h"
 
@@ -306,7 +306,7 @@ class Inliner {
     return !give_up_;
   }
 
-  // Attributes that refer to the call's are those of the call; bodies are written anew.
+  // References to the call's attributes are replaced by these; bodies are rewritten.
   void TakeAttributes(const Node& node, NodeId id, GraphId into, const Scope& scope, Node* copy) {
     const bool refers = std::any_of(node.attributes.begin(), node.attributes.end(),
                                     [](const Attribute& a) { return !a.ref_attr_name.empty(); });
@@ -428,7 +428,7 @@ class Inliner {
   const Model base_;
   const ModelData& in_;
   const std::shared_ptr<ModelData> out_;
-  std::vector<OptionalValueId> place_;  // by value of `in_`: what it is in `out_` now
+  std::vector<OptionalValueId> place_;  // by value of `in_`: its current number in `out_`
   std::vector<Output> given_;           // of the calls that are being written, the innermost last
   std::vector<size_t> named_;  // by value of `in_`: one more than its place in given_, or 0
   std::vector<std::pair<absl::string_view, absl::string_view>> built_in_;  // that were warned of

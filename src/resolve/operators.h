@@ -20,7 +20,7 @@ struct Operators {
 };
 
 struct OperatorRow {
-  const OpDef* def = nullptr;  // nullptr: there is none
+  const OpDef* def = nullptr;  // nullptr without a row
   int64_t opset = 0;           // whose definition it is
   bool known_name = false;     // the operator has rows, perhaps for other versions
   bool is_newer = false;       // than the opset asked for, which does not have the operator
@@ -32,10 +32,10 @@ class RowFinder {
   explicit RowFinder(const Operators& operators)
       : operators_(operators), has_rules_(!RulesAccess::Families(operators.rules).empty()) {}
 
-  // Real exporters write operators of a newer opset than they declare; what they mean is plain. So
-  // an operator without a row at `opset` has the one of the newest.
+  // Exporters write operators of a newer opset than they declare, and their meaning is clear. So an
+  // operator without a row at `opset` gets the row of the newest opset.
   //
-  // `domain` and `op_type` have to live as long as this.
+  // `domain` and `op_type` must outlive this.
   const OperatorRow& Find(absl::string_view domain, absl::string_view op_type, int64_t opset) {
     Slot& slot = slots_[SlotOf(op_type)];
     if (slot.op_type != op_type || slot.opset != opset || slot.domain != domain) {

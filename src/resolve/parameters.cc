@@ -1,16 +1,16 @@
-// How it works. Whether a tensor is a weight, a buffer, a state or a constant is decided by its
-// use. For every stored tensor, and for every input of a function, the finder collects how nodes
-// use it: in the place of a weight, as a state, as a mask, or where no parameter may be. Rows of
-// operators say which place is which. Functions are visited callees first, so that a use inside a
-// function counts for what a call gives it; what is computed from a tensor passes its uses back to
-// it (ValueFlow), until nothing is added any more.
+// How it works. The use of a tensor decides whether it is a weight, a buffer, a state or a
+// constant. For every stored tensor, and for every input of a function, the finder collects how
+// nodes use it: as a weight, as a state, as a mask, or where a parameter is impossible. Rows of
+// operators define the meaning of each input. Functions are visited callees first, so that a use
+// inside a function counts for the value that a call passes. A value computed from a tensor passes
+// its uses back to the tensor (ValueFlow), until nothing changes.
 //
 // Then RoleOf decides. The signature of torch.export comes first, if the file has one: it lists
-// parameters, buffers and constants by name. Clear uses come next. After that names and forms: a
+// parameters, buffers and constants by name. Clear uses come next. Then names and shapes decide: a
 // square matrix used only as a mask is a buffer, a name like a parameter's is a weight, a number is
 // a constant. Constant nodes with few elements are constants unless a product takes them as a
 // factor. Integers are weights only with 8 bits or less, or 32 as a bias, since index tensors also
-// stand in places of weights.
+// appear at inputs for weights.
 #include "src/resolve/parameters.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@
 namespace onnxflops::resolve {
 namespace {
 
-// A tensor of a Constant node with fewer elements is a constant, unless a contraction has it in the
-// place of a weight.
+// A tensor of a Constant node with fewer elements is a constant, unless a contraction uses it as a
+// weight.
 constexpr int64_t kMinConstantWeight = 1024;
 
 // Rank 2 or more, square in the last two dimensions, 1 in the others.
@@ -40,20 +40,20 @@ bool IsSquare(const Tensor& tensor) {
   return std::all_of(tensor.dims.begin(), tensor.dims.end() - 2, [](int64_t d) { return d == 1; });
 }
 
-// How a stored tensor, or an input of a function, is used. The uses of a function's input are those
-// of the value that a call gives it.
+// How a stored tensor, or an input of a function, is used. The uses of a function's input also hold
+// for the value that a call passes.
 struct ValueUse {
   OptionalNodeId first_user;  // in the graph that holds the value; inside a function, the call
   bool used = false;
   bool as_weight = false;  // somewhere it has the place of a weight
   bool as_factor = false;  // and a contraction takes it unchanged, together with an activation
-  bool in_weight = false;  // what is computed from it has
-  bool as_int32_weight = false;  // and of one that may be int32: a bias
+  bool in_weight = false;  // a value computed from it is
+  bool as_int32_weight = false;  // at an input that may be int32: a bias
   bool as_parameter = false;     // somewhere it has a place that a parameter may have
   bool as_state = false;         // somewhere it has the place of a state
   bool as_other_than_mask = false;
   int per_byte = 1;  // elements in a byte of a packed weight
-  Packing packing;   // the same of a format that is no number of bits
+  Packing packing;   // the same for formats that are not a number of bits
   // Attributes of the function that decide: of `per_byte`, and whether a Cast makes a mask.
   absl::string_view bits_attribute, cast_attribute;
 
@@ -132,7 +132,7 @@ class RoleFinder {
     return function ? static_cast<size_t>(*function) : model_.functions.size();
   }
 
-  // The nodes in the order of their run, those of bodies after those of the graph around them.
+  // The nodes in the order of execution; those of bodies follow the outer graph's.
   std::vector<std::vector<NodeId>> NodesByFunction() const {
     std::vector<std::vector<NodeId>> nodes(model_.functions.size() + 1);
     for (size_t g = 0; g < model_.graphs.size(); ++g) {
@@ -270,8 +270,8 @@ class RoleFinder {
     return uses_[static_cast<size_t>(StoredIn(value) ? *StoredIn(value) : value)];
   }
 
-  // A value takes over the uses of what is computed from it. A step only ever adds to a use, and
-  // there are few flags to add, so this ends.
+  // A value takes over the uses of values computed from it. A step only adds flags, and there are
+  // few, so this terminates.
   void FollowFlows() {
     std::vector<ValueId> open;
     for (size_t v = uses_.size(); v-- > 0;) {
@@ -310,7 +310,7 @@ class RoleFinder {
     if (use->bits_attribute.empty()) use->bits_attribute = to.bits_attribute;
   }
 
-  // What the row of a node's operator states about its inputs.
+  // The statements of the row of a node's operator about its inputs.
   struct Operator {
     const Node& node;
     OperandRoles roles;
@@ -429,7 +429,7 @@ class RoleFinder {
   }
 
   const ModelData& model_;
-  const bool is_config_ = !ConfigOf(model_).empty();  // its weights are what is outside of the file
+  const bool is_config_ = !ConfigOf(model_).empty();  // its weights are outside the file
   const bool is_pytorch_ = exporter::ExporterOf(model_) != exporter::Exporter::kOther;
   std::vector<ValueUse> uses_;                // by ValueId: of what stands for itself
   std::vector<OptionalValueId> stands_for_;   // by ValueId: the stored value or input that it is

@@ -1,14 +1,14 @@
-// How it works. Nodes of ONNX's own domains that no rule knows are asked about. A question is a
-// model of one node, with the opset and the types of the inputs that are known without inference
-// (of initializers, of constants, declared ones); nodes that make the same question share it, so a
-// model of a thousand equal layers asks once. All questions of a round go to the source of bodies
-// in one request, which answers with a body for each that it knows. The bodies become functions of
-// the model, and the nodes become calls of them.
+// How it works. Function bodies are requested for nodes of ONNX's own domains that have no rule. A
+// question is a model of one node, with the opset and the types of the inputs that are known
+// without inference (of initializers, of constants, declared ones). Nodes with the same question
+// share it, so a model of a thousand equal layers asks once. All questions of a round go to the
+// source of bodies in one request. It answers with a body for each operator that it knows. The
+// bodies become functions of the model, and the nodes become calls of them.
 //
-// A body may hold such nodes itself, so this goes in rounds, each about the nodes that the last one
-// brought, until nothing is left or no answer leads further. Rounds, questions and bytes are
-// limited, since answers are somebody else's text. Bodies that do not fit their nodes are a
-// warning, and the nodes stay without a rule.
+// A body may contain such nodes itself, so further rounds ask about the nodes that the last round
+// added, until none are left or no answer helps. Rounds, questions and bytes are limited, since
+// answers come from another program. If bodies do not fit their nodes, a warning says so and the
+// nodes stay without a rule.
 #include "src/resolve/resolve.h"
 
 #include <array>
@@ -40,7 +40,7 @@ bool IsOfficial(absl::string_view domain) {
 // The types of one node's inputs, as far as they are known without inference.
 class InputTypes {
  public:
-  // `is_stored`: whether the file holds what a node yields.
+  // `is_stored`: whether the file stores the node's output.
   InputTypes(const ModelData& model, const Node& node,
              absl::FunctionRef<bool(const Node&)> is_stored)
       : model_(model) {

@@ -1,18 +1,17 @@
-// resolve: what stands for each operator that has no row. A Model becomes the same Model,
-// in which such nodes call the function body that ONNX defines their operator by.
+// The second stage: finds a function body for each operator that has no row. The resulting Model is
+// the same, except that such nodes call the body by which ONNX defines their operator.
 //
 //   const Resolution resolution = Resolve(model, {.bodies = InstalledBodies()});
 //   absl::StatusOr<Inference> inference = Infer(resolution.model, {});
 //
 // All nodes are asked about in one request, with their attributes and the types of their inputs.
-// The bodies that come back may hold such nodes as well, which the next request asks about.
+// The returned bodies may contain such nodes as well, which the next request covers.
 //
 // Some bodies depend on the types of inputs (Clip's, LayerNormalization's). Only inference knows
-// all types; what is known before it decides: types that the file declares, and those of its
-// tensors. Where they do not suffice, the node gets no body and stays unknown, as any without a
-// row.
+// all types. Here the types declared in the file and those of its tensors must suffice. If they do
+// not, the node gets no body and stays unknown, like any without a row.
 //
-// The roles of tensors, which need no inference either, are in src/resolve/parameters.h.
+// The roles of tensors, which do not need inference either, are in src/resolve/parameters.h.
 #ifndef ONNXFLOPS_SRC_RESOLVE_RESOLVE_H_
 #define ONNXFLOPS_SRC_RESOLVE_RESOLVE_H_
 
@@ -40,7 +39,7 @@ struct Resolution {
 // Never an error: a node that gets no body is unknown, which it is without.
 Resolution Resolve(const Model& model, const ResolveOptions& options);
 
-// What to warn of where the model with bodies fails and the one without is taken.
+// The warning if the model with bodies fails and the one without is used.
 std::string BodiesDoNotFit(const absl::Status& why);
 
 }  // namespace onnxflops

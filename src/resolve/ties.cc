@@ -121,8 +121,8 @@ std::vector<LikelyCopy> FindLikelyCopies(const ModelData& model) {
     folded[table->second] += is_folded(pair) ? 1 : 0;
     likely.push_back(pair);
   }
-  // The dynamo exporter folds the transposed weight of every small layer. One of several that fit
-  // is more likely a layer.
+  // The dynamo exporter folds the transposed weight of every small layer. If several fit, they are
+  // probably layers, not copies.
   likely.erase(std::remove_if(likely.begin(), likely.end(),
                               [&](const LikelyCopy& pair) {
                                 return is_folded(pair) && folded[pair.original] > 1;

@@ -21,7 +21,7 @@ struct TiedWeights {
 
 namespace resolve {
 
-// From each copy to what it is a copy of, which is no copy itself.
+// From each copy to its original, which is never a copy itself.
 using Ties = absl::btree_map<ValueId, ValueId>;
 
 // One list may be for several models: a pair whose first name is not in the model is left out if
@@ -29,8 +29,8 @@ using Ties = absl::btree_map<ValueId, ValueId>;
 // be one, as they differ in sizes or type.
 absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeights>& tied);
 
-// What looks like a copy: the second factor of a product, without a name of its own, with the sizes
-// of a table that something is looked up in, transposed.
+// A likely copy: an unnamed second factor of a product, with the transposed shape of an embedding
+// table.
 struct LikelyCopy {
   ValueId copy = 0, original = 0;
 };

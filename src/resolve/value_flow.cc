@@ -1,11 +1,12 @@
-// How it works. Which stored tensors is a value made of? First every value that depends on the
-// model's inputs or on chance is marked: a walk from the inputs along nodes, calls and bodies. All
-// other values are computed from stored tensors only. For these, flows are listed: an output was
-// moved from an input (a view, a cast, a selection), computed from it, or given to a function.
+// How it works. Finds the stored tensors from which a value is made. First every value that depends
+// on the model's inputs or on random numbers is marked: a walk from the inputs along nodes, calls
+// and bodies. All other values are computed from stored tensors only. For these, flows are listed:
+// an output was moved from an input (a view, a cast, a selection), computed from it, or passed to a
+// function.
 //
-// Shapes, masks and numbers are no part of what they act on, so such inputs make no flow. In w = (q
-// - zero_point) * scale only the integers q are the weight. The flows are sorted by their target,
-// so that users can go from a use back to the tensors.
+// Shapes, masks and numbers are not part of the data on which they act, so such inputs make no
+// flow. In w = (q - zero_point) * scale only the integers q are the weight. The flows are sorted by
+// their target, so that users can go from a use back to the tensors.
 #include "src/resolve/value_flow.h"
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class ValueFlow::VariesFinder {
   }
 
   void MarkOutputs(const Node& node) {
-    // Outputs are marked together, so one that is marked already means that all are.
+    // Outputs are marked together, so a marked one means that all are.
     for (const OptionalValueId output : node.outputs) {
       if (!output) continue;
       if (varies_[static_cast<size_t>(*output)]) return;
@@ -282,7 +283,7 @@ void ValueFlow::AddFlowsOf(const Node& node, NodeId id) {
     const bool is_number = input.elements == 1 && made.elements > 1;
     const bool moves = passing.moves && !is_number;
     const Flow::Kind kind = moves ? Flow::Kind::kMoved : Flow::Kind::kComputed;
-    // Several outputs are parts of the first input: those of a Split.
+    // The outputs of a Split are parts of the first input.
     const size_t outputs = ++taken == 1 ? node.outputs.size() : 1;
     for (size_t j = 0; j < outputs; ++j) Link(node.inputs[i], node.outputs[j], kind, id);
   }

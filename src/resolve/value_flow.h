@@ -1,11 +1,10 @@
-// What values are made of: which others hold their elements in another form or place, or are
-// computed from them.
+// Tells from which other values a value is made: moved into another form or place, or computed.
 //
 //   Cast(w16) -> w      Concat(q, k, v) -> w      v / |v| * g -> w      If (c) {w1} else {w2} -> w
 //
-// One rule for all operators, from their rows: one without arithmetic moves its inputs to its
-// outputs; one that a gradient passes computes its outputs from them. Inputs that decide shapes or
-// have a role of their own (weights, scales) go nowhere.
+// One rule covers all operators, from their rows: an operator without arithmetic moves its inputs
+// to its outputs; an operator with a gradient computes its outputs from them. Inputs that decide
+// shapes or have a role of their own (weights, scales) make no flow.
 #ifndef ONNXFLOPS_SRC_RESOLVE_VALUE_FLOW_H_
 #define ONNXFLOPS_SRC_RESOLVE_VALUE_FLOW_H_
 
@@ -24,7 +23,7 @@ struct Flow {
   enum class Kind : uint8_t {
     kMoved,     // as they are, or as another type
     kComputed,  // computed with others
-    kGiven,     // to an input of a function, from what a call gives
+    kGiven,     // from a call's argument to an input of a function
   };
   ValueId from = 0, to = 0;
   Kind kind = Kind::kMoved;
@@ -36,14 +35,14 @@ class ValueFlow {
   // Takes time and memory of the order of the model's size.
   explicit ValueFlow(const ModelData& model);
 
-  // The row of the node's operator; nullptr if it has none. What weights are is the same in every
-  // version, and files hold operators that are newer than the opset they declare.
+  // The row of the node's operator, or nullptr. The weights of an operator are the same in every
+  // version, and files contain operators that are newer than their declared opset.
   const OpDef* DefOf(const Node& node) const {
     return defs_[static_cast<size_t>(&node - model_.nodes.data())];
   }
 
-  // To this value, except where several inputs go to a value and one of them depends on what the
-  // model is given: then it is no constant.
+  // The flows into this value. Empty if several inputs flow into it and one depends on the model's
+  // inputs: then it is not a constant.
   absl::Span<const Flow> Into(ValueId value) const;
   // How the elements of a node's inputs go to its outputs.
   struct Passing {
@@ -54,8 +53,7 @@ class ValueFlow {
       return any && (place >= 32 || (not_inputs >> place & 1) == 0);
     }
   };
-  // The inputs of a node that are moved, so that what becomes of the outputs is all that becomes of
-  // them.
+  // The inputs of a node that are only moved, so that uses of the outputs are all their uses.
   Passing MovedBy(const Node& node) const;
   // Whether a value depends on what the model is given, or on chance.
   bool Varies(ValueId value) const { return varies_[static_cast<size_t>(value)]; }
@@ -64,7 +62,7 @@ class ValueFlow {
   static Passing PassingOf(const OpDef* def);
   bool IsLive(const Node& node, const Passing& passing) const;
 
-  // What a stored tensor, or a constant made of some, holds.
+  // The content of a stored tensor, or of a constant made from some.
   struct Made {
     bool of_integers = false;  // quantised weights
     int64_t elements = 0;      // of the largest tensor

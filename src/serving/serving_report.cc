@@ -125,7 +125,7 @@ std::string TokenRate(int64_t tokens, const Expr& time, const Bindings& at) {
                                                : SiNumber(static_cast<int64_t>(rate)));
 }
 
-// What a bound on time follows from.
+// The cause of a time bound.
 const char* BoundBy(const ServingTime& time, const Bindings& at) {
   const auto arithmetic = time.arithmetic.Evaluate(at), memory = time.memory.Evaluate(at);
   if (!arithmetic.ok() || !memory.ok()) return "?";
@@ -237,7 +237,7 @@ std::string RequestsText(const ServingColumn& column) {
                       SpanText(r.least_past, r.most_past), " each)");
 }
 
-// Which experts the bytes are of.
+// Names the experts in the bytes.
 void AddExperts(const ServingColumn& column, std::vector<std::string>* sentences) {
   const ServingTraffic& traffic = column.traffic;
   if (traffic.expert_counts.empty()) return;

@@ -1,5 +1,5 @@
-// Steps of serving a decoder, side by side: what a prompt costs, what each further token costs, and
-// what a step of many requests costs.
+// Steps of serving a decoder, side by side: the cost of a prompt, of each further token, and of a
+// step with many requests.
 #ifndef ONNXFLOPS_SRC_SERVING_SERVING_REPORT_H_
 #define ONNXFLOPS_SRC_SERVING_SERVING_REPORT_H_
 
@@ -14,7 +14,7 @@
 
 namespace onnxflops {
 
-// What a step moves between memory and the processor if nothing is moved twice.
+// Bytes that a step moves between memory and the processor if nothing is moved twice.
 struct ServingTraffic {
   Expr weights;                            // that are read, once in a step
   std::optional<Expr> cache_read;          // keys and values of tokens before the step
@@ -31,7 +31,7 @@ struct ServingTime {
   Expr arithmetic, memory;  // the bound is the larger one
 };
 
-// What a step holds at its peak, the cache in its place.
+// Memory of a step at its peak, with the cache updated in place.
 struct ServingMemory {
   Expr weights;
   std::optional<Expr> cache;        // after the step

@@ -284,7 +284,7 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
   }
 }
 
-// Above the table: the model, what is fixed, and what the figures are.
+// Above the table: the model, the fixed sizes, and the meaning of the figures.
 std::vector<LabelledLine> HeadOf(const SweepReport& sweep) {
   std::vector<std::string> head = {sweep.report.model.path};
   for (const auto& [name, size] : sweep.report.bindings) {

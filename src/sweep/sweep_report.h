@@ -41,8 +41,8 @@ struct SweepReport {
   std::vector<SweepPoint> points;
 };
 
-// Every total of `report` at every point, and every module or operator if `by` says so. Errors:
-// those of Report::At.
+// Every total of `report` at every point, and every module or operator if `by` asks for them.
+// Errors: those of Report::At.
 absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> symbols,
                                       absl::Span<const Bindings> points,
                                       const std::optional<ViewOptions>& rows);
