@@ -118,7 +118,7 @@ Range FloorDivRange(const Range& n, const Range& d) {
     return {std::min(*n.lo, *minus_n.lo), std::max(*n.hi, *minus_n.hi)};
   }
   const Int d_lo = std::max<Int>(*d.lo, 1);
-  const bool empty = d.hi.value_or(d_lo) < d_lo;  // d is 0 and there is no value at all
+  const bool empty = d.hi.value_or(d_lo) < d_lo;  // d is 0 and no value exists
   return FloorDivByPositive(n, d_lo, empty ? std::nullopt : d.hi);
 }
 

@@ -160,7 +160,7 @@ Expr FloorDivByLiteral(const Expr& a, Int d) {
   return outside + MakeAtom(Kind::kFloorDiv, {numerator, Literal(d)});
 }
 
-// REQUIRES: `b` has terms; `a` is no error.
+// REQUIRES: `b` has terms; `a` is not an error.
 Expr FloorDivBySymbolic(const Expr& a, const Expr& b) {
   const TermSpan x(a);
   Expr outside, numerator = a;

@@ -1,11 +1,10 @@
-// How it works. The operators of Expr: literals are handled here without allocation, all else is
-// passed to the polynomials. Min and Max flatten their operands and drop each one that another
-// provably dominates; what is left is sorted, so that equal expressions have equal operands. The
-// work for each proof is limited, and its budget belongs to the pair alone: a shared budget would
-// make the result depend on the order of operands. With many operands only cheap comparisons are
-// made.
+// How it works. The operators of Expr. Literals are handled here without allocation; everything
+// else is passed to the polynomials. Min and Max flatten their operands and drop each one that
+// another provably dominates; the rest is sorted, so that equal expressions have equal operands.
+// The work for each proof is limited, and each pair has its own budget: a shared budget would make
+// the result depend on the order of operands. With many operands only cheap comparisons are made.
 //
-// Broadcasts of two sizes resolve where the model can only run in one way: 1 gives the other, a
+// Broadcasts of two sizes are resolved if the model can run in only one way: 1 gives the other, a
 // symbol against a literal gives the literal, and min(x, c) against x gives x. Only two unrelated
 // symbols stay an atom. CeilDiv is written with floor, so that both forms of a quotient compare
 // equal.
@@ -117,7 +116,7 @@ Expr BroadcastSymbolic(const Expr& a, const Expr& b) {
 
 // ---- The interface ----
 
-using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+using namespace symbolic;  // NOLINT(google-build-using-namespace): internals of Expr
 
 Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
   constexpr uint64_t kNameFactor = 0x100000001b3;  // the prime of the FNV hashes

@@ -40,7 +40,7 @@ namespace onnxflops {
 // Values of symbols, by name.
 using Bindings = absl::btree_map<std::string, int64_t>;
 class Expr;
-// What stands for symbols, by name.
+// Replacements for symbols, by name.
 using Replacements = absl::btree_map<std::string, Expr>;
 
 class Expr {
@@ -87,7 +87,7 @@ class Expr {
   // A total order, deterministic across runs; no meaning as a comparison of values.
   friend bool operator<(const Expr& a, const Expr& b);
 
-  // Bounds that hold for every binding within the symbols' ranges; nullopt where none is known.
+  // Bounds for every binding within the symbols' ranges; nullopt if unknown.
   std::optional<absl::int128> LowerBound() const;
   std::optional<absl::int128> UpperBound() const;
   // True only when provable from the bounds of this - value.
@@ -160,13 +160,13 @@ std::optional<bool> ProvablyEqual(const Expr& a, const Expr& b);
 std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
 Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
 
-// Sums of polynomials p over t = 0, 1, ..., count - 1 (Faulhaber's), in Newton's form: the sum is
-// that of difference k of p at 0 times count over k + 1, a binomial coefficient, which is written
-// as a floor that is exact. So sums of equal differences are equal expressions.
+// Sums of a polynomial p over t = 0, 1, ..., count - 1 (Faulhaber's), in Newton's form: difference
+// k of p at 0 times the binomial coefficient "count over k + 1", written as an exact floor. So sums
+// of equal differences are equal expressions.
 
 // Powers of t above this one have no sum here.
 inline constexpr int kMaxSummedPower = 3;
-// What p(0), p(1), p(2) and p(3) add to the sum, as factors. REQUIRES: count >= 0.
+// The factors of p(0), p(1), p(2) and p(3) in the sum. REQUIRES: count >= 0.
 std::vector<Expr> SumWeights(const Expr& count);
 // The sum of `term` over the symbol `index`; nullopt unless it is a polynomial in the symbol, of
 // powers up to kMaxSummedPower. REQUIRES: the symbol's bound is 0; count >= 0.
@@ -181,7 +181,7 @@ absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least 
 // A literal 128-bit integer as decimal digits.
 std::string Int128ToString(absl::int128 value);
 
-// The name of the limit that an Expr::error() says is met; "" of nullptr, and of what is no limit.
+// The name of the exceeded limit in an Expr::error(); "" for nullptr and for other errors.
 absl::string_view LimitOf(const char* error);
 
 }  // namespace onnxflops

@@ -4,8 +4,8 @@
 //   for (const Node& node : nodes) sum.Add(node.flops);
 //   sum.Total()
 //
-// An addition copies what it adds to, so += over n different symbols takes n^2 steps; this takes
-// n log n.
+// An addition copies its left side, so += over n different symbols takes n^2 steps; this takes n
+// log n.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_EXPR_SUM_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_EXPR_SUM_H_
 

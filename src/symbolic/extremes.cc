@@ -1,13 +1,13 @@
-// How it works. Symbols have bounds; the least or largest value of an expression over them is
-// sought term by term. A product of factors that are not negative grows with each of them, so its
-// end is the product of their ends; a negative coefficient swaps the ends. Minima, maxima and
-// floors are monotonic, too. Where none of this can be proved there is no answer: a wrong bound
-// would be worse than none.
+// How it works. Symbols have bounds; the least or largest value of an expression over them is found
+// term by term. A product of factors that are not negative grows with each of them, so its end is
+// the product of their ends; a negative coefficient swaps the ends. Minima, maxima and floors are
+// monotonic, too. If none of this can be proved there is no answer: a wrong bound would be worse
+// than none.
 //
-// Terms are taken one by one, although they may share symbols: such a bound is true, but may not be
-// tight. So it is compared with the bounds that expressions know of themselves, which do see shared
-// symbols, and the better one is taken. Ends of atoms are remembered, as the same ones recur in
-// many terms. HighestKnown() keeps terms that have no end as they are.
+// Terms are treated one by one, although they may share symbols: such a bound is valid, but may not
+// be tight. So it is compared with the expression's own bounds, which do take shared symbols into
+// account, and the better one is used. Ends of atoms are cached, as the same ones recur in many
+// terms. HighestKnown() keeps terms without an end as they are.
 #include "src/symbolic/extremes.h"
 
 #include <algorithm>

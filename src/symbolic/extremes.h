@@ -1,5 +1,5 @@
-// What expressions are at least and at most, as expressions, where some symbols stand for sizes
-// between bounds.
+// Least and largest values of expressions, as expressions, if some symbols stand for sizes between
+// bounds.
 //
 //   const Extremes extremes({{"nonzero(/head/NonZero)", 100 * batch}});
 //   extremes.Highest(8 * nonzero + batch)   // 801*batch
@@ -16,8 +16,8 @@
 
 namespace onnxflops {
 
-// Symbols that a size stands for, and what each is at most; nullopt where no bound is known. Each
-// is at least what its range says. Other symbols stay in the results.
+// Symbols for sizes, with an upper bound for each; nullopt if none is known. The range of a symbol
+// gives its lower bound. Other symbols stay in the results.
 using SizeBounds = absl::flat_hash_map<std::string, std::optional<Expr>>;
 
 class Extremes {

@@ -31,7 +31,7 @@
 
 namespace onnxflops {
 
-using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+using namespace symbolic;  // NOLINT(google-build-using-namespace): internals of Expr
 
 namespace {
 
@@ -128,7 +128,7 @@ class Parser {
   void FailTerms() {
     Fail(absl::StrCat("the value has more than ", max_terms_, " terms (parsed-terms)"));
   }
-  // The next character that is no space; '\0' at the end and after a failure.
+  // The next character that is not a space; '\0' at the end and after a failure.
   char Peek() {
     while (pos_ < text_.size() && absl::ascii_isspace(static_cast<unsigned char>(text_[pos_]))) {
       ++pos_;
@@ -144,7 +144,7 @@ class Parser {
     if (!Take(token)) FailHere(absl::StrCat("'", token, "'"));
   }
 
-  // The length of the name that the rest of the text begins with; 0 if there is none.
+  // The length of a name at the start of the rest; 0 without a name.
   size_t NameLength() const {
     const absl::string_view rest = text_.substr(pos_);
     const size_t symbol = names_ == Names::kSymbols ? SymbolLength(rest) : 0;
@@ -319,7 +319,7 @@ std::optional<bool> Parser::Decide(std::optional<bool> condition, absl::string_v
   return std::nullopt;
 }
 
-// An argument of `if`. One that is not chosen is only parsed.
+// An argument of `if`. The branch not taken is only parsed.
 Expr Parser::ParseUnless(bool skip) {
   if (skip) ++skipped_;
   Expr value = ParseComparison();

@@ -13,7 +13,7 @@
 
 namespace onnxflops {
 
-// What a name stands for. An error keeps its code, and is told with the column of the name.
+// Gives the value of a name. An error keeps its code; the column of the name is added.
 using NameValue = std::function<absl::StatusOr<Expr>(absl::string_view name)>;
 
 // The value of a text in the language of ParseExpr, with identifiers as its only names. Errors:
@@ -26,7 +26,7 @@ struct FormulaPart {
   std::optional<Expr> at, begin, end;
 };
 
-// What the formulas of an operator can ask for, beside values of names.
+// Lookups that an operator's formula may use, in addition to values of names.
 struct FormulaNames {
   NameValue value;
   std::function<absl::StatusOr<Expr>(absl::string_view name, const FormulaPart& part)> part;
@@ -36,15 +36,15 @@ struct FormulaNames {
 };
 
 // The same language with parts of names and with conditions, which are 1 or 0:
-//   power      = primary ["^" primary], where the exponent comes to a number
+//   power      = primary ["^" primary], where the exponent evaluates to a number
 //   comparison = sum [("==" | "!=" | "<" | "<=" | ">" | ">=") sum]
 //   primary    = ... | name "[" sum "]" | name "[" [sum] ":" [sum] "]"
 //              | "if" "(" comparison "," comparison "," comparison ")"
 //              | "digits" "(" comparison ")": binary digits, ceil(log2(x + 1))
 //              | "same" "(" comparison "," comparison ")": one size that is stated twice; a number
 //                rather than a symbol
-// A comparison stands alone, in parentheses or as an argument. What `if` does not choose is not
-// looked up. FailedPrecondition when a condition is not decided.
+// A comparison is a whole formula, in parentheses, or an argument. Names in a branch of `if` that
+// is not taken are not looked up. FailedPrecondition if a condition is undecided.
 absl::StatusOr<Expr> ParseFormula(absl::string_view text, const FormulaNames& names);
 
 }  // namespace onnxflops

@@ -17,10 +17,10 @@ class PointValues {
   PointValues() = default;  // of 0
   explicit PointValues(const Expr& e);
 
-  // Whether a sum of 2^30 such numbers, and small multiples of it, overflow nowhere.
+  // True if a sum of 2^30 such numbers, and small multiples of it, cannot overflow.
   static bool IsSmall(absl::int128 value) { return -kMost < value && value < kMost; }
 
-  // Makes them those of a sum: with a multiple of another, or with a number that is small.
+  // Adds a multiple of another's values, or a small number.
   void Add(const PointValues& other, int times) {
     for (size_t i = 0; i < kPoints; ++i) {
       values_[i] += other.values_[i] * times;

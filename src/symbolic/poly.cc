@@ -145,7 +145,8 @@ Range RefinedRangeOf(const Expr& e, int* budget) {
   return {LowerOf(e, budget), UpperOf(e, budget)};
 }
 
-// One of the operands: min picks by the smaller bound, max by the larger; a broadcast may be any.
+// The range of one of the operands: min picks by the smaller bound, max by the larger; a broadcast
+// may be any.
 Range ChoiceRange(Kind kind, const std::vector<Expr>& args, int* budget) {
   Range result = RefinedRangeOf(args[0], budget);
   for (size_t i = 1; i < args.size(); ++i) {

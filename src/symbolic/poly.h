@@ -1,13 +1,13 @@
-// The inside of Expr: canonical polynomials over atoms. Internal to src/symbolic; the interface is
-// expr.h.
+// The internals of Expr: canonical polynomials over atoms. Internal to src/symbolic; the interface
+// is expr.h.
 //
 //   poly.cc      order, hashes, sums and products of terms
-//   bounds.cc    ranges of values, and what they prove
+//   bounds.cc    ranges of values, and proofs from them
 //   division.cc  floors and exact quotients
 //   expr.cc      min, max, broadcast, and the interface
 //   value.cc     evaluation and substitution;  text.cc, parse.cc: print and parse
 //   sum.cc       sums over a symbol;  sample_sum.cc: over samples of different sizes
-//   work.cc      what all of it takes
+//   work.cc      limits on the work
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 
@@ -87,10 +87,10 @@ inline UInt Gcd(UInt a, UInt b) {
 
 // ---- Work ----
 
-// What WorkLimit leaves; negative: it is exceeded. Without one, more than anybody can take.
+// Steps left in the WorkLimit; negative if it is exceeded. Without a limit, practically infinite.
 extern constinit thread_local int64_t steps_left;
 
-// A term takes about so many steps, without what its factors take.
+// Steps of a term, approximately, without those of its factors.
 inline constexpr size_t kStepsPerTerm = 4;
 // False when nothing is left: then the caller need not do the work.
 inline bool Spend(size_t steps) {
@@ -118,7 +118,7 @@ Range FloorDivRange(const Range& n, const Range& d);
 // Sorted as they print.
 enum class Kind { kSymbol, kBroadcast, kFloorDiv, kMax, kMin };
 
-// A factor of a monomial that is no number. Immutable, and shared between polynomials.
+// A non-numeric factor of a monomial. Immutable, and shared between polynomials.
 struct Atom {
   Kind kind = Kind::kSymbol;
   int depth = 0;  // 0 for a symbol, else one more than the deepest operand

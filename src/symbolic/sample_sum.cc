@@ -1,10 +1,9 @@
-// How it works. A formula is split by what its terms have of the symbol of the number of samples:
-// none, its first power, or anything else. Terms of the first power are summed over the samples.
-// Where sizes stand in them as powers, the sum is one of power sums, S(2) = 512^2 + 2 * 300^2,
-// which are worked out once for all formulas; so a formula takes no longer for a million samples
-// than for one. Where sizes stand in divisions, minima or maxima, it is evaluated for each
-// different sample. A minimum or maximum of the batch as a whole, min(8, 2*batch*seq), is that of
-// the sums.
+// How it works. A formula is split by the power of the symbol for the number of samples in its
+// terms: none, the first, or anything else. Terms of the first power are summed over the samples.
+// If sizes appear in them as powers, the sum uses power sums, S(2) = 512^2 + 2 * 300^2, which are
+// computed once for all formulas; so a formula takes no longer for a million samples than for one.
+// If sizes appear in divisions, minima or maxima, the term is evaluated for each different sample.
+// A minimum or maximum over the whole batch, min(8, 2*batch*seq), is taken of the sums.
 #include "src/symbolic/sample_sum.h"
 
 #include <algorithm>
@@ -180,8 +179,8 @@ Expr SampleSum::WithoutSwitches(const Expr& formula) const {
   return onnxflops::Sum(sums);
 }
 
-// A power of the number of samples is that of all of them, also in one row; a division of sizes is
-// that of the rectangle.
+// A power of the number of samples uses the number of all samples, also in one packed row; a
+// division of sizes uses the padded rectangle.
 Expr SampleSum::MixedOf(const Expr& mixed) const {
   const std::vector<std::string> count = {sizes_.count};
   std::vector<Expr> sums;
@@ -247,7 +246,7 @@ Expr SampleSum::SumOfPowers(const std::vector<int>& powers) const {
   return known->second = symbolic::Literal(sum);
 }
 
-// The sum over all samples of what one takes.
+// The sum over all samples of one sample's formula.
 Expr SampleSum::SumOverRows(const Expr& formula) const {
   const auto known = known_rows_.find(formula);
   if (known != known_rows_.end()) return known->second;
@@ -288,7 +287,7 @@ Expr SampleSum::SumOverRows(const Expr& formula) const {
   return known_rows_[formula] = Sum(sums);
 }
 
-// Row by row. Numbers are added as they come; what has other symbols is an expression of each row.
+// Row by row. Numbers are added directly; other symbols make an expression for each row.
 Expr SampleSum::SumByEvaluation(const Expr& each) const {
   const std::vector<std::string> symbols = each.Symbols();
   const bool is_number = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) {

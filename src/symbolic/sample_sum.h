@@ -1,15 +1,17 @@
-// Sums of formulas over the samples of a batch, whose sizes may differ.
+// Sums formulas over the samples of a batch, whose sizes may differ.
 //
 //   SampleSum sum({.count = "batch", .symbols = {"seq"}, .rows = {{{512}, 1}, {{300}, 2}}});
 //   sum.Of(batch * seq * seq)   // 512^2 + 2 * 300^2
 //   sum.Of(seq * seq)           // 512^2: once in a run, at the largest size
 //
-// A term that is linear in `count` is done sample by sample, and is summed. One without `count` is
-// done once in a run. Any other mixes samples: it is that of a batch in which all samples have the
-// largest sizes, which is what runs. A minimum such as min(1, batch*seq - 1), which only says
-// whether there is more than one, is the number that it is in this batch. Another minimum or
-// maximum of the batch as a whole is that of the sums: min(8, 2*batch*seq) experts that tokens
-// reach, or max(2*batch*seq, 3*batch*seq^2), the time of a kernel.
+//   linear in `count`      done sample by sample, so it is summed
+//   without `count`        done once in a run, at the largest sizes
+//   any other term         mixes samples: evaluated for a batch in which all samples have the
+//                          largest sizes, which is what runs
+//   min(1, batch*seq - 1)  only tells whether there is more than one: its value for this batch
+//   other minima, maxima   over the whole batch, such as min(8, 2*batch*seq) experts that tokens
+//                          reach, or max(2*batch*seq, 3*batch*seq^2), the time of a kernel:
+//                          taken of the sums
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_SAMPLE_SUM_H_
 
@@ -37,8 +39,8 @@ struct SampleSizes {
     int64_t samples = 1;
   };
   std::vector<Row> rows;  // SetRows() joins equal ones
-  // The samples stand one after the other in one row. What is done once in a run is then done for
-  // each of them, as far as it depends on their sizes.
+  // The samples follow each other in one row. Work done once in a run is then done for each of
+  // them, as far as it depends on their sizes.
   bool packed = false;
 
   // From the sizes of all samples, a list for each symbol. REQUIRES: lists of one length.
@@ -59,13 +61,13 @@ class SampleSum {
   // REQUIRES: sizes within the symbols' ranges, each row with one for each symbol.
   explicit SampleSum(SampleSizes sizes);
 
-  // What the samples take together. Symbols other than those of `sizes` stay. An Expr with an error
-  // where it overflows, or has divisions of sizes and more different samples than
-  // kMaxSampleEvaluations let it be evaluated for.
+  // The sum over the samples. Symbols other than those of `sizes` stay. An Expr with an error if it
+  // overflows, or if it has divisions of sizes and more different samples than
+  // kMaxSampleEvaluations allows.
   Expr Of(const Expr& formula) const;
-  // What a run of one sample takes, summed over the samples: with what is done once in a run.
+  // The sum over runs of one sample each, including the work done once in each run.
   Expr OneByOne(const Expr& formula) const;
-  // Whether a part of it is neither done sample by sample nor once in a run.
+  // True if a part of it is neither done sample by sample nor once in a run.
   bool Mixes(const Expr& formula) const;
   // The part that is done once in a run of padded samples, and depends on their sizes.
   Expr OnceOfSizes(const Expr& formula) const;

@@ -1,4 +1,4 @@
-// What an expression knows of its symbols: the least value that each may have.
+// The least value of each symbol in an expression.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_SYMBOL_BOUNDS_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_SYMBOL_BOUNDS_H_
 

@@ -70,7 +70,7 @@ std::string InQuotes(absl::string_view name) {
   return out + "'";
 }
 
-// Reads a name in quotes into `*name`; returns its length with them, 0 if there is none.
+// Reads a quoted name into `*name`; returns its length with quotes, 0 if there is none.
 size_t TakeQuoted(absl::string_view text, std::string* name) {
   if (text.empty() || text[0] != '\'') return 0;
   for (size_t i = 1; i < text.size(); ++i) {
@@ -103,7 +103,7 @@ struct Parts {
   bool quoted = false;  // the head
   bool has_place = false;
   absl::string_view suffixes;
-  size_t length = 0;  // of all of it; 0 if the text begins with no symbol
+  size_t length = 0;  // of the whole symbol; 0 if the text does not begin with one
 };
 
 // Reads "(place)" from `text` on; false if that begins a parenthesis that is something else.

@@ -1,17 +1,19 @@
 // How symbols are written: in expressions, in results, and after --dim.
 //
-//   batch                    a dimension that the file names, if that is a plain identifier
-//   'past + 1', '1000'       any other name of the file: quoted, so that it looks like nothing else
-//   pixels.0                 axis 0 of the input pixels, where the file gives no name
-//   nonzero(/head/NonZero)   a size that is not known, and the node that decides it
-//   'a very long na...'#1    the first name that is too long, and begins like this
+//   batch                    a dimension named in the file, if the name is a plain identifier
+//   'past + 1', '1000'       any other name in the file, quoted so that it cannot look like
+//                            anything else
+//   pixels.0                 axis 0 of the input pixels, if the file gives no name
+//   nonzero(/head/NonZero)   an unknown size, and the node that decides it
+//   'a very long na...'#1    the first of the names that are too long and begin like this
 //
 // The rule: symbol = head ["(" place ")"] {("." | "#") digits}. A head is an identifier
 // [A-Za-z_][A-Za-z0-9_.]* or a quoted name; a place is a quoted name or characters of
-// [A-Za-z0-9_./:-]. In quotes, \\ \' \n \t and \xNN (a byte) stand for what cannot stand there.
+// [A-Za-z0-9_./:-]. In quotes, \\ \' \n \t and \xNN (a byte) are escapes.
 //
-// Only what is ours has a place, or ends in a point and digits: two symbols are written alike only
-// if they are the same. The name of every Expr's symbol is such a text, in its one canonical form.
+// Only symbols that we make have a place, or end in a point and digits. So two symbols are written
+// the same way only if they are the same. The symbol name in every Expr is such a text, in its one
+// canonical form.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_SYMBOL_NAME_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_SYMBOL_NAME_H_
 
@@ -34,10 +36,10 @@ std::string CutSymbol(absl::string_view name, size_t most, size_t number);
 // `name`, or its beginning that takes at most so many bytes between quotes.
 absl::string_view WrittenPrefix(absl::string_view name, size_t most);
 
-// What a person may type for a symbol, in canonical form: a written symbol is itself, and any other
-// text is the name of a dimension of the file.
+// The canonical form of a typed symbol: a written symbol is itself, and any other text is the name
+// of a dimension in the file.
 std::string TypedSymbol(absl::string_view text);
-// A written symbol without quotes and escapes: what is typed by who knows only the file.
+// A written symbol without quotes and escapes, as typed by users who know only the file.
 std::string BareName(absl::string_view symbol);
 
 // For messages: a written symbol in quotes, if it does not begin with one.

@@ -13,7 +13,7 @@
 
 namespace onnxflops {
 
-using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+using namespace symbolic;  // NOLINT(google-build-using-namespace): internals of Expr
 
 namespace {
 

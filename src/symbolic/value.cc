@@ -29,7 +29,7 @@
 
 namespace onnxflops {
 
-using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+using namespace symbolic;  // NOLINT(google-build-using-namespace): internals of Expr
 
 namespace {
 
@@ -40,7 +40,7 @@ class Evaluator {
  public:
   explicit Evaluator(Sizes sizes) : sizes_(sizes) {}
 
-  // The rest return false if there is no value; then the status says why, if Sizes::kExplains.
+  // These return false if there is no value; then the status has the reason, if Sizes::kExplains.
   bool Value(const Expr& e, Int* out);
   const absl::Status& status() const { return status_; }
 

@@ -1,13 +1,12 @@
-// Bounds the work that expressions of a file make, wherever it is done.
+// Limits the work of expressions of a file, wherever it is done.
 //
-//   WorkLimit limit(1'000'000);          // on this thread, as long as it lives
+//   WorkLimit limit(1'000'000);          // on this thread, while it exists
 //   Expr product = a * b;                // within the limit; beyond it, an Expr with error()
-//   if (limit.exceeded()) return ...;    // what was made since may be wrong, all of it
+//   if (limit.exceeded()) return ...;    // all results since then may be wrong
 //
-// Work is counted in steps, of about 10 ns: a factor that is copied, compared or evaluated. What
-// expressions do not see, such as long lists of them, whoever does it counts with SpendSteps.
-// Results depend on nothing but the expressions and the limit. Work within a limit inside of
-// another counts for both.
+// Work is counted in steps of about 10 ns: one factor copied, compared or evaluated. Work outside
+// expressions, such as on long lists of them, is counted with SpendSteps. Results depend only on
+// the expressions and the limit. Work within nested limits counts for both.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 
@@ -26,7 +25,7 @@ class WorkLimit {
   bool exceeded() const;
 
  private:
-  int64_t outer_;  // what was left before
+  int64_t outer_;  // steps left before
   int64_t steps_;
 };
 

@@ -30,7 +30,7 @@ bool RepeatsHeads(const ModelData& model, ValueId keys) {
     const Node& maker = model.node(*model.value(way[i]).producer);
     if (maker.op_type == "Expand" || maker.op_type == "Tile") return true;
     if (maker.op_type == "MatMul" || maker.op_type == "Gemm" || maker.op_type == "Conv") continue;
-    // Other operators take shapes and axes after what they move.
+    // Other operators take shapes and axes after the moved input.
     const bool combines =
         maker.op_type == "Mul" || maker.op_type == "Add" || maker.op_type == "Concat";
     for (const OptionalValueId& input :

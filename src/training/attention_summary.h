@@ -12,12 +12,12 @@
 
 namespace onnxflops {
 
-// Of what is written out as products and a Softmax, or is one operator.
+// Attention that is written as products and a Softmax, or is one operator.
 struct AttentionSummary {
   int64_t layers = 0;
   Expr flops;  // of the two products, forward
-  // Where all layers agree, and queries are [batch, heads, tokens, size] or [batch * heads, ...].
-  // `kv_heads` are those of keys and values before they are repeated for the queries.
+  // Set if all layers agree, and queries are [batch, heads, tokens, size] or [batch * heads, ...].
+  // `kv_heads` are those of keys and values before their repetition for the queries.
   std::optional<Expr> heads, kv_heads, head_size, tokens;
 };
 

@@ -1,18 +1,17 @@
-// How it works. Two walks over the graph, as autograd makes them. The first goes forwards and marks
-// the values that need a gradient: those that depend on a trained parameter (or on an input, with
+// How it works. Two walks over the graph follow autograd. The first goes forwards and marks the
+// values that need a gradient: those that depend on a trained parameter (or on an input, with
 // input_gradients). The second goes backwards from the outputs: a node whose output got a gradient
-// pays for its own backward pass (GradientCosts) and hands a gradient to each input that needs one.
-// A value that gets a second gradient adds it to the first; these sums are counted with an operator
+// pays for its own backward pass (GradientCosts) and passes a gradient to each input that needs
+// one. A second gradient of a value is added to the first; these sums are counted with an operator
 // of their own.
 //
-// Bodies of loops and functions are walked the same way, once per set of needed inputs and outputs,
-// and the result is multiplied by the trips. What a loop carries may need a gradient only from the
-// second trip on, so both walks are repeated until nothing changes. Functions see only their
-// inputs, so their results are remembered; other bodies also see values around them and are walked
-// each time.
+// Bodies of loops and functions are walked in the same way, once per set of needed inputs and
+// outputs, and the result is multiplied by the trips. A carried value may need a gradient only from
+// the second trip on, so both walks are repeated until nothing changes. Functions see only their
+// inputs, so their results are cached; other bodies also see outer values and are walked each time.
 //
-// Attention written as single operators counts as one flash attention if that was asked for. A node
-// whose gradient has no rule is listed as unknown with the reason: the total is then a lower bound.
+// Attention written as single operators counts as one flash attention if requested. A node whose
+// gradient has no rule is listed as unknown with the reason: the total is then a lower bound.
 #include "src/training/backward.h"
 
 #include <cstddef>
@@ -135,8 +134,8 @@ class BackwardWalk {
     return needed;
   }
 
-  // Drops the one input that the PyTorch call takes through a detach(). The exporter removed the
-  // detach, so this input is the only one that the call lists under another name.
+  // Drops the input that the PyTorch call takes through a detach(). The exporter removed the
+  // detach, so this is the only input that the call lists under another name.
   void DropDetached(const Node& node, Needed* needed) const {
     const auto text = exporter::NodeMetadata(node.metadata).fx_node;
     if (!text || !exporter::NamesDetached(*text)) return;
@@ -321,7 +320,8 @@ class BackwardWalk {
     if (instance == 0) main_[i] = what;
   }
 
-  // True if the node has a gradient in addition to those of its bodies, which are then modifiers.
+  // True if the node has a gradient of its own in addition to those of its bodies, which are then
+  // modifiers.
   static bool HasOwnGradient(const Call& call) {
     return call.def != nullptr && call.def->control_flow == ControlFlow::kNone;
   }
@@ -350,7 +350,7 @@ class BackwardWalk {
     return pass.graph != 0 && graph_of_[static_cast<size_t>(value)] != pass.graph;
   }
 
-  // Hands the value a gradient. Returns whether it has another, to which this one is added.
+  // Passes a gradient to the value. Returns true if it already has one, to which this one is added.
   bool Hand(ValueId value, const std::optional<Expr>& elements, Pass* pass) {
     if (IsAround(value, *pass)) return !pass->around.try_emplace(value, elements).second;
     return std::exchange(Gets(value), 1) != 0;
@@ -403,8 +403,8 @@ class BackwardWalk {
     }
   }
 
-  // Counts the backward pass of written-out attention as that of one operator: see Attention of
-  // ops/onnx/attention.cc. Its five products are counted with the last one.
+  // Counts the backward pass of attention written as products like that of one operator: see
+  // Attention of ops/onnx/attention.cc. Its five products are counted with the last one.
   void AddFlash(NodeId node, CallId id, Expr* macs, Expr* other) {
     if (IsAttentionOperator(id)) {
       attention_.insert(node);

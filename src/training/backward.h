@@ -1,18 +1,19 @@
-// What a backward pass executes, operator by operator, as autograd does it.
+// The work of a backward pass, operator by operator, as in autograd.
 //
 //   TrainingOptions options;
 //   options.frozen = {"visual"};
-//   absl::StatusOr<Backward> backward = CountBackward(inference, counts, CausalCounting::kFull,
-//   options); backward->flops, backward->macs
+//   absl::StatusOr<Backward> backward =
+//       CountBackward(inference, counts, CausalCounting::kFull, options);
+//   backward->flops, backward->macs
 //
-// A value needs a gradient if a trained parameter is upstream of it. The gradients of all
-// floating-point outputs that need one are given; from there on a node's backward pass computes the
+// A value needs a gradient if it depends on a trained parameter. The gradients of all
+// floating-point outputs that need one are given. From there, a node's backward pass computes the
 // gradient of each of its inputs that needs one, by the rule of its operator's row (Gradient of
-// ops/op_def.h). A value that several nodes use adds their gradients up. So the first layer
-// computes no gradient of the model's input, and a frozen part at the front has no backward pass.
+// ops/op_def.h). The gradients from several uses of a value are added. So the first layer computes
+// no gradient of the model's input, and a frozen part at the front has no backward pass.
 //
-// Bodies of control flow and functions are walked with what their call needs. The trips of a loop
-// all count as the general one: a carried value needs a gradient if that of any trip does.
+// Bodies of control flow and functions are walked with the needs of their call. All trips of a loop
+// count like the general one: a carried value needs a gradient if it does in any trip.
 #ifndef ONNXFLOPS_SRC_TRAINING_BACKWARD_H_
 #define ONNXFLOPS_SRC_TRAINING_BACKWARD_H_
 
@@ -38,7 +39,7 @@ struct BackwardOp {
   Expr flops, macs;
 };
 
-// What the walk found of nodes, for stages that ask what backward reads.
+// The gradients that nodes need, for later stages that ask what the backward pass reads.
 struct NeededGradients {
   // By instance and place in its graph: a byte per input of the node, 1 if it needs a gradient.
   // Nodes without a backward pass are missing.
@@ -69,8 +70,8 @@ struct Backward {
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 
-// Errors: NotFound for a pattern that matches nothing, and for blocks where there are none;
-// OutOfRange where a limit is met.
+// Errors: NotFound for a pattern that matches nothing, and for blocks if there are none; OutOfRange
+// if a limit is exceeded.
 absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts& counts,
                                        CausalCounting causal, const TrainingOptions& options);
 

@@ -1,4 +1,4 @@
-// What the gradient of a node costs, by its operator's row.
+// The cost of a node's gradient, by its operator's row.
 #ifndef ONNXFLOPS_SRC_TRAINING_GRADIENT_COST_H_
 #define ONNXFLOPS_SRC_TRAINING_GRADIENT_COST_H_
 
@@ -27,10 +27,10 @@ class GradientCosts {
   // is one of an operator; at least one input is needed.
   const absl::StatusOr<Census>& Of(CallId call, const Needed& needed);
 
-  // Whether backward reads what the call was given or made: a tensor that it saves. Also where that
-  // is not known.
+  // True if the backward pass reads an input or output of the call, so that a tensor is saved; also
+  // true if that is unknown.
   static bool Saves(const OpDef& def);
-  // Whether the row tells what it saves.
+  // True if the row says which tensors are saved.
   static bool SavesKnown(const OpDef& def);
 
  private:

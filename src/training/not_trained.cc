@@ -56,13 +56,13 @@ ByCalls OfReader(const exporter::Signature& signature, absl::string_view text,
   return call.buffers.empty() ? ByCalls::kMadeUp : ByCalls::kBuffer;
 }
 
-// A node that hands a value on, and is no call.
+// A node that only passes a value on, and is not a call.
 bool IsIdentity(const Node& node) {
   return node.op_type == "Identity" && node.domain.empty() && node.input(0) && node.output(0) &&
          !exporter::NodeMetadata(node.metadata).fx_node;
 }
 
-// The initializer that the value is; the value itself if it is none.
+// The initializer behind Identity nodes; the value itself if there is none.
 ValueId StoredAs(const ModelData& model, ValueId value) {
   for (int i = 0; i < kMaxIdentities && model.value(value).producer; ++i) {
     const Node& maker = model.node(*model.value(value).producer);

@@ -1,4 +1,4 @@
-// Tensors that have the place of a weight, and are no parameters: the file says so.
+// Finds tensors that are used as weights but are not parameters, according to the file.
 #ifndef ONNXFLOPS_SRC_TRAINING_NOT_TRAINED_H_
 #define ONNXFLOPS_SRC_TRAINING_NOT_TRAINED_H_
 

@@ -79,7 +79,7 @@ class Blocks {
 
   bool empty() const { return blocks_.empty(); }
 
-  // The outermost block around a module; "" if there is none.
+  // The outermost block around a module, or "".
   absl::string_view Of(absl::string_view path) const {
     absl::string_view outermost;
     for (absl::string_view around = path; !around.empty(); around = modules::ParentPath(around)) {

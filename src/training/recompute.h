@@ -1,4 +1,4 @@
-// What of the forward pass activation checkpointing executes again.
+// The parts of the forward pass that activation checkpointing runs again.
 #ifndef ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
 #define ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
 
@@ -15,7 +15,7 @@
 
 namespace onnxflops::training {
 
-// What the backward pass of a node of the main graph does.
+// The backward work of a node in the main graph.
 enum class NodeBackward : uint8_t {
   kNone,
   kRuns,   // reads nothing of the forward pass: a sum
@@ -26,8 +26,9 @@ struct Recomputed {
   Expr flops, macs;
 };
 
-// Nodes of the main graph, a call of a function or a loop as one. A block without a backward pass
-// is not computed again. NotFound if there are no repeated modules, or none of the pattern.
+// Counts nodes of the main graph; a call of a function or a loop counts as one node. A block
+// without a backward pass is not computed again. NotFound if there are no repeated modules, or none
+// matches the pattern.
 absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Counts& counts,
                                            const modules::Attribution& attribution,
                                            const AttentionPatterns& patterns,

@@ -1,16 +1,16 @@
 // How it works. Every float parameter is trained unless an option or the file says otherwise.
 // --frozen and --trained take patterns, which match a parameter by its name, the path of its
-// module, or anything around these. A tied copy shares the choice of its original and counts once.
+// module, or a module around it. A tied copy shares the choice of its original and counts once.
 //
-// Exporters rename parameters, so a name that the user knows from PyTorch may not be in the file.
-// For matrices, other names are derived from their use: <module>.weight for a matrix that the
-// module uses, a shared table of several lookups, position embeddings added to tokens. A match by
-// such a guess is told in a warning. It is an error if no pattern of an option matches anything; a
+// Exporters rename parameters, so a name that the user knows from PyTorch may be missing in the
+// file. For matrices, other names are derived from their use: <module>.weight for a matrix that the
+// module uses, a shared table of several lookups, position embeddings added to tokens. A warning
+// names a match by such a guess. It is an error if no pattern of an option matches anything; a
 // single pattern that matches nothing is a warning, since one list may serve several models.
 //
-// Gradients also run to weights that the exporter computed from parameters: `gradient` has these,
-// `value` does not. What no file tells, as whether a tensor is a parameter or a buffer, is a
-// warning.
+// Gradients also run to weights that the exporter computed from parameters: `gradient` includes
+// these, `value` does not. Facts that no file shows, such as whether a tensor is a parameter or a
+// buffer, give a warning.
 #include "src/training/trained.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name) {
 namespace training {
 namespace {
 
-// True if the pattern matches the path or that of a module around it.
+// True if the pattern matches the path or a module around it.
 bool MatchesWithin(absl::string_view glob, absl::string_view path) {
   for (absl::string_view around = path; !around.empty(); around = modules::ParentPath(around)) {
     if (MatchesGlob(glob, around)) return true;
@@ -400,7 +400,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   std::optional<OtherNames> other_names;
   if (!frozen.empty() || !trained.empty()) other_names.emplace(model, attribution);
   const std::vector<resolve::Parameter> parameters = resolve::FindParameters(model);
-  absl::flat_hash_map<ValueId, Choice> choices;  // copies share that of the original
+  absl::flat_hash_map<ValueId, Choice> choices;  // copies share their original's choice
   const auto original_of = [&](ValueId value) {
     const auto tie = ties.find(value);
     return tie == ties.end() ? value : tie->second;

@@ -17,8 +17,8 @@ namespace onnxflops::training {
 
 struct TrainedParameters {
   std::vector<bool> value;  // by ValueId
-  // The same and constants that the exporter computed of parameters, `1 + weight`, which it left
-  // out: what a gradient runs to.
+  // The same, plus constants such as `1 + weight` that the exporter computed from parameters and
+  // kept in their place: gradients run to these too.
   std::vector<bool> gradient;
   absl::int128 elements = 0, bytes = 0;
   absl::int128 all_elements = 0;  // of frozen ones, too
@@ -26,11 +26,11 @@ struct TrainedParameters {
   std::vector<std::string> warnings;  // patterns that match nothing or by a guess; copies
 };
 
-// A parameter is known by its name in the file, by the module of the first node that uses it, by
-// all modules around it and, a matrix, as the weight of each module that uses it. A matrix whose
-// name the exporter dropped is also known by what it is used for. NotFound where no pattern of an
-// option matches a parameter.
-// A copy of a tied weight is trained if that weight is, and a pattern that matches one is for both.
+// Matches a parameter by its name in the file, by the module of the first node that uses it and by
+// all modules around that one. A matrix also matches as the weight of each module that uses it and,
+// if the exporter dropped its name, by its use. NotFound if no pattern of an option matches a
+// parameter. A copy of a tied weight is trained if that weight is, and a pattern that matches one
+// holds for both.
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,
                                               const resolve::Ties& ties,

@@ -11,17 +11,17 @@
 
 namespace onnxflops {
 
-// What attention keeps for its backward pass.
+// The tensors that attention saves for its backward pass.
 enum class AttentionBackward : uint8_t {
   kMath,   // the scores: four products, twice what forward takes
   kFlash,  // not even those: they are computed again, five products
 };
 
-// Activation checkpointing: what is computed again before the backward pass needs it.
+// Activation checkpointing: the part that is computed again before the backward pass.
 struct Recompute {
   enum class What : uint8_t {
     kNone,
-    kAttention,  // the scores of attention and what is done with them
+    kAttention,  // the scores of attention and all work on them
     kBlocks,     // repeated modules, up to the last tensor that backward needs, as torch does
     kFull,       // repeated modules as a whole
     kModules,    // modules whose paths match `glob`, as a whole
@@ -32,12 +32,12 @@ struct Recompute {
 
 // "math", "flash".
 absl::string_view AttentionName(AttentionBackward attention);
-// What ParseRecompute reads.
+// The text that ParseRecompute reads.
 std::string RecomputeName(const Recompute& recompute);
 // "none", "attention", "blocks", "full"; anything else is a pattern of module paths.
 Recompute ParseRecompute(absl::string_view text);
 
-// What makes a number of the outputs, for backward to begin at.
+// How the outputs become one number, from which backward starts.
 enum class Loss : uint8_t {
   kNone,          // nothing: a gradient of each output is given
   kSum,           // the sum of the outputs: its gradient is one number, expanded
@@ -49,7 +49,7 @@ absl::StatusOr<Loss> ParseLoss(absl::string_view name);
 
 enum class Optimizer : uint8_t { kNone, kSgd, kAdam, kAdamW, kLion };
 
-// What a step of an optimizer costs per trained parameter, and the bytes of state that it keeps.
+// The cost of an optimizer's step per trained parameter, and the bytes of its state.
 struct OptimizerInfo {
   Optimizer optimizer;
   absl::string_view name;
@@ -58,7 +58,7 @@ struct OptimizerInfo {
   int step_bytes;  // kept per tensor: torch.optim counts the steps of each, as a float32
   absl::string_view formula;
 };
-// A row per optimizer. Operations are those of the formula, with powers of the betas made once.
+// A row per optimizer. Operations are those of its formula, with powers of the betas computed once.
 inline constexpr OptimizerInfo kOptimizers[] = {
     {Optimizer::kNone, "none", 0, 0, 0, ""},
     {Optimizer::kSgd, "sgd", 2, 0, 0, "p -= lr * g"},
@@ -74,8 +74,8 @@ const OptimizerInfo& InfoOf(Optimizer optimizer);
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name);
 
 struct TrainingOptions {
-  // Patterns (* and ?) of parameter names, or of modules whose parameters are meant. A parameter is
-  // trained if it matches one of `trained` (or there are none) and none of `frozen`.
+  // Patterns (* and ?) for names of parameters, or for modules, meaning all their parameters. A
+  // parameter is trained if it matches one of `trained` (or there are none) and none of `frozen`.
   std::vector<std::string> frozen, trained;
   bool input_gradients = false;  // the model's floating-point inputs need gradients, too
   AttentionBackward attention = AttentionBackward::kMath;
@@ -86,8 +86,8 @@ struct TrainingOptions {
   // the state has the type of the parameters, as torch.optim makes it.
   bool float32_masters = false;
 };
-// Whether a backward pass of this training is another than that of training all, in PyTorch's
-// default way: twice forward would not be its figure.
+// True if the backward pass differs from that of training everything in PyTorch's default way.
+// Twice the forward pass would then be wrong.
 bool HasOwnBackward(const TrainingOptions& options);
 // The same training where nothing is computed again, neither by checkpointing nor by flash
 // attention: what MFU counts.
