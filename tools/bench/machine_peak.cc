@@ -23,7 +23,7 @@ constexpr int kLanes = 4;
 #endif
 constexpr int kAccumulators = 12, kRuns = 100;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-struct Block {  // lets std::vector align what it holds
+struct Block {  // lets std::vector align the data
   Vector lanes;
 };
 

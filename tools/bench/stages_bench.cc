@@ -1,7 +1,7 @@
-// How long each stage takes, beside ONNX's own parser on the same bytes, and evaluating a counted
-// total.
+// The time of each stage, compared with ONNX's own parser on the same bytes, and of evaluating a
+// counted total.
 //
-// Quote ratios of one run only: machines differ and are busy. tools/bench/processes.py measures
+// Quote only ratios within one run: machines differ and are busy. tools/bench/processes.py measures
 // whole processes.
 #include <benchmark/benchmark.h>
 
@@ -64,7 +64,7 @@ void EvaluateTotal(benchmark::State& state, const std::string& name) {
   for (auto _ : state) benchmark::DoNotOptimize(flops.Evaluate(bindings));
 }
 
-// What a program that uses the library does, from a path to a report.
+// The steps of a program that uses the library, from a path to a report.
 void LoadAndReport(benchmark::State& state, const std::string& /*name*/) {
   const std::string path = ONNXFLOPS_SOURCE_DIR "/models/clip-vit-l-14-336.onnx";
   for (auto _ : state) {

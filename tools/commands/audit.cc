@@ -1,9 +1,9 @@
-// onnxflops audit: which convention gives each of the figures that somebody published.
+// onnxflops audit: which convention gives each of a list of published figures.
 //
 // How it works. A CSV file has a line per model with the published figure (published.h). Each model
-// is counted with all conventions, and those whose result is near enough to the figure are its
-// explanation. Lines are independent, so they run in parallel and are shown in the file's order. A
-// line that cannot be read or counted has its own error, and the others go on.
+// is counted with all conventions, and those whose result is near enough to the figure explain it.
+// Lines are independent, so they run in parallel and are shown in the file's order. A line that
+// cannot be read or counted has its own error, and the others go on.
 #include "tools/commands/audit.h"
 
 #include <cstddef>

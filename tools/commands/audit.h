@@ -32,7 +32,7 @@ struct AuditedTable {
   std::vector<AuditRow> rows;
   std::vector<int64_t> lines;  // of the file, by row
 };
-// What is wrong with a row is its fault; an error is of the table.
+// A row keeps its own fault; an error means that the table itself cannot be read.
 absl::StatusOr<AuditedTable> AuditTable(const AuditArguments& args);
 
 }  // namespace onnxflops::tools

@@ -24,22 +24,22 @@ struct BaseMissingArgument {
   absl::StatusOr<bool> Parse() const;
 };
 
-// What models are compared with. A path is that of a model or a report; "": nothing. With a
-// revision, it is the path of the model itself, as it was in its git repository.
+// The base of a comparison. `path` is a model or a report; "": no base. With a revision, it is the
+// path of the model itself, as it was in its git repository.
 struct BaseModel {
   std::string path, revision;
   // A base that does not exist makes everything new; so does /dev/null, which git names then.
   bool missing_is_fine = false;
 };
-// A model at a revision. `*missing`, where it is not null: whether the revision does not have it.
+// A model at a revision. `*missing`, if not null, is set to whether the revision lacks it.
 absl::StatusOr<Model> LoadRevision(const BaseModel& base, const CountOptions& options,
                                    bool* missing = nullptr);
 
-// What is compared with `head`; nullopt: nothing, or a base that may be missing and is.
+// The base for `head`; nullopt if there is none, or if it may be missing and is.
 absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
                                                       const ModelOrReport& head,
                                                       const CountOptions& options);
-// What is relative to a base that no call names: with how to name one.
+// Adds advice on naming a base to an error about a missing base.
 absl::Status WithBaseHint(const absl::Status& status);
 
 // The difference from what LoadBase gave.

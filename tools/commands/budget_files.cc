@@ -17,7 +17,7 @@
 namespace onnxflops::tools {
 namespace {
 
-// "a/b/" -> "a/"; "a/" -> ""; "/a/" -> "/"; "/" -> "". What is above ".." is nobody's project.
+// "a/b/" -> "a/"; "a/" -> ""; "/a/" -> "/"; "/" -> "". Folders above ".." are outside the project.
 std::string FolderAbove(absl::string_view folder) {
   if (absl::EndsWith(folder, "../")) return "";
   folder.remove_suffix(1);
@@ -25,8 +25,8 @@ std::string FolderAbove(absl::string_view folder) {
   return slash == absl::string_view::npos ? "" : std::string(folder.substr(0, slash + 1));
 }
 
-// The file for a model below `root`; "": there is none. A model that lies in that folder itself is
-// not looked for in a copy of its path there.
+// The file for a model below `root`, or "". A model in that folder itself is not searched for in a
+// copy of its path there.
 std::string NearestFile(absl::string_view root, const std::string& model) {
   std::string folder = FolderOfModels(model);
   while (absl::StartsWith(folder, "./")) folder.erase(0, 2);

@@ -16,7 +16,7 @@ namespace onnxflops::tools {
 
 inline constexpr char kBudgetsFile[] = "onnxflops.toml";
 
-// What a call says of budgets.
+// The options of a call that concern budgets.
 struct BudgetSources {
   std::string named;                // --budgets: a file, or a folder that is searched; or ""
   std::vector<std::string> maxima;  // --max
@@ -24,7 +24,7 @@ struct BudgetSources {
   const std::vector<Device>& devices;
 };
 
-// A file, and what it holds with the limits of the call.
+// A file, with its budgets and the limits of the call.
 struct BudgetFile {
   std::string path;  // "": none, only limits of the call
   std::string text;
@@ -34,14 +34,14 @@ struct BudgetFile {
 
 class BudgetFiles {
  public:
-  // Of each model, the file that is named, or the nearest onnxflops.toml: beside the model, in the
-  // folders above it, in the working directory. Below a folder that is named a model may have none.
-  // Errors: NotFound if there is none for any model, and no limit; those of LoadBudgets and
-  // CompleteBudgets, where all models have the same file.
+  // Reads the budgets of each model: the named file, or the nearest onnxflops.toml in the model's
+  // folder, in a folder above it, or in the working directory. Below a named folder a model may
+  // have none. Errors: NotFound if no model has a file, and there is no limit; those of LoadBudgets
+  // and CompleteBudgets, if all models have the same file.
   static absl::StatusOr<BudgetFiles> Read(const BudgetSources& sources,
                                           const std::vector<std::string>& models);
 
-  // Of the models of Read, by their order; without Read there are no budgets.
+  // By the order of models in Read; without Read there are no budgets.
   const BudgetFile& Of(size_t model) const {
     return of_model_.empty() ? none_ : files_[of_model_[model]];
   }

@@ -222,7 +222,7 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
     base.path = old == call.moves.renamed.end() ? path : old->second;
   }
   if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
-  // The file of the same path below the folder, or of the longest end of it that is there.
+  // The file with the same path below the folder, or with the longest end of that path that exists.
   absl::string_view rest = path;
   for (base.path = absl::StrCat(against, "/", rest); !Exists(base.path);) {
     const size_t slash = rest.find('/');
@@ -308,7 +308,7 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
     review.models.push_back(std::move(outcome.model));
   }
   if (call.review) AddGoneModels(call.moves, call.args.git, call.run.count, &review);
-  // A model in error may be the one that has the size.
+  // A model that failed may be the one with that size.
   const bool all_read = absl::c_all_of(outcomes, [](const Outcome& o) { return o.status.ok(); });
   if (!all_read) return review;
   const absl::StatusOr<std::vector<std::string>> without =
@@ -433,7 +433,7 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
   }
   if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
   RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, inputs));
-  return write_review();  // last: a reader of it may expect the other files
+  return write_review();  // last, because its readers may expect the other files
 }
 
 // Raises what the models break, each in its own file.

@@ -1,5 +1,5 @@
-// onnxflops cite: how a paper names the program and a figure of it. The facts are those of
-// CITATION.cff; a test keeps them equal.
+// onnxflops cite: how a paper cites the program and a figure of it. The facts equal those of
+// CITATION.cff; a test checks this.
 #include <string>
 
 #include "absl/strings/str_cat.h"

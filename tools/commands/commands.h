@@ -31,7 +31,7 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCite(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
-// What --help says of a command, and its options. They are there for the time of the call.
+// Receives the --help text of a command and its options, which exist only during the call.
 using UseCommand = std::function<void(const CommandHelp& help, const OptionList& options)>;
 void DescribeCount(const UseCommand& use);
 void DescribeCompare(const UseCommand& use);
@@ -57,7 +57,7 @@ struct Command {
   void (*describe)(const UseCommand& use);
 };
 
-// The first is the default: what is no command is a model to count.
+// The first is the default: a word that is not a command is a model to count.
 absl::Span<const Command> Commands();
 
 }  // namespace onnxflops::tools

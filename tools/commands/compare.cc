@@ -190,7 +190,7 @@ absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const Coun
   }
 }
 
-// A row for each; the faults of the others are told at the end.
+// One row each; faults of the others are reported at the end.
 absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOptions& options,
                                        const CompareRequest& request, Format format,
                                        const CompareArguments& args, const TableStyle& style) {

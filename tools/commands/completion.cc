@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& path) {
   return words;
 }
 
-// What scripts ask for, in lines. nullopt if it is no list.
+// The lists that completion scripts request, as lines. nullopt for any other request.
 absl::StatusOr<std::optional<std::string>> ListOf(const std::vector<std::string>& form) {
   std::vector<std::string> words;
   if (form[0] == "devices") {

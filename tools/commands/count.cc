@@ -2,13 +2,13 @@
 //
 // How it works. Options are read and checked against each other first, so that nothing is counted
 // for an output that cannot be written. Then one of three ways is taken: serving, a sweep over
-// sizes, or the plain count here. Models are counted in parallel. Of each only its text and its row
-// of figures are kept, so memory does not grow with the number of models.
+// sizes, or the plain count here. Models are counted in parallel. Only the text and the row of
+// figures of each are kept, so memory does not grow with the number of models.
 //
-// With several models, a fault of one is reported and the others are written; the exit code tells
-// it. A --dim that only some models have is left out for the others, with a message; one that no
-// model has is an error. All outputs are joined in the order of the models, whatever the number of
-// threads.
+// With several models, a fault of one is reported and the others are written; the exit code shows
+// the fault. A --dim that only some models have is skipped for the others, with a message; one that
+// no model has is an error. All outputs are joined in the order of the models, whatever the number
+// of threads.
 
 #include <algorithm>
 #include <cstddef>
@@ -122,18 +122,18 @@ void MakeStable(size_t models, ViewOptions* view) {
   view->title = models > 1 ? ViewOptions::Title::kFileName : ViewOptions::Title::kNone;
 }
 
-// What is kept of a model after it was counted. The model itself is not, to save memory.
+// The result of counting a model. The model itself is not kept, to save memory.
 struct Outcome {
   absl::Status fault;
-  std::string text;  // the report in the format, or its part of it
+  std::string text;  // the report in the format, or a part of it
   ModelRow row;      // of a table of models
   std::optional<MemoryRow> memory;
   std::string objection;
   std::vector<std::string> missing;  // symbols of --dim that the model does not have
 };
 
-// A symbol of --dim that no model has is an error. One that some models have is left out for the
-// others, with a message.
+// A symbol of --dim that no model has is an error. One that only some models have is skipped for
+// the others, with a message.
 absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& outcomes) {
   size_t counted = 0;
   std::map<std::string, std::vector<std::string>> without;  // models by symbol
@@ -198,7 +198,7 @@ absl::StatusOr<CountFormat> CountFormatOf(const OutputArguments& output) {
   return CountFormat{plain};
 }
 
-// Counts the models of a call and writes what they cost.
+// Counts the models of a call and writes their reports.
 class Counter {
  public:
   Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
@@ -297,7 +297,7 @@ std::string Counter::Join(std::vector<Outcome> outcomes) const {
   std::vector<std::string> texts;
   for (Outcome& outcome : outcomes) {
     if (!outcome.fault.ok()) continue;
-    // Lines of CSV follow those of the first model; its line of titles is the same.
+    // Only the first model's CSV writes the header.
     const bool titles = format_ == Format::kCsv && has_rows() && !texts.empty();
     texts.push_back(titles ? outcome.text.substr(outcome.text.find('\n') + 1)
                            : std::move(outcome.text));

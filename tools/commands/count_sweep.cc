@@ -45,7 +45,7 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
   return text + bars;
 }
 
-// What a model holds at every point of a sweep.
+// The memory of a model at every point of a sweep.
 absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountOptions& options,
                                         const ViewOptions& view, Format format,
                                         const TableStyle& style,

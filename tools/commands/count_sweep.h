@@ -14,7 +14,7 @@
 
 namespace onnxflops::tools {
 
-// What --strict objects to, or nothing.
+// The objection of --strict, or "".
 std::string Objection(const Report& report);
 
 // --dim with several sizes.

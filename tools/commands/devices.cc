@@ -46,7 +46,7 @@ struct DevicesArguments {
   }
 };
 
-// The devices that are named; all of them, those of the user first, where none is.
+// The named devices; without names all of them, the user's first.
 absl::StatusOr<std::vector<Device>> Selected(const DevicesArguments& args) {
   ASSIGN_OR_RETURN(std::vector<Device> own, args.devices_file.Parse());
   std::vector<Device> devices;

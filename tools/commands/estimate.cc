@@ -1,10 +1,10 @@
 // onnxflops estimate: our count next to rules of thumb and measured figures.
 //
 // How it works. Rules of thumb are conventions with a formula for the whole model, so each model is
-// compared as `compare` does, but with these only. A calibration is a measured figure divided by
-// our count at the sizes of the measurement; it is made from one model, or read from a file, and
-// scales the counts of the others. If counting fails at the measurement's sizes but works without
-// them, these sizes are the error. Sizes that the call does not give are those of the measurement.
+// compared as in `compare`, but with these only. A calibration is a measured figure divided by our
+// count at the sizes of the measurement. It is made from one model, or read from a file, and scales
+// the counts of the others. Sizes missing in the call come from the measurement. If counting fails
+// at the measurement's sizes but works without them, these sizes are the error.
 #include "tools/commands/estimate.h"
 
 #include <cstddef>
@@ -58,7 +58,7 @@ count, never instead of it.
 Exit codes: 0 success, 2 error.
 )"};
 
-// The formulas: those of a training step, and that of CLIP.
+// The formulas of a training step, and that of CLIP.
 CompareRequest RulesOfThumb() {
   CompareRequest request;
   for (const convention::Convention* convention : convention::Conventions()) {
@@ -151,7 +151,7 @@ absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArgumen
   }
   if (!args.calibrate.empty()) {
     ASSIGN_OR_RETURN(Calibration made, MakeCalibration(args, load, *options));
-    // Sizes that nobody gives are those of the measurement.
+    // Sizes missing in the call come from the measurement.
     const bool given = options->tokens || options->mask_sum || !options->bindings.empty();
     if (!given) options->bindings = made.measured.sizes;
     return std::optional(std::move(made));

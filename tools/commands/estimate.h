@@ -29,14 +29,14 @@ struct EstimateArguments {
   void AddTo(OptionList* list);
 };
 
-// What --calibrate or --calibration gives. `load` gives the one model that was measured. Sizes that
-// `options` do not give become those of the measurement.
+// The calibration of --calibrate or --calibration. `load` loads the one measured model. Sizes
+// missing in `options` are set to those of the measurement.
 absl::StatusOr<std::optional<Calibration>> FindCalibration(
     const EstimateArguments& args,
     absl::FunctionRef<absl::StatusOr<Model>(const CountOptions& options)> load,
     CountOptions* options);
 
-// A model beside the rules of thumb.
+// Compares a model with the rules of thumb.
 absl::StatusOr<CompareReport> EstimateModel(const Model& model, const CountOptions& options);
 
 }  // namespace onnxflops::tools

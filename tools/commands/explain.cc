@@ -1,9 +1,9 @@
 // onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
 //
-// How it works. One argument is an operator, which is explained by the table of formulas alone.
-// With two, the first is a model, and the second is looked for as the name of a node and then as
-// the path of a module. A node gets its formula with the sizes of this model; a module has no
-// formula, so it gets what is in it, and its costliest nodes, which can be explained in turn.
+// How it works. One argument is an operator, explained by the table of formulas alone. With two,
+// the first is a model, and the second is searched for as the name of a node and then as the path
+// of a module. A node gets its formula with the sizes of this model. A module has no formula, so
+// its content and its costliest nodes are shown, which can be explained in turn.
 #include "src/explain/explain.h"
 
 #include <string>
@@ -106,7 +106,7 @@ absl::Status RequireOperator(const std::string& name, const ExplainArguments& ar
   return absl::OkStatus();
 }
 
-// A module: what is in it, and its costliest nodes.
+// A module: its content, and its costliest nodes.
 std::string DescribeModule(const Report& report, Format format, const TableStyle& style) {
   if (format == Format::kJson) return ToJson(report);
   constexpr int kCostliestNodes = 5;

@@ -48,7 +48,7 @@ struct File {
   }
 };
 
-// What git printed, and whether it succeeded.
+// The output of git, and whether it succeeded.
 struct GitRun {
   File output;
   bool ok = false;
@@ -108,8 +108,8 @@ std::string Beginning(const File& file) {
       absl::string_view(text.data(), n > 0 ? static_cast<size_t>(n) : 0)));
 }
 
-// The path, below the folder of git, of the git-lfs object that a pointer names; "" if the text is
-// no pointer.
+// The path, below git's folder, of the git-lfs object that a pointer names; "" if the text is not a
+// pointer.
 std::string LfsObject(absl::string_view pointer) {
   constexpr size_t kDigits = 64;
   constexpr absl::string_view kOid = "\noid sha256:";
@@ -148,8 +148,8 @@ absl::Status NotInThisClone(const std::string& revision, const std::string& path
       "from here: git checkout or git show of the revision does it, or clone without --filter"));
 }
 
-// The object that a file of a commit is; NotFound if the commit does not have the file. Only
-// folders are read for it, so that a file that is missing is told from one that never was.
+// The object of a file in a commit; NotFound if the commit does not have the file. Only folders are
+// read, so that a missing object is distinguished from a file that never existed.
 absl::StatusOr<std::string> FindBlob(const std::string& folder, const std::string& commit,
                                      const std::string& revision, const std::string& path) {
   const std::string name = folder == "." ? path : path.substr(folder.size());
@@ -179,7 +179,7 @@ std::string ExistingFolder(const std::string& path) {
 // folder. If that is in no repository, the folder where the link leads.
 std::string FolderForGit(const std::string& path) {
   struct stat info;
-  size_t end = 0;  // of the folders that are no link
+  size_t end = 0;  // of the folders that are not links
   for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', end)) {
     const std::string folder = path.substr(0, slash);
     if (!folder.empty() && (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) break;
@@ -193,7 +193,7 @@ std::string FolderForGit(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path) {
-  // A revision is no option, and names no file of its own.
+  // A revision must not look like an option or contain a file name.
   if (revision.empty() || revision[0] == '-' || absl::StrContains(revision, ':')) {
     return absl::InvalidArgumentError(
         absl::StrCat("--git ", Quoted(revision), ": it should be a revision, as HEAD~1 or main"));

@@ -8,13 +8,12 @@
 
 namespace onnxflops::tools {
 
-// A file as it was at a revision, from the git program, open for reading; whoever asks closes it.
-// `path` is relative to the working directory, and the file need not exist there. Where the
-// revision has a Git LFS pointer, it is the object that the pointer names, in the repository's
-// store. Git runs no program and opens no connection for it, whatever the repository's
-// configuration says: an object that is not there is not fetched. Errors: NotFound if the revision
-// does not have the file; InvalidArgument if there is no such revision, object, repository or git;
-// OutOfRange above kMaxTextBytes.
+// Opens a file as it was at a revision, using the git program; the caller closes it. `path` is
+// relative to the working directory, and the file need not exist there. If the revision has a Git
+// LFS pointer, the object in the repository's store is opened. Whatever the repository's
+// configuration says, git runs no program and opens no connection: a missing object is not fetched.
+// Errors: NotFound if the revision does not have the file; InvalidArgument if there is no such
+// revision, object, repository or git; OutOfRange above kMaxTextBytes.
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
 
 // The commit that is checked out in the repository of a file, its hash in full; "" where git finds

@@ -1,4 +1,4 @@
-// What models hold in memory as rows: of several models, and of one at several sizes.
+// Rows of memory: of several models, or of one at several sizes.
 #ifndef ONNXFLOPS_TOOLS_COMMANDS_MEMORY_SWEEP_H_
 #define ONNXFLOPS_TOOLS_COMMANDS_MEMORY_SWEEP_H_
 
@@ -17,8 +17,8 @@ namespace onnxflops::tools {
 std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
                              const ViewOptions& view, const TableStyle& style);
 
-// A row for every point, or reports as JSON. With `redact`, as Redactor has it. `objection`, if it
-// is there, becomes what --strict says of the first report that it refuses.
+// A row for every point, or reports as JSON. `redact` removes names as Redactor does. `objection`,
+// if given, is set to the objection of --strict to the first report that it refuses.
 absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
                                               const std::vector<SweptSymbol>& swept, bool redact,
                                               Format format, const ViewOptions& view,

@@ -1,10 +1,10 @@
 // How it works. Each word of the command line is a file, a folder or a pattern; an existing file is
-// taken as such even if its name looks like a pattern. Folders are searched for ONNX files below
-// them; configurations count only where there is no export, since exports often have one next to
-// them. A folder with a single configuration at its top stands for that model. "**" is expanded
-// here, since glob() does not know it. Results are sorted, limited in number, and links to folders
-// are not followed. A word that fails keeps its error as the fault of one file, so that others are
-// still counted.
+// taken as such even if its name looks like a pattern. Folders are searched for ONNX files at any
+// depth. Exports often have a configuration next to them, so configurations count only where there
+// is no export. A folder with a single configuration at its top stands for that model. "**" is
+// expanded here, since glob() does not support it. Results are sorted and limited in number, and
+// links to folders are not followed. A word that fails keeps its error as the fault of one file, so
+// that others are still counted.
 #include "tools/commands/model_files.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ bool IsConfigName(absl::string_view path) {
          std::end(kConfigNames);
 }
 
-// Exports often have the configuration next to them: it counts only if there is no export.
+// Exports often have a configuration next to them, so it counts only if there is no export.
 absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
   std::vector<std::string> models, configs;

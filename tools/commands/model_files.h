@@ -30,9 +30,10 @@ std::optional<std::string> Sha256OfFile(const std::string& path);
 bool Exists(const std::string& path);
 bool IsFolder(const std::string& path);
 
-// A file is itself, and so is "-". A folder stands for all *.onnx and *.onnxtxt in it, at any
-// depth. A pattern (*, ? and [..] as in a shell, ** for folders at any depth) that is not the name
-// of a file stands for what it matches. OutOfRange for more than kMaxModels.
+// Resolves the words of a call. A file stands for itself, and so does "-". A folder stands for all
+// *.onnx and *.onnxtxt in it, at any depth. A pattern (*, ? and [..] as in a shell, ** for folders
+// at any depth) that is not the name of a file stands for its matches. OutOfRange for more than
+// kMaxModels.
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
 // The same where a folder stands for every configuration in it, *.json of any name.
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);

@@ -3,11 +3,11 @@
 // How it works. The model is counted once; its FLOPs stay a formula of batch and length. Then the
 // log is read line by line (StepLog), totals are turned into differences (RunningTotals), and each
 // step goes to the Monitor, which gives a point every N steps. A point is written to standard
-// output, and to TensorBoard and Prometheus if asked. MFU leaves out recomputation by definition,
-// so it is never in the work.
+// output, and to TensorBoard and Prometheus if requested. MFU excludes recomputation by definition,
+// so the work never includes it.
 //
-// Problems of lines must not flood the screen: each kind is told once, digits not compared, and at
-// the end how many lines had it. If no line gave a utilisation, the most frequent reason is the
+// Problems of lines must not flood the screen: each kind is reported once, ignoring digits, and at
+// the end with the number of lines. If no line gave a utilisation, the most frequent reason is the
 // error.
 #include "src/monitor/monitor.h"
 
@@ -212,7 +212,7 @@ class PointWriter {
   absl::Status Write(const MonitorPoint& point) {
     RETURN_IF_ERROR(WriteAll(STDOUT_FILENO, ToJsonLine(point)));
     if (events_ >= 0) {
-      constexpr double kFirstPlausible = 1e9;  // seconds since 1970: before, it is no such time
+      constexpr double kFirstPlausible = 1e9;  // seconds since 1970; a smaller value is not a date
       const bool dated = point.time && *point.time > kFirstPlausible;
       RETURN_IF_ERROR(
           WriteAll(events_, EventRecord(point.step, dated ? *point.time : Now(), Figures(point))));
@@ -261,7 +261,7 @@ class Complaints {
     }
   }
 
-  // The most frequent reason why lines have no utilisation; "" if there is none.
+  // The most frequent reason why lines have no utilisation; "" without one.
   std::string WhyNone() const {
     constexpr absl::string_view kSize = ": no utilisation of this step";
     const auto rank = [&](const Told& told) {

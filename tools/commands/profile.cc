@@ -62,7 +62,7 @@ Exit codes: 0 success, 1 --strict failed (a kernel did not join, or is above
 the peak), 2 error.
 )"};
 
-// Formats that are no tables.
+// Formats that are not tables.
 struct TraceFormat {
   const char* name;
   std::string (*write)(const ProfileReport& report);

@@ -1,4 +1,4 @@
-// The program: its commands, and what they have in common.
+// The program: its commands, and their shared code.
 #include "tools/commands/program.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The figures that somebody published, as a CSV file lists them.
+// Published figures, as listed in a CSV file.
 #ifndef ONNXFLOPS_TOOLS_COMMANDS_PUBLISHED_H_
 #define ONNXFLOPS_TOOLS_COMMANDS_PUBLISHED_H_
 
@@ -16,10 +16,10 @@ namespace onnxflops::tools {
 
 struct Published {
   int64_t line = 0;                 // of the file
-  std::string name, model, module;  // of a part of the model; "": of all of it
+  std::string name, model, module;  // of a part of the model; "": the whole model
   Bindings sizes;                   // of this figure only
   PublishedFigure figure;
-  absl::Status fault;  // what is wrong with the line
+  absl::Status fault;  // the fault of the line
 };
 
 // How a file is laid out.

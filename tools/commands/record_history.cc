@@ -1,13 +1,13 @@
 // How it works. `check --record FILE` appends one line of JSON per model: its counts, the commit,
 // the hash of the file and the lowest limits of its budgets. Counts need sizes, but the symbols of
-// a model are known only after it was counted; so each model is counted with open symbols first,
-// then again at those sizes of the call, or else of its budgets, that it has. A report in place of
-// a model is evaluated at these sizes.
+// a model are known only after counting. So each model is counted with open symbols first, then
+// again at those of the given sizes that it has, from the call or else from its budgets. A report
+// in place of a model is evaluated at these sizes.
 //
-// Whether the file is a history at all is checked before the counting, which may take long. All
-// lines go out in one write, so that programs that append at the same time do not mix their lines.
-// A write that ends early takes back its part of a line, unless another program has added lines
-// after it. Models that cannot be counted are told, and the others are still recorded.
+// The file is checked to be a history before the counting, which may take long. All lines go out in
+// one write, so that programs that append at the same time do not mix their lines. A write that
+// ends early removes its part of a line, unless another program has added lines after it. Models
+// that cannot be counted are reported, and the others are still recorded.
 #include "tools/commands/record_history.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ absl::Status About(const std::string& file, const absl::Status& status) {
                       absl::StrCat("--record ", Escaped(file), ": ", status.message()));
 }
 
-// Sizes for the symbols that the model has: those of the call, else those of the budgets.
+// Sizes for the model's symbols: those of the call, else those of the budgets.
 Bindings SizesFor(const Bindings& of_call, const Bindings& of_budgets, const Report& open) {
   Bindings sizes;
   for (const Bindings* all : {&of_call, &of_budgets}) {

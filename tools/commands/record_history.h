@@ -19,10 +19,10 @@ struct RecordArgument {
   void AddTo(OptionList* list);
   // Whether lines can be added to the file: it is not there yet, or it is a history.
   absl::Status Require(bool init) const;
-  // Adds a line for each model that `report` has no error of, all of them in one write. A model
-  // that has open sizes is counted at those of the call, and at the first sizes of the budgets for
-  // it. The limits are those of `report`. The error of a model that cannot be counted, after the
-  // others are added.
+  // Adds a line for each model that has no error in `report`, all of them in one write. A model
+  // with open sizes is counted at those of the call, and at the first sizes of its budgets. The
+  // limits come from `report`. If a model cannot be counted, its error is returned after the others
+  // are added.
   absl::Status Append(const ModelFiles& files, const CountOptions& options,
                       const BudgetFiles& budgets, const CheckReport& report) const;
 };

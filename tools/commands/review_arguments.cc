@@ -1,10 +1,10 @@
-// How it works. A review compares models of the working tree with those of a revision. Those on one
-// side only were added or removed, or renamed: --renamed OLD=NEW says it, and where "=" stands in
-// names, the split whose old name the revision has is taken. The rest is guessed: removed models
-// are compared with new ones, each with each up to a limit, by numbers of operators, parameters and
-// paths of modules, and pairs are taken from the most similar to the least, above a threshold that
-// is higher if there are no modules to compare. Removed models are counted at the revision, as a
-// review shows what they cost.
+// How it works. A review compares models of the working tree with those of a revision. Models on
+// one side only were added, removed or renamed. --renamed OLD=NEW names a renamed one; if names
+// contain "=", the split whose old name exists at the revision is used. The rest is guessed:
+// removed models are compared with new ones, all pairs up to a limit, by numbers of operators,
+// parameters and paths of modules. Pairs are taken from the most similar to the least, above a
+// threshold, which is higher if there are no modules to compare. Removed models are counted at the
+// revision, as a review shows their cost.
 #include "tools/commands/review_arguments.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What `check --review` is made with.
+// The arguments of `check --review`.
 #ifndef ONNXFLOPS_TOOLS_COMMANDS_REVIEW_ARGUMENTS_H_
 #define ONNXFLOPS_TOOLS_COMMANDS_REVIEW_ARGUMENTS_H_
 
@@ -14,7 +14,7 @@
 
 namespace onnxflops::tools {
 
-// What a change did to the names of models.
+// Renamed and removed models of a change.
 struct ModelMoves {
   std::map<std::string, std::string> renamed;  // paths, to those at the revision
   std::vector<std::string> removed;            // paths at the revision
@@ -37,8 +37,8 @@ struct ReviewArguments {
 void FindRenamed(const std::vector<std::string>& models, const std::string& revision,
                  const CountOptions& options, ModelMoves* moves);
 
-// Rows for models that are gone: what they cost, as far as they can be read at the revision; of
-// very many, only their names.
+// Adds rows for removed models: their costs, if they can be read at the revision; for very many,
+// only their names.
 void AddGoneModels(const ModelMoves& moves, const std::string& revision,
                    const CountOptions& options, Review* review);
 

@@ -78,13 +78,13 @@ void AddDefaults(const OpSchema& schema, FunctionProto* body) {
   }
 }
 
-// Some bodies make only the outputs that the node uses, and list all. False if one that it uses is
-// not made.
+// Some bodies compute only the outputs that the node uses, but list all. False if a used one is not
+// computed.
 bool MendOutputs(const NodeProto& node, FunctionProto* body) {
   std::set<std::string> made(body->input().begin(), body->input().end());
   for (const NodeProto& part : body->node())
     made.insert(part.output().begin(), part.output().end());
-  int end = 0;  // behind the last one that is made
+  int end = 0;  // after the last output that is computed
   for (int i = 0; i < body->output_size(); ++i) {
     if (made.count(body->output(i)) != 0) {
       end = i + 1;
@@ -94,7 +94,7 @@ bool MendOutputs(const NodeProto& node, FunctionProto* body) {
   }
   body->mutable_output()->DeleteSubrange(end, body->output_size() - end);
   for (std::string& output : *body->mutable_output()) {
-    // Something has to stand there for those behind it; nobody reads it.
+    // The position must be filled for the outputs after it; its value is never read.
     if (made.count(output) == 0) output = *made.begin();
   }
   return true;

@@ -1,4 +1,4 @@
-// What ONNX defines operators by: function bodies of the official library's schemas.
+// Function bodies by which ONNX defines operators, from the official library's schemas.
 #ifndef ONNXFLOPS_TOOLS_OFFICIAL_FUNCTION_BODIES_H_
 #define ONNXFLOPS_TOOLS_OFFICIAL_FUNCTION_BODIES_H_
 

@@ -1,12 +1,12 @@
-// onnxflops-official: the second program, which onnxflops starts for what it needs the official
-// ONNX library and Protobuf for. They are apart because linking them costs every start of the first
-// a seventh of its time, and because what goes wrong in them goes wrong here.
+// onnxflops-official: a second program, which onnxflops starts for work that needs the official
+// ONNX library and Protobuf. They are separate because linking them would add a seventh to the
+// start of onnxflops, and because their crashes then stay in this process.
 //
-//   onnxflops-official text FORM BYTES   a model as text on standard input, of at most so many
+//   onnxflops-official text FORM BYTES   a model as text on standard input, of at most BYTES
 //                                        bytes, as ModelProto on standard output
 //   onnxflops-official bodies            the function bodies of operators: see function_bodies.h
 //
-// Trouble is one line on standard error, and exit code 2; nothing is written then.
+// On failure it writes one line to standard error and nothing else; the exit code is 2.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ absl::Status Text(absl::string_view form, absl::string_view max_bytes) {
   if (model.ByteSizeLong() > INT32_MAX) {
     return absl::OutOfRangeError("takes more than 2 GB, which Protobuf cannot write");
   }
-  // Nobody reads on when the first program has found a fault; that is no error of this one.
+  // onnxflops stops reading when it has found a fault; this is not an error here.
   static_cast<void>(model.SerializeToFileDescriptor(STDOUT_FILENO));
   return absl::OkStatus();
 }
@@ -92,7 +92,7 @@ absl::Status RunSafely(int argc, char** argv) {
 }  // namespace onnxflops::tools
 
 int main(int argc, char** argv) {
-  // Protobuf logs to standard error what it returns as well.
+  // Protobuf would also log to standard error the errors that it returns.
   google::protobuf::SetLogHandler(nullptr);
   const absl::Status status = onnxflops::tools::RunSafely(argc, argv);
   if (status.ok()) return 0;

@@ -104,13 +104,14 @@ absl::Status ReadOnnxText(absl::string_view text, onnx::ModelProto* model) {
 
 absl::Status FaultAt(absl::string_view text, size_t place, absl::string_view what) {
   const absl::string_view before = text.substr(0, place);
-  const size_t line_begin = before.rfind('\n') + 1;  // 0 where there is none
+  const size_t line_begin = before.rfind('\n') + 1;  // 0 without a newline
   return Fault(absl::StrCat(std::count(before.begin(), before.end(), '\n') + 1),
                absl::StrCat(before.size() - line_begin + 1), what);
 }
 
-// Brackets inside of strings and comments do not count. One that closes what is not open is a fault
-// that the reader finds; here it is passed over, so that the depth is never less than the reader's.
+// Brackets inside strings and comments do not count. A closing bracket without an opening one is a
+// fault that the reader finds; here it is skipped, so that the depth is never less than the
+// reader's.
 absl::Status CheckNesting(TextForm form, absl::string_view text) {
   const bool is_json = form == TextForm::kJson, is_onnx = form == TextForm::kOnnx;
   std::vector<char> open;

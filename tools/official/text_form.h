@@ -1,7 +1,7 @@
-// Models written as text, through the official ONNX library and Protobuf.
+// Reads models written as text, through the official ONNX library and Protobuf.
 //
-// A text is checked before either sees it: how deep its brackets nest, since both readers recurse.
-// What they say of a fault is brought into one form that tells line and column:
+// The nesting of brackets is checked before either sees the text, since both readers recurse. Their
+// errors are brought into one form with line and column:
 //
 //   absl::StatusOr<onnx::ModelProto> model = ReadText(TextForm::kOnnx, text);
 //   model.status().message()   // "line 3, column 5: Expected character = not found."

@@ -1,10 +1,10 @@
-// The library as a program for WebAssembly: what the page runs in a worker.
+// The library as a WebAssembly program, which the page runs in a worker.
 //
 //   engine COMMAND FORMAT [--dim NAME=N]... [--rules FILE] MODEL [HEAD]
 //
 // COMMAND is count, compare or diff; FORMAT is json or html. Standard output is byte for byte that
-// of `onnxflops COMMAND --format FORMAT` with the same options; so is standard error, but for how
-// to set a limit, which the page cannot.
+// of `onnxflops COMMAND --format FORMAT` with the same options. So is standard error, except for
+// advice on setting limits, which the page cannot follow.
 #include <unistd.h>
 
 #include <cstdint>

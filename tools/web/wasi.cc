@@ -1,4 +1,4 @@
-// What the library asks of Linux, and WebAssembly has in another way or not at all.
+// Replacements for Linux functions that WebAssembly lacks or does differently.
 #include <utility>
 
 #include "absl/debugging/stacktrace.h"

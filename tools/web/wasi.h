@@ -1,5 +1,4 @@
-// What the library asks of Linux and WASI does not have: included before every file of a build for
-// WebAssembly.
+// Declares Linux functions that WASI lacks: included before every file of a build for WebAssembly.
 #ifndef ONNXFLOPS_TOOLS_WEB_WASI_H_
 #define ONNXFLOPS_TOOLS_WEB_WASI_H_
 #ifdef __cplusplus
@@ -33,7 +32,7 @@ class std::basic_ifstream<char, std::char_traits<char>> : public std::istream {
   bool is_open() const { return false; }
   void close() {}
 };
-// There are no exceptions: what would throw, when memory ends, stops the engine.
+// There are no exceptions; out of memory stops the engine.
 #define throw std::abort(), (void)
 #endif
 #endif
