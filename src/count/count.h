@@ -1,5 +1,5 @@
-// count: facts become costs. Every distinct Call is counted once; control flow multiplies
-// its bodies in.
+// count: facts become costs. Every distinct Call is counted once; control flow multiplies its bodies
+// in.
 //
 //   Counts counts = Count(inference).value();
 //   counts.total.amounts.flops   // FLOPs of one run, an Expr

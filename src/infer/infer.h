@@ -1,5 +1,5 @@
-// infer: a Model and what the user binds become facts: type, symbolic shape and small
-// content of every value.
+// infer: a Model and the user's bindings become facts: type, symbolic shape and small content of
+// every value.
 //
 //   absl::StatusOr<Inference> inference = Infer(model, {.dims = {{"batch", 8}}});
 //

@@ -1,4 +1,4 @@
-// The first stage: reads a .onnx file, or its bytes, into a Model.
+// load: reads a .onnx file, or its bytes, into a Model.
 //
 // The wire format is read directly, without protobuf's generated classes and without touching
 // weights: the payload of a tensor with more than kMaxIntContent elements is skipped by seeking, so

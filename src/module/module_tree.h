@@ -1,4 +1,4 @@
-// Builds the costs of nodes into a tree of the modules of the exported program.
+// module: builds the costs of nodes into a tree of the modules of the exported program.
 //
 //   ModuleTree tree = BuildModules(inference, counts).value();
 //   tree.modules[0].amounts->flops                            // all of it

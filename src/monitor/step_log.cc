@@ -219,8 +219,8 @@ void ReadAsSeconds(LogField* field, StepRecord* record) {
 
 constexpr double kMilli = 1e-3;
 
-// A name of a field of a log: what it is, and in which unit. Of two names for the same, the first
-// in this table holds. Case does not matter, nor "train/" in front of it, which W&B's logs have.
+// The name of a field of a log, its meaning and its unit. If two fields mean the same, the first in
+// this table counts. Case and a prefix "train/" (from W&B's logs) do not matter.
 struct LogName {
   absl::string_view name;
   absl::string_view means;  // "step", "time", "step_seconds", "tokens", ...

@@ -7,9 +7,11 @@
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
 // or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`. Other
-// fields are not read. kLogNames in step_log.cc has the names that other programs' logs use. Lines of
-// text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which Hugging Face
-// prints, and JSON over several lines, as trainer_state.json is: an object of a list is a line.
+// fields are not read. kLogNames in step_log.cc has the names that other programs' logs use.
+//
+// Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
+// Hugging Face prints, and JSON over several lines, as in trainer_state.json: an object of a list
+// is a line.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 

@@ -1,4 +1,4 @@
-// The last stage: all results about a model's cost, as one value.
+// report: all results about a model's cost, as one value.
 //
 //   report->totals.flops.ToString()                // "14827185434*batch + 1"
 //   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"

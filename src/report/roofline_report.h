@@ -14,7 +14,7 @@ namespace onnxflops {
 
 // In rows, Amounts::time_bound is the least arithmetic at the peak, and time_estimate the sum over
 // the nodes. The time_bound of the totals is that of a run: it also covers the bytes that must go
-// through memory. In zeptoseconds, as in Roofline.
+// through memory. In 10^-21 s, as in Roofline.
 struct RooflineReport {
   std::string device, device_title;
   Precision precision = Precision::kBf16;

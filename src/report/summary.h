@@ -29,8 +29,8 @@ std::vector<std::string> AllWarnings(const Report& report);
 std::vector<std::string> HintsOnUnknown(const Report& report);
 // "batch = 8, seq = 128 (assumed)": the sizes at which figures are shown.
 std::string ShownSizes(const Report& report);
-// What a reader must know before the figures, where the lines of totals are not shown: what is not
-// counted, and what another tool's figure rests on.
+// Warnings for outputs without the lines of totals: uncounted work, and assumptions of another
+// tool's figure.
 std::vector<std::string> CaveatsOfFigures(const Report& report);
 // "(Softmax, Gelu, ...)": the operators whose FLOPs are not multiply-accumulates; or "".
 std::string OthersText(const Report& report);

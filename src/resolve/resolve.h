@@ -1,4 +1,4 @@
-// The second stage: finds a function body for each operator that has no row. The resulting Model is
+// resolve: finds a function body for each operator that has no row. The resulting Model is
 // the same, except that such nodes call the body by which ONNX defines their operator.
 //
 //   const Resolution resolution = Resolve(model, {.bodies = InstalledBodies()});

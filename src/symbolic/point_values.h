@@ -1,5 +1,5 @@
-// Values of expressions at a few fixed sizes, the same for all expressions. What is less than
-// another at one of them is not always at least as much: no proof of that need be looked for.
+// Values of expressions at a few fixed sizes, the same for all expressions. If a is less than b at
+// one of them, a is not always at least b, so no proof needs to be tried.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_POINT_VALUES_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_POINT_VALUES_H_
 
