@@ -467,7 +467,7 @@ struct Gradient {
 // function that makes rows has no list to give them but a constant's.
 struct OpDef {
   const char* name = "";
-  Versions versions;
+  Versions versions = {1};  // unless the row names them: most of ONNX Runtime's have no other
   // What the operator computes: "Y[M,N] = A[M,K] B[K,N] + C". Its costs as well if `data` has none.
   const char* formula = "";
   FormulaData data = {};  // what the operator costs, where the language can say it

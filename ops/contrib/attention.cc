@@ -413,7 +413,6 @@ absl::StatusOr<Cost> CountDecoderAttention(const NodeView& n) {
 
 constexpr OpDef kMsAttentionRows[] = {
     {.name = "Attention",
-     .versions = {1},
      .formula = "Q, K, V = X[B,S,I] W[I,Dq+Dk+Dv] + bias: mac = B*S*I*(Dq+Dk+Dv), add = "
                 "B*S*(Dq+Dk+Dv); then over T = past + S keys: mac = B*S*T*(Dq+Dv), and per score "
                 "of B*H*S*T: mul, add for every mask, softmax (2 add, div, cmp, exp)",
@@ -446,7 +445,6 @@ constexpr OpDef kMsAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = AttentionGradient}},
     {.name = "DecoderAttention",
-     .versions = {1},
      .formula = "Y = softmax(scale Q K' + mask) V, of projections of query[S,B,D] and of the keys "
                 "that are not cached; mac = B*(S + 2*new)*D*D + 2*B*S*T*D",
      .infer = InferDecoderAttention,
@@ -467,7 +465,6 @@ constexpr OpDef kMsAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "what is computed depends on the inputs static_kv, use_past and has_layer_state"},
     {.name = "DecoderMaskedSelfAttention",
-     .versions = {1},
      .formula = "as Attention, of one token",
      .infer = InferAttention,
      .count = CountAttention,
@@ -483,7 +480,6 @@ constexpr OpDef kMsAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "PackedAttention",
-     .versions = {1},
      .formula = "Attention of T packed tokens: mac = T*I*(Dq+Dk+Dv) + B*S*S*(Dq+Dv); per score of "
                 "B*H*S*S: mul, add for a bias, softmax (2 add, div, cmp, exp)",
      .infer = InferPackedAttention,
@@ -499,7 +495,6 @@ constexpr OpDef kMsAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
     {.name = "QAttention",
-     .versions = {1},
      .formula =
          "as Attention, the projection of (X - zero point) and (W - zero point) in integers: "
          "integer mac = B*S*I*3D; made floating point by mul, and add for the bias",
@@ -517,7 +512,6 @@ constexpr OpDef kMsAttentionRows[] = {
      .note = "causal attention (unidirectional) is counted in full unless {causal half} says "
              "otherwise"},
     {.name = "QOrderedAttention",
-     .versions = {1},
      .formula = "as Attention, all products in integers: integer mac = B*S*I*3D + 2*B*S*S*D; every "
                 "result is quantised again: mul, round, 2 cmp",
      .infer = InferQOrderedAttention,

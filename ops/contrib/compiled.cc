@@ -7,16 +7,12 @@ namespace {
 
 constexpr OpDef kMsCompiledRows[] = {
     {.name = "EPContext",
-     .versions = {1},
      .formula = "a part of a model, compiled for one execution provider",
-     .infer = nullptr,
      .examples = {{"g (float[N] X) => (float[N] Y) { Y = com.microsoft.EPContext(X) }", ""}},
      .traits = Traits::kUnknown,
      .note = "what it computes is inside of a binary for one execution provider"},
     {.name = "Snpe",
-     .versions = {1},
      .formula = "a part of a model, compiled for SNPE",
-     .infer = nullptr,
      .examples = {{"g (float[N] X) => (float[N] Y) { Y = com.microsoft.Snpe<DLC = \"x\">(X) }",
                    ""}},
      .traits = Traits::kUnknown,

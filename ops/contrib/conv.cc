@@ -247,7 +247,6 @@ constexpr FormulaData FusedConvFormulas(const char* signature) {
 
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
-     .versions = {1},
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] pads? B? -> Y",
               .attributes = "kernel_shape = k...",
@@ -266,7 +265,6 @@ constexpr OpDef kMsConvRows[] = {
                   .products = InputBits({0, 1}),
                   .sums = InputBits({3})}},
     {.name = "FusedConv",
-     .versions = {1},
      .formula = "Y = activation(Conv(X, W, B) + Z)",
      .data = FusedConvFormulas("X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferFusedConv,
@@ -281,7 +279,6 @@ constexpr OpDef kMsConvRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .gradient = kFusedConvGradient},
     {.name = "MaxpoolWithMask",
-     .versions = {1},
      .formula = "Y = MaxPool of the elements whose mask is not 0",
      .data = {.signature = "X mask -> Y",
               .attributes = "kernel_shape = ints",
@@ -296,7 +293,6 @@ constexpr OpDef kMsConvRows[] = {
                   .first = {.add = 1},
                   .keeps = {.inputs = InputBits({0}), .places = true}}},
     {.name = "NhwcConv",
-     .versions = {1},
      .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B)",
      .data = {.signature = "X W B? -> Y",
               .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
@@ -313,7 +309,6 @@ constexpr OpDef kMsConvRows[] = {
              "k2..], as documented: whichever fits",
      .gradient = kFusedConvGradient},
     {.name = "NhwcFusedConv",
-     .versions = {1},
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
      .data = FusedConvFormulas("X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferNhwcFusedConv,
@@ -324,7 +319,6 @@ constexpr OpDef kMsConvRows[] = {
                    "mac=3888*N add=288*N cmp=144*N"}},
      .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
-     .versions = {1},
      .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
@@ -334,7 +328,6 @@ constexpr OpDef kMsConvRows[] = {
                    "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
                    "int_cmp=192*N"}}},
     {.name = "QLinearAveragePool",
-     .versions = {1},
      .formula = "Y = Quantize(AveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .attributes = "kernel_shape = ints",
@@ -349,7 +342,6 @@ constexpr OpDef kMsConvRows[] = {
            "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
-     .versions = {1},
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
      .data = {.signature = "x x_scale x_zero_point w[Cout, c, k...] w_scale w_zero_point y_scale "
                            "y_zero_point B? -> y",
@@ -368,7 +360,6 @@ constexpr OpDef kMsConvRows[] = {
            "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
-     .versions = {1},
      .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + x_zero_point.given)*X.elements + "
@@ -381,7 +372,6 @@ constexpr OpDef kMsConvRows[] = {
            "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "WordConvEmbedding",
-     .versions = {1},
      .formula =
          "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L - K + 1",
      .data =

@@ -127,7 +127,6 @@ absl::StatusOr<Cost> CountGatherPacked(const NodeView& n) {
 
 constexpr OpDef kMsGatherRows[] = {
     {.name = "GatherBlockQuantized",
-     .versions = {1},
      .formula = "output = (data[indices] - zero_point) * scale",
      .data = {.signature = "data indices scales zero_points? -> output",
               .costs =
@@ -144,7 +143,6 @@ constexpr OpDef kMsGatherRows[] = {
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
      .note = "only what is gathered is read and dequantised"},
     {.name = "GatherND",
-     .versions = {1},
      .formula = "as ai.onnx GatherND without batch_dims",
      .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
@@ -153,7 +151,6 @@ constexpr OpDef kMsGatherRows[] = {
                    "com.microsoft.GatherND(X, I) }",
                    "free"}}},
     {.name = "GatherPacked",
-     .versions = {1},
      .formula = "output[..,K] = rows of data[V,bytes], each of K numbers in blocks of packed_type; "
                 "per number mul by the scale, per group of a format that has them mul for its "
                 "scale, in Q5_K as well mul and add for its minimum; F32, F16 and BF16: free",
@@ -171,7 +168,6 @@ constexpr OpDef kMsGatherRows[] = {
      .operands = {.weights = InputBits({0}), .packed = true},
      .note = "only what is gathered is read and made floating point"},
     {.name = "TorchEmbedding",
-     .versions = {1},
      .formula = "Y[..,M] = rows of weight[V,M]",
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,

@@ -42,7 +42,6 @@ constexpr OpDef kMsImageRows[] = {
     // bilinear, the neighbour above and the distance to the one below; per channel a + (b - a) *
     // distance between two elements of both rows, and between the rows.
     {.name = "CropAndResize",
-     .versions = {1},
      .formula = "Y[R,C,h,w] = boxes of X, resized",
      .data = {.signature = "X rois batch_indices crop_size -> Y[R, C, h, w]",
               .attributes = "mode = bilinear|nearest",
@@ -57,7 +56,6 @@ constexpr OpDef kMsImageRows[] = {
      .shape_inputs = 1 << 3,
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "GridSample",
-     .versions = {1},
      .formula = "as ai.onnx GridSample of version 16",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,

@@ -44,7 +44,6 @@ absl::StatusOr<Facts> InferQOrderedMatMul(const NodeView& n) {
 
 constexpr OpDef kMsIntegerMatMulRows[] = {
     {.name = "DynamicQuantizeMatMul",
-     .versions = {1},
      .formula = "Y[..,M,N] = MatMulIntegerToFloat of DynamicQuantizeLinear(A[..,M,K]) and B[K,N]",
      .data = {.signature = "A B b_scale b_zero_point? bias? -> Y",
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
@@ -60,7 +59,6 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                    "int_add=8*N + 72"}},
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})}},
     {.name = "MatMulInteger16",
-     .versions = {1},
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N] in 32-bit integers",
      .data = {.signature = "A B -> Y",
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
@@ -70,7 +68,6 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                    "{ Y = com.microsoft.MatMulInteger16(A, B) }",
                    "int_mac=72*N"}}},
     {.name = "MatMulIntegerToFloat",
-     .versions = {1},
      .formula = "Y[..,M,N] = (A - a_zero_point)[..,M,K] (B - b_zero_point)[..,K,N] * a_scale * "
                 "b_scale + bias",
      .data =
@@ -86,7 +83,6 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                    "add=9*N mul=9*N + 9 int_mac=72*N int_add=8*N"}},
      .operands = {.weights = InputBits({0, 1, 6}), .not_parameters = InputBits({2, 3, 4, 5})}},
     {.name = "QGemm",
-     .versions = {1},
      .formula = "Y[M,N] = requantised (A - a_zero_point)'[M,K] (B - b_zero_point)'[K,N] + C",
      .data = {.signature =
                   "A a_scale a_zero_point? B b_scale b_zero_point? C? y_scale? y_zero_point? -> Y",
@@ -109,7 +105,6 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
      .operands = {.weights = InputBits({3, 6}), .not_parameters = InputBits({1, 2, 4, 5, 7, 8})},
      .note = "The factor alpha * a_scale * b_scale / y_scale is made once: not counted."},
     {.name = "QOrderedMatMul",
-     .versions = {1},
      .formula = "Y[..,M,N] = requantised A[..,M,K] B[K,N] + bias + C",
      .data = {.signature = "A scale_A B scale_B scale_Y bias? C? scale_C? -> Y",
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",

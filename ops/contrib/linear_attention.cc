@@ -472,7 +472,6 @@ constexpr char kConvGradient[] =
 
 constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
-     .versions = {1},
      .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
      .data = {.signature = "x weight bias? past? -> y state updates?",
               .attributes = "activation = activation|none",
@@ -503,7 +502,6 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .rule = CausalConvGradient,
                   .keeps = {.unknown = true}}},
     {.name = "GatedDeltaNet",
-     .versions = {1},
      .formula = kRecurrenceFormula,
      .infer = InferDeltaNet,
      .count = CountDeltaNet,
@@ -541,7 +539,6 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .rule = DeltaNetGradient,
                   .keeps = {.unknown = true}}},
     {.name = "LinearAttention",
-     .versions = {1},
      .formula = kRecurrenceFormula,
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
@@ -568,7 +565,6 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .rule = LinearAttentionGradient,
                   .keeps = {.unknown = true}}},
     {.name = "VarlenCausalConvWithState",
-     .versions = {1},
      .formula = "y[T,C] = x after the past * weight[C,1,k]; with kernel_delta, two taps of (weight "
                 "+ delta), the product of the first times previous_mask",
      .data = {.signature = "x weight lengths bias? past? captured? kernel_delta? previous_mask? -> "

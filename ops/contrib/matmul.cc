@@ -165,7 +165,6 @@ constexpr FormulaData kFusedMatMulFormulas = {
 
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
-     .versions = {1},
      .formula = "C[M,K] = sum over N of (A[M,N] - B[K,N])^2, and its root if euclidean",
      .data = {.signature = "A[M, N] B[K, N] -> C",
               .attributes = "metric = sqeuclidean|euclidean",
@@ -181,7 +180,6 @@ constexpr OpDef kMsMatMulRows[] = {
                       "over M of that",
                   .rule = CDistGradient}},
     {.name = "FusedGemm",
-     .versions = {1},
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
      .data = {.signature = "A B C? -> Y[M, N]",
               .attributes =
@@ -200,7 +198,6 @@ constexpr OpDef kMsMatMulRows[] = {
                       "each; dC = beta * sum of dY; before, the gradient of the activation",
                   .rule = FusedGemmGradient}},
     {.name = "FusedMatMul",
-     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
@@ -221,7 +218,6 @@ constexpr OpDef kMsMatMulRows[] = {
                   .rule = FusedMatMulGradient,
                   .keeps = {.crosswise = true}}},
     {.name = "FusedMatMulActivation",
-     .versions = {1},
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
@@ -233,7 +229,6 @@ constexpr OpDef kMsMatMulRows[] = {
                       "each; before, the gradient of the activation",
                   .rule = FusedMatMulGradient}},
     {.name = "GemmFastGelu",
-     .versions = {1},
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
      .data = {.signature = "X W bias? -> Y",
               .let = "K = same(X[-1], W[max(-2, -W.rank)])",
@@ -249,7 +244,6 @@ constexpr OpDef kMsMatMulRows[] = {
               "that of FastGelu; dX, dW: a product as large as forward for each; dbias = sum of dY",
           .rule = GemmFastGeluGradient}},
     {.name = "GemmFloat8",
-     .versions = {1},
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
      .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
               .attributes =
@@ -273,7 +267,6 @@ constexpr OpDef kMsMatMulRows[] = {
     // For each of N pivots: its reciprocal; its row and its column times that; and a product taken
     // from each of the other (N - 1)^2 elements.
     {.name = "Inverse",
-     .versions = {1},
      .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place",
      .data = {.signature = "X[batch..., M, N] -> Y",
               .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
@@ -283,7 +276,6 @@ constexpr OpDef kMsMatMulRows[] = {
      .note = "the search for pivots is not counted",
      .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
     {.name = "SparseToDenseMatMul",
-     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
@@ -298,7 +290,6 @@ constexpr OpDef kMsMatMulRows[] = {
                   .rule = FusedMatMulGradient,
                   .keeps = {.crosswise = true}}},
     {.name = "TransposeMatMul",
-     .versions = {1},
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,

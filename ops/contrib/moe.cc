@@ -408,7 +408,6 @@ constexpr char kMoeGradient[] =
 
 constexpr OpDef kMsMoeRows[] = {
     {.name = "MoE",
-     .versions = {1},
      .formula = kFormula,
      .infer = InferMoe,
      .count = CountMoe,
@@ -431,7 +430,6 @@ constexpr OpDef kMsMoeRows[] = {
              "alpha, add for beta, 3 cmp for the limit",
      .gradient = {.formula = kMoeGradient, .rule = MoeGradient, .keeps = {.unknown = true}}},
     {.name = "MoEPacked",
-     .versions = {1},
      .formula = "as MoE, fc1, fc3 and fc2 in blocks of gate_type, up_type and down_type; with "
                 "router_weights the k best by router_probs, weighted by these: no softmax; "
                 "normalised: add and div per routed row, add per token for an epsilon; mul per "
@@ -452,7 +450,6 @@ constexpr OpDef kMsMoeRows[] = {
      .operands = {.weights = InputBits({2, 3, 4}), .experts = InputBits({2, 3, 4}), .packed = true},
      .note = "the weights of min(E, T*k) experts are read and dequantised"},
     {.name = "QMoE",
-     .versions = {1},
      .formula = kFormula,
      .infer = InferQMoe,
      .count = CountQMoe,

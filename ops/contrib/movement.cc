@@ -124,7 +124,6 @@ absl::StatusOr<Facts> InferRestorePadding(const NodeView& n) {
 
 constexpr OpDef kMsMovementRows[] = {
     {.name = "ExpandDims",
-     .versions = {1},
      .formula = "Y = X with a dimension of 1 at axis",
      .infer = InferExpandDims,
      .examples = {{"g (float[N,5] X) => (float[N,1,5] Y) <int32 a = {1}> { Y = "
@@ -133,7 +132,6 @@ constexpr OpDef kMsMovementRows[] = {
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent | Traits::kView},
     {.name = "Pad",
-     .versions = {1},
      .formula = "as ai.onnx Pad",
      .infer = InferPad,
      .examples = {{"g (float[N,5] X) => (float[N,8] Y) <int64[1,4] p = {0, 1, 0, 2}> "
@@ -142,7 +140,6 @@ constexpr OpDef kMsMovementRows[] = {
      .shape_inputs = 1 << 1,
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "Range",
-     .versions = {1},
      .formula = "as ai.onnx Range; delta is 1 where it is left out",
      .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
      .infer = InferRange,
@@ -152,7 +149,6 @@ constexpr OpDef kMsMovementRows[] = {
      .shape_inputs = (1 << 0) | (1 << 1) | (1 << 2),
      .traits = Traits::kReadsContent},
     {.name = "RemovePadding",
-     .versions = {1},
      .formula = "Y[T,H] = the tokens of X[B,S,H] that are not padding",
      .infer = InferRemovePadding,
      .examples = {{"g (float[N,5,8] X, int32[N] C) => (float[T,8] Y, int32[N,5] O, int32[\"N + "
@@ -161,28 +157,24 @@ constexpr OpDef kMsMovementRows[] = {
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent},
     {.name = "RestorePadding",
-     .versions = {1},
      .formula = "Y[B,S,H] = the tokens of X[T,H] at their places",
      .infer = InferRestorePadding,
      .examples = {{"g (float[T,8] X, int32[N,5] O) => (float[N,5,8] Y) "
                    "{ Y = com.microsoft.RestorePadding(X, O) }",
                    "free"}}},
     {.name = "Trilu",
-     .versions = {1},
      .formula = "as ai.onnx Trilu",
      .infer = InferTrilu,
      .examples = {{"g (float[N,5,5] X) => (float[N,5,5] Y) { Y = com.microsoft.Trilu(X) }",
                    "free"}},
      .traits = Traits::kSamples},
     {.name = "UnfoldTensor",
-     .versions = {1},
      .formula = "Y[.., (D - size)/step + 1, .., size] = slices of X",
      .infer = InferUnfoldTensor,
      .examples = {{"g (float[N,10] X) => (float[N,4,3] Y) "
                    "{ Y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(X) }",
                    "free"}}},
     {.name = "Unique",
-     .versions = {1},
      .formula = "as ai.onnx Unique, in the order in which they occur",
      .data = {.signature = "x -> y idx counts",
               .costs = "cmp = if(x.is_string, 0, x.elements*digits(x.elements))"},

@@ -553,7 +553,6 @@ constexpr char kPairsFormula[] =
 
 constexpr OpDef kMsMultiHeadAttentionRows[] = {
     {.name = "DecoderMaskedMultiHeadAttention",
-     .versions = {1},
      .formula = kPairsFormula,
      .infer = InferDecoderMaskedMha,
      .count = CountDecoderMaskedMha,
@@ -576,7 +575,6 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "GroupQueryAttention",
-     .versions = {1},
      .formula = "softmax(scale Q K' + bias) V, Hq heads of queries on Hkv of keys, over the whole "
                 "of S x T; mac = 2*B*Hq*S*T*D; per score: mul, add for a bias, div, tanh and mul "
                 "for a softcap, softmax (2 add, div, cmp, exp); per row a sink (2 add, cmp, exp); "
@@ -635,7 +633,6 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = GroupQueryGradient}},
     {.name = "MultiHeadAttention",
-     .versions = {1},
      .formula = kPairsFormula,
      .infer = InferMultiHeadAttention,
      .count = CountMultiHeadAttention,
@@ -666,7 +663,6 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                   .weighs_scores = true,
                   .rule = MultiHeadAttentionGradient}},
     {.name = "PackedMultiHeadAttention",
-     .versions = {1},
      .formula = "MultiHeadAttention of packed tokens: mac = B*H*S*S*(Dk+Dv); per score: mul, add "
                 "for a bias, softmax (2 add, div, cmp, exp)",
      .infer = InferPackedMha,
@@ -687,7 +683,6 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
      .gradient = {.formula = kAttentionGradient, .weighs_scores = true, .rule = PackedMhaGradient}},
     {.name = "PagedAttention",
-     .versions = {1},
      .formula = "as GroupQueryAttention, of T packed queries, each with all the keys of its "
                 "sequence; mac = Hq*pairs*(Dk+Dv)",
      .infer = InferPagedAttention,

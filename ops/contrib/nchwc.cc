@@ -99,7 +99,6 @@ absl::StatusOr<Facts> InferReorderOutput(const NodeView& n) {
 
 constexpr OpDef kMsNchwcRows[] = {
     {.name = "AveragePool",
-     .versions = {1},
      .formula = "as ai.onnx AveragePool",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
@@ -110,7 +109,6 @@ constexpr OpDef kMsNchwcRows[] = {
            "{ Y = com.microsoft.nchwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
            "add=256*N div=64*N"}}},
     {.name = "Conv",
-     .versions = {1},
      .formula = "Y = activation(Conv(X, W, B) + Sum)",
      .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y",
               .attributes = "group = 1; kernel_shape = k...; activation = activation",
@@ -126,7 +124,6 @@ constexpr OpDef kMsNchwcRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
     {.name = "GlobalAveragePool",
-     .versions = {1},
      .formula = "as ai.onnx GlobalAveragePool",
      .data = {.signature = "X -> Y", .costs = "add = X.elements; div = Y.elements"},
      .infer = InferPool,
@@ -134,7 +131,6 @@ constexpr OpDef kMsNchwcRows[] = {
                    "{ Y = com.microsoft.nchwc.GlobalAveragePool(X) }",
                    "add=256*N div=16*N"}}},
     {.name = "GlobalMaxPool",
-     .versions = {1},
      .formula = "as ai.onnx GlobalMaxPool",
      .data = {.signature = "X -> Y", .costs = "cmp = X.elements"},
      .infer = InferPool,
@@ -142,7 +138,6 @@ constexpr OpDef kMsNchwcRows[] = {
                    "com.microsoft.nchwc.GlobalMaxPool(X) }",
                    "cmp=256*N"}}},
     {.name = "MaxPool",
-     .versions = {1},
      .formula = "as ai.onnx MaxPool",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
@@ -153,7 +148,6 @@ constexpr OpDef kMsNchwcRows[] = {
            "{ Y = com.microsoft.nchwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
            "cmp=256*N"}}},
     {.name = "ReorderInput",
-     .versions = {1},
      .formula = "Y[N,C',i1,i2..] = X with its channels in blocks",
      .infer = InferReorderInput,
      .examples = {{"g (float[N,64,7,7] X) => (float[N,64,7,7] Y) { Y = "
@@ -168,7 +162,6 @@ constexpr OpDef kMsNchwcRows[] = {
      .note = "C' is C rounded up to blocks of 8 or 16, which the file does not say: a symbol where "
              "they differ"},
     {.name = "ReorderOutput",
-     .versions = {1},
      .formula = "Y = the first `channels` channels of X, out of blocks",
      .infer = InferReorderOutput,
      .examples = {{"g (float[N,80,7,7] X) => (float[N,72,7,7] Y) "
@@ -178,7 +171,6 @@ constexpr OpDef kMsNchwcRows[] = {
                    "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72, channels_last = 1>(X) }",
                    "free"}}},
     {.name = "Upsample",
-     .versions = {1},
      .formula = "as ai.onnx Resize by the attribute scales",
      .infer = InferUpsample,
      .count = CountUpsample,

@@ -144,7 +144,6 @@ constexpr OpDef kMsNhwcRows[] = {
                    "{ Y = com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(X) }",
                    "free"}}},
     {.name = "GlobalAveragePool",
-     .versions = {1},
      .formula = "as ai.onnx GlobalAveragePool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
@@ -167,7 +166,6 @@ constexpr OpDef kMsNhwcRows[] = {
                    "com.ms.internal.nhwc.GlobalLpPool(X) }",
                    "add=48*N mul=48*N sqrt=3*N"}}},
     {.name = "GlobalMaxPool",
-     .versions = {1},
      .formula = "as ai.onnx GlobalMaxPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
@@ -248,7 +246,6 @@ constexpr OpDef kMsNhwcRows[] = {
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent},
     {.name = "QLinearAveragePool",
-     .versions = {1},
      .formula = "as com.microsoft QLinearAveragePool with the channels last",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .attributes = "kernel_shape = ints",
@@ -281,7 +278,6 @@ constexpr OpDef kMsNhwcRows[] = {
                    "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConvTranspose",
-     .versions = {1},
      .formula =
          "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus B",
      .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cin, C, k...] w_scale "

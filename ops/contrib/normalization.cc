@@ -236,7 +236,6 @@ absl::StatusOr<Facts> InferLowRankMix(const NodeView& n) {
 
 constexpr OpDef kMsNormalizationRows[] = {
     {.name = "BranchwiseRMSNorm",
-     .versions = {1},
      .formula = "Y = RMSNormalization of R rows (each branch) of H elements",
      .data = {.signature = "X[r..., H] scale? -> Y",
               .attributes = "num_branches = 0",
@@ -251,7 +250,6 @@ constexpr OpDef kMsNormalizationRows[] = {
                    "{ Y = com.microsoft.BranchwiseRMSNorm<num_branches = 4>(X) }",
                    "add=36*N mul=32*N div=36*N sqrt=4*N"}}},
     {.name = "EmbedLayerNormalization",
-     .versions = {1},
      .formula = "output[B,S,H] = LayerNormalization(word + position + segment rows), and the "
                 "number of words in the mask",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
@@ -281,7 +279,6 @@ constexpr OpDef kMsNormalizationRows[] = {
     // RMS norms of the key, the query and the gated value; the dot product as a product and a sum,
     // and the gate times the value; per row quotient, maximum, root, sign and its product, sigmoid.
     {.name = "EngramGate",
-     .versions = {1},
      .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
                 "RMSNorm(K) . RMSNorm(Q) / sqrt(H)",
      .data = {.signature = "key query value scales... -> Y normed?",
@@ -296,7 +293,6 @@ constexpr OpDef kMsNormalizationRows[] = {
            "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"}},
      .note = "the dot product is Mul and ReduceSum, no contraction"},
     {.name = "GatedRMSNorm",
-     .versions = {1},
      .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
                 "scale has",
      .data = {.signature = "X scale[K] gate -> Y",
@@ -309,7 +305,6 @@ constexpr OpDef kMsNormalizationRows[] = {
                    "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
                    "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"}}},
     {.name = "GroupNorm",
-     .versions = {1},
      .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups",
      .data = {.signature = "X gamma beta -> Y",
               .attributes = "groups = int; activation = 0",
@@ -330,7 +325,6 @@ constexpr OpDef kMsNormalizationRows[] = {
     // Streams that take up the block before; norms of each branch; a product down to R, ScaledSiLU,
     // one up again and its sigmoid, which weighs the branches; a product to a gate per branch.
     {.name = "HyperConnectionLowRankMix",
-     .versions = {1},
      .formula =
          "of C branches of H features: S = streams + prev_post_gate * prev_block_output; Z = "
          "RMSNormalization(S) of each branch; pre_output[..,H] = scale * sum over c of Z * "
@@ -364,7 +358,6 @@ constexpr OpDef kMsNormalizationRows[] = {
            "mac=408*N add=109*N mul=121*N div=64*N exp=34*N sqrt=3*N"}},
      .operands = {.weights = InputBits({2, 3, 4})}},
     {.name = "QEmbedLayerNormalization",
-     .versions = {1},
      .formula = "output = EmbedLayerNormalization of dequantised rows",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
                            "mask? scales... -> output mask_index?",
@@ -385,7 +378,6 @@ constexpr OpDef kMsNormalizationRows[] = {
                   .not_parameters = InputBits({7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
      .note = "reads one row per token of every table"},
     {.name = "QOrderedLayerNormalization",
-     .versions = {1},
      .formula = "Y = Quantize(LayerNormalization(Dequantize(X)))",
      .data = {.signature = "X scale_X scale B? scale_Y? -> Y",
               .attributes = "axis = -1",
@@ -400,7 +392,6 @@ constexpr OpDef kMsNormalizationRows[] = {
            "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"}},
      .operands = {.weights = InputBits({2, 3}), .not_parameters = InputBits({1, 4})}},
     {.name = "SkipGroupNorm",
-     .versions = {1},
      .formula = "Y = GroupNorm(X + skip + bias)",
      .data =
          {.signature = "X gamma beta skip bias? -> Y S?",
@@ -418,7 +409,6 @@ constexpr OpDef kMsNormalizationRows[] = {
      .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
                   .rule = GroupNormGradient}},
     {.name = "SkipLayerNormalization",
-     .versions = {1},
      .formula = "output = LayerNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma beta? bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",
@@ -438,7 +428,6 @@ constexpr OpDef kMsNormalizationRows[] = {
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
      .gradient = {.formula = kSkipNormGradient, .rule = SkipLayerNormGradient}},
     {.name = "SkipSimplifiedLayerNormalization",
-     .versions = {1},
      .formula = "output = RMSNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",

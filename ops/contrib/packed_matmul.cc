@@ -181,7 +181,6 @@ absl::StatusOr<Facts> InferMatMulNBitsQLora(const NodeView& n) {
 
 constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp4Weight",
-     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale",
      .data = {.signature = "A B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
               .attributes = "block_size = 16",
@@ -199,7 +198,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                   .packed = true},
      .gradient = kPackedGradient},
     {.name = "MatMulBlockQuantizedFp8Weight",
-     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
      .data = {.signature = "A B[N, K] b_scale a_scale? bias? -> Y",
               .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
@@ -216,7 +214,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})},
      .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
-     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
      .data = {.signature = "A B absmax -> Y",
               .attributes = "K = int; N = int; transB = 1",
@@ -235,7 +232,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .gradient = kPackedGradient},
     {.name = "MatMulFpQ4",
-     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits",
      .data = {.signature = "A[rows..., K] B B_shape -> Y[y..., N]",
               .attributes = "blk_quant_type = 1",
@@ -250,7 +246,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .traits = Traits::kReadsContent,
      .gradient = kPackedGradient},
     {.name = "MatMulNBits",
-     .versions = {1},
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
      .data = {.signature = "A B scales zero_points? g_idx? bias? -> Y",
               .attributes = "K = int; N = int",
@@ -273,7 +268,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .note = "as DequantizeLinear and MatMul: the weight is dequantised once, at every run",
      .gradient = kPackedGradient},
     {.name = "MatMulNBitsMlp",
-     .versions = {1},
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
                 "for, G and U[N,K] as in MatMulNBits",
      .data =
@@ -298,7 +292,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                   .packed = true}},
     // What a branch adds is there if its weights are not empty: min(elements, 1) is 1 or 0.
     {.name = "MatMulNBitsQLoRA",
-     .versions = {1},
      .formula = "Y[..,N] = X[..,K] W' + (X A') B', W[N,K], A[R,K] and B[N,R] as in MatMulNBits; "
                 "without B no branch, without A zeros for X A'",
      .data = {.signature = "X[rows..., last] W scales lora_A[down, ka, bytes] lora_A_scales[R, "
@@ -325,7 +318,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .note = "all three weights are dequantised once, at every run; the label of the product is "
              "that of W"},
     {.name = "MatMulNBitsQkv",
-     .versions = {1},
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
                 "[Nkv,K] as in MatMulNBits",
      .data = {.signature = "A[tokens..., last] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
@@ -349,7 +341,6 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                   .not_parameters = InputBits({4, 7, 10}),
                   .packed = true}},
     {.name = "MatMulPacked",
-     .versions = {1},
      .formula = "Y[..,N] = activation(A[..,K] B' * global_scale), B[N,K] in blocks of packed_type; "
                 "mac = elements(Y)*K; per weight mul by its scale, per group of a format that has "
                 "them mul for its scale, in Q5_K as well mul and add for its minimum; F32, F16 and "

@@ -160,7 +160,6 @@ absl::Status NormRotaryBytes(const NodeView& n, Cost* cost) {
 
 constexpr OpDef kMsPositionRows[] = {
     {.name = "GatedRelativePositionBias",
-     .versions = {1},
      .formula = "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X "
                 "+ b)[B,S,H,D] W[D,E] + c",
      .data = {.signature = "query query_bias rel_pos weight[D, E] bias eco_a token_offset? -> Y",
@@ -179,7 +178,6 @@ constexpr OpDef kMsPositionRows[] = {
                    "com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a, O) }",
                    "mac=48*T add=40*T mul=50*N + 4*T div=4*T exp=4*T"}}},
     {.name = "GemmaRotaryEmbedding",
-     .versions = {1},
      .formula = "output1 = q cos(emb) + q_rot sin(emb), output2 = the same of k",
      .data =
          {.signature = "emb[B, S, E] q q_rot k k_rot -> output1 output2",
@@ -192,7 +190,6 @@ constexpr OpDef kMsPositionRows[] = {
                    "add=240*N mul=480*N trig=80*N"}},
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "MRotaryEmbedding",
-     .versions = {1},
      .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0",
@@ -208,7 +205,6 @@ constexpr OpDef kMsPositionRows[] = {
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "RMSNormRotary",
-     .versions = {1},
      .formula =
          "Y[B,S,H*W] = RMSNormalization of W features of each head, of which the first R are "
          "rotated",
@@ -236,7 +232,6 @@ constexpr OpDef kMsPositionRows[] = {
     // The bucket of each pair of positions, as T5 computes it: the distance, itself where it is
     // small, else a logarithm of it.
     {.name = "RelativePositionBias",
-     .versions = {1},
      .formula = "Y[1,H,Q,K] = table[bucket(q - k)]",
      .data = {.signature = "table query_length key_length -> Y[b, H, Q, K]",
               .attributes = "is_bidirectional = 0",
@@ -253,7 +248,6 @@ constexpr OpDef kMsPositionRows[] = {
      .note = "buckets as T5 computes them, once for all heads",
      .gradient = {.formula = "dbias_table = sum of dY by bucket", .sums = InputBits({0})}},
     {.name = "RotaryEmbedding",
-     .versions = {1},
      .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0; scale = 1.0",

@@ -180,7 +180,6 @@ absl::StatusOr<Facts> InferDequantizeBfp(const NodeView& n) {
 
 constexpr OpDef kMsQuantizationRows[] = {
     {.name = "DequantizeBFP",
-     .versions = {1},
      .formula = "y = x * scale of its block",
      .data = {.signature = "x shape strides -> y", .costs = "float_mul = y.elements"},
      .infer = InferDequantizeBfp,
@@ -191,7 +190,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .traits = Traits::kReadsContent,
      .note = "block floating point as its paper has it: elements of one exponent"},
     {.name = "DequantizeLinear",
-     .versions = {1},
      .formula = "y = (x - zero_point) * scale",
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
@@ -204,7 +202,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "mul=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "DequantizeWithOrder",
-     .versions = {1},
      .formula = "output = input * scale",
      .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
@@ -215,7 +212,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "MulInteger",
-     .versions = {1},
      .formula = "C = (A - A_zero_point) * (B - B_zero_point)",
      .data = {.signature = "A A_zero_point? B B_zero_point? -> C",
               .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
@@ -226,7 +222,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "int_add=4*N + 4 int_mul=4*N"}},
      .operands = {.not_parameters = InputBits({1, 3})}},
     {.name = "QLinearAdd",
-     .versions = {1},
      .formula = "C = Quantize(Dequantize(A) + Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
@@ -241,7 +236,6 @@ constexpr OpDef kMsQuantizationRows[] = {
            "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConcat",
-     .versions = {1},
      .formula = "Y = Quantize(Concat(Dequantize(inputs))); per element: mul = 1, add = 2, div = 1, "
                 "round = 1, cmp = 2",
      .infer = InferQLinearConcat,
@@ -252,7 +246,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=10*N mul=5*N div=5*N cmp=10*N round=5*N"}},
      .operands = {.not_parameters = InputBits({0, 1})}},
     {.name = "QLinearLeakyRelu",
-     .versions = {1},
      .formula = "Y = Quantize(LeakyRelu(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = 2*X.elements; float_add = (X_zero_point.given + "
@@ -264,7 +257,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=8*N mul=8*N div=4*N cmp=12*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearMul",
-     .versions = {1},
      .formula = "C = Quantize(Dequantize(A) * Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
@@ -278,7 +270,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "mul=9*N div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearReduceMean",
-     .versions = {1},
      .formula = "reduced = Quantize(ReduceMean(Dequantize(data)))",
      .data =
          {.signature =
@@ -294,7 +285,6 @@ constexpr OpDef kMsQuantizationRows[] = {
            "add=9*N mul=4*N div=2*N cmp=2*N round=N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSigmoid",
-     .versions = {1},
      .formula = "Y = Quantize(Sigmoid(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + X_zero_point.given + "
@@ -306,7 +296,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=12*N mul=4*N div=8*N cmp=8*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSoftmax",
-     .versions = {1},
      .formula = "Y = Quantize(Softmax(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (2 + X_zero_point.given + "
@@ -318,7 +307,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearWhere",
-     .versions = {1},
      .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y)))",
      .data =
          {.signature =
@@ -333,7 +321,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=8*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.not_parameters = InputBits({2, 3, 5, 6, 7, 8})}},
     {.name = "QOrderedGelu",
-     .versions = {1},
      .formula = "Y = Quantize(Gelu(Dequantize(X)))",
      .data =
          {.signature = "X scale_X scale_Y -> Y",
@@ -345,7 +332,6 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "add=4*N mul=12*N div=8*N cmp=8*N erf=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeBFP",
-     .versions = {1},
      .formula = "y = blocks of one exponent, the largest of their elements",
      .data =
          {.signature = "x -> y shape? strides?",
@@ -357,7 +343,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .note = "block floating point as its paper has it; how many bytes it takes depends on the "
              "hardware's format, so that is a symbol"},
     {.name = "QuantizeLinear",
-     .versions = {1},
      .formula = "y = saturate(round(x / scale) + zero_point)",
      .data = {.signature = "x y_scale y_zero_point? -> y",
               .costs = "float_div = x.elements; float_round = x.elements; float_add = "
@@ -371,7 +356,6 @@ constexpr OpDef kMsQuantizationRows[] = {
            "div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeWithOrder",
-     .versions = {1},
      .formula = "output = saturate(round(input / scale))",
      .data = {.signature = "input scale -> output",
               .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
@@ -384,7 +368,6 @@ constexpr OpDef kMsQuantizationRows[] = {
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "ReduceSumInteger",
-     .versions = {1},
      .formula = "Y = sum of X over the axes, in 32 bits",
      .infer = InferReduceSumInteger,
      .count = CountPerInputElement,

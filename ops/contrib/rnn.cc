@@ -108,7 +108,6 @@ absl::StatusOr<Cost> CountAttnLstm(const NodeView& n) {
 
 constexpr OpDef kMsRnnRows[] = {
     {.name = "AttnLSTM",
-     .versions = {1},
      .formula = "as LSTM on X and the attention of the step before; the attention, for T steps, S "
                 "places of F features, size A: mac = B*S*F*A + T*B*(H*A + S*A + S*F) and T*B*(F + "
                 "H)*O for AW; add = tanh = T*B*S*A; softmax over S",
@@ -122,7 +121,6 @@ constexpr OpDef kMsRnnRows[] = {
            "mac=3660*N add=455*N mul=105*N div=168*N cmp=63*N exp=168*N tanh=259*N"}},
      .note = "sequence lengths are not looked at: every sequence costs T steps and S places"},
     {.name = "DynamicQuantizeLSTM",
-     .versions = {1},
      .formula = "as LSTM, its products in integers: integer mac = T*B*D * 4H*(I+H); X and every "
                 "hidden state are quantised as by DynamicQuantizeLinear; both sums of each gate: "
                 "mul, and add of the two",

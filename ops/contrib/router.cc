@@ -78,7 +78,6 @@ absl::StatusOr<Facts> InferRouterGateUp(const NodeView& n) {
 
 constexpr OpDef kMsRouterRows[] = {
     {.name = "MoEGroupRouter",
-     .versions = {1},
      .formula =
          "s = Sigmoid(logits[T,E]), or of X[T,K] weight[E,K]'; router_probs: of G groups the "
          "best by the sum of their best s + bias, of their experts the best by s + bias: "
@@ -108,7 +107,6 @@ constexpr OpDef kMsRouterRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .note = "all steps are counted, also where there is one group"},
     {.name = "RouterGateUpProj",
-     .versions = {1},
      .formula =
          "router[..,R] and, of C features each, gate and up = X[..,K] W[K,R+2C]; activated = "
          "G sigmoid(alpha G) (L + beta), G = min(gate, limit), L = up between -limit and "

@@ -381,7 +381,6 @@ constexpr char kSearchNote[] =
 
 constexpr OpDef kMsSearchRows[] = {
     {.name = "BeamSearch",
-     .versions = {1},
      .formula = "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for "
                 "each token up to max_length; per token, row and element of the vocabulary: "
                 "LogSoftmax, add, and cmp for the 2*beams best",
@@ -402,7 +401,6 @@ constexpr OpDef kMsSearchRows[] = {
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = kSearchNote},
     {.name = "GreedySearch",
-     .versions = {1},
      .formula = "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for "
                 "each token up to max_length; per token, row and element of the vocabulary: cmp",
      .infer = InferGreedySearch,
@@ -432,7 +430,6 @@ constexpr OpDef kMsSearchRows[] = {
      .traits = Traits::kReadsContent,
      .note = kSearchNote},
     {.name = "Sampling",
-     .versions = {1},
      .formula =
          "the bodies: encoder or init_decoder (or decoder) on the prompt, then decoder for each "
          "token up to max_length; per token, row and element of the vocabulary: two softmax, two "
@@ -453,7 +450,6 @@ constexpr OpDef kMsSearchRows[] = {
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = kSearchNote},
     {.name = "WhisperBeamSearch",
-     .versions = {1},
      .formula = "as BeamSearch, with an encoder of frames",
      .infer = InferBeamSearch,
      .count = CountBeamSearch,

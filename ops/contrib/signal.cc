@@ -51,7 +51,6 @@ absl::StatusOr<Facts> InferDynamicTimeWarping(const NodeView& n) {
 
 constexpr OpDef kMsSignalRows[] = {
     {.name = "DynamicTimeWarping",
-     .versions = {1},
      .formula = "Y[2,P] = the cheapest path through X[M,N]",
      .infer = InferDynamicTimeWarping,
      .count = CountPerInputElement,
@@ -60,7 +59,6 @@ constexpr OpDef kMsSignalRows[] = {
            "add=20*M cmp=40*M"}},
      .per_element = {.add = 1, .cmp = 2}},
     {.name = "Irfft",
-     .versions = {1},
      .formula = "as Rfft, backward: Y[.., n] of X[.., n/2 + 1, 2]",
      .data = {.signature = "X -> Y",
               .attributes = "signal_ndim = 1",
@@ -73,7 +71,6 @@ constexpr OpDef kMsSignalRows[] = {
            "add=192*N mul=128*N"}},
      .note = "not normalised, as the operator is"},
     {.name = "Rfft",
-     .versions = {1},
      .formula =
          "Y[.., n/2 + 1, 2] = Fourier transform of X[.., n]; as ai.onnx DFT along each of the "
          "last signal_ndim dimensions",

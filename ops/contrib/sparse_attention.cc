@@ -455,7 +455,6 @@ absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
 
 constexpr OpDef kMsSparseAttentionRows[] = {
     {.name = "DynamicSparseAttention",
-     .versions = {1},
      .formula = "as GroupQueryAttention, every query with M selected keys (and W of a local "
                 "window); mac = 2*B*Hq*S*(M + W)*D",
      .infer = InferDynamicSparseAttention,
@@ -483,7 +482,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .note = "all M places of selected_indices are counted, unused ones too; a cache in int8: what "
              "is appended is quantised, what a query meets dequantised"},
     {.name = "LongformerAttention",
-     .versions = {1},
      .formula = "every token meets 2W+1 tokens and G global ones, which meet all S; mac = "
                 "(5*B*S + G)*D*D + 2*(B*S*(2W+1) + 2*S*G)*D; per score: mul, add, softmax (2 add, "
                 "div, cmp, exp); add = (5*B*S + G)*D for the biases",
@@ -500,7 +498,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "PackedSparseAttentionIndexer",
-     .versions = {1},
      .formula = kIndexerFormula,
      .infer = InferPackedIndexer,
      .count = CountPackedIndexer,
@@ -530,7 +527,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
              "entries, and one entry is pooled for every compress_ratio tokens; a selection that "
              "is surely reused (indexshare_mode is 1) has no scores"},
     {.name = "PackedSparseAttentionIndexerMerge",
-     .versions = {1},
      .formula = "selected[N,W] = of each query, the base selection of its row and what is added (a "
                 "range, or A indices), each index once; int_cmp = 2 per entry of the base for a "
                 "range, A*digits(base) for indices",
@@ -554,7 +550,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .note = "how many entries are used is data: all places are counted, each found in a sorted "
              "base"},
     {.name = "QOrderedLongformerAttention",
-     .versions = {1},
      .formula = "as LongformerAttention, the projections in integers",
      .infer = InferSameAsInput,
      .count = CountQOrderedLongformer,
@@ -570,7 +565,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "SparseAttention",
-     .versions = {1},
      .formula = "as GroupQueryAttention, with a mask of blocks; mac = 2*B*Hq*S*T*D",
      .infer = InferSparseAttention,
      .count = CountSparseAttention,
@@ -586,7 +580,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .note =
          "the mask is counted in full, as all masks are: decomposed, it is attention with a mask"},
     {.name = "SparseAttentionIndexer",
-     .versions = {1},
      .formula = kIndexerFormula,
      .infer = InferIndexer,
      .count = CountIndexer,
@@ -602,7 +595,6 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "every query is counted with all entries, causal or not"},
     {.name = "SparsePagedAttention",
-     .versions = {1},
      .formula = "as PagedAttention, every query with M selected keys (and W of a local window); "
                 "mac = 2*Hq*T*(M + W)*D",
      .infer = InferSparsePagedAttention,

@@ -131,7 +131,6 @@ absl::StatusOr<Facts> InferPrefixCommit(const NodeView& n) {
 
 constexpr OpDef kMsSpeculativeRows[] = {
     {.name = "ConvStateReplay",
-     .versions = {1},
      .formula = "destination[B,C,W] = the last W positions of source[B,C,W] and the first k of "
                 "capture[B,capacity,C]",
      .data = {.signature = "source_backing capture_backing destination_backing metadata -> "
@@ -147,7 +146,6 @@ constexpr OpDef kMsSpeculativeRows[] = {
      .note = "B, C and W are in metadata: what lies beside them in the allocations is not read or "
              "written; where they are not known, the bytes are those of the allocations"},
     {.name = "GatedDeltaNetStateReplay",
-     .versions = {1},
      .formula = "k times: S[Hv,Dv,Dk] = decay * S + key * delta; mul, mac and add per element of "
                 "the state and step",
      .infer = InferDeltaReplay,
@@ -164,7 +162,6 @@ constexpr OpDef kMsSpeculativeRows[] = {
     // By step: dt = max(softplus(dt + bias), least); the convolution of 4 taps; S = exp(A dt) S +
     // (dt x) B; D x + C S; SiLU(gate) times it, normalised in groups.
     {.name = "Mamba2Verify",
-     .versions = {1},
      .formula =
          "T tokens of H heads of P on states S[H,N,P]: x, B and C = SiLU(causal convolution "
          "of K taps + bias); S = exp(A dt) S + (dt x) B; Y = RMSNormalization in G groups of "
@@ -196,7 +193,6 @@ constexpr OpDef kMsSpeculativeRows[] = {
      .note = "as the recurrence of LinearAttention, with its parts: SiLU, Softplus and "
              "RMSNormalization"},
     {.name = "SpeculativePrefixCommit",
-     .versions = {1},
      .formula = "how many of R - 1 guessed tokens are as predicted, and the state after these; "
                 "int_cmp for each guess and each word of status; int_add for each guess, and for "
                 "the length, the cache's length and the number of the record",

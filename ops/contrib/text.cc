@@ -119,7 +119,6 @@ constexpr FormulaData NGramData(const char* signature) {
 
 constexpr OpDef kMsTextRows[] = {
     {.name = "BifurcationDetector",
-     .versions = {1},
      .formula =
          "where the predicted tokens[P] leave the source[S], and where the last n-grams are in it",
      .data = {.signature = "source[S] tokens suffix_match? predicted? -> out suffix?",
@@ -132,7 +131,6 @@ constexpr OpDef kMsTextRows[] = {
                    "int_cmp=6*S + T"}},
      .note = "every place is compared in full, though a search may end early"},
     {.name = "MurmurHash3",
-     .versions = {1},
      .formula = "Y = hash of each element; integer, per 4 bytes: mul = 3, add = 1, cmp = 7; once: "
                 "mul = 2, cmp = 7",
      .infer = InferMurmurHash3,
@@ -144,7 +142,6 @@ constexpr OpDef kMsTextRows[] = {
            "free"}},
      .note = "bit operations are cmp; strings are free"},
     {.name = "NGramHashMapping",
-     .versions = {1},
      .formula = "hashes[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head",
      .data =
          NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
@@ -155,7 +152,6 @@ constexpr OpDef kMsTextRows[] = {
                    "int_mul=15*N int_div=40*N int_cmp=10*N"}},
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
     {.name = "NGramRepeatBlock",
-     .versions = {1},
      .formula = "scores_out = scores, -inf where a token would repeat an n-gram of ids[B,S]",
      .data = {.signature = "ids[B, S] scores -> scores_out",
               .attributes = "ngram_size = int",
@@ -165,14 +161,12 @@ constexpr OpDef kMsTextRows[] = {
                    "{ Y = com.microsoft.NGramRepeatBlock<ngram_size = 3>(I, S) }",
                    "int_cmp=16*B"}}},
     {.name = "Tokenizer",
-     .versions = {1},
      .formula = "Y[N,C,T] = the tokens of X[N,C]",
      .infer = InferTokenizer,
      .examples = {{"g (string[N] X) => (string[N,T] Y) { Y = com.microsoft.Tokenizer<mark = 0, "
                    "mincharnum = 1, pad_value = \"#\", separators = [\" \"]>(X) }",
                    "free"}}},
     {.name = "VarlenNGramHashMapping",
-     .versions = {1},
      .formula = "as NGramHashMapping, of packed requests",
      .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
                        "-> hashes present?"),

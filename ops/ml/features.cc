@@ -285,7 +285,6 @@ absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {
 
 constexpr OpDef kMlRows[] = {
     {.name = "ArrayFeatureExtractor",
-     .versions = {1},
      .formula = "Z[..,k] = X[..,Y[k]]",
      .infer = InferArrayFeatureExtractor,
      .examples = {{"g (float[N,9] x, int64[1,2] i) => (float[N,2] y) { y = "
@@ -296,7 +295,6 @@ constexpr OpDef kMlRows[] = {
                    "free"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks}},
     {.name = "Binarizer",
-     .versions = {1},
      .formula = "Y = 1 if X > threshold else 0",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
@@ -305,7 +303,6 @@ constexpr OpDef kMlRows[] = {
            "cmp=4*N"}},
      .per_element = {.cmp = 1}},
     {.name = "CastMap",
-     .versions = {1},
      .formula = "y[1,K] = the values of a map in the order of its keys",
      .infer = InferCastMap,
      .examples = {{"g (float[N,2] x) => (int64[1,K] y) <int64 i = {0}> { s = "
@@ -313,7 +310,6 @@ constexpr OpDef kMlRows[] = {
                    "ai.onnx.ml.CastMap<cast_to=\"TO_INT64\">(m) }",
                    "free"}}},
     {.name = "CategoryMapper",
-     .versions = {1},
      .formula = "y = the category of x, looked up",
      .infer = InferCategoryMapper,
      .examples = {{"g (string[N] x) => (int64[N] y) { y = "
@@ -321,7 +317,6 @@ constexpr OpDef kMlRows[] = {
                    "cats_int64s=[3,4]>(x) }",
                    "free"}}},
     {.name = "DictVectorizer",
-     .versions = {1},
      .formula = "y[1,V] = the values of a map in the order of the vocabulary",
      .infer = InferDictVectorizer,
      .examples = {{"g (float[N,2] x) => (float[1,3] y) <int64 i = {0}> { s = "
@@ -329,7 +324,6 @@ constexpr OpDef kMlRows[] = {
                    "ai.onnx.ml.DictVectorizer<int64_vocabulary=[4,5,7]>(m) }",
                    "free"}}},
     {.name = "FeatureVectorizer",
-     .versions = {1},
      .formula = "y[N, sum of C_i] = the inputs one after another",
      .infer = InferFeatureVectorizer,
      .examples = {{"g (float[N,3] a, float[N,2] b) => (float[N,5] y) { y = "
@@ -337,7 +331,6 @@ constexpr OpDef kMlRows[] = {
                    "free"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Imputer",
-     .versions = {1},
      .formula = "Y = imputed if X = replaced else X",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
@@ -359,7 +352,6 @@ constexpr OpDef kMlRows[] = {
            "ai.onnx.ml.LabelEncoder<classes_strings=[\"a\",\"b\"]>(x) }",
            "free", 1}}},
     {.name = "LinearClassifier",
-     .versions = {1},
      .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
          {.signature = "X -> Y Z[N, E]",
@@ -389,7 +381,6 @@ constexpr OpDef kMlRows[] = {
              "per score: SOFTMAX add=2 div=1 cmp=1 exp=1, LOGISTIC add=1 div=1 exp=1, PROBIT add=1 "
              "mul=2 erf=1."},
     {.name = "LinearRegressor",
-     .versions = {1},
      .formula = "Y[N,T] = transform(X[N,C] coefficients[T,C] + intercepts[T])",
      .data = {.signature = "X -> Y[N, T]",
               .attributes = "coefficients = floats; intercepts = floats; post_transform = "
@@ -407,7 +398,6 @@ constexpr OpDef kMlRows[] = {
                    "mac=6*N add=2*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Normalizer",
-     .versions = {1},
      .formula = "Y[N,C] = X / norm of its row",
      .data = {.signature = "X -> Y",
               .attributes = "norm = MAX|L1|L2",
@@ -421,14 +411,12 @@ constexpr OpDef kMlRows[] = {
           {"g (float[4] x) => (float[4] y) { y = ai.onnx.ml.Normalizer(x) }", "div=4 cmp=4"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "OneHotEncoder",
-     .versions = {1},
      .formula = "y[..,V] = 1 at the category of x, else 0",
      .infer = InferOneHotEncoder,
      .examples = {{"g (int64[N,2] x) => (float[N,2,3] y) { y = "
                    "ai.onnx.ml.OneHotEncoder<cats_int64s=[1,2,5]>(x) }",
                    "free"}}},
     {.name = "SVMClassifier",
-     .versions = {1},
      .formula =
          "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
          "the kernel's function; P = E*(E-1)/2 pairs: mac = N*V*(E-1), add = cmp = N*P; the "
@@ -455,7 +443,6 @@ constexpr OpDef kMlRows[] = {
              "probability per class of them depends on data and is not counted. Without "
              "probabilities, more than two classes have a score per pair, as ONNX Runtime has it."},
     {.name = "SVMRegressor",
-     .versions = {1},
      .formula = "Y[N] = sum over V vectors of coefficient * kernel(X[N,C], vector), plus rho",
      .data = {.signature = "X -> Y",
               .attributes = "support_vectors = floats; coefficients = floats; n_supports = 0; "
@@ -483,7 +470,6 @@ constexpr OpDef kMlRows[] = {
            "mac=9*N add=4*N mul=3*N pow=3*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Scaler",
-     .versions = {1},
      .formula = "Y = (X - offset) * scale",
      .data =
          {.signature = "X -> Y",
@@ -496,7 +482,6 @@ constexpr OpDef kMlRows[] = {
                    "add=4*N mul=4*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "ZipMap",
-     .versions = {1},
      .formula = "y = each row of x as a map from labels",
      .infer = InferZipMap,
      .examples =
