@@ -40,7 +40,7 @@ inline constexpr Gradient kNoSlope = {.formula = "dX = 0"};
 // ---- examples
 
 inline constexpr OpExample kUnaryExamples[] = {
-    {"g (float[N,4] X) => (float[N,4] Y) { Y = OP(X) }", "4*N"},
+    {"float[N,4] X -> float[N,4] Y", "4*N"},
 };
 inline constexpr char kIntegerWork[] = "counted as integer work";
 

@@ -11,7 +11,7 @@
 
 namespace onnxflops {
 
-// See OpExample.
+// See OpExample; the text is a graph in ONNX's form.
 struct ExampleText {
   std::string text;
   std::string cost;

@@ -12,8 +12,7 @@
 //             .let = "K = same(A[-1], B[max(-2, -B.rank)])",
 //             .costs = "mac = Y.elements*K"},
 //    .infer = InferMatMul,
-//    .examples = {{"g (float[N,3] A, float[3,4] B) => (float[N,4] Y) { Y = MatMul(A, B) }",
-//                  "mac=12*N"}}}
+//    .examples = {{"float[N,3] A, float[3,4] B -> float[N,4] Y", "mac=12*N"}}}
 //
 // Operators that work element by element take a line or two: ops/element_rows.h makes their rows.
 //
@@ -259,9 +258,10 @@ class Versions {
 };
 
 struct OpExample {
-  // ONNX text form of one graph: "g (float[N,512] A, float[10,512] B) => (float[N,10] Y) { Y =
-  // Gemm<transB=1>(A, B) }". The declared output types are part of the example: inference must find
-  // them.
+  // Inputs, outputs and attributes of a node: "float[N,512] A, float[10,512] B -> float[N,10] Y
+  // <transB=1>". What is left out is nothing between two commas. Where this cannot say it, a graph
+  // in ONNX's text form: "g (float[N] A) => (float[N] Y) <int64 i = {0}> { Y = ... }". The declared
+  // output types are part of the example: inference must find them.
   const char* text;
   const char* cost;  // Cost::ToString() of the whole graph
   int opset = 0;     // the row's newest version when 0
@@ -481,8 +481,8 @@ struct OpDef {
   MacOperandsFn mac_operands = nullptr;  // nullptr: the types of inputs 0 and 1
   BytesFn bytes = nullptr;               // nullptr: every input and output once
   std::initializer_list<OpExample> examples;
-  // Examples of all rows of a kind, with OP for the operator; they come before `examples`. A cost
-  // is what `per_element` is multiplied by, "4*N", unless `pattern_cost` says what all cost.
+  // Examples of all rows of a kind; they come before `examples`. OP in a graph is the operator. A
+  // cost is what `per_element` is multiplied by, "4*N", unless `pattern_cost` says what all cost.
   absl::Span<const OpExample> patterns;
   const char* pattern_cost = nullptr;
   ElementCost per_element = {};  // for shared cost rules

@@ -420,16 +420,15 @@ constexpr OpDef kMsAttentionRows[] = {
      .count = CountAttention,
      .examples =
          {// Projection 10*24*8 = 1920, scores 2*5*5 = 50 of 4 + 4 products.
-          {"g (float[N,5,8] X, float[8,24] W, float[24] B, int32[N,5] M) => (float[N,5,8] Y) "
-           "{ Y = com.microsoft.Attention<num_heads = 2>(X, W, B, M) }",
+          {"float[N,5,8] X, float[8,24] W, float[24] B, int32[N,5] M -> float[N,5,8] Y <num_heads "
+           "= 2>",
            "mac=1360*N add=270*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-          {"g (float[N,1,8] X, float[8,24] W, float[24] B, float[2,N,2,P,4] past) => (float[N,1,8] "
-           "Y, float[2,N,2,\"P + 1\",4] present) { Y, present = com.microsoft.Attention<num_heads "
-           "= 2, unidirectional = 1>(X, W, B, , past) }",
+          {"float[N,1,8] X, float[8,24] W, float[24] B, , float[2,N,2,P,4] past -> float[N,1,8] Y, "
+           "float[2,N,2,\"P + 1\",4] present <num_heads = 2, unidirectional = 1>",
            "mac=16*N*P + 208*N add=4*N*P + 28*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
            "exp=2*N*P + 2*N"},
-          {"g (float[N,5,8] X, float[8,28] W, float[1,1,5,5] A) => (float[N,5,12] Y) { Y = "
-           "com.microsoft.Attention<num_heads = 2, qkv_hidden_sizes = [8, 8, 12]>(X, W, , , , A) }",
+          {"float[N,5,8] X, float[8,28] W, , , , float[1,1,5,5] A -> float[N,5,12] Y <num_heads = "
+           "2, qkv_hidden_sizes = [8, 8, 12]>",
            "mac=1620*N add=150*N mul=50*N div=50*N cmp=50*N exp=50*N"}},
      .shape_inputs = 1 << 6,
      .operands = {.weights = InputBits({1, 2}),
@@ -485,8 +484,8 @@ constexpr OpDef kMsAttentionRows[] = {
      .infer = InferPackedAttention,
      .count = CountPackedAttention,
      .examples =
-         {{"g (float[T,8] X, float[8,24] W, float[24] B, int32[N,5] O, int32[M] C) => (float[T,8] "
-           "Y) { Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, C) }",
+         {{"float[T,8] X, float[8,24] W, float[24] B, int32[N,5] O, int32[M] C -> float[T,8] Y "
+           "<num_heads = 2>",
            "mac=400*N + 192*T add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
           {"g (float[7,8] X, float[8,24] W, float[24] B, int32[2,5] O) => (float[7,8] Y) <int32[3] "
            "c = {0, 5, 7}> { Y = com.microsoft.PackedAttention<num_heads = 2>(X, W, B, O, c) }",
@@ -500,9 +499,8 @@ constexpr OpDef kMsAttentionRows[] = {
          "integer mac = B*S*I*3D; made floating point by mul, and add for the bias",
      .infer = InferQAttention,
      .count = CountQAttention,
-     .examples = {{"g (uint8[N,5,8] X, int8[8,24] W, float[24] B, float s, float t, int32[N] M, "
-                   "uint8 z, int8 u) => (float[N,5,8] Y) { Y = com.microsoft.QAttention<num_heads "
-                   "= 2>(X, W, B, s, t, M, z, u) }",
+     .examples = {{"uint8[N,5,8] X, int8[8,24] W, float[24] B, float s, float t, int32[N] M, uint8 "
+                   "z, int8 u -> float[N,5,8] Y <num_heads = 2>",
                    "mac=400*N add=270*N mul=170*N + 1 div=50*N cmp=50*N exp=50*N int_mac=960*N "
                    "int_add=40*N + 192"}},
      .operands = {.weights = InputBits({1, 2}),

@@ -8,13 +8,12 @@ namespace {
 constexpr OpDef kMsCompiledRows[] = {
     {.name = "EPContext",
      .formula = "a part of a model, compiled for one execution provider",
-     .examples = {{"g (float[N] X) => (float[N] Y) { Y = com.microsoft.EPContext(X) }", ""}},
+     .examples = {{"float[N] X -> float[N] Y", ""}},
      .traits = Traits::kUnknown,
      .note = "what it computes is inside of a binary for one execution provider"},
     {.name = "Snpe",
      .formula = "a part of a model, compiled for SNPE",
-     .examples = {{"g (float[N] X) => (float[N] Y) { Y = com.microsoft.Snpe<DLC = \"x\">(X) }",
-                   ""}},
+     .examples = {{"float[N] X -> float[N] Y <DLC = \"x\">", ""}},
      .traits = Traits::kUnknown,
      .note = "what it computes is inside of a binary for SNPE"},
 };

@@ -269,13 +269,13 @@ constexpr OpDef kMsConvRows[] = {
      .data = FusedConvFormulas("X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferFusedConv,
      .least = LeastFusedConv,
-     .examples = {{"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B) => (float[N,4,6,6] Y) "
-                   "{ Y = com.microsoft.FusedConv<activation = \"Relu\">(X, W, B) }",
-                   "mac=3888*N add=144*N cmp=144*N"},
-                  {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B, float[N,4,6,6] Z) => "
-                   "(float[N,4,6,6] Y) { Y = com.microsoft.FusedConv<activation = \"HardSigmoid\", "
-                   "activation_params = [0.2, 0.5]>(X, W, B, Z) }",
-                   "mac=3888*N add=432*N mul=144*N cmp=288*N"}},
+     .examples =
+         {{"float[N,3,8,8] X, float[4,3,3,3] W, float[4] B -> float[N,4,6,6] Y <activation = "
+           "\"Relu\">",
+           "mac=3888*N add=144*N cmp=144*N"},
+          {"float[N,3,8,8] X, float[4,3,3,3] W, float[4] B, float[N,4,6,6] Z -> float[N,4,6,6] Y "
+           "<activation = \"HardSigmoid\", activation_params = [0.2, 0.5]>",
+           "mac=3888*N add=432*N mul=144*N cmp=288*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient = kFusedConvGradient},
     {.name = "MaxpoolWithMask",
@@ -285,10 +285,9 @@ constexpr OpDef kMsConvRows[] = {
               .costs = "float_cmp = Y.elements*attr.kernel_shape[:]; int_cmp = "
                        "Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxpoolWithMask,
-     .examples =
-         {{"g (float[N,3,8,8] X, int32[N,3,8,8] M) => (float[N,3,4,4] Y) "
-           "{ Y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2], strides = [2, 2]>(X, M) }",
-           "cmp=192*N int_cmp=192*N"}},
+     .examples = {{"float[N,3,8,8] X, int32[N,3,8,8] M -> float[N,3,4,4] Y <kernel_shape = [2, 2], "
+                   "strides = [2, 2]>",
+                   "cmp=192*N int_cmp=192*N"}},
      .gradient = {.formula = "dY added to the largest element of its window",
                   .first = {.add = 1},
                   .keeps = {.inputs = InputBits({0}), .places = true}}},
@@ -298,11 +297,9 @@ constexpr OpDef kMsConvRows[] = {
               .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferNhwcConv,
      .least = LeastNhwcConv,
-     .examples = {{"g (float[N,8,8,3] X, float[4,5,5,3] W) => (float[N,4,4,4] Y) "
-                   "{ Y = com.microsoft.NhwcConv<kernel_shape = [5, 5]>(X, W) }",
+     .examples = {{"float[N,8,8,3] X, float[4,5,5,3] W -> float[N,4,4,4] Y <kernel_shape = [5, 5]>",
                    "mac=4800*N"},
-                  {"g (float[N,8,8,3] X, float[4,3,5,5] W, float[4] B) => (float[N,4,4,4] Y) "
-                   "{ Y = com.microsoft.NhwcConv(X, W, B) }",
+                  {"float[N,8,8,3] X, float[4,3,5,5] W, float[4] B -> float[N,4,4,4] Y",
                    "mac=4800*N add=64*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
@@ -313,9 +310,8 @@ constexpr OpDef kMsConvRows[] = {
      .data = FusedConvFormulas("X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y"),
      .infer = InferNhwcFusedConv,
      .least = LeastNhwcFusedConv,
-     .examples = {{"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z) => "
-                   "(float[N,6,6,4] Y) { Y = com.microsoft.NhwcFusedConv<activation = \"Relu\">(X, "
-                   "W, B, Z) }",
+     .examples = {{"float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z -> "
+                   "float[N,6,6,4] Y <activation = \"Relu\">",
                    "mac=3888*N add=288*N cmp=144*N"}},
      .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
@@ -324,8 +320,7 @@ constexpr OpDef kMsConvRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferNhwcMaxPool,
-     .examples = {{"g (uint8[N,8,8,3] X) => (uint8[N,4,4,3] Y) "
-                   "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     .examples = {{"uint8[N,8,8,3] X -> uint8[N,4,4,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
                    "int_cmp=192*N"}}},
     {.name = "QLinearAveragePool",
      .formula = "Y = Quantize(AveragePool(Dequantize(X)))",
@@ -335,11 +330,9 @@ constexpr OpDef kMsConvRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = ConvInferQLinearAveragePool,
-     .examples =
-         {{"g (uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,3,2,2] Y) "
-           "{ Y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
-           "(X, Xs, Xz, Ys, Yz) }",
-           "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
+     .examples = {{"uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,3,2,2] Y "
+                   "<kernel_shape = [2, 2], strides = [2, 2]>",
+                   "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
@@ -353,11 +346,9 @@ constexpr OpDef kMsConvRows[] = {
      .infer = InferQLinearConv,
      .least = LeastQLinearConv,
      .mac_operands = TypesOf<0, 3>,
-     .examples =
-         {{"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, "
-           "uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = "
-           "com.microsoft.QLinearConv<channels_last = 1>(x, xs, xz, w, ws, wz, ys, yz, B) }",
-           "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
+     .examples = {{"uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[3] B -> uint8[N,3,3,3] y <channels_last = 1>",
+                   "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
      .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X)))",
@@ -366,10 +357,9 @@ constexpr OpDef kMsConvRows[] = {
                        "y_zero_point.given*Y.elements; float_div = 2*Y.elements; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQLinearGlobalAveragePool,
-     .examples =
-         {{"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1,1,3] Y) "
-           "{ Y = com.microsoft.QLinearGlobalAveragePool<channels_last = 1>(X, Xs, Xz, Ys, Yz) }",
-           "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"}},
+     .examples = {{"uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,1,1,3] Y "
+                   "<channels_last = 1>",
+                   "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "WordConvEmbedding",
      .formula =
@@ -382,13 +372,10 @@ constexpr OpDef kMsConvRows[] = {
      .infer = InferWordConvEmbedding,
      .least = NoMacs,  // how long a word is, is data
      .mac_operands = TypesOf<3, 1>,
-     .examples =
-         {{"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
-           "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
-           "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
-          {"g (int32[S,3] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
-           "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
-           "mac=384*S add=16*S cmp=16*S tanh=16*S"}},
+     .examples = {{"int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C -> float[S,16] Y",
+                   "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
+                  {"int32[S,3] X, float[16,1,3,8] W, float[16] B, float[100,8] C -> float[S,16] Y",
+                   "mac=384*S add=16*S cmp=16*S tanh=16*S"}},
      .note = "every word is counted with all its L characters, padding included"},
 };
 

@@ -232,18 +232,14 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "Y = X + bias + skip",
      .infer = InferWithBias,
      .count = CountPerOutputElement,
-     .examples = {{"g (float[N,9,4] X, float[4] B, float[N,9,4] S) => (float[N,9,4] Y) "
-                   "{ Y = com.microsoft.BiasAdd(X, B, S) }",
-                   "add=72*N"}},
+     .examples = {{"float[N,9,4] X, float[4] B, float[N,9,4] S -> float[N,9,4] Y", "add=72*N"}},
      .per_element = {.add = 2},
      .gradient = {.formula = "dX = dskip = dY; dbias = sum of dY", .broadcast = true}},
     {.name = "BiasDropout",
      .formula = "output = Dropout(data + bias) + residual",
      .data = kBiasDropoutFormulas,
      .infer = InferDropout,
-     .examples = {{"g (float[N,4] X, float[4] B, float[N,4] R) => (float[N,4] Y) "
-                   "{ Y = com.microsoft.BiasDropout(X, B, R) }",
-                   "add=8*N"},
+     .examples = {{"float[N,4] X, float[4] B, float[N,4] R -> float[N,4] Y", "add=8*N"},
                   {"g (float[N,4] X, float[4] B) => (float[N,4] Y, bool[N,4] M) <float r = {0.5}, "
                    "bool t = {1}> { Y, M = com.microsoft.BiasDropout(X, B, , r, t) }",
                    "add=4*N mul=8*N cmp=4*N"}},
@@ -256,9 +252,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "Y = Gelu(A + B)",
      .infer = InferWithBias,
      .count = CountPerOutputElement,
-     .examples =
-         {{"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = com.microsoft.BiasGelu(A, B) }",
-           "add=8*N mul=8*N div=4*N erf=4*N"}},
+     .examples = {{"float[N,4] A, float[4] B -> float[N,4] C", "add=8*N mul=8*N div=4*N erf=4*N"}},
      .per_element = kGeluCost + ElementCost{.add = 1},
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = "dA = dY * (cdf(X) + X * pdf(X)) at X = A + B; dB = sum of dA",
@@ -268,8 +262,8 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "Y = Softmax(X + bias)",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
-     .examples = {{"g (float[N,2,4,4] X, float[N,1,1,4] B) => (float[N,2,4,4] Y) "
-                   "{ Y = com.microsoft.BiasSoftmax<axis = 3, is_inner_broadcast = 1>(X, B) }",
+     .examples = {{"float[N,2,4,4] X, float[N,1,1,4] B -> float[N,2,4,4] Y <axis = 3, "
+                   "is_inner_broadcast = 1>",
                    "add=96*N div=32*N cmp=32*N exp=32*N"}},
      .per_element = kSoftmaxCost + ElementCost{.add = 1},
      .gradient = {.formula =
@@ -283,8 +277,7 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs =
                   "add = 3*Y.elements; mul = 3*Y.elements; div = Y.elements; erf = Y.elements"},
      .infer = InferBiasSplitGelu,
-     .examples = {{"g (float[N,9,8] X, float[8] B) => (float[N,9,4] Y) { Y = "
-                   "com.microsoft.BiasSplitGelu(X, B) }",
+     .examples = {{"float[N,9,8] X, float[8] B -> float[N,9,4] Y",
                    "add=108*N mul=108*N div=36*N erf=36*N"}},
      .gradient =
          {.formula =
@@ -294,8 +287,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "output = Dropout(data + bias) + residual, with the mask in bits",
      .data = kBiasDropoutFormulas,
      .infer = InferBitmaskDropout,
-     .examples = {{"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[\"2*N\"] mask) "
-                   "{ Y, mask = com.microsoft.BitmaskBiasDropout(X, B) }",
+     .examples = {{"float[N,64] X, float[64] B -> float[N,64] Y, uint32[\"2*N\"] mask",
                    "add=64*N"}},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
@@ -308,9 +300,7 @@ constexpr OpDef kMsElementwiseRows[] = {
               .let = "trains = if(training_mode.given, training_mode.value != 0, 0)",
               .costs = "mul = 2*trains*output.elements; cmp = trains*output.elements"},
      .infer = InferBitmaskDropout,
-     .examples = {{"g (float[8,10] X) => (float[8,10] Y, uint32[3] M) { Y, M = "
-                   "com.microsoft.BitmaskDropout(X) }",
-                   "free"},
+     .examples = {{"float[8,10] X -> float[8,10] Y, uint32[3] M", "free"},
                   {"g (float[N,64] X) => (float[N,64] Y) <float r = {0.5}, bool t = {1}> "
                    "{ Y = com.microsoft.BitmaskDropout(X, r, t) }",
                    "mul=128*N cmp=64*N"}},
@@ -321,9 +311,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "C[..., 2] = A * B as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .examples = {{"g (float[N,8,2] A, float[8,2] B) => (float[N,8,2] C) { C = "
-                   "com.microsoft.ComplexMul(A, B) }",
-                   "add=16*N mul=32*N"}},
+     .examples = {{"float[N,8,2] A, float[8,2] B -> float[N,8,2] C", "add=16*N mul=32*N"}},
      .gradient =
          {.formula =
               "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
@@ -334,9 +322,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "C[..., 2] = A * conjugate(B) as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
-     .examples = {{"g (float[N,8,2] A, float[N,8,2] B) => (float[N,8,2] C) "
-                   "{ C = com.microsoft.ComplexMulConj(A, B) }",
-                   "add=16*N mul=32*N"}},
+     .examples = {{"float[N,8,2] A, float[N,8,2] B -> float[N,8,2] C", "add=16*N mul=32*N"}},
      .gradient =
          {.formula =
               "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
@@ -349,11 +335,9 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; pow = Y.elements; "
                        "tanh = Y.elements"},
      .infer = InferWithBias,
-     .examples =
-         {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X) }",
-           "add=8*N mul=16*N pow=4*N tanh=4*N"},
-          {"g (float[N,4] X, float[4] B) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X, B) }",
-           "add=12*N mul=16*N pow=4*N tanh=4*N"}},
+     .examples = {{"float[N,4] X -> float[N,4] Y", "add=8*N mul=16*N pow=4*N tanh=4*N"},
+                  {"float[N,4] X, float[4] B -> float[N,4] Y",
+                   "add=12*N mul=16*N pow=4*N tanh=4*N"}},
      .operands = {.weights = InputBits({1})},
      .note = "as ai.onnx Gelu with approximate=\"tanh\"",
      .gradient = {.formula = "that of Gelu in its tanh form at X + bias; dbias = sum of it",
@@ -367,12 +351,10 @@ constexpr OpDef kMsElementwiseRows[] = {
                        "Z.elements; div = rows; exp = rows"},
      .infer = InferGatedAdd,
      .mac_operands = TypesOf<2, 3>,
-     .examples = {{"g (float[N,4] X, float[N,4] Y, float[N,1] G) => (float[N,4] Z) "
-                   "{ Z = com.microsoft.GatedAdd(X, Y, G) }",
-                   "add=4*N mul=4*N"},
-                  {"g (bfloat16[N,4] X, bfloat16[N,4] Y, bfloat16[N,7] G, bfloat16[7,1] W) => "
-                   "(bfloat16[N,4] Z) { Z = com.microsoft.GatedAdd(X, Y, G, W) }",
-                   "mac=7*N add=5*N mul=4*N div=N exp=N"}},
+     .examples =
+         {{"float[N,4] X, float[N,4] Y, float[N,1] G -> float[N,4] Z", "add=4*N mul=4*N"},
+          {"bfloat16[N,4] X, bfloat16[N,4] Y, bfloat16[N,7] G, bfloat16[7,1] W -> bfloat16[N,4] Z",
+           "mac=7*N add=5*N mul=4*N div=N exp=N"}},
      .operands = {.weights = InputBits({3})},
      .gradient = {.formula =
                       "dX = dZ; dY = dZ * gate; dgate = sum of dZ * Y, with a weight through "
@@ -382,8 +364,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .formula = "Y = 0.5 X (1 + erf(X / sqrt 2))",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
-     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.Gelu(X) }",
-                   "add=4*N mul=8*N div=4*N erf=4*N"}},
+     .examples = {{"float[N,4] X -> float[N,4] Y", "add=4*N mul=8*N div=4*N erf=4*N"}},
      .per_element = kGeluCost,
      .gradient = {.formula = "dX = dY * (cdf(X) + X * pdf(X))",
                   .first = kGeluGradient,
@@ -396,13 +377,10 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = X.elements; add = X.elements; mac = stream_mix.given*X.elements*C"},
      .infer = InferHyperConnectionPostMix,
      .mac_operands = TypesOf<3, 0>,
-     .examples =
-         {{"g (float[N,4,8] X, float[N,8] B, float[N,4] P, float[N,4,4] S) => (float[N,4,8] Y) "
-           "{ Y = com.microsoft.HyperConnectionPostMix(X, B, P, S) }",
-           "mac=128*N add=32*N mul=32*N"},
-          {"g (float[N,32] X, float[N,8] B, float[N,4] P) => (float[N,32] Y) "
-           "{ Y = com.microsoft.HyperConnectionPostMix<num_branches = 4>(X, B, P) }",
-           "add=32*N mul=32*N"}}},
+     .examples = {{"float[N,4,8] X, float[N,8] B, float[N,4] P, float[N,4,4] S -> float[N,4,8] Y",
+                   "mac=128*N add=32*N mul=32*N"},
+                  {"float[N,32] X, float[N,8] B, float[N,4] P -> float[N,32] Y <num_branches = 4>",
+                   "add=32*N mul=32*N"}}},
     {.name = "HyperConnectionPreMix",
      .formula = "Y[R,H] = scale * sum over c of X[R,C,H] * M",
      .data = {.signature = "X mix -> Y",
@@ -411,13 +389,10 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = X.elements + if(attr.reduction_scale.is_1, 0, X.elements // C); add "
                        "= X.elements"},
      .infer = InferHyperConnectionPreMix,
-     .examples = {{"g (float[N,4,8] X, float[N,4] M) => (float[N,8] Y) "
-                   "{ Y = com.microsoft.HyperConnectionPreMix(X, M) }",
-                   "add=32*N mul=32*N"},
-                  {"g (float[N,32] X, float[N,32] M) => (float[N,8] Y) "
-                   "{ Y = com.microsoft.HyperConnectionPreMix<num_branches = 4, reduction_scale = "
-                   "0.5>(X, M) }",
-                   "add=32*N mul=40*N"}},
+     .examples =
+         {{"float[N,4,8] X, float[N,4] M -> float[N,8] Y", "add=32*N mul=32*N"},
+          {"float[N,32] X, float[N,32] M -> float[N,8] Y <num_branches = 4, reduction_scale = 0.5>",
+           "add=32*N mul=40*N"}},
      .note = "a gated sum, as Mul and ReduceSum: no contraction"},
     {.name = "IsAllFinite",
      .formula = "output = whether all elements of all inputs are finite",
@@ -426,22 +401,18 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "float_cmp = if((attr.isinf_only != 0) != (attr.isnan_only != 0), 1, "
                        "2)*input.elements; int_cmp = input.elements"},
      .infer = InferIsAllFinite,
-     .examples =
-         {{"g (float[N,4] X, float[3] Z) => (bool Y) { Y = com.microsoft.IsAllFinite(X, Z) }",
-           "cmp=8*N + 6 int_cmp=4*N + 3"},
-          {"g (float[N,4] X) => (bool Y) { Y = com.microsoft.IsAllFinite<isnan_only = 1>(X) }",
-           "cmp=4*N int_cmp=4*N"}}},
+     .examples = {{"float[N,4] X, float[3] Z -> bool Y", "cmp=8*N + 6 int_cmp=4*N + 3"},
+                  {"float[N,4] X -> bool Y <isnan_only = 1>", "cmp=4*N int_cmp=4*N"}}},
     {.name = "LinearAttentionGate",
      .formula = "decay = decay_scale * Softplus(a + dt_bias), beta = Sigmoid(b)",
      .data = {.signature = "a dt_bias decay_scale b? -> decay beta?",
               .costs = "mul = decay.elements; add = 2*decay.elements + beta.elements; exp = "
                        "decay.elements + beta.elements; log = decay.elements; div = beta.elements"},
      .infer = InferLinearAttentionGate,
-     .examples = {{"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, "
-                   "float[N,5,2] H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+     .examples = {{"float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B -> float[N,5,2] G, "
+                   "float[N,5,2] H",
                    "add=30*N mul=10*N div=10*N exp=20*N log=10*N"},
-                  {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G) "
-                   "{ G = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+                  {"float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B -> float[N,5,2] G",
                    "add=20*N mul=10*N exp=10*N log=10*N"}}},
     {.name = "QuickGelu",
      .formula = "Y = X * Sigmoid(alpha X)",
@@ -450,19 +421,16 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = if(attr.alpha.is_1, 1, 2)*Y.elements; exp = Y.elements; add = "
                        "Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .examples =
-         {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu(X) }",
-           "add=4*N mul=8*N div=4*N exp=4*N"},
-          {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu<alpha = 1.0>(X) }",
-           "add=4*N mul=4*N div=4*N exp=4*N"}},
+     .examples = {{"float[N,4] X -> float[N,4] Y", "add=4*N mul=8*N div=4*N exp=4*N"},
+                  {"float[N,4] X -> float[N,4] Y <alpha = 1.0>",
+                   "add=4*N mul=4*N div=4*N exp=4*N"}},
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
                   .rule = QuickGeluGradient,
                   .keeps = {.inputs = InputBits({0})}}},
     {.name = "SampleOp",
      .formula = "Y = X",
      .infer = InferMoved,
-     .examples = {{"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.SampleOp(X) }",
-                   "free"}}},
+     .examples = {{"float[N,4] X -> float[N,4] Y", "free"}}},
     {.name = "ScaledSiLU",
      .formula = "Y = Z * Sigmoid(Z), Z = scale * X",
      .data = {.signature = "X scale? -> Y",
@@ -470,11 +438,8 @@ constexpr OpDef kMsElementwiseRows[] = {
               .costs = "mul = max(scale.given + 1, if(attr.alpha.is_1, 1, 2))*Y.elements; exp = "
                        "Y.elements; add = Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
-     .examples =
-         {{"g (float[N,4] X, float S) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X, S) }",
-           "add=4*N mul=8*N div=4*N exp=4*N"},
-          {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X) }",
-           "add=4*N mul=4*N div=4*N exp=4*N"}}},
+     .examples = {{"float[N,4] X, float S -> float[N,4] Y", "add=4*N mul=8*N div=4*N exp=4*N"},
+                  {"float[N,4] X -> float[N,4] Y", "add=4*N mul=4*N div=4*N exp=4*N"}}},
     {.name = "SwiGLU",
      .formula = "Y = G sigmoid(alpha G) (L + beta), G = min(gate, limit) and L = up between -limit "
                 "and limit; without up, gate has both halves",
@@ -485,12 +450,10 @@ constexpr OpDef kMsElementwiseRows[] = {
                        "Y.elements*if(attr.activation_alpha.is_1, 2, 3); cmp = "
                        "attr.limit.is_positive*3*Y.elements"},
      .infer = MsInferSwiGlu,
-     .examples =
-         {{"g (float[N,4] A, float[N,4] B) => (float[N,4] Y) { Y = com.microsoft.SwiGLU(A, B) }",
-           "add=4*N mul=8*N div=4*N exp=4*N"},
-          {"g (float[N,8] A) => (float[N,4] Y) { Y = com.microsoft.SwiGLU<limit = 7.0, "
-           "activation_alpha = 1.702, activation_beta = 1.0>(A) }",
-           "add=8*N mul=12*N div=4*N cmp=12*N exp=4*N"}},
+     .examples = {{"float[N,4] A, float[N,4] B -> float[N,4] Y", "add=4*N mul=8*N div=4*N exp=4*N"},
+                  {"float[N,8] A -> float[N,4] Y <limit = 7.0, activation_alpha = 1.702, "
+                   "activation_beta = 1.0>",
+                   "add=8*N mul=12*N div=4*N cmp=12*N exp=4*N"}},
      .traits = Traits::kInPlace},
 };
 

@@ -134,11 +134,10 @@ constexpr OpDef kMsGatherRows[] = {
      .infer = InferGatherBlockQuantized,
      .bytes = BlockGatherBytes,
      .examples =
-         {{"g (uint8[100,16] D, int64[N,5] I, float16[100,2] S) => (float16[N,5,32] Y) "
-           "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S) }",
+         {{"uint8[100,16] D, int64[N,5] I, float16[100,2] S -> float16[N,5,32] Y <block_size = 16>",
            "mul=160*N"},
-          {"g (int4[100,32] D, int64[N,5] I, float[100,2] S, int4[100,2] Z) => (float[N,5,32] Y) "
-           "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S, Z) }",
+          {"int4[100,32] D, int64[N,5] I, float[100,2] S, int4[100,2] Z -> float[N,5,32] Y "
+           "<block_size = 16>",
            "add=160*N mul=160*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
      .note = "only what is gathered is read and dequantised"},
@@ -147,9 +146,7 @@ constexpr OpDef kMsGatherRows[] = {
      .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
      .bytes = SelectionBytes,
-     .examples = {{"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = "
-                   "com.microsoft.GatherND(X, I) }",
-                   "free"}}},
+     .examples = {{"float[N,7,4] X, int64[5,2] I -> float[5,4] Y", "free"}}},
     {.name = "GatherPacked",
      .formula = "output[..,K] = rows of data[V,bytes], each of K numbers in blocks of packed_type; "
                 "per number mul by the scale, per group of a format that has them mul for its "
@@ -158,12 +155,11 @@ constexpr OpDef kMsGatherRows[] = {
      .count = CountGatherPacked,
      .examples =
          {// IQ2_XXS: 256 numbers in groups of 32.
-          {"g (uint8[100,66] D, int64[N,5] I) => (bfloat16[N,5,256] Y) "
-           "{ Y = com.microsoft.GatherPacked<packed_type = 16, K = 256>(D, I) }",
+          {"uint8[100,66] D, int64[N,5] I -> bfloat16[N,5,256] Y <packed_type = 16, K = 256>",
            "mul=1320*N"},
           // Q5_K: a minimum as well.
-          {"g (uint8[100,352] D, int32[N] I) => (float[N,512] Y) "
-           "{ Y = com.microsoft.GatherPacked<packed_type = 13, K = 512, output_dtype = 1>(D, I) }",
+          {"uint8[100,352] D, int32[N] I -> float[N,512] Y <packed_type = 13, K = 512, "
+           "output_dtype = 1>",
            "add=512*N mul=544*N"}},
      .operands = {.weights = InputBits({0}), .packed = true},
      .note = "only what is gathered is read and made floating point"},
@@ -172,9 +168,7 @@ constexpr OpDef kMsGatherRows[] = {
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
      .bytes = TorchEmbeddingBytes,
-     .examples = {{"g (float[100,8] W, int64[N,5] I) => (float[N,5,8] Y) "
-                   "{ Y = com.microsoft.TorchEmbedding(W, I) }",
-                   "free"}},
+     .examples = {{"float[100,8] W, int64[N,5] I -> float[N,5,8] Y", "free"}},
      .operands = {.weights = InputBits({0})}},
 };
 

@@ -59,8 +59,7 @@ constexpr OpDef kMsImageRows[] = {
      .formula = "as ai.onnx GridSample of version 16",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .examples = {{"g (float[N,3,8,8] X, float[N,4,5,2] G) => (float[N,3,4,5] Y) "
-                   "{ Y = com.microsoft.GridSample<mode = \"nearest\">(X, G) }",
+     .examples = {{"float[N,3,8,8] X, float[N,4,5,2] G -> float[N,3,4,5] Y <mode = \"nearest\">",
                    "add=80*N mul=40*N div=40*N round=40*N"}},
      .traits = Traits::kSamples},
 };

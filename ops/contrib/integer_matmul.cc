@@ -53,8 +53,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                        "float_cmp = 4*A.elements + 4; float_mul = b_scale.elements + Y.elements"},
      .infer = InferDynamicQuantizeMatMul,
      .mac_operands = DynamicOperands,
-     .examples = {{"g (float[N,8] A, int8[8,9] B, float t, int8 z, float[9] b) => (float[N,9] Y) "
-                   "{ Y = com.microsoft.DynamicQuantizeMatMul(A, B, t, z, b) }",
+     .examples = {{"float[N,8] A, int8[8,9] B, float t, int8 z, float[9] b -> float[N,9] Y",
                    "add=17*N + 2 mul=9*N + 1 div=8*N + 2 cmp=32*N + 4 round=8*N + 1 int_mac=72*N "
                    "int_add=8*N + 72"}},
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})}},
@@ -64,9 +63,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "int_mac = Y.elements*K"},
      .infer = InferMatMulInteger16,
-     .examples = {{"g (int16[N,8] A, int16[8,9] B) => (int32[N,9] Y) "
-                   "{ Y = com.microsoft.MatMulInteger16(A, B) }",
-                   "int_mac=72*N"}}},
+     .examples = {{"int16[N,8] A, int16[8,9] B -> int32[N,9] Y", "int_mac=72*N"}}},
     {.name = "MatMulIntegerToFloat",
      .formula = "Y[..,M,N] = (A - a_zero_point)[..,M,K] (B - b_zero_point)[..,K,N] * a_scale * "
                 "b_scale + bias",
@@ -78,9 +75,9 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
               "b_zero_point.given*B.elements; float_mul = Y.elements + broadcast(a_scale.elements, "
               "b_scale.elements); float_add = bias.given*Y.elements"},
      .infer = InferMatMulIntegerToFloat,
-     .examples = {{"g (uint8[N,8] A, int8[8,9] B, float s, float[9] t, uint8 z, float[9] b) => "
-                   "(float[N,9] Y) { Y = com.microsoft.MatMulIntegerToFloat(A, B, s, t, z, , b) }",
-                   "add=9*N mul=9*N + 9 int_mac=72*N int_add=8*N"}},
+     .examples =
+         {{"uint8[N,8] A, int8[8,9] B, float s, float[9] t, uint8 z, , float[9] b -> float[N,9] Y",
+           "add=9*N mul=9*N + 9 int_mac=72*N int_add=8*N"}},
      .operands = {.weights = InputBits({0, 1, 6}), .not_parameters = InputBits({2, 3, 4, 5})}},
     {.name = "QGemm",
      .formula = "Y[M,N] = requantised (A - a_zero_point)'[M,K] (B - b_zero_point)'[K,N] + C",
@@ -94,14 +91,11 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                   "float_round = quantized; float_add = quantized; float_cmp = 2*quantized"},
      .infer = InferQGemm,
      .mac_operands = TypesOf<0, 3>,
-     .examples =
-         {{"g (uint8[N,8] A, float s, uint8 z, int8[9,8] B, float t, int8 u, int32[9] C, float v, "
-           "uint8 w) => (uint8[N,9] Y) { Y = com.microsoft.QGemm<transB = 1>(A, s, z, B, t, u, C, "
-           "v, w) }",
-           "add=9*N mul=9*N cmp=18*N round=9*N int_mac=72*N int_add=17*N + 72"},
-          {"g (uint8[N,8] A, float s, uint8 z, uint8[8,9] B, float t, uint8 u) => (float[N,9] Y) "
-           "{ Y = com.microsoft.QGemm(A, s, z, B, t, u) }",
-           "mul=9*N int_mac=72*N int_add=8*N + 72"}},
+     .examples = {{"uint8[N,8] A, float s, uint8 z, int8[9,8] B, float t, int8 u, int32[9] C, "
+                   "float v, uint8 w -> uint8[N,9] Y <transB = 1>",
+                   "add=9*N mul=9*N cmp=18*N round=9*N int_mac=72*N int_add=17*N + 72"},
+                  {"uint8[N,8] A, float s, uint8 z, uint8[8,9] B, float t, uint8 u -> float[N,9] Y",
+                   "mul=9*N int_mac=72*N int_add=8*N + 72"}},
      .operands = {.weights = InputBits({3, 6}), .not_parameters = InputBits({1, 2, 4, 5, 7, 8})},
      .note = "The factor alpha * a_scale * b_scale / y_scale is made once: not counted."},
     {.name = "QOrderedMatMul",
@@ -113,11 +107,9 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
                        "C.given)*Y.elements"},
      .infer = InferQOrderedMatMul,
      .mac_operands = TypesOf<0, 2>,
-     .examples =
-         {{"g (int8[N,5,8] A, float s, int8[8,9] B, float t, float u, float[9] b, int8[N,5,9] C, "
-           "float v) => (int8[N,5,9] Y) { Y = com.microsoft.QOrderedMatMul<order_A = 1, order_B = "
-           "0, order_Y = 1>(A, s, B, t, u, b, C, v) }",
-           "add=90*N mul=90*N cmp=90*N round=45*N int_mac=360*N"}},
+     .examples = {{"int8[N,5,8] A, float s, int8[8,9] B, float t, float u, float[9] b, int8[N,5,9] "
+                   "C, float v -> int8[N,5,9] Y <order_A = 1, order_B = 0, order_Y = 1>",
+                   "add=90*N mul=90*N cmp=90*N round=45*N int_mac=360*N"}},
      .operands = {.weights = InputBits({2, 5}), .not_parameters = InputBits({1, 3, 4, 7})},
      .note = "the memory orders of cublasLt do not change what is computed"},
 };

@@ -479,24 +479,20 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .least = NoMacs,  // the past may be zeros
-     .examples =
-         {{"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
-           "float[N,6,3] s) { y, s = com.microsoft.CausalConvWithState<activation = \"silu\">(x, "
-           "w, b, p) }",
-           "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
-          {"g (float[N,L,2,3] x, float[6,1,4] w) => (float[N,L,2,3] y, float[2,N,6,2,3] s) { y, s "
-           "= com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
-           "2>(x, w) }",
-           "mac=24*L*N"},
-          // 6 of 12 channels; a state of 7 positions, and 2 of the input.
-          {"g (float[N,5,12] x, float[6,1,4] w) => (float[N,5,6] y, float[N,6,7] s, float[N,2,6] "
-           "u) { y, s, u = com.microsoft.CausalConvWithState<channels_last = 1, input_channels = "
-           "6, input_channel_offset = 3, state_length = 7, state_channels_last = 0, "
-           "state_update_capacity = 2>(x, w) }",
-           "mac=120*N"},
-          {"g (float[N,2,3,4,7] x, float[2,1,1,2,4] w) => (float[N,2,3,4,7] y, float[N,2,3,4,3] s) "
-           "{ y, s = com.microsoft.CausalConvWithState<ndim = 3>(x, w) }",
-           "mac=1344*N"}},
+     .examples = {{"float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p -> float[N,6,L] y, "
+                   "float[N,6,3] s <activation = \"silu\">",
+                   "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+                  {"float[N,L,2,3] x, float[6,1,4] w -> float[N,L,2,3] y, float[2,N,6,2,3] s "
+                   "<channels_last = 1, dilation = 2, state_window = 2>",
+                   "mac=24*L*N"},
+                  // 6 of 12 channels; a state of 7 positions, and 2 of the input.
+                  {"float[N,5,12] x, float[6,1,4] w -> float[N,5,6] y, float[N,6,7] s, "
+                   "float[N,2,6] u <channels_last = 1, input_channels = 6, input_channel_offset = "
+                   "3, state_length = 7, state_channels_last = 0, state_update_capacity = 2>",
+                   "mac=120*N"},
+                  {"float[N,2,3,4,7] x, float[2,1,1,2,4] w -> float[N,2,3,4,7] y, float[N,2,3,4,3] "
+                   "s <ndim = 3>",
+                   "mac=1344*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula = kConvGradient,
                   .rule = CausalConvGradient,
@@ -508,9 +504,8 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .least = NoMacs,  // pair by pair it may be less
      .examples =
          {// States of 4*4*3 = 48, outputs of 4*3 that read 4 numbers each.
-          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] d, "
-           "float[T,4] b) => (float[T,4,3] o, float[\"M - 1\",4,3,4] s) { o, s = "
-           "com.microsoft.GatedDeltaNet<scale = 0.5>(q, k, v, c, d, b) }",
+          {"float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] d, float[T,4] b "
+           "-> float[T,4,3] o, float[\"M - 1\",4,3,4] s <scale = 0.5>",
            "mac=144*T add=60*T mul=72*T exp=4*T"},
           {"g (float16[T,28] x, float[N,4,3,4] p, float[T,4] d, float[T,4] b, float[4] a, float[4] "
            "t) => (float16[T,4,3] o, float[N,4,3,4] s) { o, s = "
@@ -519,17 +514,15 @@ constexpr OpDef kMsLinearAttentionRows[] = {
            "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
           // A decay per head and feature of the key: 16 of each token, and as many transitions of
           // 16 + 8 + 12 numbers are captured as asked for.
-          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float16[T,4,4] d, "
-           "float16[T,4] b, float[N,4,3,4] p, float[4] a, float[4] t, int32[N] u) => (float[T,4,3] "
-           "o, float[N,4,3,4] s, float[N,180] e) { o, s, e = com.microsoft.GatedDeltaNet<scale = "
-           "0.5, gate_activation = \"sigmoid\", state_update_capacity = 5>(q, k, v, c, d, b, p, a, "
-           "t, u) }",
+          {"float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float16[T,4,4] d, "
+           "float16[T,4] b, float[N,4,3,4] p, float[4] a, float[4] t, int32[N] u -> float[T,4,3] "
+           "o, float[N,4,3,4] s, float[N,180] e <scale = 0.5, gate_activation = \"sigmoid\", "
+           "state_update_capacity = 5>",
            "mac=144*T add=92*T mul=104*T div=16*T exp=32*T + 4"},
           // Without decay the state is not multiplied, 48 numbers of each token.
-          {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] b) => "
-           "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
-           "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5, update_rule = \"delta\", "
-           "beta_activation = \"sigmoid\">(q, k, v, c, , b) }",
+          {"float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, , float[T,4] b -> "
+           "float[T,4,3] o, float[\"M - 1\",4,3,4] s <scale = 0.5, update_rule = \"delta\", "
+           "beta_activation = \"sigmoid\">",
            "mac=144*T add=64*T mul=24*T div=4*T exp=4*T"}},
      .operands = {.not_parameters = InputBits({6}), .states = InputBits({6})},
      .note = "as the recurrence, token by token; the gates and norms that are fused in, as their "
@@ -545,19 +538,16 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .least = NoMacs,  // pair by pair it may be less
      .examples =
          {// As the examples of ai.onnx LinearAttention.
-          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, "
-           "float[N,2,4,3] s) { o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads "
-           "= 2, update_rule = \"linear\">(q, k, v) }",
+          {"float[N,10,16] q, float[N,10,8] k, float[N,10,6] v -> float[N,10,12] o, float[N,2,4,3] "
+           "s <q_num_heads = 4, kv_num_heads = 2, update_rule = \"linear\">",
            "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
-          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,10,2] b) => "
-           "(float[N,10,12] o, float[N,2,4,3] s) { o, s = "
-           "com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
-           "\"delta\">(q, k, v, , , b) }",
+          {"float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, , , float[N,10,2] b -> "
+           "float[N,10,12] o, float[N,2,4,3] s <q_num_heads = 4, kv_num_heads = 2, update_rule = "
+           "\"delta\">",
            "mac=960*N add=300*N mul=180*N div=1 sqrt=1"},
-          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, "
-           "float[N,10,2] d, float[N,10,2] b) => (float[N,10,12] o, float[5,N,2,4,3] s) { o, s = "
-           "com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, scale = 0.5, "
-           "state_window = 5>(q, k, v, p, d, b) }",
+          {"float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, float[N,10,2] "
+           "d, float[N,10,2] b -> float[N,10,12] o, float[5,N,2,4,3] s <q_num_heads = 4, "
+           "kv_num_heads = 2, scale = 0.5, state_window = 5>",
            "mac=960*N add=300*N mul=420*N exp=20*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "as the recurrence, token by token, whatever the chunk size",
@@ -576,19 +566,15 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .infer = InferVarlenCausalConv,
      .least = NoMacs,  // the past may be zeros
      .examples =
-         {{"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => "
-           "(float[T,6] y, float[3,6,3] s) { y, s = "
-           "com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
+         {{"float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p -> float[T,6] y, "
+           "float[3,6,3] s",
            "mac=24*T add=6*T"},
-          {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, "
-           "float[3,2,6] u) { y, s, u = "
-           "com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
+          {"float[T,6] x, float[6,1,4] w, int32[4] c -> float[T,6] y, float[3,6,3] s, float[3,2,6] "
+           "u <state_update_capacity = 2>",
            "mac=24*T"},
           // Kernels that tokens make, for pairs of channels.
-          {"g (float[T,6] x, float[6,1,2] w, int32[4] c, float[3,6,1] p, float[T,4,3] d, "
-           "float[T,1] m) => (float[T,6] y, float[3,6,1] s) { y, s = "
-           "com.microsoft.VarlenCausalConvWithState<group_size = 2, delta_offset = 1>(x, w, "
-           "c, , p, , d, m) }",
+          {"float[T,6] x, float[6,1,2] w, int32[4] c, , float[3,6,1] p, , float[T,4,3] d, "
+           "float[T,1] m -> float[T,6] y, float[3,6,1] s <group_size = 2, delta_offset = 1>",
            "mac=12*T add=12*T mul=6*T"}},
      .operands = {.not_parameters = InputBits({4, 7}), .states = InputBits({4})},
      .gradient = {.formula = kConvGradient,

@@ -170,8 +170,7 @@ constexpr OpDef kMsMatMulRows[] = {
               .attributes = "metric = sqeuclidean|euclidean",
               .costs = "add = 2*M*K*N; mul = M*K*N; sqrt = attr.metric.euclidean*M*K"},
      .infer = InferCDist,
-     .examples = {{"g (float[N,8] A, float[9,8] B) => (float[N,9] C) "
-                   "{ C = com.microsoft.CDist<metric = \"euclidean\">(A, B) }",
+     .examples = {{"float[N,8] A, float[9,8] B -> float[N,9] C <metric = \"euclidean\">",
                    "add=144*N mul=72*N sqrt=9*N"}},
      .note = "the differences as they are defined, not the product of matrices that they can be "
              "had from",
@@ -188,9 +187,8 @@ constexpr OpDef kMsMatMulRows[] = {
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements); attr.activation = M*N"},
      .infer = InferFusedGemm,
-     .examples = {{"g (float[N,8] A, float[9,8] B, float[9] C) => (float[N,9] Y) { Y = "
-                   "com.microsoft.FusedGemm<transB = 1, activation = \"LeakyRelu\", "
-                   "activation_alpha = 0.1>(A, B, C) }",
+     .examples = {{"float[N,8] A, float[9,8] B, float[9] C -> float[N,9] Y <transB = 1, activation "
+                   "= \"LeakyRelu\", activation_alpha = 0.1>",
                    "mac=72*N add=9*N mul=9*N cmp=9*N"}},
      .operands = {.weights = InputBits({0, 1, 2})},
      .gradient = {.formula =
@@ -201,16 +199,13 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = {{"g (float[N,8,16] A, float[N,9,16] B) => (float[N,8,9] Y) "
-                   "{ Y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.125>(A, B) }",
-                   "mac=1152*N mul=72*N"},
-                  {"g (float[8,N,16] A, float[16,N,9] B) => (float[N,8,9] Y) "
-                   "{ Y = com.microsoft.FusedMatMul<transBatchA = 1, transBatchB = 1>(A, B) }",
-                   "mac=1152*N"},
-                  // A vector stays as it is, as in ONNX Runtime.
-                  {"g (float[16] A, float[N,16,9] B) => (float[N,9] Y) "
-                   "{ Y = com.microsoft.FusedMatMul<transA = 1>(A, B) }",
-                   "mac=144*N"}},
+     .examples =
+         {{"float[N,8,16] A, float[N,9,16] B -> float[N,8,9] Y <transB = 1, alpha = 0.125>",
+           "mac=1152*N mul=72*N"},
+          {"float[8,N,16] A, float[16,N,9] B -> float[N,8,9] Y <transBatchA = 1, transBatchB = 1>",
+           "mac=1152*N"},
+          // A vector stays as it is, as in ONNX Runtime.
+          {"float[16] A, float[N,16,9] B -> float[N,9] Y <transA = 1>", "mac=144*N"}},
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
@@ -221,8 +216,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = {{"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
-                   "{ Y = com.microsoft.FusedMatMulActivation<activation = \"Relu\">(A, B) }",
+     .examples = {{"float[N,8] A, float[8,9] B -> float[N,9] Y <activation = \"Relu\">",
                    "mac=72*N cmp=9*N"}},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
@@ -235,8 +229,7 @@ constexpr OpDef kMsMatMulRows[] = {
               .costs = "mac = Y.elements*K; mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; "
                        "pow = Y.elements; tanh = Y.elements"},
      .infer = InferGemmFastGelu,
-     .examples = {{"g (float[N,5,8] X, float[8,2] W, float[2] B) => (float[N,5,2] Y) "
-                   "{ Y = com.microsoft.GemmFastGelu(X, W, B) }",
+     .examples = {{"float[N,5,8] X, float[8,2] W, float[2] B -> float[N,5,2] Y",
                    "mac=80*N add=30*N mul=40*N pow=10*N tanh=10*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient =
@@ -255,14 +248,12 @@ constexpr OpDef kMsMatMulRows[] = {
                        "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements; "
                        "attr.activation = Y.elements"},
      .infer = InferGemmFloat8,
-     .examples =
-         {{"g (float8e4m3fn[N,16] A, float8e4m3fn[9,16] B, float As, float Bs, float Ys) => "
-           "(float16[N,9] Y) { Y = com.microsoft.GemmFloat8<transB = 1, dtype = 10>(A, B, , As, "
-           "Bs, Ys) }",
-           "mac=144*N mul=16*N + 144 div=9*N"},
-          {"g (float16[N,16] A, float16[16,9] B, float16[9] C) => (float16[N,9] Y) { Y = "
-           "com.microsoft.GemmFloat8<dtype = 10, beta = 1.0, activation = \"RELU\">(A, B, C) }",
-           "mac=144*N add=9*N cmp=9*N"}},
+     .examples = {{"float8e4m3fn[N,16] A, float8e4m3fn[9,16] B, , float As, float Bs, float Ys -> "
+                   "float16[N,9] Y <transB = 1, dtype = 10>",
+                   "mac=144*N mul=16*N + 144 div=9*N"},
+                  {"float16[N,16] A, float16[16,9] B, float16[9] C -> float16[N,9] Y <dtype = 10, "
+                   "beta = 1.0, activation = \"RELU\">",
+                   "mac=144*N add=9*N cmp=9*N"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({3, 4, 5})}},
     // For each of N pivots: its reciprocal; its row and its column times that; and a product taken
     // from each of the other (N - 1)^2 elements.
@@ -271,17 +262,14 @@ constexpr OpDef kMsMatMulRows[] = {
      .data = {.signature = "X[batch..., M, N] -> Y",
               .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
      .infer = InferInverse,
-     .examples = {{"g (float[B,3,3] X) => (float[B,3,3] Y) { Y = com.microsoft.Inverse(X) }",
-                   "add=12*B mul=24*B div=3*B"}},
+     .examples = {{"float[B,3,3] X -> float[B,3,3] Y", "add=12*B mul=24*B div=3*B"}},
      .note = "the search for pivots is not counted",
      .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
     {.name = "SparseToDenseMatMul",
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = {{"g (float[N,8] A, float[8,9] B) => (float[N,9] Y) "
-                   "{ Y = com.microsoft.SparseToDenseMatMul(A, B) }",
-                   "mac=72*N"}},
+     .examples = {{"float[N,8] A, float[8,9] B -> float[N,9] Y", "mac=72*N"}},
      .note = "Counted as if A were dense: how many of its elements are stored is not known, and "
              "elements that are 0 are counted elsewhere too.",
      .gradient = {.formula =
@@ -293,9 +281,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
-     .examples = {{"g (float[16,N] A, float[16,9] B) => (float[N,9] Y) "
-                   "{ Y = com.microsoft.TransposeMatMul<transA = 1>(A, B) }",
-                   "mac=144*N"}},
+     .examples = {{"float[16,N] A, float[16,9] B -> float[N,9] Y <transA = 1>", "mac=144*N"}},
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",

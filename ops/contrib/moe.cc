@@ -412,17 +412,15 @@ constexpr OpDef kMsMoeRows[] = {
      .infer = InferMoe,
      .count = CountMoe,
      .examples =
-         {{"g (float[T,8] X, float[T,4] R, float[4,16,8] V, float[4,8,16] W) => (float[T,8] Y) "
-           "{ Y = com.microsoft.MoE<k = 2>(X, R, V, , W) }",
+         {{"float[T,8] X, float[T,4] R, float[4,16,8] V, , float[4,8,16] W -> float[T,8] Y <k = 2>",
            "mac=512*T add=24*T mul=16*T div=4*T cmp=44*T exp=4*T"},
-          {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, "
-           "float[4,8] c) => (float[T,8] Y) { Y = com.microsoft.MoE<k = 1, activation_type = "
-           "\"swiglu\", swiglu_fusion = 1, normalize_routing_weights = 1>(X, R, V, b, W, c) }",
+          {"float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, "
+           "float[4,8] c -> float[T,8] Y <k = 1, activation_type = \"swiglu\", swiglu_fusion = 1, "
+           "normalize_routing_weights = 1>",
            "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"},
           // GEGLU: both halves in fc1, 16 features.
-          {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,8,16] W) => (float[T,8] Y) "
-           "{ Y = com.microsoft.MoE<k = 1, activation_type = \"geglu\", swiglu_fusion = 2>"
-           "(X, R, V, , W) }",
+          {"float[T,8] X, float[T,4] R, float[4,32,8] V, , float[4,8,16] W -> float[T,8] Y <k = 1, "
+           "activation_type = \"geglu\", swiglu_fusion = 2>",
            "mac=384*T add=48*T mul=88*T div=4*T cmp=8*T exp=4*T pow=16*T tanh=16*T"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7}),
                   .experts = InputBits({2, 3, 4, 5, 6, 7})},
@@ -438,14 +436,13 @@ constexpr OpDef kMsMoeRows[] = {
      .count = CountPackedMoe,
      .examples =
          {// IQ2_XXS: 3*256*256 weights of each of 4 experts in groups of 32.
-          {"g (float16[8,256] X, float16[8,4] R, uint8[4,256,66] V, uint8[4,256,66] U, "
-           "uint8[4,256,66] W) => (float16[8,256] Y) { Y = com.microsoft.MoEPacked<k = 2, "
-           "gate_type = 16, up_type = 16, down_type = 16>(X, R, V, U, W) }",
+          {"float16[8,256] X, float16[8,4] R, uint8[4,256,66] V, uint8[4,256,66] U, "
+           "uint8[4,256,66] W -> float16[8,256] Y <k = 2, gate_type = 16, up_type = 16, down_type "
+           "= 16>",
            "mac=3145728 add=8272 mul=823296 div=4144 cmp=96 exp=4128"},
-          {"g (float16[8,256] X, float[8,4] R, uint8[4,256,66] V, uint8[4,256,66] W, float[8,4] M) "
-           "=> (float16[8,256] Y) { Y = com.microsoft.MoEPacked<k = 2, gate_type = 16, down_type = "
-           "16, activation_type = \"relu2\", routing_epsilon = 1e-20, routed_scaling_factor = "
-           "2.5>(X, R, V, , W, M) }",
+          {"float16[8,256] X, float[8,4] R, uint8[4,256,66] V, , uint8[4,256,66] W, float[8,4] M "
+           "-> float16[8,256] Y <k = 2, gate_type = 16, down_type = 16, activation_type = "
+           "\"relu2\", routing_epsilon = 1e-20, routed_scaling_factor = 2.5>",
            "mac=2097152 add=4120 mul=548880 div=16 cmp=4160"}},
      .operands = {.weights = InputBits({2, 3, 4}), .experts = InputBits({2, 3, 4}), .packed = true},
      .note = "the weights of min(E, T*k) experts are read and dequantised"},
@@ -454,14 +451,13 @@ constexpr OpDef kMsMoeRows[] = {
      .infer = InferQMoe,
      .count = CountQMoe,
      .examples =
-         {{"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
-           "float16[4,8] t) => (float16[2,8] Y) "
-           "{ Y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(X, R, V, s, , W, t) }",
+         {{"float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, , uint8[4,8,8] W, "
+           "float16[4,8] t -> float16[2,8] Y <k = 1, activation_type = \"silu\">",
            "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"},
           // Chosen by one input, weighted by another: no softmax.
-          {"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
-           "float16[4,8] t, float16[2,4] M) => (float16[2,8] Y) { Y = com.microsoft.QMoE<k = 1, "
-           "activation_type = \"relu2\">(X, R, V, s, , W, t, , , , , , , , M) }",
+          {"float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, , uint8[4,8,8] W, "
+           "float16[4,8] t, , , , , , , , float16[2,4] M -> float16[2,8] Y <k = 1, activation_type "
+           "= \"relu2\">",
            "mac=512 add=16 mul=560 cmp=40"}},
      .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
                   .not_parameters = InputBits({3, 6, 9, 11, 12, 13, 15, 16, 17, 18, 19, 20}),

@@ -151,37 +151,30 @@ constexpr OpDef kMsMovementRows[] = {
     {.name = "RemovePadding",
      .formula = "Y[T,H] = the tokens of X[B,S,H] that are not padding",
      .infer = InferRemovePadding,
-     .examples = {{"g (float[N,5,8] X, int32[N] C) => (float[T,8] Y, int32[N,5] O, int32[\"N + "
-                   "1\"] S, int32[1] M) { Y, O, S, M = com.microsoft.RemovePadding(X, C) }",
+     .examples = {{"float[N,5,8] X, int32[N] C -> float[T,8] Y, int32[N,5] O, int32[\"N + 1\"] S, "
+                   "int32[1] M",
                    "free"}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent},
     {.name = "RestorePadding",
      .formula = "Y[B,S,H] = the tokens of X[T,H] at their places",
      .infer = InferRestorePadding,
-     .examples = {{"g (float[T,8] X, int32[N,5] O) => (float[N,5,8] Y) "
-                   "{ Y = com.microsoft.RestorePadding(X, O) }",
-                   "free"}}},
+     .examples = {{"float[T,8] X, int32[N,5] O -> float[N,5,8] Y", "free"}}},
     {.name = "Trilu",
      .formula = "as ai.onnx Trilu",
      .infer = InferTrilu,
-     .examples = {{"g (float[N,5,5] X) => (float[N,5,5] Y) { Y = com.microsoft.Trilu(X) }",
-                   "free"}},
+     .examples = {{"float[N,5,5] X -> float[N,5,5] Y", "free"}},
      .traits = Traits::kSamples},
     {.name = "UnfoldTensor",
      .formula = "Y[.., (D - size)/step + 1, .., size] = slices of X",
      .infer = InferUnfoldTensor,
-     .examples = {{"g (float[N,10] X) => (float[N,4,3] Y) "
-                   "{ Y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(X) }",
-                   "free"}}},
+     .examples = {{"float[N,10] X -> float[N,4,3] Y <dim = 1, size = 3, step = 2>", "free"}}},
     {.name = "Unique",
      .formula = "as ai.onnx Unique, in the order in which they occur",
      .data = {.signature = "x -> y idx counts",
               .costs = "cmp = if(x.is_string, 0, x.elements*digits(x.elements))"},
      .infer = InferUnique,
-     .examples = {{"g (int64[12] X) => (int64[U] Y, int64[12] I, int64[U] C) "
-                   "{ Y, I, C = com.microsoft.Unique(X) }",
-                   "int_cmp=48"}}},
+     .examples = {{"int64[12] X -> int64[U] Y, int64[12] I, int64[U] C", "int_cmp=48"}}},
 };
 
 }  // namespace

@@ -562,8 +562,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
            "v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
            "past_present_share_buffer = 1>(Q, K, V, , , pk, pv, p) }",
            "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
-          {"g (float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V) => (float[N,1,8] Y) "
-           "{ Y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(Q, K, V) }",
+          {"float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V -> float[N,1,8] Y <num_heads = 2>",
            "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
           {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,1,7] A, float[N,2,9,4] "
            "pk, float[N,2,9,4] pv) => (float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) "
@@ -596,15 +595,12 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
            "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, softcap = 50.0>(Q, "
            "K, V, pk, pv, L, t, , , , , S) }",
            "mac=256*N add=72*N mul=64*N div=64*N cmp=36*N exp=36*N tanh=32*N"},
-          {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, int32[N] L, int32 T) => "
-           "(float[N,3,16] Y, float[N,2,3,4] k, float[N,2,3,4] v) { Y, k, v = "
-           "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(Q, K, V, , , L, T) "
-           "}",
+          {"float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, , , int32[N] L, int32 T -> "
+           "float[N,3,16] Y, float[N,2,3,4] k, float[N,2,3,4] v <num_heads = 4, kv_num_heads = 2>",
            "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
           // Keys of another layer's cache: scores 4*3*7.
-          {"g (float[N,3,16] Q, float[N,2,7,4] K, float[N,2,7,4] V, int32[N] L, int32 T) => "
-           "(float[N,3,16] Y) { Y = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads "
-           "= 2>(Q, K, V, , , L, T) }",
+          {"float[N,3,16] Q, float[N,2,7,4] K, float[N,2,7,4] V, , , int32[N] L, int32 T -> "
+           "float[N,3,16] Y <num_heads = 4, kv_num_heads = 2>",
            "mac=672*N add=168*N mul=84*N div=84*N cmp=84*N exp=84*N"},
           // A window of 8 positions, whatever came before: scores 4*3*8.
           {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,8,4] pk, "
@@ -637,20 +633,18 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .infer = InferMultiHeadAttention,
      .count = CountMultiHeadAttention,
      .examples =
-         {{"g (float[N,5,8] Q, float[N,7,8] K, float[N,7,12] V, float[28] B, int32[N,7] M) => "
-           "(float[N,5,12] Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B, M) "
-           "}",
+         {{"float[N,5,8] Q, float[N,7,8] K, float[N,7,12] V, float[28] B, int32[N,7] M -> "
+           "float[N,5,12] Y <num_heads = 2>",
            "mac=700*N add=390*N mul=70*N div=70*N cmp=70*N exp=70*N"},
-          {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,P,4] pk, float[N,2,P,4] "
-           "pv) => (float[N,1,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] v) { Y, k, v "
-           "= com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, , , , pk, pv) }",
+          {"float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, , , , float[N,2,P,4] pk, "
+           "float[N,2,P,4] pv -> float[N,1,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] "
+           "v <num_heads = 2>",
            "mac=16*N*P + 16*N add=4*N*P + 4*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N "
            "exp=2*N*P + 2*N"},
-          {"g (float[N,5,2,3,4] X) => (float[N,5,8] Y) "
-           "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(X) }",
+          {"float[N,5,2,3,4] X -> float[N,5,8] Y <num_heads = 2>",
            "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-          {"g (float[N,5,8] Q, float[N,2,7,4] K, float[N,2,7,4] V, float[24] B) => (float[N,5,8] "
-           "Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B) }",
+          {"float[N,5,8] Q, float[N,2,7,4] K, float[N,2,7,4] V, float[24] B -> float[N,5,8] Y "
+           "<num_heads = 2>",
            "mac=560*N add=180*N mul=70*N div=70*N cmp=70*N exp=70*N"}},
      .shape_inputs = 1 << 8,
      .operands = {.weights = InputBits({3}),
@@ -667,17 +661,15 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
                 "for a bias, softmax (2 add, div, cmp, exp)",
      .infer = InferPackedMha,
      .count = CountPackedMha,
-     .examples = {{"g (float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, "
-                   "int32[M] C) => (float[T,8] Y) { Y = "
-                   "com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, B, O, C) }",
-                   "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
-                  {"g (float[T,2,3,4] Q, int32[N,5] O, int32[M] C) => (float[T,8] Y) "
-                   "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, , , , O, C) }",
-                   "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
-                  {"g (float[T,8] Q, float[T,8] K, float[T,12] V, int32[N,5] O, int32[M] C) => "
-                   "(float[T,12] Y) { Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, "
-                   "K, V, , O, C) }",
-                   "mac=500*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"}},
+     .examples =
+         {{"float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, int32[M] C -> "
+           "float[T,8] Y <num_heads = 2>",
+           "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
+          {"float[T,2,3,4] Q, , , , int32[N,5] O, int32[M] C -> float[T,8] Y <num_heads = 2>",
+           "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+          {"float[T,8] Q, float[T,8] K, float[T,12] V, , int32[N,5] O, int32[M] C -> float[T,12] Y "
+           "<num_heads = 2>",
+           "mac=500*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"}},
      .operands = {.not_parameters = InputBits({6})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
@@ -689,11 +681,9 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .count = CountPagedAttention,
      .examples =
          {// Every query meets up to 3 blocks of 16 keys.
-          {"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
-           "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table) => (float16[T,16] Y, "
-           "float16[9,16,2,4] k, float16[9,16,2,4] v) { Y, k, v = "
-           "com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>(Q, K, V, kc, vc, C, P, "
-           "table) }",
+          {"float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
+           "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table -> float16[T,16] Y, "
+           "float16[9,16,2,4] k, float16[9,16,2,4] v <num_heads = 4, kv_num_heads = 2>",
            "mac=1536*T add=384*T mul=192*T div=192*T cmp=192*T exp=192*T"},
           {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table) => "
            "(float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] p = {7, 0}> "

@@ -105,8 +105,7 @@ constexpr OpDef kMsNchwcRows[] = {
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
      .examples =
-         {{"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
-           "{ Y = com.microsoft.nchwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+         {{"float[N,16,4,4] X -> float[N,16,2,2] Y <kernel_shape = [2, 2], strides = [2, 2]>",
            "add=256*N div=64*N"}}},
     {.name = "Conv",
      .formula = "Y = activation(Conv(X, W, B) + Sum)",
@@ -117,9 +116,8 @@ constexpr OpDef kMsNchwcRows[] = {
                        "attr.activation = Y.elements"},
      .infer = InferConv,
      .least = LeastConv,
-     .examples = {{"g (float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S) => "
-                   "(float[N,32,6,6] Y) { Y = com.microsoft.nchwc.Conv<activation = \"Relu\">(X, "
-                   "W, B, S) }",
+     .examples = {{"float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S -> "
+                   "float[N,32,6,6] Y <activation = \"Relu\">",
                    "mac=165888*N add=2304*N cmp=1152*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
@@ -127,16 +125,12 @@ constexpr OpDef kMsNchwcRows[] = {
      .formula = "as ai.onnx GlobalAveragePool",
      .data = {.signature = "X -> Y", .costs = "add = X.elements; div = Y.elements"},
      .infer = InferPool,
-     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) "
-                   "{ Y = com.microsoft.nchwc.GlobalAveragePool(X) }",
-                   "add=256*N div=16*N"}}},
+     .examples = {{"float[N,16,4,4] X -> float[N,16,1,1] Y", "add=256*N div=16*N"}}},
     {.name = "GlobalMaxPool",
      .formula = "as ai.onnx GlobalMaxPool",
      .data = {.signature = "X -> Y", .costs = "cmp = X.elements"},
      .infer = InferPool,
-     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) { Y = "
-                   "com.microsoft.nchwc.GlobalMaxPool(X) }",
-                   "cmp=256*N"}}},
+     .examples = {{"float[N,16,4,4] X -> float[N,16,1,1] Y", "cmp=256*N"}}},
     {.name = "MaxPool",
      .formula = "as ai.onnx MaxPool",
      .data = {.signature = "X -> Y",
@@ -144,39 +138,27 @@ constexpr OpDef kMsNchwcRows[] = {
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferPool,
      .examples =
-         {{"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
-           "{ Y = com.microsoft.nchwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+         {{"float[N,16,4,4] X -> float[N,16,2,2] Y <kernel_shape = [2, 2], strides = [2, 2]>",
            "cmp=256*N"}}},
     {.name = "ReorderInput",
      .formula = "Y[N,C',i1,i2..] = X with its channels in blocks",
      .infer = InferReorderInput,
-     .examples = {{"g (float[N,64,7,7] X) => (float[N,64,7,7] Y) { Y = "
-                   "com.microsoft.nchwc.ReorderInput(X) }",
-                   "free"},
-                  {"g (float[N,7,7,60] X) => (float[N,64,7,7] Y) "
-                   "{ Y = com.microsoft.nchwc.ReorderInput<channels_last = 1>(X) }",
-                   "free"},
-                  {"g (float[N,72,7,7] X) => (float[N,C,7,7] Y) { Y = "
-                   "com.microsoft.nchwc.ReorderInput(X) }",
-                   "free"}},
+     .examples = {{"float[N,64,7,7] X -> float[N,64,7,7] Y", "free"},
+                  {"float[N,7,7,60] X -> float[N,64,7,7] Y <channels_last = 1>", "free"},
+                  {"float[N,72,7,7] X -> float[N,C,7,7] Y", "free"}},
      .note = "C' is C rounded up to blocks of 8 or 16, which the file does not say: a symbol where "
              "they differ"},
     {.name = "ReorderOutput",
      .formula = "Y = the first `channels` channels of X, out of blocks",
      .infer = InferReorderOutput,
-     .examples = {{"g (float[N,80,7,7] X) => (float[N,72,7,7] Y) "
-                   "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72>(X) }",
-                   "free"},
-                  {"g (float[N,80,7,5] X) => (float[N,7,5,72] Y) "
-                   "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72, channels_last = 1>(X) }",
+     .examples = {{"float[N,80,7,7] X -> float[N,72,7,7] Y <channels = 72>", "free"},
+                  {"float[N,80,7,5] X -> float[N,7,5,72] Y <channels = 72, channels_last = 1>",
                    "free"}}},
     {.name = "Upsample",
      .formula = "as ai.onnx Resize by the attribute scales",
      .infer = InferUpsample,
      .count = CountUpsample,
-     .examples = {{"g (float[N,16,4,4] X) => (float[N,16,8,8] Y) "
-                   "{ Y = com.microsoft.nchwc.Upsample<scales = [1, 1, 2, 2]>(X) }",
-                   "free"}},
+     .examples = {{"float[N,16,4,4] X -> float[N,16,8,8] Y <scales = [1, 1, 2, 2]>", "free"}},
      .traits = Traits::kSamples},
 };
 

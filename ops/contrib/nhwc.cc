@@ -84,14 +84,11 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
                        "Y.elements"},
      .infer = InferNhwc,
-     .examples =
-         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
-           "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-           "add=48*N div=12*N"},
-          {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) { Y = "
-           "com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2], activation = "
-           "\"Relu\">(X) }",
-           "add=48*N div=12*N cmp=12*N", 11}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
+                   "add=48*N div=12*N"},
+                  {"float[N,4,4,3] X -> float[N,2,2,3] Y <kernel_shape = [2, 2], strides = [2, 2], "
+                   "activation = \"Relu\">",
+                   "add=48*N div=12*N cmp=12*N", 11}}},
     {.name = "BatchNormalization",
      .versions = {7, 9, 14, 15},
      .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
@@ -106,8 +103,7 @@ constexpr OpDef kMsNhwcRows[] = {
                    "attr.activation = Y.elements"},
      .infer = InferNhwc,
      .examples =
-         {{"g (float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V) => "
-           "(float[N,4,4,3] Y) { Y = com.ms.internal.nhwc.BatchNormalization(X, S, B, M, V) }",
+         {{"float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V -> float[N,4,4,3] Y",
            "add=96*N + 3 mul=48*N div=48*N sqrt=3"}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})}},
     {.name = "Conv",
@@ -120,8 +116,8 @@ constexpr OpDef kMsNhwcRows[] = {
                   "mac = Y.elements*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .least = LeastNhwc,
-     .examples = {{"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B) => (float[N,6,6,4] Y) "
-                   "{ Y = com.ms.internal.nhwc.Conv<activation = \"Relu\">(X, W, B) }",
+     .examples = {{"float[N,8,8,3] X, float[4,3,3,3] W, float[4] B -> float[N,6,6,4] Y <activation "
+                   "= \"Relu\">",
                    "mac=3888*N add=144*N cmp=144*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "ConvTranspose",
@@ -132,26 +128,21 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "mac = N*i*Cin*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .least = LeastNhwc,
-     .examples = {{"g (float[N,8,8,4] X, float[4,2,2,2] W) => (float[N,16,16,2] Y) "
-                   "{ Y = com.ms.internal.nhwc.ConvTranspose<strides = [2, 2]>(X, W) }",
+     .examples = {{"float[N,8,8,4] X, float[4,2,2,2] W -> float[N,16,16,2] Y <strides = [2, 2]>",
                    "mac=2048*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "DepthToSpace",
      .versions = {1, 11, 13, 28},
      .formula = "as ai.onnx DepthToSpace with the channels last",
      .infer = InferNhwc,
-     .examples = {{"g (float[N,3,5,8] X) => (float[N,6,10,2] Y) "
-                   "{ Y = com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(X) }",
-                   "free"}}},
+     .examples = {{"float[N,3,5,8] X -> float[N,6,10,2] Y <blocksize = 2>", "free"}}},
     {.name = "GlobalAveragePool",
      .formula = "as ai.onnx GlobalAveragePool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) "
-                   "{ Y = com.ms.internal.nhwc.GlobalAveragePool(X) }",
-                   "add=48*N div=3*N"}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "add=48*N div=3*N"}}},
     {.name = "GlobalLpPool",
      .versions = {2},
      .formula = "as ai.onnx GlobalLpPool with the channels last",
@@ -162,25 +153,20 @@ constexpr OpDef kMsNhwcRows[] = {
                   "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*Y.elements; "
                   "pow = power*(X.elements + Y.elements); attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = "
-                   "com.ms.internal.nhwc.GlobalLpPool(X) }",
-                   "add=48*N mul=48*N sqrt=3*N"}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "add=48*N mul=48*N sqrt=3*N"}}},
     {.name = "GlobalMaxPool",
      .formula = "as ai.onnx GlobalMaxPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "cmp = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = {{"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = "
-                   "com.ms.internal.nhwc.GlobalMaxPool(X) }",
-                   "cmp=48*N"}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "cmp=48*N"}}},
     {.name = "GridSample",
      .versions = {16, 20},
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
      .data = GridSampleData("X[N, i..., C] grid -> Y[N, o..., C]"),
      .infer = InferNhwc,
-     .examples = {{"g (float[N,8,8,3] X, float[N,4,5,2] G) => (float[N,4,5,3] Y) "
-                   "{ Y = com.ms.internal.nhwc.GridSample<mode = \"nearest\">(X, G) }",
+     .examples = {{"float[N,8,8,3] X, float[N,4,5,2] G -> float[N,4,5,3] Y <mode = \"nearest\">",
                    "add=80*N mul=40*N div=40*N round=40*N"}},
      .traits = Traits::kSamples},
     {.name = "InstanceNormalization",
@@ -192,8 +178,7 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = {{"g (float[N,4,4,3] X, float[3] S, float[3] B) => (float[N,4,4,3] Y) "
-                   "{ Y = com.ms.internal.nhwc.InstanceNormalization(X, S, B) }",
+     .examples = {{"float[N,4,4,3] X, float[3] S, float[3] B -> float[N,4,4,3] Y",
                    "add=198*N mul=99*N div=54*N sqrt=3*N"}},
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "LRN",
@@ -206,8 +191,7 @@ constexpr OpDef kMsNhwcRows[] = {
               .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
                        "X.elements; pow = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples = {{"g (float[N,4,4,8] X) => (float[N,4,4,8] Y) { Y = com.ms.internal.nhwc.LRN<size "
-                   "= 5>(X) }",
+     .examples = {{"float[N,4,4,8] X -> float[N,4,4,8] Y <size = 5>",
                    "add=672*N mul=672*N div=128*N pow=128*N"}}},
     {.name = "LpPool",
      .versions = {11, 18},
@@ -219,10 +203,8 @@ constexpr OpDef kMsNhwcRows[] = {
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1); "
                        "attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples =
-         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
-           "{ Y = com.ms.internal.nhwc.LpPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-           "add=48*N mul=48*N sqrt=12*N"}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
+                   "add=48*N mul=48*N sqrt=12*N"}}},
     {.name = "MaxPool",
      .versions = {1, 8, 10, 11, 12},
      .formula = "as ai.onnx MaxPool with the channels last, then the activation",
@@ -230,19 +212,17 @@ constexpr OpDef kMsNhwcRows[] = {
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
      .infer = InferNhwc,
-     .examples =
-         {{"g (float[N,4,4,3] X) => (float[N,2,2,3] Y, int64[N,2,2,3] I) "
-           "{ Y, I = com.ms.internal.nhwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
-           "cmp=48*N"}}},
+     .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y, int64[N,2,2,3] I <kernel_shape = [2, 2], "
+                   "strides = [2, 2]>",
+                   "cmp=48*N"}}},
     {.name = "MaxUnpool",
      .versions = {9, 11},
      .formula = "as ai.onnx MaxUnpool with the channels last",
      .data = {.signature = "X indices output_shape? -> Y", .costs = "free"},
      .infer = InferNhwc,
-     .examples =
-         {{"g (float[N,2,2,3] X, int64[N,2,2,3] I) => (float[N,4,4,3] Y) "
-           "{ Y = com.ms.internal.nhwc.MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(X, I) }",
-           "free"}},
+     .examples = {{"float[N,2,2,3] X, int64[N,2,2,3] I -> float[N,4,4,3] Y <kernel_shape = [2, 2], "
+                   "strides = [2, 2]>",
+                   "free"}},
      .shape_inputs = 1 << 2,
      .traits = Traits::kReadsContent},
     {.name = "QLinearAveragePool",
@@ -253,11 +233,9 @@ constexpr OpDef kMsNhwcRows[] = {
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = NhwcInferQLinearAveragePool,
-     .examples =
-         {{"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,2,2,3] Y) "
-           "{ Y = com.ms.internal.nhwc.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
-           "(X, Xs, Xz, Ys, Yz) }",
-           "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
+     .examples = {{"uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,2,2,3] Y "
+                   "<kernel_shape = [2, 2], strides = [2, 2]>",
+                   "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearConv",
      .versions = {10},
@@ -272,9 +250,8 @@ constexpr OpDef kMsNhwcRows[] = {
      .infer = InferNhwc,
      .least = LeastNhwc,
      .mac_operands = TypesOf<0, 3>,
-     .examples = {{"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
-                   "float ys, uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = "
-                   "com.ms.internal.nhwc.QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
+     .examples = {{"uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[3] B -> uint8[N,3,3,3] y",
                    "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConvTranspose",
@@ -289,10 +266,8 @@ constexpr OpDef kMsNhwcRows[] = {
      .infer = InferQLinearConvTranspose,
      .least = LeastQLinearConvTranspose,
      .mac_operands = TypesOf<0, 3>,
-     .examples = {{"g (uint8[N,8,8,4] x, float xs, uint8 xz, int8[4,2,2,2] w, float ws, int8 wz, "
-                   "float ys, uint8 yz, int32[2] B) => (uint8[N,16,16,2] y) { y = "
-                   "com.ms.internal.nhwc.QLinearConvTranspose<strides = [2, 2]>(x, xs, xz, w, ws, "
-                   "wz, ys, yz, B) }",
+     .examples = {{"uint8[N,8,8,4] x, float xs, uint8 xz, int8[4,2,2,2] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[2] B -> uint8[N,16,16,2] y <strides = [2, 2]>",
                    "add=512*N mul=512*N cmp=1024*N round=512*N int_mac=2048*N int_add=768*N + 32"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "Resize",
@@ -309,9 +284,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = {1, 13, 28},
      .formula = "as ai.onnx SpaceToDepth with the channels last",
      .infer = InferNhwc,
-     .examples = {{"g (float[N,6,10,2] X) => (float[N,3,5,8] Y) "
-                   "{ Y = com.ms.internal.nhwc.SpaceToDepth<blocksize = 2>(X) }",
-                   "free"}}},
+     .examples = {{"float[N,6,10,2] X -> float[N,3,5,8] Y <blocksize = 2>", "free"}}},
 };
 
 }  // namespace

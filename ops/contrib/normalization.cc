@@ -243,11 +243,9 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = X.elements + rows; mul = (1 + scale.given)*X.elements; div = "
                        "X.elements + rows; sqrt = rows"},
      .infer = InferBranchwiseRmsNorm,
-     .examples = {{"g (float[N,4,8] X, float[8] S) => (float[N,4,8] Y) "
-                   "{ Y = com.microsoft.BranchwiseRMSNorm(X, S) }",
+     .examples = {{"float[N,4,8] X, float[8] S -> float[N,4,8] Y",
                    "add=36*N mul=64*N div=36*N sqrt=4*N"},
-                  {"g (float[N,32] X) => (float[N,32] Y) "
-                   "{ Y = com.microsoft.BranchwiseRMSNorm<num_branches = 4>(X) }",
+                  {"float[N,32] X -> float[N,32] Y <num_branches = 4>",
                    "add=36*N mul=32*N div=36*N sqrt=4*N"}}},
     {.name = "EmbedLayerNormalization",
      .formula = "output[B,S,H] = LayerNormalization(word + position + segment rows), and the "
@@ -262,13 +260,11 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
      .bytes = EmbeddingBytes,
-     .examples = {{"g (int32[N,9] I, int32[N,9] J, float[100,8] W, float[50,8] P, float[2,8] S, "
-                   "float[8] G, float[8] B, int32[N,9] M) => (float[N,9,8] Y, int32[N] K) { Y, K = "
-                   "com.microsoft.EmbedLayerNormalization(I, J, W, P, S, G, B, M) }",
+     .examples = {{"int32[N,9] I, int32[N,9] J, float[100,8] W, float[50,8] P, float[2,8] S, "
+                   "float[8] G, float[8] B, int32[N,9] M -> float[N,9,8] Y, int32[N] K",
                    "add=450*N mul=153*N div=90*N sqrt=9*N int_add=9*N"},
-                  {"g (int32[N,9] I, float[100,8] W, float[50,8] P, float[8] G, float[8] B, "
-                   "int32[N,9] Q) => (float[N,9,8] Y, int32[N] K, float[N,9,8] Z) { Y, K, Z = "
-                   "com.microsoft.EmbedLayerNormalization(I, , W, P, , G, B, , Q) }",
+                  {"int32[N,9] I, , float[100,8] W, float[50,8] P, , float[8] G, float[8] B, , "
+                   "int32[N,9] Q -> float[N,9,8] Y, int32[N] K, float[N,9,8] Z",
                    "add=378*N mul=153*N div=90*N sqrt=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}), .not_parameters = InputBits({7, 8})},
      .note = "reads one row per token of every table",
@@ -287,10 +283,9 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2)*Y.elements + rows; div = norms*Y.elements + (norms + 2)*rows; sqrt = "
                        "(norms + 1)*rows; cmp = 3*rows; exp = rows"},
      .infer = InferEngramGate,
-     .examples =
-         {{"g (float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B) => "
-           "(float[N,5,2,8] Y) { Y = com.microsoft.EngramGate(K, Q, V, A, B) }",
-           "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"}},
+     .examples = {{"float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B "
+                   "-> float[N,5,2,8] Y",
+                   "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"}},
      .note = "the dot product is Mul and ReduceSum, no contraction"},
     {.name = "GatedRMSNorm",
      .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
@@ -301,8 +296,7 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "mul = 3*Y.elements; add = Y.elements + rows; div = Y.elements + rows; sqrt "
                        "= rows; attr.activation = Y.elements"},
      .infer = InferGatedRmsNorm,
-     .examples = {{"g (float[N,5,16] X, float[8] S, float[N,5,16] G) => (float[N,5,16] Y) "
-                   "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
+     .examples = {{"float[N,5,16] X, float[8] S, float[N,5,16] G -> float[N,5,16] Y",
                    "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"}}},
     {.name = "GroupNorm",
      .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups",
@@ -312,12 +306,11 @@ constexpr OpDef kMsNormalizationRows[] = {
               .costs = "add = (4 + silu)*X.elements + 2*rows; mul = (2 + silu)*X.elements + rows; "
                        "div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .examples = {{"g (float[N,3,3,8] X, float[8] G, float[8] B) => (float[N,3,3,8] Y) "
-                   "{ Y = com.microsoft.GroupNorm<activation = 0, groups = 2>(X, G, B) }",
+     .examples = {{"float[N,3,3,8] X, float[8] G, float[8] B -> float[N,3,3,8] Y <activation = 0, "
+                   "groups = 2>",
                    "add=292*N mul=146*N div=76*N sqrt=2*N"},
-                  {"g (float[N,8,3,3] X, float[8] G, float[8] B) => (float[N,8,3,3] Y) "
-                   "{ Y = com.microsoft.GroupNorm<activation = 1, groups = 2, channels_last = "
-                   "0>(X, G, B) }",
+                  {"float[N,8,3,3] X, float[8] G, float[8] B -> float[N,8,3,3] Y <activation = 1, "
+                   "groups = 2, channels_last = 0>",
                    "add=364*N mul=218*N div=148*N exp=72*N sqrt=2*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
@@ -347,14 +340,13 @@ constexpr OpDef kMsNormalizationRows[] = {
      .mac_operands = TypesOf<0, 2>,
      .examples =
          {// 3 branches of 8, R = 7.
-          {"g (float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i) "
-           "=> (float16[N,8] B, float16[N,3] G) { B, G = "
-           "com.microsoft.HyperConnectionLowRankMix<num_branches = 3>(S, n, d, u, i) }",
+          {"float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i -> "
+           "float16[N,8] B, float16[N,3] G <num_branches = 3>",
            "mac=408*N add=85*N mul=79*N div=61*N exp=34*N sqrt=3*N"},
-          {"g (float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i, "
-           "float16[N,8] b, float16[N,3] g) => (float16[N,8] B, float16[N,3] G, float16[N,24] T) { "
-           "B, G, T = com.microsoft.HyperConnectionLowRankMix<num_branches = 3, silu_alpha = 0.5, "
-           "reduction_scale = 0.5, gate_div = 2.0, gate_mul = 2.0>(S, n, d, u, i, b, g) }",
+          {"float16[N,24] S, float16[24] n, float16[24,7] d, float16[7,24] u, float16[24,3] i, "
+           "float16[N,8] b, float16[N,3] g -> float16[N,8] B, float16[N,3] G, float16[N,24] T "
+           "<num_branches = 3, silu_alpha = 0.5, reduction_scale = 0.5, gate_div = 2.0, gate_mul = "
+           "2.0>",
            "mac=408*N add=109*N mul=121*N div=64*N exp=34*N sqrt=3*N"}},
      .operands = {.weights = InputBits({2, 3, 4})}},
     {.name = "QEmbedLayerNormalization",
@@ -386,10 +378,8 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "rows; float_div = 2*Y.elements + 2*rows; float_sqrt = rows; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQOrderedLayerNorm,
-     .examples =
-         {{"g (int8[N,9,8] X, float Xs, float[8] G, float[8] B, float Ys) => (int8[N,9,8] Y) "
-           "{ Y = com.microsoft.QOrderedLayerNormalization(X, Xs, G, B, Ys) }",
-           "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"}},
+     .examples = {{"int8[N,9,8] X, float Xs, float[8] G, float[8] B, float Ys -> int8[N,9,8] Y",
+                   "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"}},
      .operands = {.weights = InputBits({2, 3}), .not_parameters = InputBits({1, 4})}},
     {.name = "SkipGroupNorm",
      .formula = "Y = GroupNorm(X + skip + bias)",
@@ -401,11 +391,9 @@ constexpr OpDef kMsNormalizationRows[] = {
               "add = (5 + silu + bias.given)*X.elements + 2*rows; mul = (2 + silu)*X.elements + "
               "rows; div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
-     .examples =
-         {{"g (float[N,3,3,8] X, float[8] G, float[8] B, float[N,3,3,8] S, float[8] C) => "
-           "(float[N,3,3,8] Y, float[N,3,3,8] Z) "
-           "{ Y, Z = com.microsoft.SkipGroupNorm<activation = 0, groups = 2>(X, G, B, S, C) }",
-           "add=436*N mul=146*N div=76*N sqrt=2*N"}},
+     .examples = {{"float[N,3,3,8] X, float[8] G, float[8] B, float[N,3,3,8] S, float[8] C -> "
+                   "float[N,3,3,8] Y, float[N,3,3,8] Z <activation = 0, groups = 2>",
+                   "add=436*N mul=146*N div=76*N sqrt=2*N"}},
      .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
                   .rule = GroupNormGradient}},
     {.name = "SkipLayerNormalization",
@@ -416,14 +404,12 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "2*output.elements + rows; div = output.elements + (2 + "
                        "inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipLayerNorm,
-     .examples =
-         {{"g (float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C) => "
-           "(float[N,9,8] Y, float[N,9,8] Z) { Y, , , Z = com.microsoft.SkipLayerNormalization(X, "
-           "S, G, B, C) }",
-           "add=450*N mul=153*N div=90*N sqrt=9*N"},
-          {"g (float16[N,9,8] X, float16[9,8] S, float16[8] G) => (float16[N,9,8] Y, float[N,9,1] "
-           "M, float[N,9,1] V) { Y, M, V = com.microsoft.SkipLayerNormalization(X, S, G) }",
-           "add=306*N mul=153*N div=99*N sqrt=9*N"}},
+     .examples = {{"float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C -> "
+                   "float[N,9,8] Y, , , float[N,9,8] Z",
+                   "add=450*N mul=153*N div=90*N sqrt=9*N"},
+                  {"float16[N,9,8] X, float16[9,8] S, float16[8] G -> float16[N,9,8] Y, "
+                   "float[N,9,1] M, float[N,9,1] V",
+                   "add=306*N mul=153*N div=99*N sqrt=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
      .gradient = {.formula = kSkipNormGradient, .rule = SkipLayerNormGradient}},
@@ -435,11 +421,9 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "div = output.elements + (1 + inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipRmsNorm,
      .examples =
-         {{"g (float[N,9,8] X, float[N,9,8] S, float[8] G) => (float[N,9,8] Y, float[N,9,8] Z) "
-           "{ Y, , , Z = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G) }",
+         {{"float[N,9,8] X, float[N,9,8] S, float[8] G -> float[N,9,8] Y, , , float[N,9,8] Z",
            "add=153*N mul=144*N div=81*N sqrt=9*N"},
-          {"g (float[N,8] X, float[N,8] S, float[8] G, float[8] B) => (float[N,8] Y) "
-           "{ Y = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G, B) }",
+          {"float[N,8] X, float[N,8] S, float[8] G, float[8] B -> float[N,8] Y",
            "add=25*N mul=16*N div=9*N sqrt=N"}},
      .operands = {.weights = InputBits({2, 3})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",

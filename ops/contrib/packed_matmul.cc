@@ -189,10 +189,9 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "attr.block_size); add = bias.given*Y.elements"},
      .infer = InferFp4Weight,
      .mac_operands = Fp4Operands,
-     .examples =
-         {{"g (float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, float16[48] b) => "
-           "(float16[S,48] Y) { Y = com.microsoft.MatMulBlockQuantizedFp4Weight(A, B, s, t, , b) }",
-           "mac=3072*S add=48*S mul=3264"}},
+     .examples = {{"float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, , float16[48] b -> "
+                   "float16[S,48] Y",
+                   "mac=3072*S add=48*S mul=3264"}},
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
                   .packed = true},
@@ -204,13 +203,11 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "a_scale.given*A.elements; add = bias.given*Y.elements"},
      .infer = InferFp8Weight,
      .mac_operands = Fp8Operands,
-     .examples =
-         {{"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s) => (float16[S,48] Y) "
-           "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s) }",
-           "mac=3072*S mul=3072"},
-          {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s, float t, float16[48] b) => "
-           "(float16[S,48] Y) { Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s, t, b) }",
-           "mac=3072*S add=48*S mul=64*S + 3072 div=64*S"}},
+     .examples = {{"float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s -> float16[S,48] Y",
+                   "mac=3072*S mul=3072"},
+                  {"float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s, float t, float16[48] b "
+                   "-> float16[S,48] Y",
+                   "mac=3072*S add=48*S mul=64*S + 3072 div=64*S"}},
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})},
      .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
@@ -221,13 +218,11 @@ constexpr OpDef kMsPackedMatMulRows[] = {
               .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
      .infer = InferMatMulBnb4,
      .mac_operands = Bnb4Operands,
-     .examples = {{"g (float16[S,64] A, uint8[1536] B, float16[48] m) => (float16[S,48] Y) "
-                   "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = "
-                   "1>(A, B, m) }",
+     .examples = {{"float16[S,64] A, uint8[1536] B, float16[48] m -> float16[S,48] Y <K = 64, N = "
+                   "48, block_size = 64, quant_type = 1>",
                    "mac=3072*S mul=3072"},
-                  {"g (float16[S,48] A, uint8[1536] B, float16[48] m) => (float16[S,64] Y) { Y = "
-                   "com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1, "
-                   "transB = 0>(A, B, m) }",
+                  {"float16[S,48] A, uint8[1536] B, float16[48] m -> float16[S,64] Y <K = 64, N = "
+                   "48, block_size = 64, quant_type = 1, transB = 0>",
                    "mac=3072*S mul=3072"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .gradient = kPackedGradient},
@@ -254,14 +249,12 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "bias.given*Y.elements"},
      .infer = InferMatMulNBits,
      .mac_operands = NBitsOperands,
-     .examples =
-         {{"g (float16[S,5,64] A, uint8[48,2,16] B, float16[48,2] s) => (float16[S,5,48] Y) "
-           "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, block_size = 32>(A, B, s) }",
-           "mac=15360*S mul=3072"},
-          {"g (float[S,64] A, uint8[48,2,32] B, float[48,2] s, uint8[48,2] z, float[48] b) => "
-           "(float[S,48] Y) { Y = com.microsoft.MatMulNBits<K = 64, N = 48, bits = 8, block_size = "
-           "32>(A, B, s, z, , b) }",
-           "mac=3072*S add=48*S + 3072 mul=3072"}},
+     .examples = {{"float16[S,5,64] A, uint8[48,2,16] B, float16[48,2] s -> float16[S,5,48] Y <K = "
+                   "64, N = 48, block_size = 32>",
+                   "mac=15360*S mul=3072"},
+                  {"float[S,64] A, uint8[48,2,32] B, float[48,2] s, uint8[48,2] z, , float[48] b "
+                   "-> float[S,48] Y <K = 64, N = 48, bits = 8, block_size = 32>",
+                   "mac=3072*S add=48*S + 3072 mul=3072"}},
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
                   .packed = true},
@@ -281,12 +274,10 @@ constexpr OpDef kMsPackedMatMulRows[] = {
               "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferMatMulNBitsMlp,
      .mac_operands = NBitsOperands,
-     .examples =
-         {{"g (float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, float16[48,2] s, "
-           "uint8[48,2,16] C, float16[48,2] t) => (float16[S,48] Y, float16[S,64] Z) "
-           "{ Y, Z = com.microsoft.MatMulNBitsMlp<K = 64, N = 48, block_size = 32, activation = "
-           "\"silu\">(A, R, G, B, s, , C, t) }",
-           "mac=6144*S add=177*S mul=224*S + 6144 div=113*S exp=48*S sqrt=S"}},
+     .examples = {{"float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, "
+                   "float16[48,2] s, , uint8[48,2,16] C, float16[48,2] t -> float16[S,48] Y, "
+                   "float16[S,64] Z <K = 64, N = 48, block_size = 32, activation = \"silu\">",
+                   "mac=6144*S add=177*S mul=224*S + 6144 div=113*S exp=48*S sqrt=S"}},
      .operands = {.weights = InputBits({3, 5, 6, 8}),
                   .not_parameters = InputBits({4, 7}),
                   .packed = true}},
@@ -303,14 +294,12 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .infer = InferMatMulNBitsQLora,
      .mac_operands = NBitsOperands,
      .examples =
-         {{"g (float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[9,2,32] A, float16[9,2] "
-           "a, uint8[48,1,32] B, float16[48,1] b) => (float16[S,48] Y) { Y = "
-           "com.microsoft.MatMulNBitsQLoRA<K = 64, N = 48>(X, W, s, A, a, B, b) }",
+         {{"float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[9,2,32] A, float16[9,2] a, "
+           "uint8[48,1,32] B, float16[48,1] b -> float16[S,48] Y <K = 64, N = 48>",
            "mac=4080*S add=48*S mul=4080"},
           // No adapter.
-          {"g (float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[0,2,32] A, float16[9,2] "
-           "a, uint8[48,0,32] B, float16[48,1] b) => (float16[S,48] Y) { Y = "
-           "com.microsoft.MatMulNBitsQLoRA<K = 64, N = 48>(X, W, s, A, a, B, b) }",
+          {"float16[S,64] X, uint8[48,2,16] W, float16[48,2] s, uint8[0,2,32] A, float16[9,2] a, "
+           "uint8[48,0,32] B, float16[48,1] b -> float16[S,48] Y <K = 64, N = 48>",
            "mac=3072*S mul=3072"}},
      .operands = {.weights = InputBits({1, 3, 5}),
                   .not_parameters = InputBits({2, 4, 6}),
@@ -331,11 +320,10 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "+ rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsQkv,
      .mac_operands = NBitsOperands,
-     .examples = {{"g (float16[S,64] A, float16[64] G, uint8[64,2,16] B, float16[64,2] s, "
-                   "uint8[16,2,16] C, float16[16,2] t, uint8[16,2,16] D, float16[16,2] u, "
-                   "float16[16] v) => (float16[S,64] Q, float16[S,16] K, float16[S,16] V) { Q, K, "
-                   "V = com.microsoft.MatMulNBitsQkv<K = 64, Nq = 64, Nkv = 16, block_size = "
-                   "32>(A, , G, B, s, , C, t, , D, u, v) }",
+     .examples = {{"float16[S,64] A, , float16[64] G, uint8[64,2,16] B, float16[64,2] s, , "
+                   "uint8[16,2,16] C, float16[16,2] t, , uint8[16,2,16] D, float16[16,2] u, "
+                   "float16[16] v -> float16[S,64] Q, float16[S,16] K, float16[S,16] V <K = 64, Nq "
+                   "= 64, Nkv = 16, block_size = 32>",
                    "mac=6144*S add=81*S mul=128*S + 6144 div=65*S sqrt=S"}},
      .operands = {.weights = InputBits({3, 5, 6, 8, 9, 11}),
                   .not_parameters = InputBits({4, 7, 10}),
@@ -349,12 +337,11 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .count = CountMatMulPacked,
      .examples =
          {// IQ2_XXS: 48*256 weights in groups of 32.
-          {"g (float16[S,256] A, uint8[48,66] B) => (float16[S,48] Y) { Y = "
-           "com.microsoft.MatMulPacked<packed_type = 16, K = 256, N = 48>(A, B) }",
+          {"float16[S,256] A, uint8[48,66] B -> float16[S,48] Y <packed_type = 16, K = 256, N = "
+           "48>",
            "mac=12288*S mul=12672"},
-          {"g (bfloat16[S,5,64] A, uint8[48,36] B, float s) => (bfloat16[S,5,48] Y) { Y = "
-           "com.microsoft.MatMulPacked<packed_type = 40, K = 64, N = 48, activation_type = "
-           "\"relu2\">(A, B, s) }",
+          {"bfloat16[S,5,64] A, uint8[48,36] B, float s -> bfloat16[S,5,48] Y <packed_type = 40, K "
+           "= 64, N = 48, activation_type = \"relu2\">",
            "mac=15360*S mul=480*S + 3072 cmp=240*S"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
      .note = "the weight is dequantised once, at every run"},

@@ -169,13 +169,11 @@ constexpr OpDef kMsPositionRows[] = {
                        "2*rows + Y.elements; exp = 2*rows; div = 2*rows"},
      .infer = InferGatedRelativePositionBias,
      .mac_operands = TypesOf<0, 3>,
-     .examples = {{"g (float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
-                   "float[1,2,1,1] a) => (float[N,2,5,5] Y) { Y = "
-                   "com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a) }",
+     .examples = {{"float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
+                   "float[1,2,1,1] a -> float[N,2,5,5] Y <num_heads = 2>",
                    "mac=240*N add=200*N mul=70*N div=20*N exp=20*N"},
-                  {"g (float[T,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
-                   "float[1,2,1,1] a, int32[N,5] O) => (float[N,2,5,5] Y) { Y = "
-                   "com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a, O) }",
+                  {"float[T,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, "
+                   "float[1,2,1,1] a, int32[N,5] O -> float[N,2,5,5] Y <num_heads = 2>",
                    "mac=48*T add=40*T mul=50*N + 4*T div=4*T exp=4*T"}}},
     {.name = "GemmaRotaryEmbedding",
      .formula = "output1 = q cos(emb) + q_rot sin(emb), output2 = the same of k",
@@ -184,9 +182,8 @@ constexpr OpDef kMsPositionRows[] = {
           .costs =
               "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = 2*B*S*E"},
      .infer = InferGemmaRotary,
-     .examples = {{"g (float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
-                   "float16[N,2,5,8] T) => (float16[N,4,5,8] Y, float16[N,2,5,8] Z) "
-                   "{ Y, Z = com.microsoft.GemmaRotaryEmbedding(E, Q, R, K, T) }",
+     .examples = {{"float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
+                   "float16[N,2,5,8] T -> float16[N,4,5,8] Y, float16[N,2,5,8] Z",
                    "add=240*N mul=480*N trig=80*N"}},
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "MRotaryEmbedding",
@@ -197,10 +194,9 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotary,
-     .examples =
-         {{"g (float[N,5,16] X, int64[3,N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-           "{ Y = com.microsoft.MRotaryEmbedding<mrope_section = [2, 1, 1]>(X, P, C, S) }",
-           "add=80*N mul=160*N"}},
+     .examples = {{"float[N,5,16] X, int64[3,N,5] P, float[50,4] C, float[50,4] S -> float[N,5,16] "
+                   "Y <mrope_section = [2, 1, 1]>",
+                   "add=80*N mul=160*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
@@ -218,14 +214,13 @@ constexpr OpDef kMsPositionRows[] = {
      .bytes = NormRotaryBytes,
      .examples =
          {// 20 heads of 16 features, of which 8 are rotated.
-          {"g (float16[N,5,4,24] X, float[16] S, int64[1] P, float[50,4] C, float[50,4] D) => "
-           "(bfloat16[N,5,64] Y, float[N,5,4,16] Z) { Y, Z = "
-           "com.microsoft.RMSNormRotary<rotary_embedding_dim = 8, input_width = 16, input_start = "
-           "8>(X, S, P, C, D) }",
+          {"float16[N,5,4,24] X, float[16] S, int64[1] P, float[50,4] C, float[50,4] D -> "
+           "bfloat16[N,5,64] Y, float[N,5,4,16] Z <rotary_embedding_dim = 8, input_width = 16, "
+           "input_start = 8>",
            "add=500*N mul=960*N div=340*N sqrt=20*N"},
-          {"g (bfloat16[N,5,4,16] X, float[16] S, int64[N,5] P, float[50,8] C, float[50,8] D) => "
-           "(float16[1,\"5*N\",64] Y) { Y = com.microsoft.RMSNormRotary<rotary_embedding_dim = 16, "
-           "flatten_batch = 1, output_fp16 = 1>(X, S, P, C, D) }",
+          {"bfloat16[N,5,4,16] X, float[16] S, int64[N,5] P, float[50,8] C, float[50,8] D -> "
+           "float16[1,\"5*N\",64] Y <rotary_embedding_dim = 16, flatten_batch = 1, output_fp16 = "
+           "1>",
            "add=660*N mul=1280*N div=340*N sqrt=20*N"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({3, 4})},
      .note = "as RMSNormalization and RotaryEmbedding; of X, the W features are read"},
@@ -255,17 +250,14 @@ constexpr OpDef kMsPositionRows[] = {
                      "input[:-1]*attr.num_heads*2*half, input.elements))",
               .costs = "mul = if(attr.scale.is_1, 2, 3)*rotated; add = rotated"},
      .infer = InferRotary,
-     .examples =
-         {{"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-           "{ Y = com.microsoft.RotaryEmbedding(X, P, C, S) }",
-           "add=80*N mul=160*N"},
-          {"g (float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S) => (float[N,2,5,8] Y) { "
-           "Y = com.microsoft.RotaryEmbedding<rotary_embedding_dim = 4, num_heads = 2>(X, P, C, S) "
-           "}",
-           "add=40*N mul=80*N"},
-          {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
-           "{ Y = com.microsoft.RotaryEmbedding<scale = 0.5>(X, P, C, S) }",
-           "add=80*N mul=240*N"}},
+     .examples = {{"float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S -> float[N,5,16] Y",
+                   "add=80*N mul=160*N"},
+                  {"float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S -> float[N,2,5,8] Y "
+                   "<rotary_embedding_dim = 4, num_heads = 2>",
+                   "add=40*N mul=80*N"},
+                  {"float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S -> float[N,5,16] Y "
+                   "<scale = 0.5>",
+                   "add=80*N mul=240*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},

@@ -194,21 +194,16 @@ constexpr OpDef kMsQuantizationRows[] = {
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
      .infer = InferDequantizeLinear,
-     .examples = {{"g (int8[N,4] X, float16 S, int8 Z) => (float16[N,4] Y) "
-                   "{ Y = com.microsoft.DequantizeLinear(X, S, Z) }",
-                   "add=4*N mul=4*N"},
-                  {"g (uint8[N,4] X, float[4] S) => (float[N,4] Y) "
-                   "{ Y = com.microsoft.DequantizeLinear<axis = 1>(X, S) }",
-                   "mul=4*N"}},
+     .examples = {{"int8[N,4] X, float16 S, int8 Z -> float16[N,4] Y", "add=4*N mul=4*N"},
+                  {"uint8[N,4] X, float[4] S -> float[N,4] Y <axis = 1>", "mul=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "DequantizeWithOrder",
      .formula = "output = input * scale",
      .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
-     .examples = {{"g (int8[N,32] X, float S) => (float16[N,32] Y) "
-                   "{ Y = com.microsoft.DequantizeWithOrder<order_input = 2, order_output = 1, to "
-                   "= 10>(X, S) }",
-                   "mul=32*N"}},
+     .examples =
+         {{"int8[N,32] X, float S -> float16[N,32] Y <order_input = 2, order_output = 1, to = 10>",
+           "mul=32*N"}},
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "MulInteger",
@@ -217,8 +212,7 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
                        "int_mul = C.elements"},
      .infer = InferMulInteger,
-     .examples = {{"g (uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz) => (int32[N,4] C) "
-                   "{ C = com.microsoft.MulInteger(A, Az, B, Bz) }",
+     .examples = {{"uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz -> int32[N,4] C",
                    "int_add=4*N + 4 int_mul=4*N"}},
      .operands = {.not_parameters = InputBits({1, 3})}},
     {.name = "QLinearAdd",
@@ -230,19 +224,17 @@ constexpr OpDef kMsQuantizationRows[] = {
                   "+ B_zero_point.given*B.elements + (1 + C_zero_point.given)*C.elements; "
                   "float_div = C.elements; float_round = C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .examples =
-         {{"g (uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, uint8 "
-           "Cz) => (uint8[N,4] C) { C = com.microsoft.QLinearAdd(A, As, Az, B, Bs, Bz, Cs, Cz) }",
-           "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
+     .examples = {{"uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, "
+                   "uint8 Cz -> uint8[N,4] C",
+                   "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConcat",
      .formula = "Y = Quantize(Concat(Dequantize(inputs))); per element: mul = 1, add = 2, div = 1, "
                 "round = 1, cmp = 2",
      .infer = InferQLinearConcat,
      .count = CountQLinearConcat,
-     .examples = {{"g (float Ys, uint8 Yz, uint8[N,2] A, float As, uint8 Az, uint8[N,3] B, float "
-                   "Bs, uint8 Bz) => (uint8[N,5] Y) { Y = com.microsoft.QLinearConcat<axis = "
-                   "1>(Ys, Yz, A, As, Az, B, Bs, Bz) }",
+     .examples = {{"float Ys, uint8 Yz, uint8[N,2] A, float As, uint8 Az, uint8[N,3] B, float Bs, "
+                   "uint8 Bz -> uint8[N,5] Y <axis = 1>",
                    "add=10*N mul=5*N div=5*N cmp=10*N round=5*N"}},
      .operands = {.not_parameters = InputBits({0, 1})}},
     {.name = "QLinearLeakyRelu",
@@ -252,8 +244,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = X.elements; float_round = "
                        "X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .examples = {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
-                   "{ Y = com.microsoft.QLinearLeakyRelu(X, Xs, Xz, Ys, Yz) }",
+     .examples = {{"uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,4] Y",
                    "add=8*N mul=8*N div=4*N cmp=12*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearMul",
@@ -265,8 +256,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "C_zero_point.given*C.elements; float_div = C.elements; float_round = "
                        "C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
-     .examples = {{"g (int8[N,4] A, float As, int8[N,1] B, float Bs, float Cs) => (int8[N,4] C) "
-                   "{ C = com.microsoft.QLinearMul(A, As, , B, Bs, , Cs) }",
+     .examples = {{"int8[N,4] A, float As, , int8[N,1] B, float Bs, , float Cs -> int8[N,4] C",
                    "mul=9*N div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearReduceMean",
@@ -279,10 +269,9 @@ constexpr OpDef kMsQuantizationRows[] = {
               "reduced_zero_point.given*reduced.elements; float_div = 2*reduced.elements; "
               "float_round = reduced.elements; float_cmp = 2*reduced.elements"},
      .infer = InferQLinearReduceMean,
-     .examples =
-         {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1] Y) "
-           "{ Y = com.microsoft.QLinearReduceMean<axes = [1], keepdims = 1>(X, Xs, Xz, Ys, Yz) }",
-           "add=9*N mul=4*N div=2*N cmp=2*N round=N"}},
+     .examples = {{"uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,1] Y <axes = "
+                   "[1], keepdims = 1>",
+                   "add=9*N mul=4*N div=2*N cmp=2*N round=N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSigmoid",
      .formula = "Y = Quantize(Sigmoid(Dequantize(X)))",
@@ -291,8 +280,7 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .examples = {{"g (int8[N,4] X, float Xs, int8 Xz, float Ys, int8 Yz) => (int8[N,4] Y) "
-                   "{ Y = com.microsoft.QLinearSigmoid(X, Xs, Xz, Ys, Yz) }",
+     .examples = {{"int8[N,4] X, float Xs, int8 Xz, float Ys, int8 Yz -> int8[N,4] Y",
                    "add=12*N mul=4*N div=8*N cmp=8*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearSoftmax",
@@ -302,9 +290,9 @@ constexpr OpDef kMsQuantizationRows[] = {
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
                        "X.elements; float_round = X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
-     .examples = {{"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
-                   "{ Y = com.microsoft.QLinearSoftmax<opset = 13>(X, Xs, Xz, Ys, Yz) }",
-                   "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"}},
+     .examples =
+         {{"uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,4] Y <opset = 13>",
+           "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3, 4})}},
     {.name = "QLinearWhere",
      .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y)))",
@@ -315,9 +303,8 @@ constexpr OpDef kMsQuantizationRows[] = {
                    "Z.elements; float_div = Z.elements; float_round = Z.elements; float_cmp = "
                    "2*Z.elements"},
      .infer = InferQLinearWhere,
-     .examples = {{"g (bool[N,4] B, uint8[N,4] X, float Xs, uint8 Xz, uint8[4] Y, float Ys, uint8 "
-                   "Yz, float Zs, uint8 Zz) => (uint8[N,4] Z) { Z = com.microsoft.QLinearWhere(B, "
-                   "X, Xs, Xz, Y, Ys, Yz, Zs, Zz) }",
+     .examples = {{"bool[N,4] B, uint8[N,4] X, float Xs, uint8 Xz, uint8[4] Y, float Ys, uint8 Yz, "
+                   "float Zs, uint8 Zz -> uint8[N,4] Z",
                    "add=8*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"}},
      .operands = {.not_parameters = InputBits({2, 3, 5, 6, 7, 8})}},
     {.name = "QOrderedGelu",
@@ -327,8 +314,7 @@ constexpr OpDef kMsQuantizationRows[] = {
           .costs = "float_mul = 3*X.elements; float_add = X.elements; float_erf = X.elements; "
                    "float_div = 2*X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
-     .examples = {{"g (int8[N,4] X, float Xs, float Ys) => (int8[N,4] Y) "
-                   "{ Y = com.microsoft.QOrderedGelu(X, Xs, Ys) }",
+     .examples = {{"int8[N,4] X, float Xs, float Ys -> int8[N,4] Y",
                    "add=4*N mul=12*N div=8*N cmp=8*N erf=4*N round=4*N"}},
      .operands = {.not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeBFP",
@@ -337,8 +323,7 @@ constexpr OpDef kMsQuantizationRows[] = {
          {.signature = "x -> y shape? strides?",
           .costs = "float_div = x.elements; float_round = x.elements; float_cmp = 3*x.elements"},
      .infer = InferQuantizeBfp,
-     .examples = {{"g (float[N,64] X) => (uint8[M] Y, int64[2] S, int64[2] T) "
-                   "{ Y, S, T = com.microsoft.QuantizeBFP<bfp_type = 0>(X) }",
+     .examples = {{"float[N,64] X -> uint8[M] Y, int64[2] S, int64[2] T <bfp_type = 0>",
                    "div=64*N cmp=192*N round=64*N"}},
      .note = "block floating point as its paper has it; how many bytes it takes depends on the "
              "hardware's format, so that is a symbol"},
@@ -348,12 +333,9 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "float_div = x.elements; float_round = x.elements; float_add = "
                        "y_zero_point.given*x.elements; float_cmp = 2*x.elements"},
      .infer = InferQuantizeLinear,
-     .examples =
-         {{"g (float[N,4] X, float S, uint8 Z) => (uint8[N,4] Y) "
-           "{ Y = com.microsoft.QuantizeLinear(X, S, Z) }",
-           "add=4*N div=4*N cmp=8*N round=4*N"},
-          {"g (float[N,4] X, float S) => (uint8[N,4] Y) { Y = com.microsoft.QuantizeLinear(X, S) }",
-           "div=4*N cmp=8*N round=4*N"}},
+     .examples = {{"float[N,4] X, float S, uint8 Z -> uint8[N,4] Y",
+                   "add=4*N div=4*N cmp=8*N round=4*N"},
+                  {"float[N,4] X, float S -> uint8[N,4] Y", "div=4*N cmp=8*N round=4*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeWithOrder",
      .formula = "output = saturate(round(input / scale))",
@@ -361,19 +343,15 @@ constexpr OpDef kMsQuantizationRows[] = {
               .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
                        "2*input.elements"},
      .infer = InferQuantizeWithOrder,
-     .examples =
-         {{"g (float16[N,32] X, float S) => (int8[N,32] Y) "
-           "{ Y = com.microsoft.QuantizeWithOrder<order_input = 1, order_output = 2>(X, S) }",
-           "div=32*N cmp=64*N round=32*N"}},
+     .examples = {{"float16[N,32] X, float S -> int8[N,32] Y <order_input = 1, order_output = 2>",
+                   "div=32*N cmp=64*N round=32*N"}},
      .operands = {.not_parameters = InputBits({1})},
      .note = "the change of the memory order is free"},
     {.name = "ReduceSumInteger",
      .formula = "Y = sum of X over the axes, in 32 bits",
      .infer = InferReduceSumInteger,
      .count = CountPerInputElement,
-     .examples = {{"g (int8[N,4] X) => (int32[N] Y) "
-                   "{ Y = com.microsoft.ReduceSumInteger<axes = [1], keepdims = 0>(X) }",
-                   "int_add=4*N"}},
+     .examples = {{"int8[N,4] X -> int32[N] Y <axes = [1], keepdims = 0>", "int_add=4*N"}},
      .per_element = {.add = 1}},
 };
 

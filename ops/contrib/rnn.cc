@@ -114,11 +114,10 @@ constexpr OpDef kMsRnnRows[] = {
      .infer = InferAttnLstm,
      .count = CountAttnLstm,
      .least = NoMacs,  // how long a memory is, is data
-     .examples =
-         {{"g (float[7,N,4] X, float[1,20,10] W, float[1,20,5] R, float[1,5,3] Q, float[1,8,3] K, "
-           "float[1,3] V, float[N,9,8] M, float[1,13,6] A) => (float[7,1,N,5] Y) "
-           "{ Y = com.microsoft.AttnLSTM<hidden_size = 5>(X, W, R, , , , , , Q, K, V, M, , A) }",
-           "mac=3660*N add=455*N mul=105*N div=168*N cmp=63*N exp=168*N tanh=259*N"}},
+     .examples = {{"float[7,N,4] X, float[1,20,10] W, float[1,20,5] R, , , , , , float[1,5,3] Q, "
+                   "float[1,8,3] K, float[1,3] V, float[N,9,8] M, , float[1,13,6] A -> "
+                   "float[7,1,N,5] Y <hidden_size = 5>",
+                   "mac=3660*N add=455*N mul=105*N div=168*N cmp=63*N exp=168*N tanh=259*N"}},
      .note = "sequence lengths are not looked at: every sequence costs T steps and S places"},
     {.name = "DynamicQuantizeLSTM",
      .formula = "as LSTM, its products in integers: integer mac = T*B*D * 4H*(I+H); X and every "
@@ -127,10 +126,9 @@ constexpr OpDef kMsRnnRows[] = {
      .infer = InferDynamicQuantizeLstm,
      .count = CountDynamicQuantizeLstm,
      .least = LeastDynamicQuantizeLstm,
-     .examples = {{"g (float[7,N,4] X, int8[1,4,20] W, int8[1,5,20] R, float[1,40] B, float[1] ws, "
-                   "int8[1] wz, float[1] rs, int8[1] rz) => (float[7,1,N,5] Y, float[1,N,5] Yh, "
-                   "float[1,N,5] Yc) { Y, Yh, Yc = com.microsoft.DynamicQuantizeLSTM<hidden_size = "
-                   "5>(X, W, R, B, , , , , ws, wz, rs, rz) }",
+     .examples = {{"float[7,N,4] X, int8[1,4,20] W, int8[1,5,20] R, float[1,40] B, , , , , "
+                   "float[1] ws, int8[1] wz, float[1] rs, int8[1] rz -> float[7,1,N,5] Y, "
+                   "float[1,N,5] Yh, float[1,N,5] Yc <hidden_size = 5>",
                    "add=623*N + 16 mul=385*N + 8 div=168*N + 16 cmp=252*N + 32 exp=105*N tanh=70*N "
                    "round=63*N + 8 int_mac=1260*N int_add=63*N + 180"}},
      .operands = {.weights = InputBits({1, 2, 3, 7}),

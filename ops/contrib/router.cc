@@ -98,11 +98,11 @@ constexpr OpDef kMsRouterRows[] = {
      .mac_operands = TypesOf<0, 2>,
      .examples =
          {// 4 groups of 8: the 2 best of each, the 2 best groups, the 4 best of their 16.
-          {"g (float16[T,32] L, float[32] B) => (float16[T,32] P) { P = "
-           "com.microsoft.MoEGroupRouter<top_k = 4, n_group = 4, topk_group = 2>(L, B) }",
+          {"float16[T,32] L, float[32] B -> float16[T,32] P <top_k = 4, n_group = 4, topk_group = "
+           "2>",
            "add=72*T div=32*T cmp=124*T exp=32*T log=4*T"},
-          {"g (bfloat16[T,256] X, float[8] B, bfloat16[8,256] W) => (float[T,8] S, float[T,8] R) { "
-           ", S, R = com.microsoft.MoEGroupRouter<top_k = 2>(X, B, W) }",
+          {"bfloat16[T,256] X, float[8] B, bfloat16[8,256] W -> , float[T,8] S, float[T,8] R "
+           "<top_k = 2>",
            "mac=2048*T add=16*T div=8*T exp=8*T"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "all steps are counted, also where there is one group"},
@@ -120,14 +120,12 @@ constexpr OpDef kMsRouterRows[] = {
                        "gated*if(attr.activation_alpha.is_1, 2, 3); cmp = "
                        "attr.limit.is_positive*3*gated"},
      .infer = InferRouterGateUp,
-     .examples =
-         {{"g (float16[N,5,8] X, float16[8,13] W) => (float16[N,5,3] R, float16[N,5,5] Y) { "
-           "R, Y = com.microsoft.RouterGateUpProj<router_size = 3>(X, W) }",
-           "mac=520*N add=25*N mul=50*N div=25*N exp=25*N"},
-          {"g (float16[N,8] X, float16[8,13] W) => (float16[N,3] R, float16[N,5] Y) { R, Y = "
-           "com.microsoft.RouterGateUpProj<router_size = 3, limit = 7.0, activation_alpha = "
-           "1.702, activation_beta = 1.0>(X, W) }",
-           "mac=104*N add=10*N mul=15*N div=5*N cmp=15*N exp=5*N"}},
+     .examples = {{"float16[N,5,8] X, float16[8,13] W -> float16[N,5,3] R, float16[N,5,5] Y "
+                   "<router_size = 3>",
+                   "mac=520*N add=25*N mul=50*N div=25*N exp=25*N"},
+                  {"float16[N,8] X, float16[8,13] W -> float16[N,3] R, float16[N,5] Y <router_size "
+                   "= 3, limit = 7.0, activation_alpha = 1.702, activation_beta = 1.0>",
+                   "mac=104*N add=10*N mul=15*N div=5*N cmp=15*N exp=5*N"}},
      .operands = {.weights = InputBits({1})},
      .note = "as MatMul, Split and SwiGLU"},
 };

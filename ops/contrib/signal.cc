@@ -54,9 +54,7 @@ constexpr OpDef kMsSignalRows[] = {
      .formula = "Y[2,P] = the cheapest path through X[M,N]",
      .infer = InferDynamicTimeWarping,
      .count = CountPerInputElement,
-     .examples =
-         {{"g (float[M,20] X) => (int32[2,P] Y) { Y = com.microsoft.DynamicTimeWarping(X) }",
-           "add=20*M cmp=40*M"}},
+     .examples = {{"float[M,20] X -> int32[2,P] Y", "add=20*M cmp=40*M"}},
      .per_element = {.add = 1, .cmp = 2}},
     {.name = "Irfft",
      .formula = "as Rfft, backward: Y[.., n] of X[.., n/2 + 1, 2]",
@@ -66,9 +64,7 @@ constexpr OpDef kMsSignalRows[] = {
                      "X[:-1]*digits(Y[-2] - 1), 0) + if(d > 2, X[:-1]*digits(Y[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferIrfft,
-     .examples =
-         {{"g (float[N,9,2] X) => (float[N,16] Y) { Y = com.microsoft.Irfft<signal_ndim = 1>(X) }",
-           "add=192*N mul=128*N"}},
+     .examples = {{"float[N,9,2] X -> float[N,16] Y <signal_ndim = 1>", "add=192*N mul=128*N"}},
      .note = "not normalised, as the operator is"},
     {.name = "Rfft",
      .formula =
@@ -80,9 +76,7 @@ constexpr OpDef kMsSignalRows[] = {
                      "Y[:-1]*digits(X[-2] - 1), 0) + if(d > 2, Y[:-1]*digits(X[-3] - 1), 0)",
               .costs = "mul = 2*work; add = 3*work"},
      .infer = InferRfft,
-     .examples =
-         {{"g (float[N,16] X) => (float[N,9,2] Y) { Y = com.microsoft.Rfft<signal_ndim = 1>(X) }",
-           "add=192*N mul=128*N"}}},
+     .examples = {{"float[N,16] X -> float[N,9,2] Y <signal_ndim = 1>", "add=192*N mul=128*N"}}},
 };
 
 }  // namespace

@@ -502,12 +502,10 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferPackedIndexer,
      .count = CountPackedIndexer,
      .examples =
-         {{"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
-           "float[64,4] s, int32[3] C, int32[2] L, float[2,16,8] pk, float[2,7,8] pb, "
-           "int32[2,2] pl) => (int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b) "
-           "{ I, J, k, b = com.microsoft.PackedSparseAttentionIndexer<policy_mode = "
-           "\"qsa\", compress_ratio = 4, token_budget = 8, state_capacity = 16>(Q, K, qw, "
-           "kw, c, s, C, L, , , , , pk, pb, , pl) }",
+         {{"float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, float[64,4] s, "
+           "int32[3] C, int32[2] L, , , , , float[2,16,8] pk, float[2,7,8] pb, , int32[2,2] pl -> "
+           "int32[8,11] I, int32[8] J, float[2,16,8] k, float[2,7,8] b <policy_mode = \"qsa\", "
+           "compress_ratio = 4, token_budget = 8, state_capacity = 16>",
            "mac=4096 add=1018 mul=1328 div=322 cmp=768 sqrt=34"},
           // A selection that is reused: 2 entries are pooled all the same.
           {"g (float[8,32] Q, float[8,8] K, float[8] qw, float[8] kw, float[64,4] c, "
@@ -537,16 +535,13 @@ constexpr OpDef kMsSparseAttentionRows[] = {
               .costs =
                   "int_cmp = range_starts.given*2*N*C + additional_indices.elements*digits(C)"},
      .infer = InferIndexerMerge,
-     .examples = {{"g (int32[6,8] I, int32[6] K, int32[N] R, int32[N] S, int32[N] E) => "
-                   "(int32[N,11] O, int32[N] P, int32[N] T) { O, P, T = "
-                   "com.microsoft.PackedSparseAttentionIndexerMerge<max_output_entries = 11, "
-                   "policy_mode = \"append_range\">(I, K, R, S, E) }",
-                   "int_cmp=16*N"},
-                  {"g (int32[6,8] I, int32[6] K, int32[N] R, int32[N,3] A, int32[N] B) => "
-                   "(int32[N,11] O, int32[N] P, int32[N] T) { O, P, T = "
-                   "com.microsoft.PackedSparseAttentionIndexerMerge<max_output_entries = 11, "
-                   "policy_mode = \"append_indices\">(I, K, R, , , A, B) }",
-                   "int_cmp=12*N"}},
+     .examples =
+         {{"int32[6,8] I, int32[6] K, int32[N] R, int32[N] S, int32[N] E -> int32[N,11] O, "
+           "int32[N] P, int32[N] T <max_output_entries = 11, policy_mode = \"append_range\">",
+           "int_cmp=16*N"},
+          {"int32[6,8] I, int32[6] K, int32[N] R, , , int32[N,3] A, int32[N] B -> int32[N,11] O, "
+           "int32[N] P, int32[N] T <max_output_entries = 11, policy_mode = \"append_indices\">",
+           "int_cmp=12*N"}},
      .note = "how many entries are used is data: all places are counted, each found in a sorted "
              "base"},
     {.name = "QOrderedLongformerAttention",
@@ -585,10 +580,9 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .count = CountIndexer,
      .examples =
          {// 4 heads of 8 against (12 + 4) / 4 = 4 blocks, of which 2 are kept.
-          {"g (float[N,4,32] Q, float[N,4,8] K, float[8] qw, float[8] kw, float[64,4] c, "
-           "float[64,4] s, float[N,12,8] past) => (int32[N,4,11] I, float[N,16,8] P) { I, P = "
-           "com.microsoft.SparseAttentionIndexer<policy_mode = \"qsa\", compress_ratio = 4, "
-           "token_budget = 8>(Q, K, qw, kw, c, s, , past) }",
+          {"float[N,4,32] Q, float[N,4,8] K, float[8] qw, float[8] kw, float[64,4] c, float[64,4] "
+           "s, , float[N,12,8] past -> int32[N,4,11] I, float[N,16,8] P <policy_mode = \"qsa\", "
+           "compress_ratio = 4, token_budget = 8>",
            "mac=512*N add=452*N mul=544*N div=212*N cmp=96*N sqrt=20*N"}},
      .shape_inputs = 1 << 12,
      .operands = {.not_parameters = InputBits({4, 5, 6, 7, 11, 13}), .states = InputBits({7, 13})},
@@ -600,11 +594,10 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferSparsePagedAttention,
      .count = CountSparsePagedAttention,
      .least = NoMacs,  // what a query meets is data
-     .examples = {{"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
-                   "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table, int32[T,8] I, "
-                   "int32[T] S) => (float16[T,16] Y, float16[9,16,2,4] k, float16[9,16,2,4] v) { "
-                   "Y, k, v = com.microsoft.SparsePagedAttention<num_heads = 4, kv_num_heads = "
-                   "2>(Q, K, V, kc, vc, C, P, table, , I, S) }",
+     .examples = {{"float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, "
+                   "float16[9,16,2,4] vc, int32[M] C, int32[B] P, int32[B,3] table, , int32[T,8] "
+                   "I, int32[T] S -> float16[T,16] Y, float16[9,16,2,4] k, float16[9,16,2,4] v "
+                   "<num_heads = 4, kv_num_heads = 2>",
                    "mac=256*T add=64*T mul=32*T div=32*T cmp=32*T exp=32*T"}},
      .operands = {.not_parameters = InputBits({3, 4, 14, 15, 19, 20}), .states = InputBits({3, 4})},
      .note =

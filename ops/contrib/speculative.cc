@@ -182,10 +182,9 @@ constexpr OpDef kMsSpeculativeRows[] = {
      .least = NoMacs,  // the past may be zeros
      .examples =
          {// 4 heads of 64, states of 128, 2 groups: 256 features, 768 channels.
-          {"g (bfloat16[T,1028] X, bfloat16[M,768,3] c, float[M,4,128,64] s, bfloat16[768,4] w, "
-           "bfloat16[768] b, float[4] t, float[4] a, float[4] d, float[256] n, int32[1] r) => "
-           "(bfloat16[T,256] Y, bfloat16[M,768,3] C, float[M,4,128,64] S) { Y, C, S = "
-           "com.microsoft.Mamba2Verify<n_groups = 2, heads = 4>(X, c, s, w, b, t, a, d, n, r) }",
+          {"bfloat16[T,1028] X, bfloat16[M,768,3] c, float[M,4,128,64] s, bfloat16[768,4] w, "
+           "bfloat16[768] b, float[4] t, float[4] a, float[4] d, float[256] n, int32[1] r -> "
+           "bfloat16[T,256] Y, bfloat16[M,768,3] C, float[M,4,128,64] S <n_groups = 2, heads = 4>",
            "mac=68608*T add=35082*T mul=35076*T div=1282*T cmp=4*T exp=1032*T log=4*T sqrt=2*T"}},
      .operands = {.weights = InputBits({3, 4, 5, 8}),
                   .not_parameters = InputBits({1, 2}),
@@ -202,16 +201,12 @@ constexpr OpDef kMsSpeculativeRows[] = {
               .let = "batch = head_c.elements; guesses = batch*(attr.head_rows - 1)",
               .costs = "int_cmp = guesses + status.elements; int_add = guesses + 3*batch"},
      .infer = InferPrefixCommit,
-     .examples =
-         {{"g (int64[B,8] n, int64[B,8] i, int32[3] s, int64[B,16] c, int64[B,2] x, int64[B,16] p, "
-           "int64[2] r) => (int32[B] h, int64[B,16] d, int64[B,2] y) { h, d, y = "
-           "com.microsoft.SpeculativePrefixCommit(n, i, s, c, x, p, r) }",
-           "int_add=10*B int_cmp=7*B + 3"},
-          {"g (int64[4] n, int64[4] i, int32[1] s, int64[16] c, int64[2] x, int64[8] p, int64[2] "
-           "r) "
-           "=> (int32[1] h, int64[16] d, int64[2] y) { h, d, y = "
-           "com.microsoft.SpeculativePrefixCommit<head_rows = 4>(n, i, s, c, x, p, r) }",
-           "int_add=6 int_cmp=4"}},
+     .examples = {{"int64[B,8] n, int64[B,8] i, int32[3] s, int64[B,16] c, int64[B,2] x, "
+                   "int64[B,16] p, int64[2] r -> int32[B] h, int64[B,16] d, int64[B,2] y",
+                   "int_add=10*B int_cmp=7*B + 3"},
+                  {"int64[4] n, int64[4] i, int32[1] s, int64[16] c, int64[2] x, int64[8] p, "
+                   "int64[2] r -> int32[1] h, int64[16] d, int64[2] y <head_rows = 4>",
+                   "int_add=6 int_cmp=4"}},
      .operands = {.not_parameters = InputBits({3, 4, 5, 6})},
      .note = "every guess is compared, accepted or not"},
 };

@@ -126,8 +126,7 @@ constexpr OpDef kMsTextRows[] = {
               .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
               .costs = "int_cmp = predicted.elements + S*((least + most)*(most - least + 1)//2)"},
      .infer = InferBifurcationDetector,
-     .examples = {{"g (int64[S] A, int64[C] B, int64 P, int64[T] D) => (int64[F] Y, int64 I) "
-                   "{ Y, I = com.microsoft.BifurcationDetector(A, B, P, D) }",
+     .examples = {{"int64[S] A, int64[C] B, int64 P, int64[T] D -> int64[F] Y, int64 I",
                    "int_cmp=6*S + T"}},
      .note = "every place is compared in full, though a search may end early"},
     {.name = "MurmurHash3",
@@ -135,20 +134,16 @@ constexpr OpDef kMsTextRows[] = {
                 "mul = 2, cmp = 7",
      .infer = InferMurmurHash3,
      .count = CountMurmurHash3,
-     .examples =
-         {{"g (int64[N] X) => (uint32[N] Y) { Y = com.microsoft.MurmurHash3(X) }",
-           "int_add=2*N int_mul=8*N int_cmp=21*N"},
-          {"g (string[N] X) => (int32[N] Y) { Y = com.microsoft.MurmurHash3<positive = 0>(X) }",
-           "free"}},
+     .examples = {{"int64[N] X -> uint32[N] Y", "int_add=2*N int_mul=8*N int_cmp=21*N"},
+                  {"string[N] X -> int32[N] Y <positive = 0>", "free"}},
      .note = "bit operations are cmp; strings are free"},
     {.name = "NGramHashMapping",
      .formula = "hashes[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head",
      .data =
          NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
      .infer = InferNGramHash,
-     .examples = {{"g (int64[N,5] I, int64[3] M, int64[8] V) => (int64[N,5,8] H, int64[N,2] P) { "
-                   "H, P = com.microsoft.NGramHashMapping<max_ngram_size = 3, n_head_per_ngram = "
-                   "4, pad_id = 0>(I, M, V) }",
+     .examples = {{"int64[N,5] I, int64[3] M, int64[8] V -> int64[N,5,8] H, int64[N,2] P "
+                   "<max_ngram_size = 3, n_head_per_ngram = 4, pad_id = 0>",
                    "int_mul=15*N int_div=40*N int_cmp=10*N"}},
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
     {.name = "NGramRepeatBlock",
@@ -157,25 +152,23 @@ constexpr OpDef kMsTextRows[] = {
               .attributes = "ngram_size = int",
               .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
      .infer = InferNGramRepeatBlock,
-     .examples = {{"g (int64[B,10] I, float[B,100] S) => (float[B,100] Y) "
-                   "{ Y = com.microsoft.NGramRepeatBlock<ngram_size = 3>(I, S) }",
+     .examples = {{"int64[B,10] I, float[B,100] S -> float[B,100] Y <ngram_size = 3>",
                    "int_cmp=16*B"}}},
     {.name = "Tokenizer",
      .formula = "Y[N,C,T] = the tokens of X[N,C]",
      .infer = InferTokenizer,
-     .examples = {{"g (string[N] X) => (string[N,T] Y) { Y = com.microsoft.Tokenizer<mark = 0, "
-                   "mincharnum = 1, pad_value = \"#\", separators = [\" \"]>(X) }",
+     .examples = {{"string[N] X -> string[N,T] Y <mark = 0, mincharnum = 1, pad_value = \"#\", "
+                   "separators = [\" \"]>",
                    "free"}}},
     {.name = "VarlenNGramHashMapping",
      .formula = "as NGramHashMapping, of packed requests",
      .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
                        "-> hashes present?"),
      .infer = InferVarlenNGramHash,
-     .examples = {{"g (int64[T] I, int64[3] M, int64[8] V, int32[4] C, int64[3,2] P, int64[8] O) "
-                   "=> (int64[T,8] H, int64[3,2] Q) { H, Q = "
-                   "com.microsoft.VarlenNGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, "
-                   "pad_id = 0>(I, M, V, C, P, O) }",
-                   "int_add=8*T int_mul=3*T int_div=8*T int_cmp=2*T"}},
+     .examples =
+         {{"int64[T] I, int64[3] M, int64[8] V, int32[4] C, int64[3,2] P, int64[8] O -> int64[T,8] "
+           "H, int64[3,2] Q <max_ngram_size = 3, n_head_per_ngram = 4, pad_id = 0>",
+           "int_add=8*T int_mul=3*T int_div=8*T int_cmp=2*T"}},
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
 };
 

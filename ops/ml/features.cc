@@ -287,20 +287,14 @@ constexpr OpDef kMlRows[] = {
     {.name = "ArrayFeatureExtractor",
      .formula = "Z[..,k] = X[..,Y[k]]",
      .infer = InferArrayFeatureExtractor,
-     .examples = {{"g (float[N,9] x, int64[1,2] i) => (float[N,2] y) { y = "
-                   "ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
-                   "free"},
-                  {"g (float[9] x, int64[2] i) => (float[1,2] y) { y = "
-                   "ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
-                   "free"}},
+     .examples = {{"float[N,9] x, int64[1,2] i -> float[N,2] y", "free"},
+                  {"float[9] x, int64[2] i -> float[1,2] y", "free"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks}},
     {.name = "Binarizer",
      .formula = "Y = 1 if X > threshold else 0",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
-     .examples =
-         {{"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Binarizer<threshold=0.5>(x) }",
-           "cmp=4*N"}},
+     .examples = {{"float[N,4] x -> float[N,4] y <threshold=0.5>", "cmp=4*N"}},
      .per_element = {.cmp = 1}},
     {.name = "CastMap",
      .formula = "y[1,K] = the values of a map in the order of its keys",
@@ -312,9 +306,7 @@ constexpr OpDef kMlRows[] = {
     {.name = "CategoryMapper",
      .formula = "y = the category of x, looked up",
      .infer = InferCategoryMapper,
-     .examples = {{"g (string[N] x) => (int64[N] y) { y = "
-                   "ai.onnx.ml.CategoryMapper<cats_strings=[\"a\",\"b\"], "
-                   "cats_int64s=[3,4]>(x) }",
+     .examples = {{"string[N] x -> int64[N] y <cats_strings=[\"a\",\"b\"], cats_int64s=[3,4]>",
                    "free"}}},
     {.name = "DictVectorizer",
      .formula = "y[1,V] = the values of a map in the order of the vocabulary",
@@ -326,17 +318,14 @@ constexpr OpDef kMlRows[] = {
     {.name = "FeatureVectorizer",
      .formula = "y[N, sum of C_i] = the inputs one after another",
      .infer = InferFeatureVectorizer,
-     .examples = {{"g (float[N,3] a, float[N,2] b) => (float[N,5] y) { y = "
-                   "ai.onnx.ml.FeatureVectorizer<inputdimensions=[3,2]>(a, b) }",
-                   "free"}},
+     .examples = {{"float[N,3] a, float[N,2] b -> float[N,5] y <inputdimensions=[3,2]>", "free"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Imputer",
      .formula = "Y = imputed if X = replaced else X",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
      .examples =
-         {{"g (int64[N,4] x) => (int64[N,4] y) { y = ai.onnx.ml.Imputer<imputed_value_int64s=[0], "
-           "replaced_value_int64=-1>(x) }",
+         {{"int64[N,4] x -> int64[N,4] y <imputed_value_int64s=[0], replaced_value_int64=-1>",
            "int_cmp=4*N"}},
      .per_element = {.cmp = 1},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
@@ -344,13 +333,8 @@ constexpr OpDef kMlRows[] = {
      .versions = {1, 2, 4},
      .formula = "y = values[i] where x = keys[i], looked up",
      .infer = InferLabelEncoder,
-     .examples =
-         {{"g (string[N] x) => (float[N] y) { y = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\"], "
-           "values_floats=[1.0]>(x) }",
-           "free"},
-          {"g (int64[N] x) => (string[N] y) { y = "
-           "ai.onnx.ml.LabelEncoder<classes_strings=[\"a\",\"b\"]>(x) }",
-           "free", 1}}},
+     .examples = {{"string[N] x -> float[N] y <keys_strings=[\"a\"], values_floats=[1.0]>", "free"},
+                  {"int64[N] x -> string[N] y <classes_strings=[\"a\",\"b\"]>", "free", 1}}},
     {.name = "LinearClassifier",
      .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
@@ -369,13 +353,11 @@ constexpr OpDef kMlRows[] = {
      .infer = InferLinearClassifier,
      .mac_operands = FloatOperands,
      .examples =
-         {{"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
-           "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
-           "intercepts=[1.0,2.0,3.0], classlabels_ints=[0,1,2], post_transform=\"SOFTMAX\">(x) }",
+         {{"float[N,2] x -> int64[N] y, float[N,3] z <coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "intercepts=[1.0,2.0,3.0], classlabels_ints=[0,1,2], post_transform=\"SOFTMAX\">",
            "mac=6*N add=9*N div=3*N cmp=6*N exp=3*N"},
-          {"g (int64[N,2] x) => (string[N] y, float[N,2] z) { y, z = "
-           "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0], intercepts=[1.0], "
-           "classlabels_strings=[\"a\",\"b\"], post_transform=\"LOGISTIC\">(x) }",
+          {"int64[N,2] x -> string[N] y, float[N,2] z <coefficients=[1.0,2.0], intercepts=[1.0], "
+           "classlabels_strings=[\"a\",\"b\"], post_transform=\"LOGISTIC\">",
            "mac=2*N add=4*N div=2*N cmp=2*N exp=2*N"}},
      .note = "K = 1 for two classes (E = 2): the other score is a complement, add = N. Transforms "
              "per score: SOFTMAX add=2 div=1 cmp=1 exp=1, LOGISTIC add=1 div=1 exp=1, PROBIT add=1 "
@@ -393,8 +375,8 @@ constexpr OpDef kMlRows[] = {
                        "2*probit*N*T; float_erf = probit*N*T"},
      .infer = InferLinearRegressor,
      .mac_operands = FloatOperands,
-     .examples = {{"g (float[N,3] x) => (float[N,2] y) { y = ai.onnx.ml.LinearRegressor<targets=2, "
-                   "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], intercepts=[1.0,2.0]>(x) }",
+     .examples = {{"float[N,3] x -> float[N,2] y <targets=2, "
+                   "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], intercepts=[1.0,2.0]>",
                    "mac=6*N add=2*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Normalizer",
@@ -405,17 +387,13 @@ constexpr OpDef kMlRows[] = {
                        "(1 - attr.norm.MAX)*X.elements; float_mul = attr.norm.L2*X.elements; "
                        "float_sqrt = attr.norm.L2*X[:-1]"},
      .infer = InferNormalizer,
-     .examples =
-         {{"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Normalizer<norm=\"L2\">(x) }",
-           "add=4*N mul=4*N div=4*N sqrt=N"},
-          {"g (float[4] x) => (float[4] y) { y = ai.onnx.ml.Normalizer(x) }", "div=4 cmp=4"}},
+     .examples = {{"float[N,4] x -> float[N,4] y <norm=\"L2\">", "add=4*N mul=4*N div=4*N sqrt=N"},
+                  {"float[4] x -> float[4] y", "div=4 cmp=4"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "OneHotEncoder",
      .formula = "y[..,V] = 1 at the category of x, else 0",
      .infer = InferOneHotEncoder,
-     .examples = {{"g (int64[N,2] x) => (float[N,2,3] y) { y = "
-                   "ai.onnx.ml.OneHotEncoder<cats_int64s=[1,2,5]>(x) }",
-                   "free"}}},
+     .examples = {{"int64[N,2] x -> float[N,2,3] y <cats_int64s=[1,2,5]>", "free"}}},
     {.name = "SVMClassifier",
      .formula =
          "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
@@ -424,20 +402,16 @@ constexpr OpDef kMlRows[] = {
      .infer = InferSvmClassifier,
      .count = CountSvmClassifier,
      .examples =
-         {{"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-           "ai.onnx.ml.SVMClassifier<kernel_type=\"RBF\", kernel_params=[0.5,0.0,0.0], "
-           "vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-           "coefficients=[1.0,2.0,3.0], rho=[0.1], prob_a=[1.0], prob_b=[0.5], "
-           "classlabels_ints=[0,1]>(x) }",
+         {{"float[N,2] x -> int64[N] y, float[N,2] z <kernel_type=\"RBF\", "
+           "kernel_params=[0.5,0.0,0.0], vectors_per_class=[1,2], "
+           "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], coefficients=[1.0,2.0,3.0], rho=[0.1], "
+           "prob_a=[1.0], prob_b=[0.5], classlabels_ints=[0,1]>",
            "mac=3*N add=15*N mul=10*N div=N cmp=3*N exp=4*N"},
-          {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
-           "ai.onnx.ml.SVMClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], rho=[0.1,0.2,0.3], "
-           "classlabels_ints=[0,1,2]>(x) }",
+          {"float[N,2] x -> int64[N] y, float[N,3] z <coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
+           "rho=[0.1,0.2,0.3], classlabels_ints=[0,1,2]>",
            "mac=6*N add=3*N cmp=3*N"},
-          {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-           "ai.onnx.ml.SVMClassifier<vectors_per_class=[1,2], "
-           "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-           "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+          {"float[N,2] x -> int64[N] y, float[N,2] z <vectors_per_class=[1,2], "
+           "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], coefficients=[1.0,2.0,3.0], rho=[0.1]>",
            "mac=9*N add=N cmp=3*N"}},
      .note = "With prob_a each pair's score goes through a sigmoid; the iteration that makes one "
              "probability per class of them depends on data and is not counted. Without "
@@ -464,9 +438,9 @@ constexpr OpDef kMlRows[] = {
      .infer = InferSvmRegressor,
      .mac_operands = FloatOperands,
      .examples =
-         {{"g (float[N,2] x) => (float[N,1] y) { y = ai.onnx.ml.SVMRegressor<kernel_type=\"POLY\", "
-           "kernel_params=[0.5,1.0,3.0], n_supports=3, support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
-           "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+         {{"float[N,2] x -> float[N,1] y <kernel_type=\"POLY\", kernel_params=[0.5,1.0,3.0], "
+           "n_supports=3, support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], coefficients=[1.0,2.0,3.0], "
+           "rho=[0.1]>",
            "mac=9*N add=4*N mul=3*N pow=3*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Scaler",
@@ -477,9 +451,7 @@ constexpr OpDef kMlRows[] = {
           .costs =
               "float_add = attr.offset.given*X.elements; float_mul = attr.scale.given*X.elements"},
      .infer = InferAsFloat,
-     .examples = {{"g (double[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Scaler<offset=[1.0], "
-                   "scale=[0.5]>(x) }",
-                   "add=4*N mul=4*N"}},
+     .examples = {{"double[N,4] x -> float[N,4] y <offset=[1.0], scale=[0.5]>", "add=4*N mul=4*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "ZipMap",
      .formula = "y = each row of x as a map from labels",

@@ -397,13 +397,13 @@ constexpr OpDef kMlTreesRows[] = {
          "depths of the trees, add = N * trees (MIN, MAX: cmp; AVERAGE: div = N*T)",
      .infer = InferTreeEnsemble,
      .count = CountTreeEnsemble,
-     .examples = {{"g (float[N,2] x) => (float[N,3] y) { y = "
-                   "ai.onnx.ml.TreeEnsemble<nodes_featureids=[0,1,0], nodes_splits = float[3] "
-                   "{1.0,2.0,3.0}, nodes_modes = uint8[3] {0,1,0}, nodes_truenodeids=[1,0,2], "
-                   "nodes_falsenodeids=[3,1,3], nodes_trueleafs=[0,1,1], nodes_falseleafs=[1,1,1], "
-                   "tree_roots=[0,2], leaf_targetids=[0,1,2,2], leaf_weights = float[4] "
-                   "{1.0,2.0,3.0,4.0}, n_targets=3, post_transform=1>(x) }",
-                   "add=8*N div=3*N cmp=6*N exp=3*N"}},
+     .examples =
+         {{"float[N,2] x -> float[N,3] y <nodes_featureids=[0,1,0], nodes_splits = float[3] "
+           "{1.0,2.0,3.0}, nodes_modes = uint8[3] {0,1,0}, nodes_truenodeids=[1,0,2], "
+           "nodes_falsenodeids=[3,1,3], nodes_trueleafs=[0,1,1], nodes_falseleafs=[1,1,1], "
+           "tree_roots=[0,2], leaf_targetids=[0,1,2,2], leaf_weights = float[4] {1.0,2.0,3.0,4.0}, "
+           "n_targets=3, post_transform=1>",
+           "add=8*N div=3*N cmp=6*N exp=3*N"}},
      .note = kTreeNote},
     {.name = "TreeEnsembleClassifier",
      .versions = {1, 3, 5},
@@ -412,15 +412,14 @@ constexpr OpDef kMlTreesRows[] = {
          "N * sum of the depths of the trees + N*E, add = N * weights (and N*E base values)",
      .infer = InferTreeClassifier,
      .count = CountTreeClassifier,
-     .examples = {{"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
-                   "ai.onnx.ml.TreeEnsembleClassifier<nodes_treeids=[0,0,0,0,0], "
+     .examples = {{"float[N,2] x -> int64[N] y, float[N,2] z <nodes_treeids=[0,0,0,0,0], "
                    "nodes_nodeids=[0,1,2,3,4], nodes_featureids=[0,1,0,0,0], "
                    "nodes_values=[1.0,2.0,0.0,0.0,0.0], "
                    "nodes_modes=[\"BRANCH_LEQ\",\"BRANCH_LT\",\"LEAF\",\"LEAF\",\"LEAF\"], "
                    "nodes_truenodeids=[1,3,0,0,0], nodes_falsenodeids=[2,4,0,0,0], "
                    "class_treeids=[0,0,0,0], class_nodeids=[2,2,3,4], class_ids=[0,1,0,1], "
                    "class_weights=[0.5,0.5,1.0,1.0], classlabels_int64s=[0,1], "
-                   "post_transform=\"LOGISTIC\">(x) }",
+                   "post_transform=\"LOGISTIC\">",
                    "add=4*N div=2*N cmp=4*N exp=2*N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},
@@ -433,13 +432,12 @@ constexpr OpDef kMlTreesRows[] = {
      .infer = InferTreeRegressor,
      .count = CountTreeRegressor,
      .examples =
-         {{"g (float[N,2] x) => (float[N,1] y) { y = "
-           "ai.onnx.ml.TreeEnsembleRegressor<nodes_treeids=[0,0,0,7], nodes_nodeids=[0,1,2,0], "
+         {{"float[N,2] x -> float[N,1] y <nodes_treeids=[0,0,0,7], nodes_nodeids=[0,1,2,0], "
            "nodes_featureids=[0,0,0,0], nodes_values=[1.0,0.0,0.0,0.0], "
            "nodes_modes=[\"BRANCH_LEQ\",\"LEAF\",\"LEAF\",\"LEAF\"], nodes_truenodeids=[1,0,0,0], "
            "nodes_falsenodeids=[2,0,0,0], target_treeids=[0,0,7], target_nodeids=[1,2,0], "
            "target_ids=[0,0,0], target_weights=[0.5,1.5,1.0], n_targets=1, "
-           "aggregate_function=\"AVERAGE\", base_values=[3.0]>(x) }",
+           "aggregate_function=\"AVERAGE\", base_values=[3.0]>",
            "add=3*N div=N cmp=N"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},

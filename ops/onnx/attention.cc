@@ -558,24 +558,23 @@ constexpr OpDef kAttentionRows[] = {
      .count = CountAttention,
      .examples =
          {// 12*8*8 = 768 scores of 64 + 64 products; scaling 12*(8+8)*64.
-          {"g (float[N,12,8,64] Q, float[N,12,8,64] K, float[N,12,8,64] V) => (float[N,12,8,64] Y) "
-           "{ Y = Attention(Q, K, V) }",
+          {"float[N,12,8,64] Q, float[N,12,8,64] K, float[N,12,8,64] V -> float[N,12,8,64] Y",
            "mac=98304*N add=1536*N mul=12288*N div=768*N + 1 cmp=768*N exp=768*N sqrt=2"},
           // Grouped queries, 3 new tokens after 5: 4*3*8 = 96 scores. The mask [3,8] is added to
           // scores.
-          {"g (float[N,3,32] Q, float[N,3,16] K, float[N,3,16] V, float[3,8] mask, float[N,2,5,8] "
-           "pk, float[N,2,5,8] pv) => (float[N,3,32] Y, float[N,2,8,8] k, float[N,2,8,8] v) { Y, "
-           "k, v = Attention<q_num_heads=4, kv_num_heads=2, scale=0.5>(Q, K, V, mask, pk, pv) }",
+          {"float[N,3,32] Q, float[N,3,16] K, float[N,3,16] V, float[3,8] mask, float[N,2,5,8] pk, "
+           "float[N,2,5,8] pv -> float[N,3,32] Y, float[N,2,8,8] k, float[N,2,8,8] v "
+           "<q_num_heads=4, kv_num_heads=2, scale=0.5>",
            "mac=1536*N add=288*N mul=352*N div=96*N cmp=96*N + 27 exp=96*N sqrt=1"},
-          {"g (float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V) => (float[1,1,S,4] Y) { Y = "
-           "Attention<is_causal=1, softcap=2.0>(Q, K, V) }",
+          {"float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V -> float[1,1,S,4] Y <is_causal=1, "
+           "softcap=2.0>",
            "mac=8*S^2 add=3*S^2 mul=S^2 + 8*S div=2*S^2 + 1 cmp=2*S^2 + S exp=S^2 sqrt=2 tanh=S^2 "
            "int_add=3*S int_cmp=S^2"},
-          {"g (float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, int64[2] len) "
-           "=> (float[2,1,3,4] Y) { Y = Attention<scale=0.5>(Q, K, V, mask, , , len) }",
+          {"float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, , , int64[2] len "
+           "-> float[2,1,3,4] Y <scale=0.5>",
            "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_add=6 int_cmp=12"},
-          {"g (float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V) => (float[1,1,3,4] Y) { Y = "
-           "Attention<scale=0.5, left_window_size=2, right_window_size=1>(Q, K, V) }",
+          {"float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V -> float[1,1,3,4] Y <scale=0.5, "
+           "left_window_size=2, right_window_size=1>",
            "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=18 int_cmp=27"}},
      .operands = {.weights = InputBits({1, 2}),
                   .not_parameters = InputBits({3, 4, 5}),
@@ -602,12 +601,12 @@ constexpr OpDef kAttentionRows[] = {
                      "heads*attr.rotary_embedding_dim, X.elements)",
               .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotaryEmbedding,
-     .examples = {{"g (float[N,4,3,8] X, float[50,4] c, float[50,4] s, int64[N,3] p) => "
-                   "(float[N,4,3,8] Y) { Y = RotaryEmbedding(X, c, s, p) }",
-                   "add=96*N mul=192*N"},
-                  {"g (float[N,3,32] X, float[N,3,2] c, float[N,3,2] s) => (float[N,3,32] Y) { Y = "
-                   "RotaryEmbedding<num_heads=4, rotary_embedding_dim=4, interleaved=1>(X, c, s) }",
-                   "add=48*N mul=96*N"}},
+     .examples =
+         {{"float[N,4,3,8] X, float[50,4] c, float[50,4] s, int64[N,3] p -> float[N,4,3,8] Y",
+           "add=96*N mul=192*N"},
+          {"float[N,3,32] X, float[N,3,2] c, float[N,3,2] s -> float[N,3,32] Y <num_heads=4, "
+           "rotary_embedding_dim=4, interleaved=1>",
+           "add=48*N mul=96*N"}},
      .operands = {.not_parameters = InputBits({1, 2, 3})},
      .gradient = {.formula = "dX = dY turned back: as forward",
                   .as_forward = true,
@@ -623,13 +622,12 @@ constexpr OpDef kAttentionRows[] = {
      .least = NoMacs,  // pair by pair it may be less
      .examples =
          {// 10 steps of states 2*4*3 = 24, of 4*3 outputs that each read 4 numbers.
-          {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, "
-           "float[N,2,4,3] s) { o, s = LinearAttention<q_num_heads=4, kv_num_heads=2, "
-           "update_rule=\"linear\">(q, k, v) }",
+          {"float[N,10,16] q, float[N,10,8] k, float[N,10,6] v -> float[N,10,12] o, float[N,2,4,3] "
+           "s <q_num_heads=4, kv_num_heads=2, update_rule=\"linear\">",
            "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
-          {"g (float16[N,10,16] q, float16[N,10,8] k, float16[N,10,6] v, float[N,2,4,3] p, "
-           "float16[N,10,2] d, float16[N,10,2] b) => (float16[N,10,12] o, float[N,2,4,3] s) { o, s "
-           "= LinearAttention<q_num_heads=4, kv_num_heads=2, scale=0.5>(q, k, v, p, d, b) }",
+          {"float16[N,10,16] q, float16[N,10,8] k, float16[N,10,6] v, float[N,2,4,3] p, "
+           "float16[N,10,2] d, float16[N,10,2] b -> float16[N,10,12] o, float[N,2,4,3] s "
+           "<q_num_heads=4, kv_num_heads=2, scale=0.5>",
            "mac=960*N add=300*N mul=420*N exp=20*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
@@ -649,13 +647,11 @@ constexpr OpDef kAttentionRows[] = {
                        "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .least = LeastCausalConv,
-     .examples =
-         {{"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
-           "float[N,6,3] s) { y, s = CausalConvWithState<activation=\"silu\">(x, w, b, p) }",
-           "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
-          {"g (float[N,6,5] x, float[6,1,4] w) => (float[N,6,5] y, float[N,6,3] s) { y, s = "
-           "CausalConvWithState(x, w) }",
-           "mac=120*N"}},
+     .examples = {{"float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p -> float[N,6,L] y, "
+                   "float[N,6,3] s <activation=\"silu\">",
+                   "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+                  {"float[N,6,5] x, float[6,1,4] w -> float[N,6,5] y, float[N,6,3] s",
+                   "mac=120*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula =
                       "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
@@ -675,12 +671,10 @@ constexpr OpDef kFlexRows[] = {
      .count = CountFlexAttention,
      .least = LeastFlexAttention,
      .examples =
-         {{"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
-           "ai.onnx.preview.FlexAttention<scale=0.5>(Q, K, V) }",
+         {{"float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V -> float[N,4,3,6] Y <scale=0.5>",
            "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1"},
-          {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
-           "ai.onnx.preview.FlexAttention<scale=0.5, score_mod = mod (float[B,H,L,S] s) => "
-           "(float[B,H,L,S] t) { t = Tanh(s) }>(Q, K, V) }",
+          {"float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V -> float[N,4,3,6] Y <scale=0.5, "
+           "score_mod = mod (float[B,H,L,S] s) => (float[B,H,L,S] t) { t = Tanh(s) }>",
            "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1 tanh=60*N"}},
      .gradient = kGradientOfAttention},
 };

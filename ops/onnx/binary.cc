@@ -63,20 +63,18 @@ absl::StatusOr<Facts> InferMod(const NodeView& n) {
 
 // The second of both is for versions before 7.
 constexpr OpExample kBinaryExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = OP(A, B) }", "4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = OP<broadcast = 1, axis = 1>(A, B) }",
-     "15*N", 6},
+    {"float[N,4] A, float[4] B -> float[N,4] C", "4*N"},
+    {"float[N,3,5] A, float[3] B -> float[N,3,5] C <broadcast = 1, axis = 1>", "15*N", 6},
 };
 constexpr OpExample kComparisonExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = OP<broadcast = 1, axis = 1>(A, B) }",
-     "15*N", 6},
+    {"float[N,4] A, float[4] B -> bool[N,4] C", "4*N"},
+    {"float[N,3,5] A, float[3] B -> bool[N,3,5] C <broadcast = 1, axis = 1>", "15*N", 6},
 };
 constexpr OpExample kBitwiseExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = OP(A, B) }", "4*N"},
+    {"int32[N,4] A, int32[4] B -> int32[N,4] C", "4*N"},
 };
 constexpr OpExample kLogicExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = OP(A, B) }", "4*N"},
+    {"bool[N,4] A, bool[4] B -> bool[N,4] C", "4*N"},
 };
 
 // The second example is only for operators with a version before 7.
@@ -156,8 +154,7 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "Y = A shifted by B bits, broadcast",
      .infer = InferBinary,
      .count = CountPerOutputElement,
-     .examples = {{"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = "
-                   "\"LEFT\">(A, B) }",
+     .examples = {{"uint8[N,4] A, uint8[4] B -> uint8[N,4] C <direction = \"LEFT\">",
                    "int_cmp=4*N"}},
      .per_element = {.cmp = 1},
      .traits = Traits::kInPlace,
@@ -191,10 +188,8 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "max = largest of k inputs, broadcast",
      .data = {.signature = "data_0... -> max", .costs = "cmp = (data_0.count - 1)*max.elements"},
      .infer = InferBroadcast,
-     .examples =
-         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }",
-           "cmp=8*N"},
-          {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"}},
+     .examples = {{"float[N,4] A, float[4] B, float[1] C -> float[N,4] Y", "cmp=8*N"},
+                  {"float[N,4] A -> float[N,4] Y", "free"}},
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -210,10 +205,8 @@ constexpr OpDef kBinaryRows[] = {
      .data = {.signature = "data_0... -> mean",
               .costs = "add = (data_0.count - 1)*mean.elements; div = mean.elements"},
      .infer = InferBroadcast,
-     .examples =
-         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
-           "add=8*N div=4*N"},
-          {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"}},
+     .examples = {{"float[N,4] A, float[4] B, float[1] C -> float[N,4] Y", "add=8*N div=4*N"},
+                  {"float[N,4] A -> float[N,4] Y", "div=4*N"}},
      .evaluate = EvaluateMean,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -226,10 +219,8 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "min = smallest of k inputs, broadcast",
      .data = {.signature = "data_0... -> min", .costs = "cmp = (data_0.count - 1)*min.elements"},
      .infer = InferBroadcast,
-     .examples =
-         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }",
-           "cmp=8*N"},
-          {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"}},
+     .examples = {{"float[N,4] A, float[4] B, float[1] C -> float[N,4] Y", "cmp=8*N"},
+                  {"float[N,4] A -> float[N,4] Y", "free"}},
      .evaluate = EvaluateMin,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -244,10 +235,8 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "Y = remainder of A / B, broadcast",
      .infer = InferMod,
      .count = CountPerOutputElement,
-     .examples = {{"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }",
-                   "int_div=4*N"},
-                  {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }",
-                   "div=4*N"}},
+     .examples = {{"int64[N,4] A, int64[4] B -> int64[N,4] C", "int_div=4*N"},
+                  {"float[N,4] A, float[4] B -> float[N,4] C <fmod = 1>", "div=4*N"}},
      .per_element = {.div = 1},
      .evaluate = EvaluateMod,
      .traits = Traits::kInPlace,
@@ -283,10 +272,8 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "sum = sum of k inputs, broadcast",
      .data = {.signature = "data_0... -> sum", .costs = "add = (data_0.count - 1)*sum.elements"},
      .infer = InferBroadcast,
-     .examples =
-         {{"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }",
-           "add=8*N"},
-          {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"}},
+     .examples = {{"float[N,4] A, float[4] B, float[1] C -> float[N,4] Y", "add=8*N"},
+                  {"float[N,4] A -> float[N,4] Y", "free"}},
      .evaluate = EvaluateSum,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -298,8 +285,7 @@ constexpr OpDef kBinaryRows[] = {
      .formula = "Y = X where the condition holds, else Z, broadcast",
      .infer = InferWhere,
      .examples =
-         {{"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }",
-           "free"},
+         {{"bool[N,1] c, float[N,4] X, float[4] Z -> float[N,4] Y", "free"},
           // Expand to a shape whose -1 stands for "as it is".
           {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() keep = "
            "Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) Y = "

@@ -319,17 +319,16 @@ constexpr OpDef kConvRows[] = {
      .infer = InferConv,
      .least = LeastConv<0, 1>,
      .examples =
-         {{"g (float[N,3,224,224] X, float[64,3,7,7] W) => (float[N,64,112,112] Y) { Y = "
-           "Conv<pads=[3,3,3,3], strides=[2,2]>(X, W) }",
+         {{"float[N,3,224,224] X, float[64,3,7,7] W -> float[N,64,112,112] Y <pads=[3,3,3,3], "
+           "strides=[2,2]>",
            "mac=118013952*N"},
-          {"g (float[N,32,14,14] X, float[32,1,3,3] W, float[32] B) => (float[N,32,14,14] Y) { Y = "
-           "Conv<group=32, auto_pad=\"SAME_UPPER\">(X, W, B) }",
+          {"float[N,32,14,14] X, float[32,1,3,3] W, float[32] B -> float[N,32,14,14] Y <group=32, "
+           "auto_pad=\"SAME_UPPER\">",
            "mac=56448*N add=6272*N"},
-          {"g (float[1,4,L] X, float[6,2,3] W) => (float[1,6,L] Y) { Y = Conv<group=2, "
-           "dilations=[2], pads=[2,2]>(X, W) }",
+          {"float[1,4,L] X, float[6,2,3] W -> float[1,6,L] Y <group=2, dilations=[2], pads=[2,2]>",
            "mac=36*L"},
-          {"g (float[1,1,5,5,5] X, float[2,1,3,3,3] W) => (float[1,2,2,2,2] Y) { Y = "
-           "Conv<strides=[2,2,2], auto_pad=\"VALID\">(X, W) }",
+          {"float[1,1,5,5,5] X, float[2,1,3,3,3] W -> float[1,2,2,2,2] Y <strides=[2,2,2], "
+           "auto_pad=\"VALID\">",
            "mac=432"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "Padding is counted: every output costs its whole window.",
@@ -345,19 +344,18 @@ constexpr OpDef kConvRows[] = {
               .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
      .infer = InferConvTranspose,
      .least = LeastConvTranspose,
-     .examples =
-         {{"g (float[N,64,8,8] X, float[64,32,4,4] W, float[32] B) => (float[N,32,16,16] Y) { Y = "
-           "ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(X, W, B) }",
-           "mac=2097152*N add=8192*N"},
-          {"g (float[N,4,3,3] X, float[4,1,3,3] W) => (float[N,2,10,8] Y) { Y = "
-           "ConvTranspose<group=2, strides=[3,2], output_padding=[1,1]>(X, W) }",
-           "mac=324*N"},
-          {"g (float[N,1,5] X, float[1,2,3] W) => (float[N,2,10] Y) { Y = "
-           "ConvTranspose<strides=[2], auto_pad=\"SAME_UPPER\">(X, W) }",
-           "mac=30*N"},
-          {"g (float[1,1,3,3] X, float[1,2,3,3] W) => (float[1,2,10,8] Y) { Y = "
-           "ConvTranspose<strides=[3,2], output_shape=[10,8]>(X, W) }",
-           "mac=162"}},
+     .examples = {{"float[N,64,8,8] X, float[64,32,4,4] W, float[32] B -> float[N,32,16,16] Y "
+                   "<strides=[2,2], pads=[1,1,1,1]>",
+                   "mac=2097152*N add=8192*N"},
+                  {"float[N,4,3,3] X, float[4,1,3,3] W -> float[N,2,10,8] Y <group=2, "
+                   "strides=[3,2], output_padding=[1,1]>",
+                   "mac=324*N"},
+                  {"float[N,1,5] X, float[1,2,3] W -> float[N,2,10] Y <strides=[2], "
+                   "auto_pad=\"SAME_UPPER\">",
+                   "mac=30*N"},
+                  {"float[1,1,3,3] X, float[1,2,3,3] W -> float[1,2,10,8] Y <strides=[3,2], "
+                   "output_shape=[10,8]>",
+                   "mac=162"}},
      .operands = {.weights = InputBits({1, 2})},
      .note = "Outputs that the padding cuts away are counted.",
      .gradient = {.formula = "dX = dY with W; dW = dY with X: a product as large as forward for "
@@ -376,9 +374,9 @@ constexpr OpDef kConvRows[] = {
                    "w_zero_point.given*w.elements"},
      .infer = InferConvInteger,
      .least = LeastConv<0, 1>,
-     .examples = {{"g (uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz) => (int32[N,1,4,4] y) { y = "
-                   "ConvInteger<pads=[1,1,1,1]>(x, w, xz) }",
-                   "int_mac=64*N int_add=9*N"}},
+     .examples =
+         {{"uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz -> int32[N,1,4,4] y <pads=[1,1,1,1]>",
+           "int_mac=64*N int_add=9*N"}},
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearConv",
      .versions = {10},
@@ -393,9 +391,8 @@ constexpr OpDef kConvRows[] = {
      .infer = InferQLinearConv,
      .least = LeastConv<0, 3>,
      .mac_operands = TypesOf<0, 3>,
-     .examples = {{"g (uint8[N,2,5,5] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
-                   "float ys, uint8 yz, int32[3] B) => (uint8[N,3,3,3] y) { y = QLinearConv(x, xs, "
-                   "xz, w, ws, wz, ys, yz, B) }",
+     .examples = {{"uint8[N,2,5,5] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, "
+                   "float ys, uint8 yz, int32[3] B -> uint8[N,3,3,3] y",
                    "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"}},
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
@@ -417,8 +414,8 @@ constexpr OpDef kConvRows[] = {
      .examples =
          {// 16 output pixels, 4 places each: add = 64 * (6 + 2 * 4) + 48, mul = 64 * (4 + 2 * 4 +
           // 2).
-          {"g (float[N,2,5,5] X, float[3,2,2,2] W, float[N,8,4,4] offset, float[3] B, "
-           "float[N,4,4,4] mask) => (float[N,3,4,4] Y) { Y = DeformConv(X, W, offset, B, mask) }",
+          {"float[N,2,5,5] X, float[3,2,2,2] W, float[N,8,4,4] offset, float[3] B, float[N,4,4,4] "
+           "mask -> float[N,3,4,4] Y",
            "mac=384*N add=944*N mul=896*N round=128*N"}},
      .operands = {.weights = InputBits({1, 3})},
      .traits = Traits::kSamples,

@@ -110,8 +110,7 @@ constexpr OpDef kDetectionRows[] = {
                        "score_threshold.given*scores.elements"},
      .infer = InferNonMaxSuppression,
      .examples =
-         {{"g (float[1,N,4] b, float[1,80,N] s) => (int64[0,3] y) { y = NonMaxSuppression(b, s) }",
-           "cmp=4*N"},
+         {{"float[1,N,4] b, float[1,80,N] s -> int64[0,3] y", "cmp=4*N"},
           {"g (float[2,100,4] b, float[2,80,100] s) => (int64[0,3] y) <int64 m = {0}, float i = "
            "{0.5}, float t = {0.1}> { y = NonMaxSuppression<center_point_box=1>(b, s, m, i, t) }",
            "add=800 div=400 cmp=16000"}},
@@ -139,12 +138,11 @@ constexpr OpDef kDetectionRows[] = {
               .unknown = "without a sampling_ratio the size of each region decides how many points "
                          "are sampled"},
      .infer = InferRoiAlign,
-     .examples = {{"g (float[1,256,H,W] x, float[R,4] r, int64[R] b) => (float[R,256,7,7] y) { y = "
-                   "RoiAlign<output_height=7, output_width=7, sampling_ratio=2, "
-                   "spatial_scale=0.25>(x, r, b) }",
+     .examples = {{"float[1,256,H,W] x, float[R,4] r, int64[R] b -> float[R,256,7,7] y "
+                   "<output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25>",
                    "add=202278*R mul=202276*R div=12938*R cmp=1176*R round=392*R"},
-                  {"g (float[1,8,H,W] x, float[R,4] r, int64[R] b) => (float[R,8,1,1] y) { y = "
-                   "RoiAlign<mode=\"max\", sampling_ratio=1>(x, r, b) }",
+                  {"float[1,8,H,W] x, float[R,4] r, int64[R] b -> float[R,8,1,1] y <mode=\"max\", "
+                   "sampling_ratio=1>",
                    "add=10*R mul=44*R div=4*R cmp=40*R round=2*R", 10}},
      .traits = Traits::kSamples,
      .note =
@@ -158,8 +156,7 @@ constexpr OpDef kDetectionRows[] = {
      .versions = {1, 22},
      .formula = "Y[R,C,ph,pw] = the largest element of X[N,C,H,W] in each bin of rois[R,5]",
      .infer = InferMaxRoiPool,
-     .examples = {{"g (float[1,256,H,W] x, float[R,5] r) => (float[R,256,7,7] y) { y = "
-                   "MaxRoiPool<pooled_shape=[7,7]>(x, r) }",
+     .examples = {{"float[1,256,H,W] x, float[R,5] r -> float[R,256,7,7] y <pooled_shape=[7,7]>",
                    ""}},
      .traits = Traits::kSamples | Traits::kUnknown,
      .note = "the regions, which are data, decide how many elements are compared"},
@@ -167,10 +164,8 @@ constexpr OpDef kDetectionRows[] = {
      .versions = {20},
      .formula = "image[height, width, channels] = the decoded stream",
      .infer = InferImageDecoder,
-     .examples =
-         {{"g (uint8[L] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", "free"},
-          {"g (uint8[L] x) => (uint8[H,W,1] y) { y = ImageDecoder<pixel_format=\"Grayscale\">(x) }",
-           "free"}},
+     .examples = {{"uint8[L] x -> uint8[H,W,3] y", "free"},
+                  {"uint8[L] x -> uint8[H,W,1] y <pixel_format=\"Grayscale\">", "free"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note = "What a codec computes is not part of the model."},
 };

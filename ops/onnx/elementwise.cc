@@ -179,13 +179,13 @@ absl::StatusOr<Census> DetGradient(const NodeView& n, const GradientQuery&) {
 // ---- examples
 
 constexpr OpExample kUnaryBoolExamples[] = {
-    {"g (float[N,4] X) => (bool[N,4] Y) { Y = OP(X) }", "4*N"},
+    {"float[N,4] X -> bool[N,4] Y", "4*N"},
 };
 constexpr OpExample kBitwiseNotExamples[] = {
-    {"g (int32[N,4] X) => (int32[N,4] Y) { Y = OP(X) }", "4*N"},
+    {"int32[N,4] X -> int32[N,4] Y", "4*N"},
 };
 constexpr OpExample kNotExamples[] = {
-    {"g (bool[N,4] X) => (bool[N,4] Y) { Y = OP(X) }", "4*N"},
+    {"bool[N,4] X -> bool[N,4] Y", "4*N"},
 };
 // Half a size, rounded up, in floating point.
 constexpr std::initializer_list<OpExample> kCeilExamples = {
@@ -216,16 +216,15 @@ constexpr OpDef kElementwiseRows[] = {
      .versions = {26},
      .formula = "Y = the bits of X read as another type of the same width",
      .infer = InferBitCast,
-     .examples = {{"g (float[N,4] X) => (int32[N,4] Y) { Y = BitCast<to = 6>(X) }", "free"}}},
+     .examples = {{"float[N,4] X -> int32[N,4] Y <to = 6>", "free"}}},
     Unary("BitwiseNot", {18}, "Y = not X bit by bit", {.cmp = 1}, {},
           {.patterns = kBitwiseNotExamples, .note = kIntegerWork}),
     {.name = "Cast",
      .versions = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28},
      .formula = "Y = X as another element type",
      .infer = InferCast,
-     .examples = {{"g (float[N,4] X) => (int64[N,4] Y) { Y = Cast<to = 7>(X) }", "free"},
-                  {"g (float[N,4] X) => (float16[N,4] Y) { Y = Cast<to = \"FLOAT16\">(X) }", "free",
-                   1}},
+     .examples = {{"float[N,4] X -> int64[N,4] Y <to = 7>", "free"},
+                  {"float[N,4] X -> float16[N,4] Y <to = \"FLOAT16\">", "free", 1}},
      .evaluate = EvaluateCast,
      .traits = Traits::kMovesMask | Traits::kInPlace | Traits::kCasts,
      .onnx = {.since = 6, .follows_since = 13}},
@@ -233,8 +232,7 @@ constexpr OpDef kElementwiseRows[] = {
      .versions = {15, 19, 21, 23, 24, 25},
      .formula = "Y = X as elements of the type of the second input",
      .infer = InferCastLike,
-     .examples = {{"g (float[N,4] X, float16[1] T) => (float16[N,4] Y) { Y = CastLike(X, T) }",
-                   "free"}},
+     .examples = {{"float[N,4] X, float16[1] T -> float16[N,4] Y", "free"}},
      .evaluate = EvaluateCast,
      .traits = Traits::kCasts},
     Unary("Ceil", {1, 6, 13}, "Y = ceil(X)", {.round = 1}, kNoSlope,
@@ -247,12 +245,9 @@ constexpr OpDef kElementwiseRows[] = {
               .costs = "cmp = output.elements*if(version < 11, attr.min.given + attr.max.given, "
                        "min.given + max.given)"},
      .infer = InferClip,
-     .examples =
-         {{"g (float[N,4] X, float low, float high) => (float[N,4] Y) { Y = Clip(X, low, high) }",
-           "cmp=8*N"},
-          {"g (float[N,4] X, float high) => (float[N,4] Y) { Y = Clip(X, , high) }", "cmp=4*N"},
-          {"g (float[N,4] X) => (float[N,4] Y) { Y = Clip<min = 0.0, max = 6.0>(X) }", "cmp=8*N",
-           6}},
+     .examples = {{"float[N,4] X, float low, float high -> float[N,4] Y", "cmp=8*N"},
+                  {"float[N,4] X, , float high -> float[N,4] Y", "cmp=4*N"},
+                  {"float[N,4] X -> float[N,4] Y <min = 0.0, max = 6.0>", "cmp=8*N", 6}},
      .evaluate = EvaluateMax,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
@@ -268,8 +263,7 @@ constexpr OpDef kElementwiseRows[] = {
      .formula = "Y[k] = product of X[0..k] along an axis",
      .infer = InferCumulative,
      .count = CountPerOutputElement,
-     .examples = {{"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumProd(X, axis) }",
-                   "mul=4*N"}},
+     .examples = {{"float[N,4] X, int64 axis -> float[N,4] Y", "mul=4*N"}},
      .per_element = {.mul = 1},
      .evaluate = EvaluateMul,
      .gradient = {.formula = "dX[k] = sum of (dY * Y)[k..] / X[k]",
@@ -280,10 +274,8 @@ constexpr OpDef kElementwiseRows[] = {
      .formula = "Y[k] = sum of X[0..k] along an axis",
      .infer = InferCumulative,
      .count = CountPerOutputElement,
-     .examples =
-         {{"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumSum(X, axis) }", "add=4*N"},
-          {"g (int32[N,4] X, int64 axis) => (int32[N,4] Y) { Y = CumSum<reverse = 1>(X, axis) }",
-           "int_add=4*N"}},
+     .examples = {{"float[N,4] X, int64 axis -> float[N,4] Y", "add=4*N"},
+                  {"int32[N,4] X, int64 axis -> int32[N,4] Y <reverse = 1>", "int_add=4*N"}},
      .per_element = {.add = 1},
      .evaluate = EvaluateAdd,
      .gradient = {.formula = "dX = sum of dY[k..] along the axis",
@@ -300,7 +292,7 @@ constexpr OpDef kElementwiseRows[] = {
           .let = "updates = (M - 1)*M*(2*M - 1)//6",
           .costs = "div = batch*(M*(M - 1)//2); mul = batch*(updates + M); add = batch*updates"},
      .infer = InferDet,
-     .examples = {{"g (float[N,3,3] X) => (float[N] Y) { Y = Det(X) }", "add=5*N mul=8*N div=3*N"}},
+     .examples = {{"float[N,3,3] X -> float[N] Y", "add=5*N mul=8*N div=3*N"}},
      .note = "Gaussian elimination; the search for pivots is not counted.",
      .gradient = {.formula = "dX = dY * Y * inverse(X)'", .rule = DetGradient}},
     Unary("Erf", {9, 13}, "Y = erf(X)", {.erf = 1},

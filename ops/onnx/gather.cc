@@ -489,10 +489,8 @@ constexpr OpDef kGatherRows[] = {
      .infer = InferGather,
      .bytes = SelectionBytes,
      .examples =
-         {{"g (float[49408,512] w, int64[N,77] ids) => (float[N,77,512] y) { y = Gather(w, ids) }",
-           "free"},
-          {"g (float[N,50,768] x, int64 i) => (float[N,768] y) { y = Gather<axis=1>(x, i) }",
-           "free"},
+         {{"float[49408,512] w, int64[N,77] ids -> float[N,77,512] y", "free"},
+          {"float[N,50,768] x, int64 i -> float[N,768] y <axis=1>", "free"},
           {"g (float[N,3] x) => (float[3,N] y) { s = Shape(x) i = Constant<value_ints=[-1,0]>() t "
            "= Gather(s, i) y = ConstantOfShape(t) }",
            "free"},
@@ -512,9 +510,7 @@ constexpr OpDef kGatherRows[] = {
      .data = kGatherFormulas,
      .infer = InferGatherElements,
      .bytes = SelectionBytes,
-     .examples =
-         {{"g (float[N,50] x, int64[N,5] i) => (float[N,5] y) { y = GatherElements<axis=1>(x, i) }",
-           "free"}},
+     .examples = {{"float[N,50] x, int64[N,5] i -> float[N,5] y <axis=1>", "free"}},
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
                   .keeps = {.inputs = InputBits({0, 1})},
@@ -525,11 +521,8 @@ constexpr OpDef kGatherRows[] = {
      .data = kGatherFormulas,
      .infer = InferGatherND,
      .bytes = SelectionBytes,
-     .examples = {{"g (float[N,77,512] x, int64[N,2] i) => (float[N,512] y) { y = GatherND(x, i) }",
-                   "free"},
-                  {"g (float[N,77,512] x, int64[N,5,1] i) => (float[N,5,512] y) { y = "
-                   "GatherND<batch_dims=1>(x, i) }",
-                   "free"}},
+     .examples = {{"float[N,77,512] x, int64[N,2] i -> float[N,512] y", "free"},
+                  {"float[N,77,512] x, int64[N,5,1] i -> float[N,5,512] y <batch_dims=1>", "free"}},
      .operands = {.weights = InputBits({0})},
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
@@ -540,20 +533,16 @@ constexpr OpDef kGatherRows[] = {
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]",
      .data = {.signature = "data indices updates -> y", .costs = "free"},
      .infer = InferScatterElements,
-     .examples = {{"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
-                   "Scatter<axis=1>(x, i, u) }",
-                   "free"}}},
+     .examples = {{"float[N,9] x, int64[N,2] i, float[N,2] u -> float[N,9] y <axis=1>", "free"}}},
     {.name = "ScatterElements",
      .versions = {11, 13, 16, 18},
      .formula = "output = data, then output[indices[i,j], j] = updates[i,j]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
-     .examples = {{"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
-                   "ScatterElements<axis=1>(x, i, u) }",
-                   "free"},
-                  {"g (float[N,9] x, int64[N,2] i, float[N,2] u) => (float[N,9] y) { y = "
-                   "ScatterElements<axis=1, reduction=\"mul\">(x, i, u) }",
-                   "mul=2*N"}},
+     .examples =
+         {{"float[N,9] x, int64[N,2] i, float[N,2] u -> float[N,9] y <axis=1>", "free"},
+          {"float[N,9] x, int64[N,2] i, float[N,2] u -> float[N,9] y <axis=1, reduction=\"mul\">",
+           "mul=2*N"}},
      .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
                              "dupdates = dY at these places",
                   .rule = ScatterGradient,
@@ -564,11 +553,8 @@ constexpr OpDef kGatherRows[] = {
      .data = kScatterElementsFormulas,
      .infer = InferScatterND,
      .examples =
-         {{"g (float[N,9] x, int64[4,1] i, float[4,9] u) => (float[N,9] y) { y = "
-           "ScatterND(x, i, u) }",
-           "free"},
-          {"g (int32[N,9] x, int64[4,1] i, int32[4,9] u) => (int32[N,9] y) { y = "
-           "ScatterND<reduction=\"max\">(x, i, u) }",
+         {{"float[N,9] x, int64[4,1] i, float[4,9] u -> float[N,9] y", "free"},
+          {"int32[N,9] x, int64[4,1] i, int32[4,9] u -> int32[N,9] y <reduction=\"max\">",
            "int_cmp=36"},
           {"g (float[N,5] x) => (float[7,5] y) { s = Shape(x) i = Constant<value = int64[1,1] "
            "{0}>() u = Constant<value_ints=[7]>() t = ScatterND(s, i, u) y = ConstantOfShape(t) }",
@@ -581,8 +567,7 @@ constexpr OpDef kGatherRows[] = {
      .versions = {24},
      .formula = "y = past_cache with update written from write_indices on",
      .infer = InferTensorScatter,
-     .examples = {{"g (float[N,8,1024,64] c, float[N,8,T,64] u, int64[N] w) => (float[N,8,1024,64] "
-                   "y) { y = TensorScatter(c, u, w) }",
+     .examples = {{"float[N,8,1024,64] c, float[N,8,T,64] u, int64[N] w -> float[N,8,1024,64] y",
                    "free"}}},
     {.name = "OneHot",
      .versions = {9, 11, 28},

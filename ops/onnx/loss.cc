@@ -63,13 +63,9 @@ constexpr OpDef kLossRows[] = {
                        "attr.ignore_index.given*M"},
      .infer = InferLoss,
      .examples =
-         {{"g (float[N,5] X, int64[N] t) => (float L) { L = NegativeLogLikelihoodLoss(X, t) }",
-           "add=N div=1"},
-          {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float L) "
-           "{ L = NegativeLogLikelihoodLoss(X, t, w) }",
-           "add=6*N mul=3*N div=1"},
-          {"g (float[N,5,3] X, int64[N,3] t) => (float[N,3] L) "
-           "{ L = NegativeLogLikelihoodLoss<reduction = \"none\", ignore_index = 1>(X, t) }",
+         {{"float[N,5] X, int64[N] t -> float L", "add=N div=1"},
+          {"float[N,5,3] X, int64[N,3] t, float[5] w -> float L", "add=6*N mul=3*N div=1"},
+          {"float[N,5,3] X, int64[N,3] t -> float[N,3] L <reduction = \"none\", ignore_index = 1>",
            "mul=3*N int_cmp=3*N"}},
      .exceptions = {{"ignore_index is given", "int_add",
                      "the function body makes a zero by subtracting the target from itself"}},
@@ -89,12 +85,10 @@ constexpr OpDef kLossRows[] = {
               "attr.reduction.mean*weighted*M; div = attr.reduction.mean; cmp = scores.elements; "
               "exp = scores.elements; log = M; int_cmp = attr.ignore_index.given*M"},
      .infer = InferLoss,
-     .examples =
-         {{"g (float[N,5] X, int64[N] t) => (float L) { L = SoftmaxCrossEntropyLoss(X, t) }",
-           "add=16*N div=1 cmp=5*N exp=5*N log=N"},
-          {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float[N,3] L, float[N,5,3] P) "
-           "{ L, P = SoftmaxCrossEntropyLoss<reduction = \"none\">(X, t, w) }",
-           "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"}},
+     .examples = {{"float[N,5] X, int64[N] t -> float L", "add=16*N div=1 cmp=5*N exp=5*N log=N"},
+                  {"float[N,5,3] X, int64[N,3] t, float[5] w -> float[N,3] L, float[N,5,3] P "
+                   "<reduction = \"none\">",
+                   "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"}},
      .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
      .gradient =
          {.formula = "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",

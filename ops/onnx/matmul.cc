@@ -380,15 +380,12 @@ constexpr OpDef kMatMulRows[] = {
               .let = "K = same(A[-1], B[max(-2, -B.rank)])",
               .costs = "mac = Y.elements*K"},
      .infer = InferMatMul,
-     .examples =
-         {{"g (float[N,77,512] A, float[512,1024] B) => (float[N,77,1024] Y) { Y = MatMul(A, B) }",
-           "mac=40370176*N"},
-          {"g (float[8,N,64] A, float[2,1,64,N] B) => (float[2,8,N,N] Y) { Y = MatMul(A, B) }",
-           "mac=1024*N^2"},
-          {"g (float[5] A, float[3,5,7] B) => (float[3,7] Y) { Y = MatMul(A, B) }", "mac=105"},
-          {"g (float[3,4,5] A, float[5] B) => (float[3,4] Y) { Y = MatMul(A, B) }", "mac=60"},
-          {"g (float[N] A, float[N] B) => (float Y) { Y = MatMul(A, B) }", "mac=N"},
-          {"g (int32[2,3] A, int32[3,4] B) => (int32[2,4] Y) { Y = MatMul(A, B) }", "int_mac=24"}},
+     .examples = {{"float[N,77,512] A, float[512,1024] B -> float[N,77,1024] Y", "mac=40370176*N"},
+                  {"float[8,N,64] A, float[2,1,64,N] B -> float[2,8,N,N] Y", "mac=1024*N^2"},
+                  {"float[5] A, float[3,5,7] B -> float[3,7] Y", "mac=105"},
+                  {"float[3,4,5] A, float[5] B -> float[3,4] Y", "mac=60"},
+                  {"float[N] A, float[N] B -> float Y", "mac=N"},
+                  {"int32[2,3] A, int32[3,4] B -> int32[2,4] Y", "int_mac=24"}},
      .operands = {.weights = InputBits({0, 1})},
      .gradient = {.formula = "dA = dY B'; dB = A' dY: a product as large as forward for each",
                   .products = InputBits({0, 1}),
@@ -402,21 +399,15 @@ constexpr OpDef kMatMulRows[] = {
               .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
                        "if(attr.beta.is_1, 0, C.elements)"},
      .infer = InferGemm,
-     .examples =
-         {{"g (float[N,512] A, float[10,512] B, float[10] C) => (float[N,10] Y) { Y = "
-           "Gemm<transB=1>(A, B, C) }",
-           "mac=5120*N add=10*N"},
-          {"g (float[512,N] A, float[512,10] B) => (float[N,10] Y) { Y = Gemm<transA=1, "
-           "alpha=0.5>(A, B) }",
-           "mac=5120*N mul=10*N"},
-          {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
-           "Gemm<beta=2.0>(A, B, C) }",
-           "mac=5120*N add=10*N mul=10"},
-          {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
-           "Gemm<broadcast=1>(A, B, C) }",
-           "mac=5120*N add=10*N", 6},
-          {"g (float[1,5] a, float[5,4] b, float[1,4] c) => (float[1,4] y) { y = Gemm(a, b, c) }",
-           "mac=20 add=4"}},
+     .examples = {{"float[N,512] A, float[10,512] B, float[10] C -> float[N,10] Y <transB=1>",
+                   "mac=5120*N add=10*N"},
+                  {"float[512,N] A, float[512,10] B -> float[N,10] Y <transA=1, alpha=0.5>",
+                   "mac=5120*N mul=10*N"},
+                  {"float[N,512] A, float[512,10] B, float[10] C -> float[N,10] Y <beta=2.0>",
+                   "mac=5120*N add=10*N mul=10"},
+                  {"float[N,512] A, float[512,10] B, float[10] C -> float[N,10] Y <broadcast=1>",
+                   "mac=5120*N add=10*N", 6},
+                  {"float[1,5] a, float[5,4] b, float[1,4] c -> float[1,4] y", "mac=20 add=4"}},
      .operands = {.weights = InputBits({0, 1, 2})},
      .onnx = {.since = 6},
      .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
@@ -432,27 +423,20 @@ constexpr OpDef kMatMulRows[] = {
      .infer = InferEinsum,
      .count = CountEinsum,
      .least = LeastEinsum,
-     .examples = {{"g (float[N,12,77,64] q, float[N,12,77,64] k) => (float[N,12,77,77] s) { s = "
-                   "Einsum<equation=\"bhid,bhjd->bhij\">(q, k) }",
-                   "mac=4553472*N"},
-                  {"g (float[N,3,4] a, float[4,5] b) => (float[N,3,5] y) { y = "
-                   "Einsum<equation=\"...k, kn -> "
-                   "...n\">(a, b) }",
-                   "mac=60*N"},
-                  {"g (float[2,N] a, float[N,4] b, float[4,5] c) => (float[2,5] y) { y = "
-                   "Einsum<equation=\"ij,jk,kl\">(a, b, c) }",
-                   "mac=8*N + 40"},
-                  {"g (float[N,7] x) => (float[N] y) { y = Einsum<equation=\"ij->i\">(x) }",
-                   "add=7*N"},
-                  {"g (float[N,7] x) => (float[7,N] y) { y = Einsum<equation=\"ij->ji\">(x) }",
-                   "free"},
-                  {"g (float[N,N] x) => (float y) { y = Einsum<equation=\"ii\">(x) }", "add=N"},
-                  {"g (float[N] a, float[7] b) => (float[N,7] y) { y = "
-                   "Einsum<equation=\"i,j->ij\">(a, b) }",
-                   "mul=7*N"},
-                  {"g (float[N,7] a, float[5,6] b) => (float[N,5] y) { y = "
-                   "Einsum<equation=\"ij,kl->ik\">(a, b) }",
-                   "add=7*N + 30 mul=5*N"}},
+     .examples =
+         {{"float[N,12,77,64] q, float[N,12,77,64] k -> float[N,12,77,77] s "
+           "<equation=\"bhid,bhjd->bhij\">",
+           "mac=4553472*N"},
+          {"float[N,3,4] a, float[4,5] b -> float[N,3,5] y <equation=\"...k, kn -> ...n\">",
+           "mac=60*N"},
+          {"float[2,N] a, float[N,4] b, float[4,5] c -> float[2,5] y <equation=\"ij,jk,kl\">",
+           "mac=8*N + 40"},
+          {"float[N,7] x -> float[N] y <equation=\"ij->i\">", "add=7*N"},
+          {"float[N,7] x -> float[7,N] y <equation=\"ij->ji\">", "free"},
+          {"float[N,N] x -> float y <equation=\"ii\">", "add=N"},
+          {"float[N] a, float[7] b -> float[N,7] y <equation=\"i,j->ij\">", "mul=7*N"},
+          {"float[N,7] a, float[5,6] b -> float[N,5] y <equation=\"ij,kl->ik\">",
+           "add=7*N + 30 mul=5*N"}},
      .operands = {.weights = InputBits({0, 1, 2, 3})},
      .note =
          "The order is the one of ONNX Runtime: left to right, labels summed out as soon as they "
@@ -469,11 +453,9 @@ constexpr OpDef kMatMulRows[] = {
               .costs = "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
                        "b_zero_point.given*B.elements"},
      .infer = InferMatMulInteger,
-     .examples = {{"g (uint8[N,12] A, int8[12,5] B, uint8 az) => (int32[N,5] Y) { Y = "
-                   "MatMulInteger(A, B, az) }",
+     .examples = {{"uint8[N,12] A, int8[12,5] B, uint8 az -> int32[N,5] Y",
                    "int_mac=60*N int_add=12*N"},
-                  {"g (uint8[N,12] A, int8[12,5] B, uint8 az, int8[5] bz) => (int32[N,5] Y) { Y = "
-                   "MatMulInteger(A, B, az, bz) }",
+                  {"uint8[N,12] A, int8[12,5] B, uint8 az, int8[5] bz -> int32[N,5] Y",
                    "int_mac=60*N int_add=12*N + 60"}},
      .operands = {.weights = InputBits({0, 1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearMatMul",
@@ -487,10 +469,9 @@ constexpr OpDef kMatMulRows[] = {
                   "float_round = y.elements; float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearMatMul,
      .mac_operands = TypesOf<0, 3>,
-     .examples =
-         {{"g (uint8[N,4] a, float as, uint8 az, int8[4,3] b, float bs, int8 bz, float ys, uint8 "
-           "yz) => (uint8[N,3] y) { y = QLinearMatMul(a, as, az, b, bs, bz, ys, yz) }",
-           "add=3*N mul=3*N cmp=6*N round=3*N int_mac=12*N int_add=4*N + 12"}},
+     .examples = {{"uint8[N,4] a, float as, uint8 az, int8[4,3] b, float bs, int8 bz, float ys, "
+                   "uint8 yz -> uint8[N,3] y",
+                   "add=3*N mul=3*N cmp=6*N round=3*N int_mac=12*N int_add=4*N + 12"}},
      .operands = {.weights = InputBits({3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor a_scale * b_scale / y_scale is made once: not counted."},
 };

@@ -571,10 +571,8 @@ constexpr OpDef kMovementRows[] = {
      .versions = {1, 13, 21, 23, 24, 25},
      .formula = "y = data with its axes in the order perm",
      .infer = InferTranspose,
-     .examples =
-         {{"g (float[N,77,12,64] x) => (float[N,12,77,64] y) { y = Transpose<perm=[0,2,1,3]>(x) }",
-           "free"},
-          {"g (float[2,3,N] x) => (float[N,3,2] y) { y = Transpose(x) }", "free"}},
+     .examples = {{"float[N,77,12,64] x -> float[N,12,77,64] y <perm=[0,2,1,3]>", "free"},
+                  {"float[2,3,N] x -> float[N,3,2] y", "free"}},
      .traits = Traits::kStrided,
      .gradient = {.passes = InputBits({0})}},
     {.name = "Concat",
@@ -582,9 +580,7 @@ constexpr OpDef kMovementRows[] = {
      .formula = "y = the inputs one after another along axis",
      .infer = InferConcat,
      .examples =
-         {{"g (float[N,1,768] a, float[N,49,768] b) => (float[N,50,768] y) { y = Concat<axis=1>(a, "
-           "b) }",
-           "free"},
+         {{"float[N,1,768] a, float[N,49,768] b -> float[N,50,768] y <axis=1>", "free"},
           {"g (float[N,3] x) => (float[N,6] y) { s = Shape<start=0, end=1>(x) six = "
            "Constant<value_ints=[6]>() t = Concat<axis=-1>(s, six) y = ConstantOfShape(t) }",
            "free"}},
@@ -595,23 +591,18 @@ constexpr OpDef kMovementRows[] = {
      .formula = "outputs = parts of the input along axis",
      .infer = InferSplit,
      .examples =
-         {{"g (float[N,50,2304] x) => (float[N,50,768] q, float[N,50,768] k, float[N,50,768] v) { "
-           "q, k, v = Split<axis=-1, num_outputs=3>(x) }",
+         {{"float[N,50,2304] x -> float[N,50,768] q, float[N,50,768] k, float[N,50,768] v "
+           "<axis=-1, num_outputs=3>",
            "free"},
-          {"g (float[7,N] x) => (float[3,N] a, float[3,N] b, float[1,N] c) { a, b, c = "
-           "Split<num_outputs=3>(x) }",
-           "free"},
+          {"float[7,N] x -> float[3,N] a, float[3,N] b, float[1,N] c <num_outputs=3>", "free"},
           {"g (float[N,10] x) => (float[N,7] a, float[N,3] b) <int64[2] s = {7, 3}> { a, b = "
            "Split<axis=1>(x, s) }",
            "free"},
-          {"g (float[N,10] x) => (float[N,5] a, float[N,5] b) { a, b = Split<axis=1>(x) }", "free",
-           2},
+          {"float[N,10] x -> float[N,5] a, float[N,5] b <axis=1>", "free", 2},
           {"g (float[N,10] x, int64[1] k) => (float[N,3] a, float[N,7] b) { i = "
            "Constant<value_ints=[3]>() s = Concat<axis=0>(i, k) a, b = Split<axis=1>(x, s) }",
            "free"},
-          {"g (float[N,10] x) => (float[N,2] a, float[N,8] b) { a, b = Split<axis=1, "
-           "split=[2,8]>(x) }",
-           "free", 11}},
+          {"float[N,10] x -> float[N,2] a, float[N,8] b <axis=1, split=[2,8]>", "free", 11}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent | Traits::kStrided,
      .onnx = {.since = 2, .nothing_without = InputBits({1})}},
@@ -629,15 +620,12 @@ constexpr OpDef kMovementRows[] = {
            "{-9223372036854775807}, int64[1] a = {-1}, int64[1] t = {-3}> { y = Slice(x, s, e, a, "
            "t) }",
            "free"},
-          {"g (float[N,9] x, int64[1] s, int64[1] e, int64[1] a) => (float[A,B] y) "
-           "{ y = Slice(x, s, e, a) }",
-           "free"},
+          {"float[N,9] x, int64[1] s, int64[1] e, int64[1] a -> float[A,B] y", "free"},
           {"g (float[1,77,D] x, float[2,77] z) => (float[1,2,D] y) { s = "
            "Constant<value_ints=[0]>() e = "
            "Shape<start=0, end=1>(z) a = Constant<value_ints=[1]>() y = Slice(x, s, e, a) }",
            "free"},
-          {"g (float[8,9,D] x) => (float[2,8,D] y) { y = Slice<starts=[1,0], ends=[3,-1]>(x) }",
-           "free", 1}},
+          {"float[8,9,D] x -> float[2,8,D] y <starts=[1,0], ends=[3,-1]>", "free", 1}},
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
      .traits = Traits::kReadsContent | Traits::kMovesMask | Traits::kStrided,
      .onnx = {.ranks_without = InputBits({1, 2, 3, 4}), .follows_since = 13},
@@ -665,9 +653,8 @@ constexpr OpDef kMovementRows[] = {
            "free"},
           {"g (float[N,5] x) => (float[N,3] y) <int64[4] p = {0, -3, 0, 1}> { y = Pad(x, p) }",
            "free"},
-          {"g (float[N,5] x) => (float[N,8] y) { y = Pad<mode=\"reflect\", pads=[0,1,0,2]>(x) }",
-           "free", 2},
-          {"g (float[N,5] x) => (float[N,8] y) { y = Pad<paddings=[0,1,0,2]>(x) }", "free", 1}},
+          {"float[N,5] x -> float[N,8] y <mode=\"reflect\", pads=[0,1,0,2]>", "free", 2},
+          {"float[N,5] x -> float[N,8] y <paddings=[0,1,0,2]>", "free", 1}},
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kSamples | Traits::kReadsContent,
      .onnx = {.since = 2, .ranks_without = InputBits({1}), .nothing_without = InputBits({3})},
@@ -680,28 +667,22 @@ constexpr OpDef kMovementRows[] = {
      .versions = {1, 11, 13, 28},
      .formula = "y[N, C/b^2, H*b, W*b] = x[N,C,H,W], b = blocksize",
      .infer = InferDepthToSpace,
-     .examples =
-         {{"g (float[N,12,5,7] x) => (float[N,3,10,14] y) { y = DepthToSpace<blocksize=2>(x) }",
-           "free"}}},
+     .examples = {{"float[N,12,5,7] x -> float[N,3,10,14] y <blocksize=2>", "free"}}},
     {.name = "SpaceToDepth",
      .versions = {1, 13, 28},
      .formula = "y[N, C*b^2, H/b, W/b] = x[N,C,H,W], b = blocksize",
      .infer = InferSpaceToDepth,
-     .examples =
-         {{"g (float[N,3,10,14] x) => (float[N,12,5,7] y) { y = SpaceToDepth<blocksize=2>(x) }",
-           "free"}}},
+     .examples = {{"float[N,3,10,14] x -> float[N,12,5,7] y <blocksize=2>", "free"}}},
     {.name = "ReverseSequence",
      .versions = {10, 28},
      .formula = "y = input, each sequence reversed up to its length",
      .infer = InferReverseSequence,
-     .examples =
-         {{"g (float[T,N,5] x, int64[N] l) => (float[T,N,5] y) { y = ReverseSequence(x, l) }",
-           "free"}}},
+     .examples = {{"float[T,N,5] x, int64[N] l -> float[T,N,5] y", "free"}}},
     {.name = "Trilu",
      .versions = {14},
      .formula = "y[..,i,j] = x[..,i,j] if j - i >= k (upper) or <= k (lower), else 0",
      .infer = InferTrilu,
-     .examples = {{"g (float[N,T,T] x) => (float[N,T,T] y) { y = Trilu<upper=0>(x) }", "free"}},
+     .examples = {{"float[N,T,T] x -> float[N,T,T] y <upper=0>", "free"}},
      .traits = Traits::kSamples},
     {.name = "CenterCropPad",
      .versions = {18},

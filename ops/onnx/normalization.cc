@@ -223,15 +223,13 @@ constexpr OpDef kNormalizationRows[] = {
                    "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C"},
      .infer = InferBatchNorm,
      .examples =
-         {{"g (float[N,3,4,4] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
-           "(float[N,3,4,4] Y) { Y = BatchNormalization(X, s, b, m, v) }",
+         {{"float[N,3,4,4] X, float[3] s, float[3] b, float[3] m, float[3] v -> float[N,3,4,4] Y",
            "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
-          {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
-           "(float[N,3] Y, float[3] rm, float[3] rv) "
-           "{ Y, rm, rv = BatchNormalization<training_mode = 1>(X, s, b, m, v) }",
+          {"float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v -> float[N,3] Y, float[3] "
+           "rm, float[3] rv <training_mode = 1>",
            "add=15*N + 9 mul=6*N + 12 div=3*N + 6 sqrt=3"},
-          {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3] Y) "
-           "{ Y = BatchNormalization<is_test = 1>(X, s, b, m, v) }",
+          {"float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v -> float[N,3] Y <is_test "
+           "= 1>",
            "add=6*N + 3 mul=3*N div=3*N sqrt=3", 6}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .onnx = {.since = 6},
@@ -246,11 +244,9 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
                        "2*rows; sqrt = rows"},
      .infer = InferGroupNorm,
-     .examples = {{"g (float[N,6,5] X, float[6] s, float[6] b) => (float[N,6,5] Y) "
-                   "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+     .examples = {{"float[N,6,5] X, float[6] s, float[6] b -> float[N,6,5] Y <num_groups = 2>",
                    "add=124*N mul=62*N div=34*N sqrt=2*N"},
-                  {"g (float[N,6,5] X, float[2] s, float[2] b) => (float[N,6,5] Y) "
-                   "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+                  {"float[N,6,5] X, float[2] s, float[2] b -> float[N,6,5] Y <num_groups = 2>",
                    "add=124*N mul=62*N div=34*N sqrt=2*N", 18}},
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
@@ -264,8 +260,7 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = 4*input.elements + 2*rows; mul = 2*input.elements + rows; div = "
                        "input.elements + 2*rows; sqrt = rows"},
      .infer = InferInstanceNorm,
-     .examples = {{"g (float[N,2,5] X, float[2] s, float[2] b) => (float[N,2,5] Y) "
-                   "{ Y = InstanceNormalization(X, s, b) }",
+     .examples = {{"float[N,2,5] X, float[2] s, float[2] b -> float[N,2,5] Y",
                    "add=44*N mul=22*N div=14*N sqrt=2*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
@@ -283,11 +278,9 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferLrn,
      .examples =
          {// Windows of 3 over 4 channels: 2 + 3 + 3 + 2 elements.
-          {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 3>(X) }",
-           "add=70*N mul=70*N div=20*N pow=20*N"},
+          {"float[N,4,5] X -> float[N,4,5] Y <size = 3>", "add=70*N mul=70*N div=20*N pow=20*N"},
           // Windows of 4 reach one channel back and two ahead: 3 + 4 + 3 + 2 elements.
-          {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 4>(X) }",
-           "add=80*N mul=80*N div=20*N pow=20*N"}},
+          {"float[N,4,5] X -> float[N,4,5] Y <size = 4>", "add=80*N mul=80*N div=20*N pow=20*N"}},
      .note = "Windows are cut at the first and the last channel, as the specification has them.",
      .gradient =
          {.formula =
@@ -304,11 +297,10 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = (3 + B.given)*X.elements + 2*rows; mul = 2*X.elements + rows; div = "
                        "X.elements + (2 + InvStdDev.given)*rows; sqrt = rows"},
      .infer = InferLayerNorm,
-     .examples = {{"g (float[N,7,16] X, float[16] s, float[16] b) => (float[N,7,16] Y) "
-                   "{ Y = LayerNormalization(X, s, b) }",
+     .examples = {{"float[N,7,16] X, float[16] s, float[16] b -> float[N,7,16] Y",
                    "add=462*N mul=231*N div=126*N sqrt=7*N"},
-                  {"g (float[N,7,16] X, float[7,16] s) => (float[N,7,16] Y, float[N,1,1] M, "
-                   "float[N,1,1] I) { Y, M, I = LayerNormalization<axis = 1>(X, s) }",
+                  {"float[N,7,16] X, float[7,16] s -> float[N,7,16] Y, float[N,1,1] M, "
+                   "float[N,1,1] I <axis = 1>",
                    "add=338*N mul=225*N div=115*N sqrt=N"}},
      .operands = {.weights = InputBits({1, 2})},
      .traits = Traits::kInPlace,
@@ -325,10 +317,8 @@ constexpr OpDef kNormalizationRows[] = {
               .costs = "add = input.elements; div = input.elements; mul = (attr.p == "
                        "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
-     .examples = {{"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization(X) }",
-                   "add=5*N mul=5*N div=5*N sqrt=N"},
-                  {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization<p = 1>(X) }",
-                   "add=5*N div=5*N"}},
+     .examples = {{"float[N,5] X -> float[N,5] Y", "add=5*N mul=5*N div=5*N sqrt=N"},
+                  {"float[N,5] X -> float[N,5] Y <p = 1>", "add=5*N div=5*N"}},
      .gradient =
          {.formula =
               "dX = (dY - Y * sum of dY * Y) / norm; for p = 1 sign(X) stands for the first Y",
@@ -339,9 +329,8 @@ constexpr OpDef kNormalizationRows[] = {
                 "pow, 3 add, div; per row 2 add, 2 div, pow, sqrt",
      .infer = InferMeanVarianceNorm,
      .count = CountMeanVarianceNorm,
-     .examples =
-         {{"g (float[N,2,5,5] X) => (float[N,2,5,5] Y) { Y = MeanVarianceNormalization(X) }",
-           "add=150*N + 4 div=50*N + 4 sqrt=2 pow=50*N + 2"}},
+     .examples = {{"float[N,2,5,5] X -> float[N,2,5,5] Y",
+                   "add=150*N + 4 div=50*N + 4 sqrt=2 pow=50*N + 2"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
      .gradient = kScaledNormGradient},
     {.name = "RMSNormalization",
@@ -349,9 +338,8 @@ constexpr OpDef kNormalizationRows[] = {
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .examples =
-         {{"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) { Y = RMSNormalization(X, s) }",
-           "add=119*N mul=224*N div=119*N sqrt=7*N"}},
+     .examples = {{"float[N,7,16] X, float[16] s -> float[N,7,16] Y",
+                   "add=119*N mul=224*N div=119*N sqrt=7*N"}},
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = kRmsNormGradient,
                   .first = {.add = 2, .mul = 4},
@@ -364,11 +352,9 @@ constexpr OpDef kNormalizationRows[] = {
      .formula = "Y = RMSNormalization(X)",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
-     .examples = {{"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) "
-                   "{ Y = SimplifiedLayerNormalization(X, s) }",
+     .examples = {{"float[N,7,16] X, float[16] s -> float[N,7,16] Y",
                    "add=119*N mul=224*N div=119*N sqrt=7*N"},
-                  {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y, float[N,7,1] I) "
-                   "{ Y, I = SimplifiedLayerNormalization(X, s) }",
+                  {"float[N,7,16] X, float[16] s -> float[N,7,16] Y, float[N,7,1] I",
                    "add=119*N mul=224*N div=126*N sqrt=7*N"}},
      .operands = {.weights = InputBits({1})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},

@@ -129,11 +129,9 @@ constexpr OpDef kPoolRows[] = {
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
      .examples =
-         {{"g (float[N,16,14,14] X) => (float[N,16,7,7] Y) { Y = AveragePool<kernel_shape=[2,2], "
-           "strides=[2,2]>(X) }",
+         {{"float[N,16,14,14] X -> float[N,16,7,7] Y <kernel_shape=[2,2], strides=[2,2]>",
            "add=3136*N div=784*N"},
-          {"g (float[1,1,4,4] X) => (float[1,1,2,2] Y) { Y = AveragePool<kernel_shape=[3,3], "
-           "strides=[2,2], ceil_mode=1>(X) }",
+          {"float[1,1,4,4] X -> float[1,1,2,2] Y <kernel_shape=[3,3], strides=[2,2], ceil_mode=1>",
            "add=36 div=4"}},
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = "dY / k added to each element of its window",
@@ -146,20 +144,19 @@ constexpr OpDef kPoolRows[] = {
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxPool,
-     .examples =
-         {{"g (float[N,64,112,112] X) => (float[N,64,56,56] Y) { Y = MaxPool<kernel_shape=[3,3], "
-           "strides=[2,2], pads=[1,1,1,1]>(X) }",
-           "cmp=1806336*N"},
-          {"g (float[N,1,7] X) => (float[N,1,3] Y, int64[N,1,3] I) { Y, I = "
-           "MaxPool<kernel_shape=[2], strides=[2], dilations=[2]>(X) }",
-           "cmp=6*N"},
-          // A third window would start in the padding at the end: it does not count.
-          {"g (float[N,1,5] X) => (float[N,1,2] Y) { Y = MaxPool<kernel_shape=[2], strides=[3], "
-           "pads=[1,1], ceil_mode=1>(X) }",
-           "cmp=4*N"},
-          {"g (uint8[N,1,5] X) => (uint8[N,1,3] Y) { Y = MaxPool<kernel_shape=[3], strides=[2], "
-           "auto_pad=\"SAME_UPPER\">(X) }",
-           "int_cmp=9*N"}},
+     .examples = {{"float[N,64,112,112] X -> float[N,64,56,56] Y <kernel_shape=[3,3], "
+                   "strides=[2,2], pads=[1,1,1,1]>",
+                   "cmp=1806336*N"},
+                  {"float[N,1,7] X -> float[N,1,3] Y, int64[N,1,3] I <kernel_shape=[2], "
+                   "strides=[2], dilations=[2]>",
+                   "cmp=6*N"},
+                  // A third window would start in the padding at the end: it does not count.
+                  {"float[N,1,5] X -> float[N,1,2] Y <kernel_shape=[2], strides=[3], pads=[1,1], "
+                   "ceil_mode=1>",
+                   "cmp=4*N"},
+                  {"uint8[N,1,5] X -> uint8[N,1,3] Y <kernel_shape=[3], strides=[2], "
+                   "auto_pad=\"SAME_UPPER\">",
+                   "int_cmp=9*N"}},
      .note = "Padding is counted: every output costs its whole window. Indices are free.",
      .gradient = {.formula = "dY added to the largest element of its window",
                   .first = {.add = 1},
@@ -173,15 +170,13 @@ constexpr OpDef kPoolRows[] = {
               .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
                        "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1)"},
      .infer = InferLpPool,
-     .examples = {{"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
-                   "strides=[2,2]>(X) }",
-                   "add=192*N mul=192*N sqrt=48*N"},
-                  {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
-                   "strides=[2,2], p=3>(X) }",
-                   "add=192*N pow=240*N"},
-                  {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
-                   "strides=[2,2], p=1.0>(X) }",
-                   "add=192*N", 1}},
+     .examples =
+         {{"float[N,3,8,8] X -> float[N,3,4,4] Y <kernel_shape=[2,2], strides=[2,2]>",
+           "add=192*N mul=192*N sqrt=48*N"},
+          {"float[N,3,8,8] X -> float[N,3,4,4] Y <kernel_shape=[2,2], strides=[2,2], p=3>",
+           "add=192*N pow=240*N"},
+          {"float[N,3,8,8] X -> float[N,3,4,4] Y <kernel_shape=[2,2], strides=[2,2], p=1.0>",
+           "add=192*N", 1}},
      .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window.",
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
@@ -190,8 +185,7 @@ constexpr OpDef kPoolRows[] = {
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]",
      .data = {.signature = "X[N, C, i...] -> Y", .costs = "add = X.elements; div = N*C"},
      .infer = InferGlobalPool,
-     .examples = {{"g (float[N,2048,7,7] X) => (float[N,2048,1,1] Y) { Y = GlobalAveragePool(X) }",
-                   "add=100352*N div=2048*N"}},
+     .examples = {{"float[N,2048,7,7] X -> float[N,2048,1,1] Y", "add=100352*N div=2048*N"}},
      .gradient = {.formula = "dY / k to each element",
                   .first = {.div = 1},
                   .keeps = {.nothing = true}}},
@@ -200,7 +194,7 @@ constexpr OpDef kPoolRows[] = {
      .formula = "Y[N,C,1,1..] = maximum of X[N,C,..]",
      .infer = InferGlobalPool,
      .count = CountPerInputElement,
-     .examples = {{"g (float[N,8,W] X) => (float[N,8,1] Y) { Y = GlobalMaxPool(X) }", "cmp=8*N*W"}},
+     .examples = {{"float[N,8,W] X -> float[N,8,1] Y", "cmp=8*N*W"}},
      .per_element = {.cmp = 1},
      .gradient = {.formula = "dY to the largest element",
                   .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
@@ -213,18 +207,16 @@ constexpr OpDef kPoolRows[] = {
               .costs = "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*N*C; "
                        "pow = power*(X.elements + N*C)"},
      .infer = InferGlobalLpPool,
-     .examples = {{"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool(X) }",
-                   "add=40*N mul=40*N sqrt=8*N"},
-                  {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool<p=3.0>(X) }",
-                   "add=40*N pow=48*N", 1}},
+     .examples = {{"float[N,8,5] X -> float[N,8,1] Y", "add=40*N mul=40*N sqrt=8*N"},
+                  {"float[N,8,5] X -> float[N,8,1] Y <p=3.0>", "add=40*N pow=48*N", 1}},
      .onnx = {.since = 2},
      .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
     {.name = "MaxUnpool",
      .versions = {9, 11, 22},
      .formula = "Y = X[N,C,i1,i2..] at the places I, else 0",
      .infer = InferMaxUnpool,
-     .examples = {{"g (float[N,1,2,2] X, int64[N,1,2,2] I) => (float[N,1,4,4] Y) { Y = "
-                   "MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I) }",
+     .examples = {{"float[N,1,2,2] X, int64[N,1,2,2] I -> float[N,1,4,4] Y <kernel_shape=[2,2], "
+                   "strides=[2,2]>",
                    "free"},
                   {"g (float[1,1,2,2] X, int64[1,1,2,2] I) => (float[1,1,5,5] Y) <int64[4] s = {1, "
                    "1, 5, 5}> { Y = MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I, s) }",

@@ -106,16 +106,11 @@ constexpr OpDef kQuantizationRows[] = {
                        "float_round = whole*y.elements; float_cmp = 2*whole*y.elements"},
      .infer = InferQuantizeLinear,
      .examples =
-         {{"g (float[N,8] x, float s, int8 z) => (int8[N,8] y) { y = QuantizeLinear(x, s, z) }",
-           "add=8*N div=8*N cmp=16*N round=8*N"},
-          {"g (float[N,8] x, float[8] s) => (uint8[N,8] y) { y = QuantizeLinear<axis=1>(x, s) }",
+         {{"float[N,8] x, float s, int8 z -> int8[N,8] y", "add=8*N div=8*N cmp=16*N round=8*N"},
+          {"float[N,8] x, float[8] s -> uint8[N,8] y <axis=1>", "div=8*N cmp=16*N round=8*N"},
+          {"float[N,8] x, float[N,2] s -> int4[N,8] y <axis=1, block_size=4, output_dtype=22>",
            "div=8*N cmp=16*N round=8*N"},
-          {"g (float[N,8] x, float[N,2] s) => (int4[N,8] y) { y = QuantizeLinear<axis=1, "
-           "block_size=4, output_dtype=22>(x, s) }",
-           "div=8*N cmp=16*N round=8*N"},
-          {"g (float16[N,8] x, float16 s) => (float8e4m3fn[N,8] y) { y = "
-           "QuantizeLinear<output_dtype=17>(x, s) }",
-           "div=8*N"}},
+          {"float16[N,8] x, float16 s -> float8e4m3fn[N,8] y <output_dtype=17>", "div=8*N"}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kQuantizes,
      .note =
@@ -127,14 +122,10 @@ constexpr OpDef kQuantizationRows[] = {
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = y.elements; float_add = x_zero_point.given*y.elements"},
      .infer = InferDequantizeLinear,
-     .examples =
-         {{"g (int8[N,8] x, float s, int8 z) => (float[N,8] y) { y = DequantizeLinear(x, s, z) }",
-           "add=8*N mul=8*N"},
-          {"g (int4[N,8] x, float16[N,2] s) => (float16[N,8] y) { y = DequantizeLinear<axis=1, "
-           "block_size=4>(x, s) }",
-           "mul=8*N"},
-          {"g (int32[N] x, float[1] s) => (float[N] y) { y = DequantizeLinear(x, s) }", "mul=N",
-           10}},
+     .examples = {{"int8[N,8] x, float s, int8 z -> float[N,8] y", "add=8*N mul=8*N"},
+                  {"int4[N,8] x, float16[N,2] s -> float16[N,8] y <axis=1, block_size=4>",
+                   "mul=8*N"},
+                  {"int32[N] x, float[1] s -> float[N] y", "mul=N", 10}},
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .traits = Traits::kDequantizes,
      .note = "All in floating point."},
@@ -146,8 +137,7 @@ constexpr OpDef kQuantizationRows[] = {
               .costs = "float_div = y.elements + 2; float_round = y.elements + 1; float_add = "
                        "y.elements + 2; float_cmp = 4*y.elements + 4"},
      .infer = InferDynamicQuantizeLinear,
-     .examples = {{"g (float[N,8] x) => (uint8[N,8] y, float s, uint8 z) { y, s, z = "
-                   "DynamicQuantizeLinear(x) }",
+     .examples = {{"float[N,8] x -> uint8[N,8] y, float s, uint8 z",
                    "add=8*N + 2 div=8*N + 2 cmp=32*N + 4 round=8*N + 1"}}},
 };
 

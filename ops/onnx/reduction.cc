@@ -214,7 +214,7 @@ constexpr OpExample kReductionExamples[] = {
     {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() "
      "Y = OP(X, axes) }",
      nullptr},
-    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = OP<axes = [-2], keepdims = 0>(X) }", nullptr, 11},
+    {"float[N,6,4] X -> float[N,4] Y <axes = [-2], keepdims = 0>", nullptr, 11},
 };
 
 // `costs` are those of FormulaData, `of_examples` what they come to in the examples.
@@ -240,8 +240,8 @@ constexpr OpDef Reduction(const char* name, const Versions& versions, const char
 }
 
 constexpr OpExample kArgExamples[] = {
-    {"g (float[N,6] X) => (int64[N,1] Y) { Y = OP<axis = 1>(X) }", "6*N"},
-    {"g (float[N,6] X) => (int64[6] Y) { Y = OP<keepdims = 0>(X) }", "6*N"},
+    {"float[N,6] X -> int64[N,1] Y <axis = 1>", "6*N"},
+    {"float[N,6] X -> int64[6] Y <keepdims = 0>", "6*N"},
 };
 
 constexpr OpDef Arg(const char* name, const char* formula) {

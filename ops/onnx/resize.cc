@@ -304,11 +304,10 @@ constexpr OpDef kResizeRows[] = {
          {{"g (float[N,3,5,7] x) => (float[N,3,10,14] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = "
            "Upsample(x, s) }",
            "free", 9},
-          {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) { y = Upsample<mode=\"linear\", "
-           "scales=[1.0,1.0,2.0,2.0]>(x) }",
+          {"float[N,3,5,7] x -> float[N,3,10,14] y <mode=\"linear\", scales=[1.0,1.0,2.0,2.0]>",
            "add=2520*N mul=2520*N", 7},
-          {"g (float[N,3,5,7] x) => (float[N,3,10,21] y) { y = Upsample<mode=\"bilinear\", "
-           "height_scale=2.0, width_scale=3.0>(x) }",
+          {"float[N,3,5,7] x -> float[N,3,10,21] y <mode=\"bilinear\", height_scale=2.0, "
+           "width_scale=3.0>",
            "add=3780*N mul=3780*N", 1}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kSamples | Traits::kReadsContent,
@@ -349,15 +348,13 @@ constexpr OpDef kResizeRows[] = {
      .formula = "Y[N,C,o1..od] = X sampled at grid",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
-     .examples =
-         {{"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = GridSample(x, p) }",
-           "add=520*N mul=400*N div=40*N round=40*N"},
-          {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
-           "GridSample<mode=\"nearest\", padding_mode=\"border\", align_corners=1>(x, p) }",
-           "add=40*N mul=40*N div=40*N cmp=80*N round=40*N"},
-          {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
-           "GridSample<mode=\"bicubic\">(x, p) }",
-           "add=1840*N mul=1720*N div=40*N round=40*N", 16}},
+     .examples = {{"float[N,3,8,8] x, float[N,4,5,2] p -> float[N,3,4,5] y",
+                   "add=520*N mul=400*N div=40*N round=40*N"},
+                  {"float[N,3,8,8] x, float[N,4,5,2] p -> float[N,3,4,5] y <mode=\"nearest\", "
+                   "padding_mode=\"border\", align_corners=1>",
+                   "add=40*N mul=40*N div=40*N cmp=80*N round=40*N"},
+                  {"float[N,3,8,8] x, float[N,4,5,2] p -> float[N,3,4,5] y <mode=\"bicubic\">",
+                   "add=1840*N mul=1720*N div=40*N round=40*N", 16}},
      .traits = Traits::kSamples,
      .note =
          "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "

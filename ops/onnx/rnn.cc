@@ -304,15 +304,15 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferRnn,
      .count = CountRnn,
      .least = LeastRnn,
-     .examples = {{"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y, "
-                   "float[1,N,5] Yh) { Y, Yh = RNN<hidden_size=5>(X, W, R) }",
+     .examples = {{"float[7,N,4] X, float[1,5,4] W, float[1,5,5] R -> float[7,1,N,5] Y, "
+                   "float[1,N,5] Yh <hidden_size=5>",
                    "mac=315*N tanh=35*N"},
-                  {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y) { Y = "
-                   "RNN<hidden_size=5, clip=0.0>(X, W, R) }",
+                  {"float[7,N,4] X, float[1,5,4] W, float[1,5,5] R -> float[7,1,N,5] Y "
+                   "<hidden_size=5, clip=0.0>",
                    "mac=315*N tanh=35*N"},
-                  {"g (float[N,7,4] X, float[2,5,4] W, float[2,5,5] R, float[2,10] B) => "
-                   "(float[N,7,2,5] Y) { Y = RNN<hidden_size=5, layout=1, "
-                   "direction=\"bidirectional\", activations=[\"Relu\", \"Affine\"]>(X, W, R, B) }",
+                  {"float[N,7,4] X, float[2,5,4] W, float[2,5,5] R, float[2,10] B -> "
+                   "float[N,7,2,5] Y <hidden_size=5, layout=1, direction=\"bidirectional\", "
+                   "activations=[\"Relu\", \"Affine\"]>",
                    "mac=630*N add=175*N mul=35*N cmp=35*N"}},
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
@@ -330,13 +330,12 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferGru,
      .count = CountGru,
      .least = LeastGru,
-     .examples =
-         {{"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R) => (float[7,1,N,5] Y, "
-           "float[1,N,5] Yh) { Y, Yh = GRU<hidden_size=5>(X, W, R) }",
-           "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=35*N"},
-          {"g (float[7,N,4] X, float[1,15,4] W, float[1,15,5] R, float[1,30] B) => (float[7,1,N,5] "
-           "Y) { Y = GRU<hidden_size=5, linear_before_reset=1>(X, W, R, B) }",
-           "mac=945*N add=385*N mul=105*N div=70*N exp=70*N tanh=35*N"}},
+     .examples = {{"float[7,N,4] X, float[1,15,4] W, float[1,15,5] R -> float[7,1,N,5] Y, "
+                   "float[1,N,5] Yh <hidden_size=5>",
+                   "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=35*N"},
+                  {"float[7,N,4] X, float[1,15,4] W, float[1,15,5] R, float[1,30] B -> "
+                   "float[7,1,N,5] Y <hidden_size=5, linear_before_reset=1>",
+                   "mac=945*N add=385*N mul=105*N div=70*N exp=70*N tanh=35*N"}},
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
@@ -355,18 +354,17 @@ constexpr OpDef kRnnRows[] = {
      .count = CountLstm,
      .least = LeastLstm,
      .examples =
-         {{"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B) => (float[7,1,N,5] "
-           "Y, float[1,N,5] Yh, float[1,N,5] Yc) { Y, Yh, Yc = LSTM<hidden_size=5>(X, W, R, B) }",
+         {{"float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B -> float[7,1,N,5] Y, "
+           "float[1,N,5] Yh, float[1,N,5] Yc <hidden_size=5>",
            "mac=1260*N add=420*N mul=105*N div=105*N exp=105*N tanh=70*N"},
-          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B, float[1,N,5] h, "
-           "float[1,N,5] c, float[1,15] P) => (float[7,1,N,5] Y) { Y = LSTM<hidden_size=5, "
-           "clip=3.0>(X, W, R, B, , h, c, P) }",
+          {"float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,40] B, , float[1,N,5] h, "
+           "float[1,N,5] c, float[1,15] P -> float[7,1,N,5] Y <hidden_size=5, clip=3.0>",
            "mac=1260*N add=525*N mul=210*N div=105*N cmp=350*N exp=105*N tanh=70*N"},
-          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R) => (float[7,1,N,5] Y) { Y = "
-           "LSTM<hidden_size=5, input_forget=1>(X, W, R) }",
+          {"float[7,N,4] X, float[1,20,4] W, float[1,20,5] R -> float[7,1,N,5] Y <hidden_size=5, "
+           "input_forget=1>",
            "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=70*N"},
-          {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,15] P) => (float[7,1,N,5] "
-           "Y) { Y = LSTM<hidden_size=5, input_forget=1>(X, W, R, , , , , P) }",
+          {"float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, , , , , float[1,15] P -> "
+           "float[7,1,N,5] Y <hidden_size=5, input_forget=1>",
            "mac=945*N add=210*N mul=175*N div=70*N exp=70*N tanh=70*N"}},
      .operands = {.weights = InputBits({1, 2, 3, 7}),
                   .not_parameters = InputBits({5, 6}),

@@ -238,8 +238,7 @@ constexpr OpDef kSelectionRows[] = {
      .versions = {9, 11, 28},
      .formula = "y = the slices of input along axis where condition is true",
      .infer = InferCompress,
-     .examples = {{"g (float[N,9] x, bool[9] c) => (float[N,K] y) { y = Compress<axis=1>(x, c) }",
-                   "free"},
+     .examples = {{"float[N,9] x, bool[9] c -> float[N,K] y <axis=1>", "free"},
                   {"g (float[N,3] x) => (float[N,2] y) <bool[3] c = {1, 0, 1}> { y = "
                    "Compress<axis=-1>(x, c) }",
                    "free"}},
@@ -251,7 +250,7 @@ constexpr OpDef kSelectionRows[] = {
      .infer = InferNonZero,
      .count = CountPerInputElement,
      .examples =
-         {{"g (float[N,7] x) => (int64[2,K] y) { y = NonZero(x) }", "cmp=7*N"},
+         {{"float[N,7] x -> int64[2,K] y", "cmp=7*N"},
           {"g () => (int64[2,3] y) <bool[2,2] x = {1, 0, 1, 1}> { y = NonZero(x) }", "int_cmp=4"},
           {"g (float[N] x) => (int64[1,N] y) { s = Shape(x) c = ConstantOfShape<value = int64[1] "
            "{1}>(s) y = NonZero(c) }",
@@ -267,10 +266,8 @@ constexpr OpDef kSelectionRows[] = {
                        "X[attr.axis], X.elements)))"},
      .infer = InferUnique,
      .examples =
-         {{"g (float[3,4] x) => (float[K] y, int64[K] i, int64[12] j, int64[K] c) { y, i, j, c = "
-           "Unique(x) }",
-           "cmp=48"},
-          {"g (float[3,N] x) => (float[K,N] y) { y = Unique<axis=0>(x) }", "cmp=6*N"},
+         {{"float[3,4] x -> float[K] y, int64[K] i, int64[12] j, int64[K] c", "cmp=48"},
+          {"float[3,N] x -> float[K,N] y <axis=0>", "cmp=6*N"},
           {"g () => (int64[2,2] y) <int64[3,2] x = {5, 4, 3, 3, 5, 4}> { y = Unique<axis=0>(x) }",
            "int_cmp=12"}},
      .onnx = {.finds = OnnxInference::Finds::kRanks},
@@ -290,8 +287,7 @@ constexpr OpDef kSelectionRows[] = {
                   {"g (int32[7,N] x) => (int32[1,N] v, int64[1,N] i) <int64[1] k = {1}> { v, i = "
                    "TopK<axis=0>(x, k) }",
                    "int_cmp=7*N"},
-                  {"g (float[N,1000] x) => (float[N,8] v, int64[N,8] i) { v, i = TopK<k=8>(x) }",
-                   "cmp=4000*N", 1}},
+                  {"float[N,1000] x -> float[N,8] v, int64[N,8] i <k=8>", "cmp=4000*N", 1}},
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.ranks_without = InputBits({1})},

@@ -501,7 +501,7 @@ constexpr OpDef kSequenceRows[] = {
      .versions = {15, 18, 28},
      .formula = "y = what the optional holds",
      .infer = InferOptionalGetElement,
-     .examples = {{"g (float[N,2] x) => (float[N,2] y) { y = OptionalGetElement(x) }", "free"}},
+     .examples = {{"float[N,2] x -> float[N,2] y", "free"}},
      .traits = Traits::kView},
     {.name = "OptionalHasElement",
      .versions = {15, 18, 28},

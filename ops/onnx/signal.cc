@@ -225,13 +225,12 @@ constexpr OpDef kSignalRows[] = {
      .infer = InferDft,
      .examples =
          {// 3 stages.
-          {"g (float[N,8,1] X) => (float[N,8,2] Y) { Y = DFT(X) }", "add=72*N mul=48*N"},
+          {"float[N,8,1] X -> float[N,8,2] Y", "add=72*N mul=48*N"},
           // 10 points take the 4 stages of 16.
           {"g (float[N,10,6,2] X) => (float[N,10,6,2] Y) "
            "{ axis = Constant<value_int = 1>() Y = DFT<inverse = 1>(X, , axis) }",
            "add=720*N mul=480*N div=120*N"},
-          {"g (float[N,8,1] X) => (float[N,5,2] Y) { Y = DFT<onesided = 1>(X) }",
-           "add=72*N mul=48*N", 17},
+          {"float[N,8,1] X -> float[N,5,2] Y <onesided = 1>", "add=72*N mul=48*N", 17},
           {"g (float[N,8,1] X) => (float[N,16,2] Y) "
            "{ n = Constant<value_int = 16>() Y = DFT(X, n) }",
            "add=192*N mul=128*N"}},

@@ -60,32 +60,24 @@ constexpr OpDef kTextRows[] = {
      .versions = {20},
      .formula = "z = x followed by y, broadcast",
      .infer = InferBroadcast,
-     .examples = {{"g (string[N,1] a, string[3] b) => (string[N,3] y) { y = StringConcat(a, b) }",
-                   "free"}}},
+     .examples = {{"string[N,1] a, string[3] b -> string[N,3] y", "free"}}},
     {.name = "StringNormalizer",
      .versions = {10},
      .formula = "y[K] = x[C] in another case, without the stopwords",
      .infer = InferStringNormalizer,
-     .examples =
-         {{"g (string[1,N] x) => (string[1,N] y) { y = "
-           "StringNormalizer<case_change_action=\"LOWER\">(x) }",
-           "free"},
-          {"g (string[5] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }",
-           "free"}},
+     .examples = {{"string[1,N] x -> string[1,N] y <case_change_action=\"LOWER\">", "free"},
+                  {"string[5] x -> string[K] y <stopwords=[\"the\"]>", "free"}},
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "StringSplit",
      .versions = {20},
      .formula = "y[..,K] = the parts of x[..], z[..] = how many",
      .infer = InferStringSplit,
-     .examples = {{"g (string[N] x) => (string[N,K] y, int64[N] z) { y, z = "
-                   "StringSplit<delimiter=\",\">(x) }",
-                   "free"}}},
+     .examples = {{"string[N] x -> string[N,K] y, int64[N] z <delimiter=\",\">", "free"}}},
     {.name = "RegexFullMatch",
      .versions = {20},
      .formula = "y = whether x matches the pattern",
      .infer = InferRegexFullMatch,
-     .examples = {{"g (string[N] x) => (bool[N] y) { y = RegexFullMatch<pattern=\"a+\">(x) }",
-                   "free"}}},
+     .examples = {{"string[N] x -> bool[N] y <pattern=\"a+\">", "free"}}},
     {.name = "TfIdfVectorizer",
      .versions = {9},
      .formula = "Y[N,V] = how often each n-gram of the pool is in X[N,C]",
@@ -93,15 +85,14 @@ constexpr OpDef kTextRows[] = {
               .attributes = "mode = TF|IDF|TFIDF; weights = floats",
               .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
-     .examples =
-         {{"g (int64[N,12] x) => (float[N,3] y) { y = TfIdfVectorizer<mode=\"TFIDF\", "
-           "min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], "
-           "ngram_indexes=[0,1,2], pool_int64s=[5,6,7], weights=[1.0,2.0,3.0]>(x) }",
-           "mul=3*N"},
-          {"g (string[12] x) => (float[3] y) { y = TfIdfVectorizer<mode=\"TF\", min_gram_length=1, "
-           "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[2,0,1], "
-           "pool_strings=[\"a\",\"b\",\"c\"]>(x) }",
-           "free"}},
+     .examples = {{"int64[N,12] x -> float[N,3] y <mode=\"TFIDF\", min_gram_length=1, "
+                   "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0,1,2], "
+                   "pool_int64s=[5,6,7], weights=[1.0,2.0,3.0]>",
+                   "mul=3*N"},
+                  {"string[12] x -> float[3] y <mode=\"TF\", min_gram_length=1, max_gram_length=1, "
+                   "max_skip_count=0, ngram_counts=[0], ngram_indexes=[2,0,1], "
+                   "pool_strings=[\"a\",\"b\",\"c\"]>",
+                   "free"}},
      .note = "Finding n-grams is a look-up, and how many are counted depends on data: free."},
 };
 

@@ -133,8 +133,8 @@ constexpr OpDef kTrainingRows[] = {
               .costs =
                   "float_add = 4*X + 1; float_mul = 3*X + 1; float_div = X + 1; float_sqrt = X"},
      .infer = InferAdagrad,
-     .examples = {{"g (float R, int64 T, float[N,5] X, float[N,5] G, float[N,5] H) => (float[N,5] "
-                   "Y, float[N,5] K) { Y, K = ai.onnx.preview.training.Adagrad(R, T, X, G, H) }",
+     .examples = {{"float R, int64 T, float[N,5] X, float[N,5] G, float[N,5] H -> float[N,5] Y, "
+                   "float[N,5] K",
                    "add=20*N + 1 mul=15*N + 1 div=5*N + 1 sqrt=5*N"}}},
     {.name = "Adam",
      .versions = {1},
@@ -142,23 +142,20 @@ constexpr OpDef kTrainingRows[] = {
                 "pow=2 int_cmp=1",
      .infer = InferAdam,
      .count = CountAdam,
-     .examples = {{"g (float R, int64 T, float[N] X1, float[7] X2, float[N] G1, float[7] G2, "
-                   "float[N] V1, float[7] V2, float[N] H1, float[7] H2) => (float[N] Y1, float[7] "
-                   "Y2, float[N] A1, float[7] A2, float[N] B1, float[7] B2) { Y1, Y2, A1, A2, B1, "
-                   "B2 = ai.onnx.preview.training.Adam(R, T, X1, X2, G1, G2, V1, V2, H1, H2) }",
+     .examples = {{"float R, int64 T, float[N] X1, float[7] X2, float[N] G1, float[7] G2, float[N] "
+                   "V1, float[7] V2, float[N] H1, float[7] H2 -> float[N] Y1, float[7] Y2, "
+                   "float[N] A1, float[7] A2, float[N] B1, float[7] B2",
                    "add=5*N + 37 mul=8*N + 57 div=N + 8 sqrt=N + 8 pow=2 int_cmp=1"}}},
     {.name = "Momentum",
      .versions = {1},
      .formula = "per element of X: add=3 mul=4 (nesterov: add=4 mul=5); per step: int_cmp=1",
      .infer = InferMomentum,
      .count = CountMomentum,
-     .examples = {{"g (float R, int64 T, float[N] X, float[N] G, float[N] V) => (float[N] Y, "
-                   "float[N] W) { Y, W = ai.onnx.preview.training.Momentum<mode=\"standard\", "
-                   "alpha=0.9, beta=1.0, norm_coefficient=0.1>(R, T, X, G, V) }",
+     .examples = {{"float R, int64 T, float[N] X, float[N] G, float[N] V -> float[N] Y, float[N] W "
+                   "<mode=\"standard\", alpha=0.9, beta=1.0, norm_coefficient=0.1>",
                    "add=3*N mul=4*N int_cmp=1"},
-                  {"g (double R, int64 T, double[N] X, double[N] G, double[N] V) => (double[N] Y, "
-                   "double[N] W) { Y, W = ai.onnx.preview.training.Momentum<mode=\"nesterov\", "
-                   "alpha=0.9, beta=1.0, norm_coefficient=0.1>(R, T, X, G, V) }",
+                  {"double R, int64 T, double[N] X, double[N] G, double[N] V -> double[N] Y, "
+                   "double[N] W <mode=\"nesterov\", alpha=0.9, beta=1.0, norm_coefficient=0.1>",
                    "add=4*N mul=5*N int_cmp=1"}}},
     {.name = "Gradient",
      .versions = {1},
