@@ -119,23 +119,9 @@ absl::StatusOr<ElementCost> ActivationGradient(absl::string_view name) {
       absl::StrCat("the gradient of the activation '", name, "' is not known"));
 }
 
-Census StandardizeWork(const Expr& rows, const Expr& elements) {
-  // Per row: two means, the square of the mean, the variance, epsilon and the square root.
-  Census work = ElementCost{.add = 2, .mul = 1, .div = 2, .sqrt = 1} * rows;
-  // Per element: two sums, a square, the deviation and its quotient.
-  work += ElementCost{.add = 3, .mul = 1, .div = 1} * elements;
-  return work;
-}
-
-Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias) {
-  Census work = StandardizeWork(rows, elements);
-  work += ElementCost{.add = bias ? 1 : 0, .mul = 1} * elements;
-  return work;
-}
-
-Census RmsNormWork(const Expr& rows, const Expr& elements, bool scale) {
+Census RmsNormWork(const Expr& rows, const Expr& elements) {
   Census work = ElementCost{.add = 1, .div = 1, .sqrt = 1} * rows;
-  work += ElementCost{.add = 1, .mul = scale ? 2 : 1, .div = 1} * elements;
+  work += ElementCost{.add = 1, .mul = 2, .div = 1} * elements;
   return work;
 }
 

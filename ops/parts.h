@@ -1,16 +1,14 @@
 // What the parts of a fused operator cost: the operators of ai.onnx that it stands for.
 //
 //   Cost cost;
-//   cost.flops += kGeluCost * elements;          // the Gelu of a BiasGelu
-//   cost.flops += LayerNormWork(rows, rows * k, true);  // the LayerNormalization of a
-//   SkipLayerNormalization
+//   cost.flops += kGeluCost * elements;         // the Gelu of a BiasGelu
+//   cost.flops += RmsNormWork(rows, rows * k);  // the RMSNormalization of its heads
 #ifndef ONNXFLOPS_OPS_PARTS_H_
 #define ONNXFLOPS_OPS_PARTS_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/op_def.h"
-#include "ops/quantization.h"
 
 namespace onnxflops {
 
@@ -39,13 +37,15 @@ inline constexpr ElementCost kSiluCost = {.add = 1, .mul = 1, .div = 1, .exp = 1
 inline constexpr ElementCost kGeluCost = {.add = 1, .mul = 2, .div = 1, .erf = 1};
 // 0.5 x (1 + tanh(a (x + b x^3))), as ONNX's Gelu with approximate="tanh".
 inline constexpr ElementCost kGeluTanhCost = {.add = 2, .mul = 4, .pow = 1, .tanh = 1};
-inline constexpr ElementCost kReluCost = {.cmp = 1};
 inline constexpr ElementCost kSoftplusCost = {.add = 1, .exp = 1, .log = 1};
 // Maximum, difference, exponential, sum and quotient, over any number of rows.
 inline constexpr ElementCost kSoftmaxCost = {.add = 2, .div = 1, .cmp = 1, .exp = 1};
 // x cos + rotated x sin, per rotated element.
 inline constexpr ElementCost kRotaryCost = {.add = 1, .mul = 2};
-// Quantisation and dequantisation; the zero point only where there is one.
+// y = saturate(round(x / scale) + zero_point), in floating point. Without zero point no addition.
+inline constexpr ElementCost kQuantize = {.add = 1, .div = 1, .cmp = 2, .round = 1};
+// y = (x - zero_point) * scale, in floating point. Without zero point no subtraction.
+inline constexpr ElementCost kDequantize = {.add = 1, .mul = 1};
 constexpr ElementCost QuantizeCost(bool zero_point) {
   ElementCost cost = kQuantize;
   if (!zero_point) cost.add = 0;
@@ -113,13 +113,8 @@ inline constexpr char kRecurrenceGradient[] =
     "= sum of dS * S; sums of the gradients of a state";
 
 // ---- normalizations of `rows` rows, of so many elements in all
-// Mean, variance and the root of the latter plus epsilon for each row, and (x - mean) / root of
-// each element.
-Census StandardizeWork(const Expr& rows, const Expr& elements);
-// LayerNormalization: the same, scaled and, if given, with a bias.
-Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias);
-// RMSNormalization: mean of squares, quotient and, if given, scale.
-Census RmsNormWork(const Expr& rows, const Expr& elements, bool scale);
+// RMSNormalization: mean of squares, quotient and scale.
+Census RmsNormWork(const Expr& rows, const Expr& elements);
 
 // ---- softmax with a sink: one more exponential in each of `rows` denominators
 Census SinkWork(const Expr& rows);

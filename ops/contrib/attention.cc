@@ -77,7 +77,7 @@ void LeaveOutHidden(const NodeView& n, std::initializer_list<int> inputs, Sdpa* 
 }
 
 Census HeadNormWork(const Expr& heads, const Expr& head_size) {
-  return RmsNormWork(heads, heads * head_size, true);
+  return RmsNormWork(heads, heads * head_size);
 }
 
 MacOperands OperandsLike(const NodeView& n, int i) { return {.a = n.dtype(i), .b = n.dtype(i)}; }

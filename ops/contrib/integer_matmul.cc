@@ -1,7 +1,6 @@
 // com.microsoft: matrix products on integers.
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
-#include "ops/quantization.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
 

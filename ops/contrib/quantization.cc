@@ -6,8 +6,6 @@
 // stored type, so that a weight keeps its real size in bytes. Block floating point packs blocks
 // that share an exponent; the number of its bytes is a fresh symbol, while shape and strides are
 // given out as content, so that DequantizeBFP finds the shape again.
-#include "ops/quantization.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>

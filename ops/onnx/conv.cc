@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/families.h"
-#include "ops/quantization.h"
 #include "ops/rules.h"
 #include "ops/window.h"
 #include "src/base/status_macros.h"

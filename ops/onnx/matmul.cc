@@ -22,7 +22,6 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/families.h"
-#include "ops/quantization.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"

@@ -4,8 +4,6 @@
 // element of an axis, or one per block of an axis; a shape that fits none of these is an error. The
 // cost is per element in all three cases. A dequantised tensor remembers the type that it is stored
 // in, so that a weight of 4 bits is counted with its real bytes in memory.
-#include "ops/quantization.h"
-
 #include <cstdint>
 #include <optional>
 #include <utility>
