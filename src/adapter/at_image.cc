@@ -305,9 +305,9 @@ absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInpu
     const absl::Span<const DeclaredDim> dims = value.declared->dims;
     const int64_t height = dims[image.axis].size, width = dims[image.axis + 1].size;
     if (height < 0 || width < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(model.path), ": input ", Quoted(value.name),
-                       " leaves the size of its images open", Advice("; {dim NAME=N} sets it")));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(model.path), ": input ", Quoted(value.name),
+          " leaves the size of its images open", WithSettings("; {dim NAME=N} sets it")));
     }
     sizes.insert({height, width});
   }

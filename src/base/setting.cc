@@ -21,46 +21,30 @@ constexpr Face kLibrary = {&InLibrary};
 
 std::atomic<const Face*> of_process = &kLibrary;
 
-std::string InFace(absl::string_view name, absl::string_view value) {
-  return of_process.load()->setting(name, value);
-}
-
-// `all` becomes false if the face lacks a setting that the text names.
-std::string Fill(absl::string_view text, bool* all) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const size_t close = text[i] == '{' ? text.find('}', i) : absl::string_view::npos;
-    if (close == absl::string_view::npos || !absl::ascii_islower(text[i + 1])) {
-      out += text[i++];
-      continue;
-    }
-    const absl::string_view inside = text.substr(i + 1, close - i - 1);
-    const size_t space = std::min(inside.find(' '), inside.size());
-    const absl::string_view name = inside.substr(0, space);
-    const absl::string_view value = inside.substr(std::min(space + 1, inside.size()));
-    *all = *all && !InFace(name, value).empty();
-    out += Setting(name, value);
-    i = close + 1;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string Setting(absl::string_view name, absl::string_view value) {
-  std::string text = InFace(name, value);
-  return text.empty() ? InLibrary(name, value) : text;
+  return of_process.load()->setting(name, value);
 }
 
 std::string WithSettings(absl::string_view text) {
-  bool all = true;
-  return Fill(text, &all);
-}
-
-std::string Advice(absl::string_view text) {
-  bool all = true;
-  std::string filled = Fill(text, &all);
-  return all ? filled : "";
+  std::string out;
+  while (true) {
+    const size_t brace = std::min(text.find('{'), text.size());
+    absl::StrAppend(&out, text.substr(0, brace));
+    text.remove_prefix(brace);
+    if (text.empty()) return out;
+    const size_t close = text.find('}');
+    if (close == absl::string_view::npos || !absl::ascii_islower(text[1])) {
+      out += '{';
+      text.remove_prefix(1);
+      continue;
+    }
+    const absl::string_view inside = text.substr(1, close - 1);
+    const size_t space = std::min(inside.find(' '), inside.size());
+    out += Setting(inside.substr(0, space), inside.substr(std::min(space + 1, inside.size())));
+    text.remove_prefix(close + 1);
+  }
 }
 
 ProcessFace::ProcessFace(const Face& face) : before_(of_process.exchange(&face)) {}

@@ -2,7 +2,7 @@
 // knows how its callers set it: the program writes "--dim batch=1". Without one, the text is "dim
 // batch=1".
 //
-//   absl::StrCat("sizes are open: ", names, Advice("; {dim NAME=N} sets them"))
+//   absl::StrCat("sizes are open: ", names, WithSettings("; {dim NAME=N} sets them"))
 //   absl::StrCat(Setting("frozen"), " ", Quoted(pattern), " matches no parameter")
 #ifndef ONNXFLOPS_SRC_BASE_SETTING_H_
 #define ONNXFLOPS_SRC_BASE_SETTING_H_
@@ -24,13 +24,9 @@ std::string Setting(absl::string_view name, absl::string_view value = "");
 // belong into `text`: they may hold braces.
 std::string WithSettings(absl::string_view text);
 
-// The same for a text that helps only where its settings can be set: "" where the face that runs
-// lacks one of them.
-std::string Advice(absl::string_view text);
-
 // A way to use the library.
 struct Face {
-  // How its callers set it, or "" if they cannot. `value` may be "" or kOn.
+  // How its callers set it. `value` may be "" or kOn.
   std::string (*setting)(absl::string_view name, absl::string_view value);
 };
 

@@ -91,8 +91,8 @@ class Figures {
   std::string Note() const {
     if (inside_ == 0) return "";
     return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
-                        " taken as 1", Advice("; {dim NAME=N} sets one"),
-                        upper_bounds_ ? "" : Advice(", {upper on} counts at upper bounds"));
+                        " taken as 1", WithSettings("; {dim NAME=N} sets one"),
+                        upper_bounds_ ? "" : WithSettings(", {upper on} counts at upper bounds"));
   }
 
  private:
@@ -299,8 +299,8 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
   }
   if (shown > kMaxNamedNodes) {
     steps->push_back(
-        {absl::StrCat("[", shown - kMaxNamedNodes, " others", Advice(": {format json}"), "]"), "",
-         3, false});
+        {absl::StrCat("[", shown - kMaxNamedNodes, " others", WithSettings(": {format json}"), "]"),
+         "", 3, false});
   }
 }
 
@@ -350,7 +350,8 @@ std::vector<std::string> FormulaTexts(const ToolRow& tool, const Report& ours) {
     if (e.is_literal()) return;
     const bool fits = e.TextBytes(kMaxFormulaColumns) <= kMaxFormulaColumns;
     const std::string text =
-        fits ? ShowExpr(e, true) : absl::StrCat("(long", Advice(": {format json} has it"), ")");
+        fits ? ShowExpr(e, true)
+             : absl::StrCat("(long", WithSettings(": {format json} has it"), ")");
     texts.push_back(absl::StrCat(name, at_least ? " " : " = ",
                                  KnownText(at_least ? Known::kAtLeast : Known::kExact, text)));
   };

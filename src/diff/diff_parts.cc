@@ -378,7 +378,7 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
       sizes.texts.push_back(absl::StrCat(name, " = ", size));
       if (sizes.texts.size() == kMaxRowTensors) break;
     }
-    sizes.texts.push_back(absl::StrCat("(of figures", Advice("; {dim} sets them"), ")"));
+    sizes.texts.push_back(absl::StrCat("(of figures", WithSettings("; {dim} sets them"), ")"));
     lines.push_back(std::move(sizes));
   }
   for (std::string& text : ComparedTexts(diff)) lines.push_back({"compared", {std::move(text)}});
@@ -492,7 +492,8 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
     table.rows.push_back(std::move(out));
   }
   if (shown.closed > 0) {
-    table.notes.push_back(absl::StrCat(shown.closed, " closed", Advice(": {depth N} opens them")));
+    table.notes.push_back(
+        absl::StrCat(shown.closed, " closed", WithSettings(": {depth N} opens them")));
   }
   return table;
 }
@@ -521,7 +522,7 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
     table.notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(quiet), "operator"),
                                        diff.has_base ? " changed, with equal " : " without ",
                                        options.quantity->title,
-                                       Advice("; {format csv} lists them")));
+                                       WithSettings("; {format csv} lists them")));
   }
   return table;
 }
@@ -544,7 +545,7 @@ TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
   if (changed.size() > kMaxListedNodes) {
     table.notes.push_back(
         absl::StrCat(Plural(static_cast<int64_t>(changed.size() - kMaxListedNodes), "node"),
-                     " more changed", Advice("; {format csv} lists all")));
+                     " more changed", WithSettings("; {format csv} lists all")));
   }
   return table;
 }
@@ -573,7 +574,7 @@ TextTable FileTable(const Diff& diff) {
     const auto more = static_cast<int64_t>(table.rows.size() - kMaxRowTensors);
     table.rows.resize(kMaxRowTensors);
     table.notes.push_back(
-        absl::StrCat(GroupedDigits(more), " more", Advice("; {format json} lists all")));
+        absl::StrCat(GroupedDigits(more), " more", WithSettings("; {format json} lists all")));
   }
   return table;
 }

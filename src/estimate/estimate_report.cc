@@ -72,7 +72,7 @@ void AddNotes(const EstimateReport& report, TextTable* table) {
     const ReferenceValues values(model.ours);
     if (values.sizes().empty()) continue;
     table->notes.push_back(absl::StrCat("open sizes are at ", SizesOf(values.sizes()),
-                                        Advice("; {dim NAME=N} sets others")));
+                                        WithSettings("; {dim NAME=N} sets others")));
     break;
   }
   table->notes.emplace_back(WithSettings(

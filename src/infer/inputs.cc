@@ -134,14 +134,15 @@ absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t si
     return absl::InvalidArgumentError(absl::StrCat(
         fixed,
         is_of_image ? "; images of a configuration are square" : "; the configuration says so",
-        is_of_image ? Advice(": {at-image N} sets their size") : ""));
+        is_of_image ? WithSettings(": {at-image N} sets their size") : ""));
   }
   const std::string dynamic = absl::StrCat("{", Quoted(name), ": {", open, "}}");
   return absl::InvalidArgumentError(absl::StrCat(
       fixed, "; to leave it open, export the model with dynamic_shapes=", dynamic,
       " (dynamo=True) or dynamic_axes=", dynamic,
       is_of_image
-          ? Advice("; or {at-image HEIGHTxWIDTH} counts at another size what follows the image")
+          ? WithSettings(
+                "; or {at-image HEIGHTxWIDTH} counts at another size what follows the image")
           : ""));
 }
 

@@ -143,7 +143,7 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
   const std::string first =
       view.sort == ProfileSort::kTime
           ? absl::StrCat("first: what takes longest",
-                         Advice(" ({sort gap}: longer than its share of FLOPs)"))
+                         WithSettings(" ({sort gap}: longer than its share of FLOPs)"))
       : view.sort == ProfileSort::kFlops ? "first: what has most FLOPs"
                                          : "first: where the share of time is furthest above the "
                                            "share of FLOPs";
@@ -232,7 +232,7 @@ std::vector<LabelledLine> JoinLines(const ProfileReport& r) {
   if (missing.size() > kListedKernels) {
     lines.push_back({"",
                      {absl::StrCat("did not join: ", missing.size() - kListedKernels, " more",
-                                   Advice(" ({format json} lists them)"))}});
+                                   WithSettings(" ({format json} lists them)"))}});
   }
   return lines;
 }

@@ -170,7 +170,7 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
     }
     std::string text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak)
-      text = absl::StrCat("(long", Advice(": {exact on} shows it"), ")");
+      text = absl::StrCat("(long", WithSettings(": {exact on} shows it"), ")");
     const bool is_bound = lower_bound && !guessed;
     lines->push_back(
         {lines->size() == 1 ? "formula" : "",

@@ -46,7 +46,7 @@ Document ToDocument(const Report& report, const ViewOptions& options) {
   }
   document.Add(Document::Table{report::MakeTable(report, page), "", options.stable});
   document.Add(
-      Document::List{absl::StrCat("symbols", Advice(" (bind them with {dim NAME=N})"), ":"),
+      Document::List{absl::StrCat("symbols", WithSettings(" (bind them with {dim NAME=N})"), ":"),
                      std::move(summary.symbols)});
   if (report.totals.lower_bound) {
     document.Add(

@@ -128,8 +128,8 @@ std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
     const bool decodes = std::any_of(report.symbols.begin(), report.symbols.end(),
                                      [](const SymbolOrigin& s) { return s.sum.has_value(); });
     const std::string how = !hint     ? ""
-                            : decodes ? Advice("; {prefill} and {decode} set them together")
-                                      : Advice("; {dim} sets sizes");
+                            : decodes ? WithSettings("; {prefill} and {decode} set them together")
+                                      : WithSettings("; {dim} sets sizes");
     texts.push_back(absl::StrCat(absl::StrJoin(open, ", "), " (assumed", how, ")"));
   }
   if (!report.raised.empty()) {
@@ -376,8 +376,9 @@ void AddFormulas(const Report& report, const ViewOptions& options,
     const bool too_long =
         !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
                            e->ToString().size() > kMaxTotalColumns);
-    const std::string text =
-        too_long ? absl::StrCat("(long", Advice(": {exact on} shows it"), ")") : GroupedExpr(*e);
+    const std::string text = too_long
+                                 ? absl::StrCat("(long", WithSettings(": {exact on} shows it"), ")")
+                                 : GroupedExpr(*e);
     lines->push_back(
         {label,
          {absl::StrCat(name, report.totals.lower_bound ? KnownText(Known::kAtLeast, text)
@@ -610,9 +611,9 @@ std::string OriginText(const SymbolOrigin& s) {
 void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
   if (total <= kMaxShownItems) return;
   const size_t more = total - kMaxShownItems + static_cast<size_t>(omitted);
-  lines->push_back(absl::StrCat(
-      "and ", more, " more",
-      Advice(omitted > 0 ? " ({format json} has some of them)" : " ({format json} has all)")));
+  lines->push_back(absl::StrCat("and ", more, " more",
+                                WithSettings(omitted > 0 ? " ({format json} has some of them)"
+                                                         : " ({format json} has all)")));
 }
 
 // A configuration may leave out twenty keys: then one line says so.
@@ -622,7 +623,7 @@ std::string ShortDefaults(const std::string& warning) {
       absl::StrSplit(absl::string_view(warning).substr(kDefaultsWarning.size()), ", ");
   if (keys.size() <= kMaxKeys) return warning;
   return absl::StrCat(keys.size(), " missing keys take the reference's defaults",
-                      Advice(" ({format json} lists them)"));
+                      WithSettings(" ({format json} lists them)"));
 }
 
 // A warning that names a limit which can be raised says how.

@@ -43,7 +43,7 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
   if (parts.empty()) return;
   table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
-                                      Advice(": {depth N} opens them; costliest: {top 10}")));
+                                      WithSettings(": {depth N} opens them; costliest: {top 10}")));
 }
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options) {
@@ -83,7 +83,7 @@ void AddHidden(size_t count, const char* what, TextTable* table) {
   if (count == 0) return;
   table->notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(count), what),
                                       " free of arithmetic not shown",
-                                      Advice("; {no-fold on} shows all")));
+                                      WithSettings("; {no-fold on} shows all")));
 }
 
 // One row of operators or nodes, before it is text.

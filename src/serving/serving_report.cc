@@ -209,7 +209,7 @@ std::vector<std::string> SizesOfServing(const ServingReport& report) {
   for (const auto& [name, size] : report.bindings) texts.push_back(absl::StrCat(name, " = ", size));
   for (const auto& [name, size] : report.at) {
     texts.push_back(
-        absl::StrCat(name, " = ", size, " (assumed", Advice("; {dim} sets sizes"), ")"));
+        absl::StrCat(name, " = ", size, " (assumed", WithSettings("; {dim} sets sizes"), ")"));
   }
   return texts;
 }

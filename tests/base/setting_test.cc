@@ -11,9 +11,8 @@
 namespace onnxflops {
 namespace {
 
-// A face that cannot set depths.
 std::string Shout(absl::string_view name, absl::string_view value) {
-  return name == "depth" ? "" : absl::StrCat("<", name, "|", value, ">");
+  return absl::StrCat("<", name, "|", value, ">");
 }
 constexpr Face kShouting = {&Shout};
 
@@ -35,19 +34,13 @@ TEST(SettingTest, TextsNameSettings) {
       {"({upper on} counts)", "(upper counts)"},
       {"{ limit = 1 }, {}, {N} and {open", "{ limit = 1 }, {}, {N} and {open"},
   };
-  for (const auto& c : kCases) {
-    EXPECT_EQ(WithSettings(c.text), c.filled);
-    EXPECT_EQ(Advice(c.text), c.filled);
-  }
+  for (const auto& c : kCases) EXPECT_EQ(WithSettings(c.text), c.filled);
 }
 
 TEST(SettingTest, AFaceHasItsOwnWords) {
   const ProcessFace face(kShouting);
   EXPECT_EQ(Setting("dim", "batch=1"), "<dim|batch=1>");
-  EXPECT_EQ(Setting("depth", "3"), "depth 3");  // a name there must be
-  EXPECT_EQ(WithSettings("{depth N} or {dim}"), "depth N or <dim|>");
-  EXPECT_EQ(Advice("{depth N} or {dim}"), "");
-  EXPECT_EQ(Advice("{dim} or {upper on}"), "<dim|> or <upper|on>");
+  EXPECT_EQ(WithSettings("{dim} or {upper on}"), "<dim|> or <upper|on>");
 }
 
 TEST(SettingTest, AFaceEndsWithItsLife) {

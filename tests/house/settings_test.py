@@ -39,7 +39,7 @@ for path, text in files("src", "ops"):
         strings += 1
         if re.search(r"--[a-zA-Z]", string) or (string == "--" and not path.startswith("src/python/")):
             faults.append(f"{path}:{line}: {string!r} is about an option of a program; Setting() of src/base/setting.h names what it sets")
-        named += [(line, name) for name in re.findall(r"\{([a-z][a-z-]*)(?: [^{}]+)?\}", string)] if "Settings(" in text or "Advice(" in text else []
+        named += [(line, name) for name in re.findall(r"\{([a-z][a-z-]*)(?: [^{}]+)?\}", string)] if "Settings(" in text else []
     names += len(named)
     faults += [f"{path}:{line}: no option of tools/ sets {name!r}" for line, name in named if name not in options]
 print("\n".join(faults))
