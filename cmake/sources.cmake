@@ -4,6 +4,7 @@
 if(WIN32)
   set(ONNXFLOPS_PLATFORM_SOURCES
     src/base/platform/portable.cc
+    src/base/platform/threads.cc
     src/base/platform/windows.cc
   )
 elseif(CMAKE_SYSTEM_NAME STREQUAL "WASI")  # tools/web/build
@@ -13,11 +14,13 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "WASI")  # tools/web/build
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(ONNXFLOPS_PLATFORM_SOURCES
     src/base/platform/linux.cc
+    src/base/platform/threads.cc
     src/base/platform/unix.cc
   )
 else()
   set(ONNXFLOPS_PLATFORM_SOURCES
     src/base/platform/portable.cc
+    src/base/platform/threads.cc
     src/base/platform/unix.cc
   )
 endif()
@@ -333,6 +336,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/check.cc
   src/api/count.cc
   src/api/diff.cc
+  src/api/estimate.cc
   src/api/known_sizes.cc
   src/api/load.cc
   src/api/memory.cc
@@ -348,6 +352,23 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/operators.cc
   src/api/sweep.cc
   src/api/text_forms.cc
+  src/settings/audit_arguments.cc
+  src/settings/check_arguments.cc
+  src/settings/count_arguments.cc
+  src/settings/device_arguments.cc
+  src/settings/estimate_arguments.cc
+  src/settings/memory_arguments.cc
+  src/settings/mfu_arguments.cc
+  src/settings/model_arguments.cc
+  src/settings/profile_arguments.cc
+  src/settings/program_face.cc
+  src/settings/published.cc
+  src/settings/sample_arguments.cc
+  src/settings/size_arguments.cc
+  src/settings/table.cc
+  src/settings/training_arguments.cc
+  src/settings/value.cc
+  src/settings/view_arguments.cc
   ops/content.cc
   ops/element_rule.cc
   ops/evaluate.cc
@@ -430,6 +451,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/api/check.h
   src/api/count.h
   src/api/diff.h
+  src/api/estimate.h
   src/api/load.h
   src/api/mfu.h
   src/api/official_bodies.h
@@ -501,22 +523,13 @@ set(ONNXFLOPS_PUBLIC_HEADERS
 # The programs: every .cc of tools/cli/, tools/commands/ and tools/official/
 
 set(ONNXFLOPS_TOOLS_SOURCES
-  tools/cli/check_arguments.cc
-  tools/cli/count_arguments.cc
-  tools/cli/device_arguments.cc
   tools/cli/help.cc
   tools/cli/line_reader.cc
   tools/cli/manual.cc
-  tools/cli/memory_arguments.cc
-  tools/cli/mfu_arguments.cc
   tools/cli/option_list.cc
-  tools/cli/options.cc
   tools/cli/output.cc
-  tools/cli/program_face.cc
+  tools/cli/output_arguments.cc
   tools/cli/progress.cc
-  tools/cli/sample_arguments.cc
-  tools/cli/training_arguments.cc
-  tools/cli/view_arguments.cc
   tools/cli/write_file.cc
   tools/commands/audit.cc
   tools/commands/base_model.cc
@@ -527,6 +540,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/compare.cc
   tools/commands/completion.cc
   tools/commands/count.cc
+  tools/commands/count_call.cc
   tools/commands/count_sweep.cc
   tools/commands/devices.cc
   tools/commands/diff.cc
@@ -542,7 +556,6 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/ops.cc
   tools/commands/profile.cc
   tools/commands/program.cc
-  tools/commands/published.cc
   tools/commands/record_history.cc
   tools/commands/review_arguments.cc
 )
@@ -558,9 +571,9 @@ set(ONNXFLOPS_PYTHON_SOURCES
   src/python/figures.cc
   src/python/model.cc
   src/python/modules.cc
-  src/python/program.cc
   src/python/report.cc
   src/python/signatures.cc
+  tools/python_module.cc
 )
 
 # The second program is built where the official ONNX library is found.

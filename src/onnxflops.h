@@ -23,6 +23,7 @@
 #include "src/api/check.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
+#include "src/api/estimate.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/operators.h"

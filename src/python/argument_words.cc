@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,12 +13,12 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/python/arguments.h"
-#include "tools/cli/check_arguments.h"
-#include "tools/cli/count_arguments.h"
-#include "tools/cli/mfu_arguments.h"
-#include "tools/commands/audit.h"
-#include "tools/commands/estimate.h"
-#include "tools/commands/profile.h"
+#include "src/settings/audit_arguments.h"
+#include "src/settings/check_arguments.h"
+#include "src/settings/count_arguments.h"
+#include "src/settings/estimate_arguments.h"
+#include "src/settings/mfu_arguments.h"
+#include "src/settings/profile_arguments.h"
 
 namespace onnxflops::python {
 namespace {
@@ -29,26 +30,24 @@ struct Words {
   std::vector<std::string> choices;
 };
 
-// By name: "--backward".
+// By setting: "backward".
 std::map<std::string, Words, std::less<>> AllWords() {
-  tools::CountArguments count;
-  tools::MfuArguments mfu;
-  tools::AuditArguments audit;
-  tools::EstimateArguments estimate;
-  tools::ProfileArguments profile;
-  tools::MaxArgument max;
-  tools::MeasuredArguments measured;
-  tools::OptionList list;
+  settings::CountArguments count;
+  settings::MfuArguments mfu;
+  settings::AuditArguments audit;
+  settings::EstimateArguments estimate;
+  settings::ProfileArguments profile;
+  settings::CheckArguments check;
+  settings::Table list;
   count.AddTo(&list);
   mfu.AddTo(&list);
   audit.AddTo(&list);
   estimate.AddTo(&list);
   profile.AddTo(&list);
-  max.AddTo(&list);
-  measured.AddTo(&list);
+  check.AddTo(&list);
   std::map<std::string, Words, std::less<>> words;
-  for (const tools::Option& option : list.options()) {
-    if (option.positional || IsNotInPython(option)) continue;
+  for (const settings::Row& option : list.rows()) {
+    if (IsNotInPython(option.name)) continue;
     words.emplace(option.name, Words{ArgumentName(option), option.type, option.choices});
   }
   return words;
@@ -101,8 +100,8 @@ std::string Translated(const Words& words, absl::string_view* rest) {
 
 }  // namespace
 
-std::string ArgumentName(const tools::Option& option) {
-  return absl::StrReplaceAll(SettingName(option), {{"-", "_"}});
+std::string ArgumentName(const settings::Row& option) {
+  return absl::StrReplaceAll(option.name, {{"-", "_"}});
 }
 
 std::string ArgumentWords(absl::string_view text) {
@@ -115,7 +114,7 @@ std::string ArgumentWords(absl::string_view text) {
     size_t end = 2;
     if (begins && !in_command && absl::StartsWith(text, "--")) {
       while (end < text.size() && IsWordSign(text[end])) ++end;
-      if (const auto found = kWords->find(text.substr(0, end)); found != kWords->end()) {
+      if (const auto found = kWords->find(text.substr(2, end - 2)); found != kWords->end()) {
         text.remove_prefix(end);
         out += Translated(found->second, &text);
         continue;

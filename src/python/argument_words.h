@@ -6,15 +6,15 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "tools/cli/option_list.h"
+#include "src/settings/table.h"
 
 namespace onnxflops::python {
 
 // What is an option of no function stays, and so does what stands between backticks: commands.
 std::string ArgumentWords(absl::string_view text);
 
-// "grad_accumulation" of --grad-accumulation.
-std::string ArgumentName(const tools::Option& option);
+// "grad_accumulation" of grad-accumulation.
+std::string ArgumentName(const settings::Row& option);
 
 }  // namespace onnxflops::python
 

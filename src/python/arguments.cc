@@ -12,8 +12,8 @@
 #include "src/base/quote.h"
 #include "src/python/argument_words.h"
 #include "src/python/convert.h"
+#include "src/settings/size_arguments.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/cli/options.h"
 
 namespace onnxflops::python {
 namespace {
@@ -66,7 +66,7 @@ void AddTexts(nb::handle value, const std::string& what, std::vector<std::string
 }
 
 // Whether it is the option's default, which the signature shows.
-bool IsDefault(const tools::Option& option, nb::handle value) {
+bool IsDefault(const settings::Row& option, nb::handle value) {
   if (value.is_none()) return true;
   if (option.flag != nullptr) return PyBool_Check(value.ptr()) && value.ptr() != Py_True;
   if (option.values != nullptr) return PyTuple_Check(value.ptr()) && nb::len(value) == 0;
@@ -74,9 +74,9 @@ bool IsDefault(const tools::Option& option, nb::handle value) {
          nb::borrow<nb::str>(value).equal(ToStr(*option.value));
 }
 
-void SetOption(const tools::Option& option, nb::handle value, const std::string& what) {
+void SetOption(const settings::Row& option, nb::handle value, const std::string& what) {
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
-                                                      SettingName(option)) != std::end(kLists);
+                                                      option.name) != std::end(kLists);
   if (is_list) {
     std::string text = ToText(value, what);
     if (option.value != nullptr) {
@@ -97,10 +97,13 @@ void SetOption(const tools::Option& option, nb::handle value, const std::string&
   }
 }
 
-const tools::Option* FindOption(const tools::OptionList& list, const std::string& name) {
-  const std::string typed = absl::StrReplaceAll(name, {{"_", "-"}});
-  for (const tools::Option& option : list.options()) {
-    if (!option.positional && SettingName(option) == typed) return &option;
+// "grad_accumulation" -> "grad-accumulation".
+std::string Typed(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
+
+const settings::Row* FindOption(const settings::Table& list, const std::string& name) {
+  const std::string typed = Typed(name);
+  for (const settings::Row& option : list.rows()) {
+    if (option.name == typed) return &option;
   }
   return nullptr;
 }
@@ -116,7 +119,7 @@ void AddSizes(nb::handle value, const std::string& what, Bindings* sizes) {
 }
 
 // The option with what was set.
-Given::Option Said(const tools::Option& option) {
+Given::Option Said(const settings::Row& option) {
   Given::Option said;
   said.name = ArgumentName(option);
   said.is_flag = option.flag != nullptr;
@@ -128,14 +131,19 @@ Given::Option Said(const tools::Option& option) {
 
 }  // namespace
 
-absl::string_view SettingName(const tools::Option& option) {
-  absl::string_view name = option.name;
-  return name.substr(name.find_first_not_of('-'));
+bool IsNotInPython(absl::string_view setting) {
+  return std::find(std::begin(kNotInPython), std::end(kNotInPython), setting) !=
+         std::end(kNotInPython);
 }
 
-bool IsNotInPython(const tools::Option& option) {
-  return std::find(std::begin(kNotInPython), std::end(kNotInPython), SettingName(option)) !=
-         std::end(kNotInPython);
+void RefuseProgramOptions(const nb::kwargs& given, const std::string& function) {
+  for (const auto& [key, value] : given) {
+    const std::string name = FromStr(key, function);
+    if (!IsNotInPython(Typed(name))) continue;
+    RaiseTypeError(absl::StrCat(function, ": ", Quoted(name),
+                                " is an option of the program only; a size of this name is ",
+                                "given by dim={", Quoted(name), ": N}"));
+  }
 }
 
 nb::dict Given::ToDict() const {
@@ -153,18 +161,13 @@ nb::dict Given::ToDict() const {
   return call;
 }
 
-Given SetOptions(const nb::kwargs& given, const tools::OptionList& list,
-                 const std::string& function, Others others) {
+Given SetOptions(const nb::kwargs& given, const settings::Table& list, const std::string& function,
+                 Others others) {
   Given taken;
   for (const auto& [key, value] : given) {
     const std::string name = FromStr(key, function);
     const std::string what = absl::StrCat(function, ": ", Quoted(name));
-    const tools::Option* option = FindOption(list, name);
-    if (option != nullptr && IsNotInPython(*option)) {
-      RaiseTypeError(absl::StrCat(what,
-                                  " is an option of the program only; a size of this name is ",
-                                  "given by dim={", Quoted(name), ": N}"));
-    }
+    const settings::Row* option = FindOption(list, name);
     if (others == Others::kSizes && name == "dim") {
       if (!value.is_none()) AddSizes(value, what, &taken.sizes);
     } else if (option != nullptr) {
@@ -180,23 +183,23 @@ Given SetOptions(const nb::kwargs& given, const tools::OptionList& list,
   return taken;
 }
 
-bool IsGiven(const tools::OptionList& list, nb::handle name, nb::handle value) {
-  const tools::Option* const option = FindOption(list, FromStr(name, "an argument"));
+bool IsGiven(const settings::Table& list, nb::handle name, nb::handle value) {
+  const settings::Row* const option = FindOption(list, FromStr(name, "an argument"));
   return option == nullptr ? !value.is_none() : !IsDefault(*option, value);
 }
 
-Swept TakeSwept(const tools::OptionList& list, const std::string& function, nb::dict* given) {
-  std::vector<tools::DimSizes> dims;
+Swept TakeSwept(const settings::Table& list, const std::string& function, nb::dict* given) {
+  std::vector<settings::DimSizes> dims;
   nb::dict left;
   const auto take = [&](nb::handle key, nb::handle value) {
     const std::string name = FromStr(key, function);
     const std::string what = absl::StrCat(function, ": ", Quoted(name));
     if (nb::isinstance<nb::str>(value)) {
-      Require(tools::ParseDims(absl::StrCat(name, "=", FromStr(value, what)), &dims));
+      Require(settings::ParseDims(absl::StrCat(name, "=", FromStr(value, what)), &dims));
       return true;
     }
     if (!IsSequence(value)) return false;
-    tools::DimSizes swept;
+    settings::DimSizes swept;
     swept.name = TypedSymbol(name);
     if (PySequence_Size(value.ptr()) > static_cast<Py_ssize_t>(kMaxSweepPoints)) {
       Raise(absl::InvalidArgumentError(
@@ -228,7 +231,7 @@ Swept TakeSwept(const tools::OptionList& list, const std::string& function, nb::
   }
   *given = left;
   Swept swept;
-  for (tools::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
+  for (settings::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
   return swept;
 }
 

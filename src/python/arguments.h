@@ -13,16 +13,15 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "src/settings/table.h"
 #include "src/symbolic/expr.h"
-#include "tools/cli/option_list.h"
 
 namespace onnxflops::python {
 
-// "dim", of the option --dim.
-absl::string_view SettingName(const tools::Option& option);
-
 // What the program does with files and screens, as --depth; Python has methods for that.
-bool IsNotInPython(const tools::Option& option);
+bool IsNotInPython(absl::string_view setting);
+// TypeError if an argument is one of these: a size of the same name goes into `dim`.
+void RefuseProgramOptions(const nanobind::kwargs& given, const std::string& function);
 
 // What a call gives. Kept by a report, so that it can be counted again elsewhere.
 struct Given {
@@ -48,16 +47,16 @@ enum class Others { kSizes, kNone };
 // Sets the options of `list` that `given` names, "_" standing for "-". None, and the default of an
 // option, is the same as not to give it. With kSizes, `dim` is a mapping of sizes, and a name that
 // is no option is that of a size. `function` stands in errors.
-Given SetOptions(const nanobind::kwargs& given, const tools::OptionList& list,
+Given SetOptions(const nanobind::kwargs& given, const settings::Table& list,
                  const std::string& function, Others others);
 
 // Whether an argument is given, and not as the default of its option.
-bool IsGiven(const tools::OptionList& list, nanobind::handle name, nanobind::handle value);
+bool IsGiven(const settings::Table& list, nanobind::handle name, nanobind::handle value);
 
 // The same of groups of options.
 template <typename... Arguments>
 Given TakeOptions(const nanobind::kwargs& given, const std::string& function, Arguments*... into) {
-  tools::OptionList list;
+  settings::Table list;
   (into->AddTo(&list), ...);
   return SetOptions(given, list, function, Others::kSizes);
 }
@@ -66,7 +65,7 @@ Given TakeOptions(const nanobind::kwargs& given, const std::string& function, Ar
 using Swept = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 // Takes sizes with several values out of `given`: lists, ranges, texts as "1..8". The names of
 // options in `list` are no sizes.
-Swept TakeSwept(const tools::OptionList& list, const std::string& function, nanobind::dict* given);
+Swept TakeSwept(const settings::Table& list, const std::string& function, nanobind::dict* given);
 
 }  // namespace onnxflops::python
 

@@ -3,6 +3,8 @@
 //
 // How it works. A function takes what onnxflops.load() takes, and the options of the command by
 // name. Signatures and help come from the same tables of options.
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,93 +13,41 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/check.h"
 #include "src/api/diff.h"
+#include "src/api/estimate.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/operators.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
-#include "src/base/utc_time.h"
 #include "src/check/budgets.h"
 #include "src/check/judge.h"
 #include "src/devices/device_report.h"
 #include "src/load/input_file.h"
-#include "src/profile/profile_file.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
-#include "tools/cli/check_arguments.h"
-#include "tools/cli/device_arguments.h"
-#include "tools/cli/mfu_arguments.h"
-#include "tools/cli/options.h"
-#include "tools/commands/audit.h"
-#include "tools/commands/estimate.h"
-#include "tools/commands/profile.h"
+#include "src/settings/audit_arguments.h"
+#include "src/settings/check_arguments.h"
+#include "src/settings/device_arguments.h"
+#include "src/settings/estimate_arguments.h"
+#include "src/settings/mfu_arguments.h"
+#include "src/settings/model_arguments.h"
+#include "src/settings/profile_arguments.h"
+#include "src/settings/size_arguments.h"
 
 namespace onnxflops::python {
 namespace {
 
 namespace nb = nanobind;
 
-struct DiffArguments {
-  tools::SizeArguments sizes;
-  tools::CausalArgument causal;
-
-  void AddTo(tools::OptionList* list) {
-    sizes.AddTo(list);
-    causal.AddTo(list);
-  }
-};
-struct CheckArguments {
-  tools::MaxArgument max;
-  tools::MeasuredArguments measured;
-  tools::SizeArguments sizes;
-  tools::CausalArgument causal;
-  tools::RateArguments rate;
-  tools::RooflineArguments roofline;
-
-  void AddTo(tools::OptionList* list) {
-    max.AddTo(list);
-    measured.AddTo(list);
-    sizes.AddTo(list);
-    causal.AddTo(list);
-    rate.AddTo(list);
-    roofline.AddTo(list);
-  }
-};
-
-// The options of a command without some.
 template <typename Arguments>
-struct Without {
-  Arguments all;
-
-  void AddTo(tools::OptionList* list) {
-    tools::OptionList whole;
-    all.AddTo(&whole);
-    for (const tools::Option& option : whole.options()) {
-      const absl::string_view name = SettingName(option);
-      const bool is_left = name == "by" || name == "family-table";
-      if (option.positional || IsNotInPython(option) || is_left) continue;
-      if (option.flag != nullptr) {
-        list->AddFlag(option.name, option.flag, option.text);
-      } else if (option.value != nullptr) {
-        list->AddValue(option.name, option.type, option.value, option.text, option.choices);
-      } else {
-        list->AddValues(option.name, option.type, option.values, option.text, option.choices);
-      }
-    }
-  }
-};
-using ProfileArguments = Without<tools::ProfileArguments>;
-using EstimateArguments = Without<tools::EstimateArguments>;
-using AuditArguments = Without<tools::AuditArguments>;
-
-template <typename Arguments>
-tools::OptionList OptionsOf(Arguments* args) {
-  tools::OptionList list;
+settings::Table OptionsOf(Arguments* args) {
+  settings::Table list;
   args->AddTo(&list);
   return list;
 }
@@ -124,36 +74,27 @@ absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<s
 }
 
 // Runs a check at sizes.
-CheckOptions RunOptions(const CheckArguments& args, Bindings sizes) {
-  CountOptions options = Require(args.sizes.Parse());
-  options.bindings = std::move(sizes);
-  options.causal = Require(args.causal.Parse());
-  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
-    options.on_device = Require(args.roofline.Parse());
-  }
-  CheckOptions run = {options, Require(args.roofline.devices_file.Parse())};
-  StepRate step;
-  Require(args.rate.Parse(&step, &run.num_devices));
-  if (args.rate.given()) run.rate = step;
-  if (!args.measured.profile.empty()) run.profile = ReadProfileFile(args.measured.profile);
-  if (!args.measured.optimized.empty()) run.optimized = LoadFor(args.measured.optimized, options);
-  run.today = TimeInUtc(kDayFormat);
+CheckOptions RunOptions(const settings::CheckArguments& args, Bindings sizes) {
+  CheckOptions run;
+  run.count = Require(args.Counted());
+  run.count.bindings = std::move(sizes);
+  run.devices = Require(args.roofline.devices_file.Parse());
+  Require(args.Measure(&run));
   return run;
 }
 
 CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle against,
                          const nb::kwargs& given) {
   const PyModel of = ModelOf(source);
-  CheckArguments args;
+  settings::CheckArguments args;
   Given taken = TakeOptions(given, "check()", &args);
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
   const std::string base_path = against.is_none() ? "" : FromPath(against);
-  if (path.empty() && args.max.limits.empty()) {
+  if (path.empty() && args.limits.empty()) {
     Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
   }
   const CheckOptions run = RunOptions(args, std::move(taken.sizes));
-  const Budgets budgets =
-      Require(ReadBudgets(path, args.max.limits, !base_path.empty(), run.devices));
+  const Budgets budgets = Require(ReadBudgets(path, args.limits, !base_path.empty(), run.devices));
   CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
   std::optional<ModelOrReport> base;
   if (checked.has_base) {
@@ -169,7 +110,7 @@ CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle 
 }
 
 MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
-  tools::MfuArguments args;
+  settings::MfuArguments args;
   Given taken = TakeOptions(given, "mfu()", &args);
   MfuOptions options = Require(args.Parse());
   options.count.bindings = std::move(taken.sizes);
@@ -178,10 +119,10 @@ MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
 
 // Takes the sizes and the backward pass from the report's own count.
 MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
-  tools::MfuArguments args;
-  tools::OptionList list, all;
+  settings::MfuArguments args;
+  settings::Table list, all;
   args.AddRateTo(&list);
-  tools::MfuArguments other;
+  settings::MfuArguments other;
   other.AddTo(&all);
   nb::kwargs rate = nb::steal<nb::kwargs>(nb::dict().release());
   for (const auto& [key, value] : given) {
@@ -202,24 +143,21 @@ MfuReport MfuOf(nb::handle model, const nb::kwargs& given) {
 
 Diff DiffOf(nb::handle base_source, nb::handle head_source, const nb::kwargs& given) {
   const PyModel base = ModelOf(base_source), head = ModelOf(head_source);
-  DiffArguments args;
+  settings::DiffArguments args;
   Given taken = TakeOptions(given, "diff()", &args);
-  CountOptions options = Require(args.sizes.Parse());
+  CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
-  options.causal = Require(args.causal.Parse());
-  options.activation_peak = true;  // as in the program
   return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
 }
 
 ProfileReport ProfileOf(nb::handle source, nb::handle profile, const nb::kwargs& given) {
   const PyModel of = ModelOf(source);
-  ProfileArguments args;
+  settings::ProfileArguments args;
   Given taken = TakeOptions(given, "profile()", &args);
-  ProfileOptions options = Require(tools::ParseProfileOptions(args.all));
+  ProfileOptions options = Require(args.Options());
   options.count.bindings = std::move(taken.sizes);
   const std::string file = FromPath(profile);
-  return Require(
-      WithoutGil([&] { return tools::ProfileModel(*of.model, file, args.all, options); }));
+  return Require(WithoutGil([&] { return args.Join(*of.model, file, options); }));
 }
 
 EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
@@ -232,11 +170,10 @@ EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
     models.push_back(ModelOf(sources));
   }
   if (models.empty()) Raise(absl::InvalidArgumentError("estimate(): at least one model is needed"));
-  EstimateArguments args;
+  settings::EstimateArguments args;
   Given taken = TakeOptions(given, "estimate()", &args);
-  CountOptions options = Require(args.all.sizes.Parse());
+  CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
-  options.causal = Require(args.all.causal.Parse());
   const auto load = [&](const CountOptions&) -> absl::StatusOr<Model> {
     if (models.size() == 1) return *models[0].model;
     return absl::InvalidArgumentError(
@@ -244,9 +181,9 @@ EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
   };
   return Require(WithoutGil([&]() -> absl::StatusOr<EstimateReport> {
     EstimateReport report;
-    ASSIGN_OR_RETURN(report.calibration, tools::FindCalibration(args.all, load, &options));
+    ASSIGN_OR_RETURN(report.calibration, args.FindCalibration(load, &options));
     for (const PyModel& of : models) {
-      ASSIGN_OR_RETURN(CompareReport one, tools::EstimateModel(*of.model, options));
+      ASSIGN_OR_RETURN(CompareReport one, EstimateModel(*of.model, options));
       report.models.push_back(std::move(one));
     }
     return report;
@@ -254,10 +191,18 @@ EstimateReport EstimateOf(nb::handle sources, const nb::kwargs& given) {
 }
 
 PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
-  AuditArguments args;
+  settings::AuditArguments args;
   SetOptions(given, OptionsOf(&args), "audit()", Others::kNone);
-  args.all.file = {FromPath(file)};
-  return {Require(WithoutGil([&] { return tools::AuditTable(args.all); })).rows};
+  const CountOptions options = Require(args.Options());
+  const std::string path = FromPath(file);
+  return Require(WithoutGil([&]() -> absl::StatusOr<PyAudit> {
+    ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(path));
+    PyAudit audit = {std::vector<AuditRow>(figures.size())};
+    platform::RunOnThreads(
+        figures.size(), std::min(platform::AvailableProcessors(), kMaxThreads),
+        [&](size_t i) { audit.rows[i] = settings::AuditPublished(figures[i], options); });
+    return audit;
+  }));
 }
 
 nb::object Parsed(const std::string& json, const char* key) {
@@ -265,7 +210,7 @@ nb::object Parsed(const std::string& json, const char* key) {
 }
 
 nb::object DevicesOf(const nb::args& names, const nb::object& devices_file) {
-  tools::DevicesFileArgument file;
+  settings::DevicesFileArgument file;
   if (!devices_file.is_none()) file.file = FromPath(devices_file);
   const std::vector<Device> own = Require(file.Parse());
   std::vector<Device> devices;
@@ -280,7 +225,7 @@ nb::object DevicesOf(const nb::args& names, const nb::object& devices_file) {
 }
 
 nb::object OpsOf(const nb::object& name, const nb::object& rules_file) {
-  tools::RulesArgument file;
+  settings::RulesArgument file;
   if (!rules_file.is_none()) file.file = FromPath(rules_file);
   const Rules rules = Require(file.Parse());
   if (name.is_none()) return Parsed(ToJson(Operators(rules)), "operators");
@@ -308,7 +253,7 @@ void DefineReviews(nb::module_& m) {
               ShowFunctionOf("def diff(base: Source, head: Source", "Diff",
                              "What changed from one model to another: diff(\"old.onnx\", "
                              "\"new.onnx\", batch=8).",
-                             DiffArguments()),
+                             settings::DiffArguments()),
               nb::arg("base"), nb::arg("head"));
   DefineShown(
       m, "check", &CheckModelOf,
@@ -319,7 +264,7 @@ void DefineReviews(nb::module_& m) {
                      "max={\"flops\": \"40 GFLOP\"}).\n\n`against` is the path of a model, or of a "
                      "report in JSON, for limits that are relative. The result\nis true if all "
                      "passed.",
-                     CheckArguments()),
+                     settings::CheckArguments()),
       nb::arg("model"), nb::arg("budgets").none() = nb::none(),
       nb::arg("against").none() = nb::none());
   constexpr char kMfuHelp[] =
@@ -327,11 +272,11 @@ void DefineReviews(nb::module_& m) {
       "device=\"h100-sxm\", dtype=\"bf16\").\n"
       "A report has its sizes and its backward pass already.";
   DefineShown(m, "mfu", &MfuOfReport,
-              ShowFunctionOf("def mfu(report: Report", "Mfu", kMfuHelp, tools::MfuArguments()),
+              ShowFunctionOf("def mfu(report: Report", "Mfu", kMfuHelp, settings::MfuArguments()),
               nb::arg("report"));
   DefineShown(
       m, "mfu", &MfuOf,
-      ShowFunctionOf("def mfu(model: Source | Report", "Mfu", kMfuHelp, tools::MfuArguments()),
+      ShowFunctionOf("def mfu(model: Source | Report", "Mfu", kMfuHelp, settings::MfuArguments()),
       nb::arg("model"));
 }
 
@@ -340,15 +285,15 @@ void DefineMeasures(nb::module_& m) {
               ShowFunctionOf("def profile(model: Source, profile: str | PathLike[str]", "Profile",
                              "Where the time of a run went: the file of a runtime's profiler "
                              "(ONNX Runtime, TensorRT, OpenVINO) joined with the model.",
-                             ProfileArguments()),
+                             settings::ProfileArguments()),
               nb::arg("model"), nb::arg("profile"));
   DefineShown(m, "estimate", &EstimateOf,
               ShowFunctionOf("def estimate(models: Source | Sequence[Source]", "Estimate",
                              "Our count beside rules of thumb (6 N and others) and measured "
                              "FLOPs. Several models are a row each.",
-                             EstimateArguments()),
+                             settings::EstimateArguments()),
               nb::arg("models"));
-  AuditArguments args;
+  settings::AuditArguments args;
   DefineShown(m, "audit", &AuditOf,
               ShowFunction("def audit(file: str | PathLike[str]", "Audit",
                            "Which convention gives each published figure of a CSV file with the "

@@ -11,8 +11,8 @@
 #include "src/base/quote.h"
 #include "src/cost/roofline.h"
 #include "src/python/argument_words.h"
+#include "src/settings/size_arguments.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/cli/options.h"
 
 namespace onnxflops::python {
 namespace {
@@ -48,7 +48,7 @@ nb::object Steal(PyObject* made) {
 
 void Raise(const absl::Status& error) {
   const nb::object type = nb::module_::import_("onnxflops._errors").attr(ClassOf(error));
-  const std::string text = absl::StrCat(error.message(), tools::LimitHint(error));
+  const std::string text = absl::StrCat(error.message(), settings::LimitHint(error));
   const nb::object made = type(ToStr(ArgumentWords(text)), ToStr(LimitOf(error)));
   PyErr_SetObject(type.ptr(), made.ptr());
   throw nb::python_error();

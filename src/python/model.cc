@@ -22,19 +22,18 @@
 #include "src/api/load.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
-#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/graph/same_model.h"
 #include "src/load/load.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
+#include "src/python/package.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
-#include "tools/cli/count_arguments.h"
-#include "tools/cli/options.h"
-#include "tools/cli/program_face.h"
-#include "tools/cli/view_arguments.h"
+#include "src/settings/count_arguments.h"
+#include "src/settings/model_arguments.h"
+#include "src/settings/view_arguments.h"
 
 namespace onnxflops::python {
 namespace {
@@ -75,13 +74,14 @@ struct CountCall {
 };
 
 CountCall TakeCountCall(const nb::kwargs& given) {
-  tools::CountArguments args;
+  settings::CountArguments args;
   CountCall call;
+  RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
-  std::vector<tools::DimSizes> sweep;
+  std::vector<settings::DimSizes> sweep;
   call.options = Require(args.Options(&sweep));
   call.options.bindings = call.given.sizes;
-  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
+  const ViewOptions view = Require(args.view.Parse());
   call.options.node_rows = view.by == GroupBy::kNode;
   call.convention = args.convention;
   return call;
@@ -118,29 +118,10 @@ nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& giv
   return nb::make_tuple(made, names);
 }
 
-// --dim, --input and the like, for functions that return no report.
-struct CompareArguments {
-  tools::SizeArguments sizes;
-  tools::UpperArgument upper;
-  tools::NoGradArgument no_grad;
-  std::string module;
-
-  void AddTo(tools::OptionList* list) {
-    sizes.AddTo(list);
-    upper.AddTo(list);
-    no_grad.AddTo(list);
-    tools::AddModule(list, &module);
-  }
-};
-struct ExplainArguments {
-  tools::SizeArguments sizes;
-  tools::UpperArgument upper;
-  tools::CausalArgument causal;
-
-  void AddTo(tools::OptionList* list) {
-    sizes.AddTo(list);
-    upper.AddTo(list);
-    causal.AddTo(list);
+struct CompareArguments : settings::CompareArguments {
+  void AddTo(settings::Table* list) {
+    settings::CompareArguments::AddTo(list);
+    settings::AddModule(list, &module);
   }
 };
 
@@ -155,11 +136,8 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
   }
   CompareArguments args;
   Given taken = TakeOptions(given, "compare()", &args);
-  CountOptions options = Require(args.sizes.Parse());
+  CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
-  options.upper_bounds = args.upper.given;
-  options.no_grad = args.no_grad.given;
-  options.module = args.module;
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 
@@ -174,12 +152,10 @@ absl::Status AboutModule(const Model& model, CountOptions options, const std::st
 }
 
 Explanation ExplainNode(const PyModel& of, const std::string& node, const nb::kwargs& given) {
-  ExplainArguments args;
+  settings::ExplainArguments args;
   Given taken = TakeOptions(given, "explain()", &args);
-  CountOptions options = Require(args.sizes.Parse());
+  CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
-  options.upper_bounds = args.upper.given;
-  options.causal = Require(args.causal.Parse());
   return Require(WithoutGil([&]() -> absl::StatusOr<Explanation> {
     absl::StatusOr<Explanation> explanation = Explain(*of.model, options, node);
     if (!absl::IsNotFound(explanation.status())) return explanation;
@@ -188,9 +164,10 @@ Explanation ExplainNode(const PyModel& of, const std::string& node, const nb::kw
 }
 
 SweepReport SweepSizes(const PyModel& of, const nb::kwargs& given) {
-  tools::CountArguments args;
-  tools::OptionList list;
+  settings::CountArguments args;
+  settings::Table list;
   args.AddTo(&list);
+  RefuseProgramOptions(given, "sweep()");
   nb::dict single = nb::borrow<nb::dict>(given);
   const Swept swept = TakeSwept(list, "sweep()", &single);
   if (swept.empty()) {
@@ -198,7 +175,7 @@ SweepReport SweepSizes(const PyModel& of, const nb::kwargs& given) {
         "sweep(): a size with several values is needed: sweep(batch=[1, 8, 64])"));
   }
   Given taken = SetOptions(nb::borrow<nb::kwargs>(single), list, "sweep()", Others::kSizes);
-  std::vector<tools::DimSizes> dims;
+  std::vector<settings::DimSizes> dims;
   CountOptions options = Require(args.Options(&dims));
   options.bindings = std::move(taken.sizes);
   if (options.memory) {
@@ -256,15 +233,15 @@ void DefineShown(nb::class_<PyModel>* model, const char* name, const Function& f
 
 void DefineCounting(nb::class_<PyModel>* model) {
   model->def("count", &CountModel,
-             nb::sig(ShowFunctionOf("def count(self", "Report", "", tools::CountArguments())
+             nb::sig(ShowFunctionOf("def count(self", "Report", "", settings::CountArguments())
                          .signature.c_str()),
              ShowFunctionOf("def count(self", "Report",
                             "What the model costs. An argument that is no option gives a size: "
                             "count(batch=8).\nSizes that are not given stay symbols.",
-                            tools::CountArguments())
+                            settings::CountArguments())
                  .help.c_str());
-  tools::OptionList list;
-  tools::CountArguments args;
+  settings::Table list;
+  settings::CountArguments args;
   args.AddTo(&list);
   const Shown sweep = ShowFunction(
       "def sweep(self", "Sweep",
@@ -281,7 +258,7 @@ void DefineCounting(nb::class_<PyModel>* model) {
   DefineShown(model, "explain", &ExplainNode,
               ShowFunctionOf("def explain(self, node: str", "Explanation",
                              "Why a node costs what it costs, by its name or that of an output.",
-                             ExplainArguments()),
+                             settings::ExplainArguments()),
               nb::arg("node"));
 }
 
@@ -351,18 +328,14 @@ void DefineModel(nb::module_& m) {
       nb::sig("def _check_count(fill: int | None, given: dict[str, Any]) -> None"));
 }
 
-}  // namespace onnxflops::python
-
-NB_MODULE(_core, m) {
-  // Documents use the program's words; errors use Python's (argument_words.h).
-  static const onnxflops::ProcessFace face(onnxflops::tools::kProgramFace);
-  m.doc() = "The engine of onnxflops.";
-  onnxflops::python::DefineErrorsAndExpr(m);
-  onnxflops::python::DefineFigures(m);
-  onnxflops::python::DefineDocuments(m);
-  onnxflops::python::DefineModules(m);
-  onnxflops::python::DefineReport(m);
-  onnxflops::python::DefineModel(m);
-  onnxflops::python::DefineCommands(m);
-  onnxflops::python::DefineProgram(m);
+void DefinePackage(nb::module_& m) {
+  DefineErrorsAndExpr(m);
+  DefineFigures(m);
+  DefineDocuments(m);
+  DefineModules(m);
+  DefineReport(m);
+  DefineModel(m);
+  DefineCommands(m);
 }
+
+}  // namespace onnxflops::python

@@ -28,8 +28,8 @@
 #include "src/report/figure_columns.h"
 #include "src/report/summary.h"
 #include "src/report/writers.h"
+#include "src/settings/memory_arguments.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/cli/memory_arguments.h"
 
 namespace onnxflops::python {
 namespace {
@@ -302,7 +302,7 @@ PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
 }
 
 ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::object& decode) {
-  tools::ServingArguments args;
+  settings::ServingArguments args;
   if (!prefill.is_none()) args.prefill = Int128ToString(FromInt(prefill, "serving(): 'prefill'"));
   if (!decode.is_none()) args.decode = FromStr(decode, "serving(): 'decode'");
   const std::optional<ServingRequest> request = Require(args.Parse());

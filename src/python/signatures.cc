@@ -48,10 +48,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"counter-runs", "int"},
 };
 
-std::string TypeOf(const tools::Option& option) {
-  const auto* const found =
-      std::find_if(std::begin(kTypes), std::end(kTypes),
-                   [&](const auto& row) { return row.first == SettingName(option); });
+std::string TypeOf(const settings::Row& option) {
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const auto& row) { return row.first == option.name; });
   if (found != std::end(kTypes)) {
     if (!found->second.empty()) return std::string(found->second);
     return absl::StrCat("Literal['", absl::StrJoin(option.choices, "', '"), "']");
@@ -62,11 +61,11 @@ std::string TypeOf(const tools::Option& option) {
 }
 
 // "devices: int = 1".
-std::string Parameter(const tools::Option& option) {
+std::string Parameter(const settings::Row& option) {
   const std::string type = TypeOf(option);
   std::string value = "None";
   if (option.flag != nullptr) value = "False";
-  if (option.values != nullptr && SettingName(option) != "dim") value = "()";
+  if (option.values != nullptr && option.name != "dim") value = "()";
   if (option.value != nullptr && !option.value->empty()) {
     value = type == "int" ? *option.value : absl::StrCat("'", *option.value, "'");
   }
@@ -77,13 +76,13 @@ std::string Parameter(const tools::Option& option) {
 }  // namespace
 
 Shown ShowFunction(absl::string_view head, absl::string_view result, absl::string_view help,
-                   const tools::OptionList& list, absl::string_view sizes) {
+                   const settings::Table& list, absl::string_view sizes) {
   Shown shown = {absl::StrCat(head, ", *"), absl::StrCat(help, "\n\nOptions:\n")};
-  for (const tools::Option& option : list.options()) {
-    if (option.positional || IsNotInPython(option)) continue;
+  for (const settings::Row& option : list.rows()) {
+    if (IsNotInPython(option.name)) continue;
     absl::StrAppend(&shown.signature, ", ", Parameter(option));
     absl::StrAppend(&shown.help, "  ", ArgumentName(option), ": ",
-                    ArgumentWords(tools::FirstSentence(option.text)), "\n");
+                    ArgumentWords(settings::FirstSentence(option.text)), "\n");
   }
   if (!sizes.empty()) {
     absl::StrAppend(&shown.signature, ", **sizes: ", sizes);

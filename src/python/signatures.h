@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "tools/cli/option_list.h"
+#include "src/settings/table.h"
 
 namespace onnxflops::python {
 
@@ -19,13 +19,13 @@ struct Shown {
 //   ShowFunction("def explain(self, node: str", "Explanation", "Why a node ...", list)
 // `sizes` is the type of sizes passed by name; "" if the function takes none.
 Shown ShowFunction(absl::string_view head, absl::string_view result, absl::string_view help,
-                   const tools::OptionList& list, absl::string_view sizes = "int");
+                   const settings::Table& list, absl::string_view sizes = "int");
 
 // The same of groups of options.
 template <typename... Arguments>
 Shown ShowFunctionOf(absl::string_view head, absl::string_view result, absl::string_view help,
                      Arguments... groups) {
-  tools::OptionList list;
+  settings::Table list;
   (groups.AddTo(&list), ...);
   return ShowFunction(head, result, help, list);
 }

@@ -163,7 +163,6 @@ void DefineCommands(nanobind::module_& m);
 void DefineReport(nanobind::module_& m);
 void DefineDocuments(nanobind::module_& m);
 void DefineModel(nanobind::module_& m);
-void DefineProgram(nanobind::module_& m);
 
 }  // namespace onnxflops::python
 

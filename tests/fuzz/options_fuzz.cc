@@ -24,16 +24,17 @@
 #include "src/monitor/event_file.h"
 #include "src/monitor/monitor.h"
 #include "src/monitor/step_log.h"
+#include "src/settings/device_arguments.h"
+#include "src/settings/memory_arguments.h"
+#include "src/settings/published.h"
+#include "src/settings/size_arguments.h"
+#include "src/settings/training_arguments.h"
+#include "src/settings/view_arguments.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/require_text.h"
-#include "tools/cli/device_arguments.h"
-#include "tools/cli/memory_arguments.h"
-#include "tools/cli/options.h"
-#include "tools/cli/training_arguments.h"
-#include "tools/cli/view_arguments.h"
-#include "tools/commands/published.h"
+#include "tools/cli/output_arguments.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -47,14 +48,14 @@ void RequireSameLora(const LoraOptions& lora) {
 
 // What a line says of training, memory, serving and the device.
 struct ModelingLine {
-  CausalArgument causal;
-  TrainingArguments training;
-  MemoryArguments memory;
-  ServingArguments serving;
-  RateArguments rate;
-  RooflineArguments roofline;
+  settings::CausalArgument causal;
+  settings::TrainingArguments training;
+  settings::MemoryArguments memory;
+  settings::ServingArguments serving;
+  settings::RateArguments rate;
+  settings::RooflineArguments roofline;
 
-  void AddTo(OptionList* list) {
+  void AddTo(settings::Table* list) {
     causal.AddTo(list);
     training.AddTo(list);
     memory.AddTo(list);
@@ -86,8 +87,8 @@ struct ModelingLine {
 // The whole line, words apart by newlines.
 absl::Status ParseLine(absl::string_view text) {
   OptionList list;
-  SizeArguments sizes;
-  ViewArguments view;
+  settings::SizeArguments sizes;
+  settings::ViewArguments view;
   OutputArguments output;
   std::vector<std::string> models;
   ModelingLine modeling;
@@ -103,14 +104,14 @@ absl::Status ParseLine(absl::string_view text) {
   const absl::StatusOr<CountOptions> options = sizes.Parse();
   RETURN_IF_ERROR(options.status());
   RETURN_IF_ERROR(modeling.Parse());
-  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
-  return view.Parse(format).status();
+  RETURN_IF_ERROR(output.ParseFormat().status());
+  return view.Parse().status();
 }
 
 absl::Status ParseSweep(absl::string_view text) {
-  std::vector<DimSizes> dims;
-  const absl::Status status = ParseDims(text, &dims);
-  for (const DimSizes& dim : dims) {
+  std::vector<settings::DimSizes> dims;
+  const absl::Status status = settings::ParseDims(text, &dims);
+  for (const settings::DimSizes& dim : dims) {
     Require(dim.sizes.size() <= kMaxSweepPoints, "a sweep has more points than its limit");
   }
   return status;
@@ -179,7 +180,7 @@ void RequireSymbol(absl::string_view name) {
 
 absl::Status ParseBinding(absl::string_view text) {
   Bindings bindings;
-  const absl::Status status = ParseDim(text, &bindings);
+  const absl::Status status = settings::ParseDim(text, &bindings);
   for (const auto& [name, size] : bindings) {
     Require(TypedSymbol(name) == name, "a symbol is not what is typed for it");
   }
@@ -189,16 +190,16 @@ absl::Status ParseBinding(absl::string_view text) {
 
 // A file of published figures; its first line is --titles.
 absl::Status ParsePublishedFile(absl::string_view text) {
-  PublishedLayout layout;
+  settings::PublishedLayout layout;
   const size_t end = text.find('\n');
-  RETURN_IF_ERROR(ParseTitles(text.substr(0, end), &layout));
+  RETURN_IF_ERROR(settings::ParseTitles(text.substr(0, end), &layout));
   if (end == absl::string_view::npos) return absl::OkStatus();
   layout.unit = "MACs";
   layout.pattern = "{name}.onnx";
-  const absl::StatusOr<std::vector<Published>> figures =
-      ParsePublished(text.substr(end + 1), layout, "");
+  const absl::StatusOr<std::vector<settings::Published>> figures =
+      settings::ParsePublished(text.substr(end + 1), layout, "");
   if (!figures.ok()) return figures.status();
-  for (const Published& figure : *figures) {
+  for (const settings::Published& figure : *figures) {
     if (figure.fault.ok()) {
       Require(figure.figure.is_known, "a line without fault has no figure");
     } else {
@@ -336,9 +337,9 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
     case 0:
       return ParseBinding(text);
     case 1:
-      return ParseInput(text, &shapes);
+      return settings::ParseInput(text, &shapes);
     case 2:
-      return ParseValue(text, &values, &shapes);
+      return settings::ParseValue(text, &values, &shapes);
     case 3:
       return ParseFormula(text);
     case 4:

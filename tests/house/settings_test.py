@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The library names settings, and only a face says how they are set: no string of src/ and ops/ has an option of a program ("--dim"),
-and every name that a text of the library gives to a setting is that of an option of tools/. With an argument, checks that directory."""
+"""The library names settings, and only a face says how they are set: no string of src/ and ops/ has an option of our program ("--dim"),
+and every name that a text of the library gives to a setting is declared in a table. With an argument, checks that directory."""
 
 import glob
 import os
@@ -28,19 +28,21 @@ def files(*folders):
                     yield path, file.read()
 
 
+# Tables of src/settings/ and tools/ declare settings; their texts name others.
+DECLARED = re.compile(r'\bAdd(?:Flag|Value|Values)\(\s*"([^"]*)"')
 options = set()
-for path, text in files("tools/cli", "tools/commands"):
-    options.update(string[2:] for _, string in strings_of(text) if re.fullmatch(r"--[a-z][a-z-]*", string))
+for path, text in files("src/settings", "tools/cli", "tools/commands"):
+    options.update(DECLARED.findall(text))
 
 faults, strings, names = [], 0, 0
 for path, text in files("src", "ops"):
     named = [(text.count("\n", 0, found.start()) + 1, found[1]) for found in re.finditer(r'\bSetting\("([^"]*)"', text)]
     for line, string in strings_of(text):
         strings += 1
-        if re.search(r"--[a-zA-Z]", string) or (string == "--" and not path.startswith("src/python/")):
-            faults.append(f"{path}:{line}: {string!r} is about an option of a program; Setting() of src/base/setting.h names what it sets")
-        named += [(line, name) for name in re.findall(r"\{([a-z][a-z-]*)(?: [^{}]+)?\}", string)] if "Settings(" in text else []
+        if re.search(r"(?<!trtexec )--[a-zA-Z]", string):  # trtexec is a program of TensorRT
+            faults.append(f"{path}:{line}: {string!r} is about an option of the program; Setting() of src/base/setting.h names what it sets")
+        named += [(line, name) for name in re.findall(r"\{([a-z][a-z-]*)(?: [^{}]+)?\}", string)] if "Settings(" in text or DECLARED.search(text) else []
     names += len(named)
-    faults += [f"{path}:{line}: no option of tools/ sets {name!r}" for line, name in named if name not in options]
+    faults += [f"{path}:{line}: no table declares {name!r}" for line, name in named if name not in options]
 print("\n".join(faults))
 sys.exit(1 if faults or strings < 5000 or names < 80 else 0)

@@ -6,14 +6,13 @@
 #include "tools/cli/help.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
-#include "absl/types/span.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -40,8 +39,8 @@ void AppendHelpLine(absl::string_view name, absl::string_view text, std::string*
 }
 
 // The first sentence. Where that takes more than a line, without its examples and values.
-std::string BriefText(const Option& option) {
-  std::string text = FirstSentence(option.text);
+std::string BriefText(const settings::Row& row) {
+  std::string text = settings::FirstSentence(row.text);
   for (const char* more : {", as ", ": "}) {
     const size_t end = text.find(more);
     if (kHelpColumn + text.size() >= kHelpWidth && end != std::string::npos) text.resize(end);
@@ -49,16 +48,17 @@ std::string BriefText(const Option& option) {
   return absl::StrCat(text, ".");
 }
 
-void AppendOption(const Option& option, bool brief, std::string* out) {
-  AppendHelpLine(absl::StrCat(option.name, option.type.empty() ? "" : " ", option.type),
-                 brief ? BriefText(option) : option.text, out);
+void AppendOption(const settings::Row& row, bool brief, std::string* out) {
+  AppendHelpLine(absl::StrCat(OptionName(row), row.type.empty() ? "" : " ", row.type),
+                 brief ? BriefText(row) : row.text, out);
 }
 
 // The options of a group under its title.
-void AppendGroup(const OptionList& list, const OptionGroup& group, bool brief, std::string* out) {
+void AppendGroup(const OptionList& list, const settings::Group& group, bool brief,
+                 std::string* out) {
   absl::StrAppend(out, out->empty() ? "" : "\n", group.title, " (", group.name, "):\n");
-  for (const Option& option : list.options()) {
-    if (!option.positional && option.group == group.name) AppendOption(option, brief, out);
+  for (const settings::Row& row : list.rows()) {
+    if (row.group == group.name) AppendOption(row, brief, out);
   }
 }
 
@@ -88,15 +88,14 @@ Examples ExamplesOf(const CommandHelp& command) {
 // True if the example has an option of the group.
 bool Uses(absl::string_view example, const OptionList& list, absl::string_view group) {
   const std::vector<absl::string_view> words = absl::StrSplit(example, absl::ByAnyChar(" \n="));
-  const absl::Span<const Option> options = list.options();
-  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
-    return !option.positional && option.group == group &&
-           std::find(words.begin(), words.end(), option.name) != words.end();
+  return std::any_of(list.rows().begin(), list.rows().end(), [&](const settings::Row& row) {
+    return row.group == group &&
+           std::find(words.begin(), words.end(), OptionName(row)) != words.end();
   });
 }
 
 std::string GroupHelp(const CommandHelp& command, const OptionList& list,
-                      const OptionGroup& group) {
+                      const settings::Group& group) {
   std::string out;
   AppendGroup(list, group, /*brief=*/false, &out);
   std::string used;
@@ -107,7 +106,7 @@ std::string GroupHelp(const CommandHelp& command, const OptionList& list,
 }
 
 std::string GroupNames(const OptionList& list) {
-  return absl::StrJoin(list.groups(), ", ", [](std::string* out, const OptionGroup& group) {
+  return absl::StrJoin(list.groups(), ", ", [](std::string* out, const settings::Group& group) {
     absl::StrAppend(out, group.name);
   });
 }
@@ -117,7 +116,7 @@ std::string BriefHelp(const CommandHelp& command, const OptionList& list) {
   std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text, "\nExamples:\n");
   const size_t shown = std::min(kFirstExamples, examples.items.size());
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(&out, examples.items[i]);
-  for (const OptionGroup& group : list.groups()) AppendGroup(list, group, /*brief=*/true, &out);
+  for (const settings::Group& group : list.groups()) AppendGroup(list, group, /*brief=*/true, &out);
   out += "\nHelp:\n";
   AppendHelpLine("-h --help", "Show this.", &out);
   AppendHelpLine(
@@ -135,11 +134,10 @@ std::string WholeHelp(const CommandHelp& command, const OptionList& list) {
   std::string out = absl::StrCat("usage: ", command.usage, "\n\n", command.text);
   if (list.groups().empty()) {
     out += "\nOptions:\n";
-    for (const Option& option : list.options()) {
-      if (!option.positional) AppendOption(option, /*brief=*/false, &out);
-    }
+    for (const settings::Row& row : list.rows()) AppendOption(row, /*brief=*/false, &out);
   }
-  for (const OptionGroup& group : list.groups()) AppendGroup(list, group, /*brief=*/false, &out);
+  for (const settings::Group& group : list.groups())
+    AppendGroup(list, group, /*brief=*/false, &out);
   if (!list.groups().empty()) out += "\nHelp:\n";
   AppendHelpLine("-h --help", "Show this.", &out);
   return absl::StrCat(out, "\nExamples:\n", command.examples);
@@ -147,16 +145,9 @@ std::string WholeHelp(const CommandHelp& command, const OptionList& list) {
 
 }  // namespace
 
-std::string FirstSentence(absl::string_view text) {
-  const size_t end = text.find(". ");
-  if (end != absl::string_view::npos) text = text.substr(0, end);
-  absl::ConsumeSuffix(&text, ".");
-  return std::string(text);
-}
-
 std::string HelpText(const CommandHelp& command, const OptionList& list, absl::string_view topic) {
   if (list.groups().empty() || topic == kAllTopics) return WholeHelp(command, list);
-  for (const OptionGroup& group : list.groups()) {
+  for (const settings::Group& group : list.groups()) {
     if (topic == group.name) return GroupHelp(command, list, group);
   }
   return BriefHelp(command, list);

@@ -20,7 +20,10 @@
 namespace onnxflops::tools {
 namespace {
 
-bool IsFile(const Option& option) { return option.type == "FILE"; }
+using settings::FirstSentence;
+using settings::Row;
+
+bool IsFile(const Row& option) { return option.type == "FILE"; }
 
 std::string NamesOf(absl::Span<const CommandPage> commands, absl::string_view separator) {
   return absl::StrJoin(commands, separator, [](std::string* out, const CommandPage& command) {
@@ -28,17 +31,14 @@ std::string NamesOf(absl::Span<const CommandPage> commands, absl::string_view se
   });
 }
 
-// The options that have names, with --help.
-std::vector<Option> NamedOptions(const CommandPage& command) {
-  std::vector<Option> named;
-  for (const Option& option : command.options) {
-    if (!option.positional) named.push_back(option);
-  }
-  Option help;
-  help.name = "--help";
+// The options of a command, with --help.
+std::vector<Row> OptionsOf(const CommandPage& command) {
+  std::vector<Row> options = command.rows;
+  Row help;
+  help.name = "help";
   help.text = "Show this.";
-  named.push_back(help);
-  return named;
+  options.push_back(help);
+  return options;
 }
 
 // ---- bash
@@ -52,14 +52,11 @@ std::string BashList(absl::string_view list, absl::string_view model = "") {
 // Words that stand without a name, a list for each place.
 std::string BashPlaces(const CommandPage& command) {
   std::string out;
-  for (const Option& o : command.options) {
-    if (!o.positional || o.lists.empty()) continue;
-    int place = 1;
-    for (absl::string_view list : absl::StrSplit(o.lists, ' ')) {
-      ++place;
-      absl::StrAppend(&out, "          [ \"$COMP_CWORD\" -eq ", place, " ] && [[ $cur != -* ]] && ",
-                      BashList(list, place > 2 ? "\"${COMP_WORDS[2]}\"" : ""), "\n");
-    }
+  int place = 1;
+  for (const std::string& list : command.lists) {
+    ++place;
+    absl::StrAppend(&out, "          [ \"$COMP_CWORD\" -eq ", place, " ] && [[ $cur != -* ]] && ",
+                    BashList(list, place > 2 ? "\"${COMP_WORDS[2]}\"" : ""), "\n");
   }
   return out;
 }
@@ -67,16 +64,16 @@ std::string BashPlaces(const CommandPage& command) {
 std::string BashCommand(const CommandPage& command) {
   std::string out = absl::StrCat("    ", command.name, ")\n      case $prev in\n");
   std::vector<std::string> names;
-  for (const Option& o : NamedOptions(command)) {
-    names.push_back(o.name);
+  for (const Row& o : OptionsOf(command)) {
+    names.push_back(OptionName(o));
     if (o.type.empty()) continue;
     if (!o.choices.empty()) {
-      absl::StrAppend(&out, "        ", o.name, ") words=\"", absl::StrJoin(o.choices, " "),
+      absl::StrAppend(&out, "        ", OptionName(o), ") words=\"", absl::StrJoin(o.choices, " "),
                       "\" ;;\n");
     } else if (!o.lists.empty()) {
-      absl::StrAppend(&out, "        ", o.name, ") ", BashList(o.lists), " ;;\n");
+      absl::StrAppend(&out, "        ", OptionName(o), ") ", BashList(o.lists), " ;;\n");
     } else {
-      absl::StrAppend(&out, "        ", o.name, ") ", IsFile(o) ? "files=1" : "words=\"\"",
+      absl::StrAppend(&out, "        ", OptionName(o), ") ", IsFile(o) ? "files=1" : "words=\"\"",
                       " ;;\n");
     }
   }
@@ -135,20 +132,17 @@ std::string ZshList(absl::string_view list, absl::string_view model = "") {
 // Words that stand without a name. The first may be a file as well.
 std::string ZshPlaces(const CommandPage& command) {
   std::string out;
-  for (const Option& o : command.options) {
-    if (!o.positional || o.lists.empty()) continue;
-    int place = 0;
-    for (absl::string_view list : absl::StrSplit(o.lists, ' ')) {
-      ++place;
-      absl::StrAppend(&out, "        '", place, ":", list, ":",
-                      ZshList(list, place > 1 ? "$words[2]" : ""), "' \\\n");
-    }
+  int place = 0;
+  for (const std::string& list : command.lists) {
+    ++place;
+    absl::StrAppend(&out, "        '", place, ":", list, ":",
+                    ZshList(list, place > 1 ? "$words[2]" : ""), "' \\\n");
   }
   return out;
 }
 
-std::string ZshOption(const Option& o) {
-  std::string out = absl::StrCat("        '", o.values != nullptr ? "*" : "", o.name, "[",
+std::string ZshOption(const Row& o) {
+  std::string out = absl::StrCat("        '", o.values != nullptr ? "*" : "", OptionName(o), "[",
                                  ZshText(FirstSentence(o.text)), "]");
   if (!o.type.empty()) {
     absl::StrAppend(&out, ":", ZshText(o.type), ":");
@@ -186,7 +180,7 @@ std::string Zsh(absl::Span<const CommandPage> commands) {
                   "    )\n    _describe subcommand subcommands\n  fi\n  case $subcommand in\n");
   for (const CommandPage& command : commands) {
     absl::StrAppend(&out, "    ", command.name, ")\n      _arguments \\\n");
-    for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, ZshOption(o));
+    for (const Row& o : OptionsOf(command)) absl::StrAppend(&out, ZshOption(o));
     absl::StrAppend(&out, ZshPlaces(command), "        '*:file:_files'\n      ;;\n");
   }
   return absl::StrCat(out, "  esac\n}\n_onnxflops \"$@\"\n");
@@ -198,12 +192,9 @@ std::string FishText(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}});
 }
 
-std::string FishOption(const Option& o, absl::string_view condition) {
-  absl::string_view name = o.name;
-  const bool is_long = absl::ConsumePrefix(&name, "--");
-  if (!is_long) absl::ConsumePrefix(&name, "-");
-  std::string out =
-      absl::StrCat("complete -c onnxflops -n '", condition, "' ", is_long ? "-l " : "-s ", name);
+std::string FishOption(const Row& o, absl::string_view condition) {
+  std::string out = absl::StrCat("complete -c onnxflops -n '", condition, "' ",
+                                 o.name.size() > 1 ? "-l " : "-s ", o.name);
   if (!o.choices.empty()) {
     absl::StrAppend(&out, " -x -a '", absl::StrJoin(o.choices, " "), "'");
   } else if (!o.lists.empty()) {
@@ -215,10 +206,10 @@ std::string FishOption(const Option& o, absl::string_view condition) {
 }
 
 // Words that stand without a name, a list for each place: see BashPlaces.
-std::string FishPlaces(const Option& o, absl::string_view condition) {
+std::string FishPlaces(const CommandPage& command, absl::string_view condition) {
   std::string out;
   int place = 1;
-  for (absl::string_view list : absl::StrSplit(o.lists, ' ', absl::SkipEmpty())) {
+  for (const std::string& list : command.lists) {
     ++place;
     absl::StrAppend(&out, "complete -c onnxflops -n '", condition,
                     "; and test (count (commandline -opc)) -eq ", place,
@@ -241,10 +232,8 @@ std::string Fish(absl::Span<const CommandPage> commands) {
         is_first
             ? absl::StrCat("not __fish_seen_subcommand_from ", NamesOf(commands.subspan(1), " "))
             : absl::StrCat("__fish_seen_subcommand_from ", command.name);
-    for (const Option& o : NamedOptions(command)) absl::StrAppend(&out, FishOption(o, condition));
-    for (const Option& o : command.options) {
-      if (o.positional) absl::StrAppend(&out, FishPlaces(o, condition));
-    }
+    for (const Row& o : OptionsOf(command)) absl::StrAppend(&out, FishOption(o, condition));
+    absl::StrAppend(&out, FishPlaces(command, condition));
   }
   return out;
 }
@@ -266,13 +255,13 @@ std::string ManCommand(const CommandPage& command) {
   std::string out = absl::StrCat(".SH ONNXFLOPS ", command.name, "\n.nf\n", Roff(command.usage),
                                  "\n.fi\n.PP\n", Roff(command.text));
   std::string group;
-  for (const Option& o : NamedOptions(command)) {
-    for (const OptionGroup& next : command.groups) {
+  for (const Row& o : OptionsOf(command)) {
+    for (const settings::Group& next : command.groups) {
       if (o.group != next.name || o.group == group) continue;
       absl::StrAppend(&out, ".SS ", Roff(next.title), "\n");
     }
     group = o.group;
-    absl::StrAppend(&out, ".TP\n.B ", Roff(o.name), "\n");
+    absl::StrAppend(&out, ".TP\n.B ", Roff(OptionName(o)), "\n");
     if (!o.type.empty()) {
       out.pop_back();
       absl::StrAppend(&out, " \\fI", Roff(o.type), "\\fR\n");

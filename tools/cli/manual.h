@@ -1,4 +1,4 @@
-// What shells and man(1) know of the program: written from the tables of options that parse.
+// What shells and man(1) know of the program: written from the tables of settings that parse.
 //
 //   onnxflops completion bash > /etc/bash_completion.d/onnxflops
 #ifndef ONNXFLOPS_TOOLS_CLI_MANUAL_H_
@@ -17,8 +17,9 @@ namespace onnxflops::tools {
 struct CommandPage {
   std::string name, summary;
   std::string usage, text, examples;  // of CommandHelp
-  std::vector<Option> options;        // of which only the words are read
-  std::vector<OptionGroup> groups;
+  std::vector<settings::Row> rows;    // of which only the words are read
+  std::vector<settings::Group> groups;
+  std::vector<std::string> lists;  // of Positional
 };
 
 // What `onnxflops completion WHAT` writes.

@@ -1,14 +1,13 @@
-// How it works. Options are declared once, for parsing, --help (help.cc), completion and the man
-// page. CLI11
-// takes the named ones; positional words, unknown names and all messages are handled here, so that
-// errors have our form: the option, what is wrong, and where to ask. A value that is itself the
-// name of an option means that a value was forgotten. Names that other programs use ("--batch") get
-// a hint. "--" ends the options. Without any option CLI11 is not set up at all, which saves
-// start-up time.
+// How it works. CLI11 takes the named options; positional words, unknown names and all messages are
+// handled here, so that errors have our form: the option, what is wrong, and where to ask. A value
+// that is itself the name of an option means that a value was forgotten. Names that other programs
+// use ("--batch") get a hint. "--" ends the options. Without any option CLI11 is not set up at all,
+// which saves start-up time.
 #include "tools/cli/option_list.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/settings/program_face.h"
 #include "tools/cli/help.h"
 
 namespace onnxflops::tools {
@@ -39,113 +39,80 @@ absl::Status WrongCall(const CommandHelp& command, absl::string_view what) {
 
 constexpr size_t kMaxNumber = 18;  // digits of a value that a message repeats
 
+absl::Status NeedsValue(const CommandHelp& command, const settings::Row& row) {
+  const std::string option = OptionName(row);
+  return WrongCall(command, absl::StrCat(option, " needs a value: ", option, " ", row.type));
+}
+
 bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
 
 // Declares the options with a name to CLI11, which puts their values into `given`, by option.
-void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
+void Declare(absl::Span<const settings::Row> rows, std::vector<Arguments>* given, CLI::App* app) {
   app->set_help_flag();  // a command has its own
   app->allow_extras();   // positional ones, and names that are no option
-  for (size_t i = 0; i < options.size(); ++i) {
-    const Option& option = options[i];
-    if (option.positional) continue;
-    if (option.flag != nullptr) {
-      app->add_flag(option.name, *option.flag)->disable_flag_override();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::string name = OptionName(rows[i]);
+    if (rows[i].flag != nullptr) {
+      app->add_flag(name, *rows[i].flag)->disable_flag_override();
     } else {
-      app->add_option(option.name, (*given)[i])->allow_extra_args(false);
+      app->add_option(name, (*given)[i])->allow_extra_args(false);
     }
   }
 }
 
 }  // namespace
 
-void OptionList::Add(Option option) {
-  if (!groups_.empty()) option.group = groups_.back().name;
-  options_.push_back(std::move(option));
+std::string OptionName(const settings::Row& row) {
+  return settings::kProgramFace.setting(row.name, "");
 }
 
 void OptionList::AddPositional(absl::string_view name, std::vector<std::string>* values, int min,
-                               int max) {
-  Add({.name = std::string(name), .values = values, .positional = true, .min = min, .max = max});
-}
-
-void OptionList::AddFlag(absl::string_view name, bool* value, absl::string_view text) {
-  Add({.name = std::string(name), .text = std::string(text), .flag = value});
-}
-
-void OptionList::AddValue(absl::string_view name, absl::string_view type, std::string* value,
-                          absl::string_view text, std::vector<std::string> choices) {
-  Add({.name = std::string(name),
-       .type = std::string(type),
-       .text = std::string(text),
-       .choices = std::move(choices),
-       .value = value});
-}
-
-void OptionList::AddValues(absl::string_view name, absl::string_view type,
-                           std::vector<std::string>* values, absl::string_view text,
-                           std::vector<std::string> choices) {
-  Add({.name = std::string(name),
-       .type = std::string(type),
-       .text = std::string(text),
-       .choices = std::move(choices),
-       .values = values});
-}
-
-void OptionList::BeginGroup(absl::string_view name, absl::string_view title) {
-  groups_.push_back({std::string(name), std::string(title)});
-}
-
-void OptionList::CompleteFrom(absl::string_view lists) {
-  options_.back().lists = std::string(lists);
+                               int max, std::vector<std::string> lists) {
+  positional_ = {std::string(name), values, min, max, std::move(lists)};
 }
 
 // Messages of CLI11 begin with the name of the option ("--dim: 1 required TEXT missing"), that of a
 // flag without its dashes.
 absl::Status OptionList::Rephrase(const CommandHelp& command, absl::string_view error) const {
   const absl::string_view name = error.substr(0, error.find_first_of(": "));
-  for (const Option& option : options_) {
-    if (option.positional) continue;
-    if (option.flag != nullptr &&
-        absl::StripPrefix(option.name, "--") == absl::StripPrefix(name, "--")) {
-      return WrongCall(command, absl::StrCat(option.name, " takes no value"));
+  for (const settings::Row& row : rows()) {
+    const std::string option = OptionName(row);
+    if (row.flag != nullptr && row.name == absl::StripPrefix(name, "--")) {
+      return WrongCall(command, absl::StrCat(option, " takes no value"));
     }
-    if (option.name != name) continue;
-    return WrongCall(command, absl::StrCat(name, " needs a value: ", name, " ", option.type));
+    if (option == name) return NeedsValue(command, row);
   }
   return WrongCall(command, Escaped(error));
 }
 
 absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments arguments,
                                    Arguments* others) const {
-  std::vector<Arguments> given(options_.size());
+  std::vector<Arguments> given(rows().size());
   CLI::App app;
-  Declare(options_, &given, &app);
+  Declare(rows(), &given, &app);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return Rephrase(command, error.what());
   }
-  for (size_t i = 0; i < options_.size(); ++i) {
-    const Option& option = options_[i];
+  for (size_t i = 0; i < rows().size(); ++i) {
+    const settings::Row& row = rows()[i];
     for (const std::string& value : given[i]) {  // which CLI11 takes whatever it looks like
-      const auto is_value = [&value](const Option& o) { return o.positional || o.name != value; };
-      if (std::all_of(options_.begin(), options_.end(), is_value)) continue;
-      return WrongCall(
-          command, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
+      const auto is_value = [&value](const settings::Row& r) { return OptionName(r) != value; };
+      if (!std::all_of(rows().begin(), rows().end(), is_value)) return NeedsValue(command, row);
     }
-    const bool has_empty = std::find(given[i].begin(), given[i].end(), "") != given[i].end();
-    if (has_empty && !option.positional) {
-      return WrongCall(command,
-                       absl::StrCat(option.name, " is empty: ", option.name, " ", option.type));
+    const std::string option = OptionName(row);
+    if (std::find(given[i].begin(), given[i].end(), "") != given[i].end()) {
+      return WrongCall(command, absl::StrCat(option, " is empty: ", option, " ", row.type));
     }
-    if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
-    if (option.value == nullptr || given[i].empty()) continue;
+    if (row.values != nullptr) *row.values = std::move(given[i]);
+    if (row.value == nullptr || given[i].empty()) continue;
     if (given[i].size() > 1) {
-      return WrongCall(command, absl::StrCat(option.name, " is given twice, as ",
-                                             Quoted(given[i][0]), " and as ", Quoted(given[i][1])));
+      return WrongCall(command, absl::StrCat(option, " is given twice, as ", Quoted(given[i][0]),
+                                             " and as ", Quoted(given[i][1])));
     }
-    *option.value = std::move(given[i][0]);
+    *row.value = std::move(given[i][0]);
   }
   *others = app.remaining();
   return absl::OkStatus();
@@ -155,9 +122,7 @@ absl::Status OptionList::NoSuchOption(const CommandHelp& command, const Argument
                                       absl::string_view word) const {
   const absl::string_view name = word.substr(0, word.find('='));
   std::vector<std::string> names = {"--help"};
-  for (const Option& option : options_) {
-    if (!option.positional) names.push_back(option.name);
-  }
+  for (const settings::Row& row : rows()) names.push_back(OptionName(row));
   // What was given for it, if that is a number.
   absl::string_view value = word.substr(std::min(name.size() + 1, word.size()));
   const auto at = std::find(arguments.begin(), arguments.end(), word);
@@ -182,25 +147,23 @@ absl::Status OptionList::NoSuchOption(const CommandHelp& command, const Argument
 }
 
 absl::Status OptionList::TakePositional(const CommandHelp& command, Arguments words) const {
-  const auto it =
-      std::find_if(options_.begin(), options_.end(), [](const Option& o) { return o.positional; });
-  if (it == options_.end()) {
+  if (!positional_) {
     if (words.empty()) return absl::OkStatus();
     return WrongCall(command, absl::StrCat(Quoted(words[0]), " is not needed: ",
                                            CommandName(command), " takes options only"));
   }
   const auto given = static_cast<int64_t>(words.size());
-  if (given < it->min) {
-    absl::string_view missing = it->name;
+  if (given < positional_->min) {
+    absl::string_view missing = positional_->name;
     for (int64_t i = 0; i < given; ++i) missing.remove_prefix(missing.find(' ') + 1);
     return WrongCall(command, absl::StrCat("no ", missing, " is given"));
   }
-  if (given > it->max) {
-    return WrongCall(command,
-                     absl::StrCat(Quoted(words[static_cast<size_t>(it->max)]),
-                                  " is one too many: ", CommandName(command), " takes ", it->name));
+  if (given > positional_->max) {
+    return WrongCall(command, absl::StrCat(Quoted(words[static_cast<size_t>(positional_->max)]),
+                                           " is one too many: ", CommandName(command), " takes ",
+                                           positional_->name));
   }
-  *it->values = std::move(words);
+  *positional_->values = std::move(words);
   return absl::OkStatus();
 }
 

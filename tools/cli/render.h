@@ -5,7 +5,7 @@
 #include <string>
 
 #include "src/render/document.h"
-#include "tools/cli/options.h"
+#include "tools/cli/output_arguments.h"
 
 namespace onnxflops::tools {
 

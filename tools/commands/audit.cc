@@ -4,26 +4,22 @@
 // is counted with all conventions, and those whose result is near enough to the figure explain it.
 // Lines are independent, so they run in parallel and are shown in the file's order. A line that
 // cannot be read or counted has its own error, and the others go on.
-#include "tools/commands/audit.h"
+#include "src/compare/audit.h"
 
 #include <cstddef>
-#include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
-#include "src/api/load.h"
-#include "src/base/limit_error.h"
-#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/settings/audit_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/each_model.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -55,90 +51,31 @@ that are called what they are not. A file with other titles is read with
 Exit codes: 0 success, 2 if a row has no figure, or for another error.
 )"};
 
-absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file,
-                                                   const PublishedLayout& layout) {
-  const auto about = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
-  };
-  const absl::StatusOr<std::string> text = ReadSmallFile(file);
-  if (!text.ok()) return about(text.status());
-  if (text->size() > kMaxRulesBytes) {
-    return LimitError("rules-bytes", absl::StrCat(Escaped(file), ": is larger than ",
-                                                  kMaxRulesBytes, " bytes (rules-bytes)"));
-  }
-  const size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash + 1);
-  absl::StatusOr<std::vector<Published>> figures = ParsePublished(*text, layout, folder);
-  if (!figures.ok()) return about(figures.status());
-  return figures;
-}
+struct AuditCall : settings::AuditArguments {
+  std::vector<std::string> file;
+  OutputArguments output;
+  JobsArgument jobs;
 
-absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
-  RETURN_IF_ERROR(published.fault);
-  ASSIGN_OR_RETURN(const Model model, LoadFor(published.model, options));
-  CountOptions with_sizes = options;
-  for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
-  with_sizes.module = published.module;
-  ASSIGN_OR_RETURN(const CompareReport comparison, CompareTools(model, with_sizes, {}));
-  return Audit(published.name, published.figure, comparison);
-}
-
-AuditRow RowOf(const Published& published, const CountOptions& options) {
-  AuditRow row;
-  try {
-    absl::StatusOr<AuditRow> audited = AuditOne(published, options);
-    if (audited.ok()) return *std::move(audited);
-    row.fault = std::string(audited.status().message());
-  } catch (const std::bad_alloc&) {
-    row.fault = "there is not enough memory";
+  void AddTo(OptionList* list) {
+    list->AddPositional("FILE.csv", &file, 1, 1);
+    settings::AuditArguments::AddTo(list);
+    jobs.AddTo(list);
+    output.AddTo(list);
   }
-  row.name = published.name;
-  row.model = published.model;
-  row.published = published.figure;
-  return row;
-}
+};
 
 }  // namespace
 
-void AuditArguments::AddTo(OptionList* list) {
-  list->AddPositional("FILE.csv", &file, 1, 1);
-  list->AddValue("--titles", "KEY=TITLE,..", &titles,
-                 "The titles of FILE's columns, where they are others: "
-                 "name=weights,figure=gmacs.");
-  list->AddValue("--unit", "UNIT", &layout.unit,
-                 "The unit of figures that are written without one, as GMACs or GFLOPs.");
-  list->AddValue("--models", "PATTERN", &layout.pattern,
-                 "The path of each model, with {TITLE} for a field of its line.");
-  sizes.AddTo(list);
-  no_grad.AddTo(list);
-  jobs.AddTo(list);
-  output.AddTo(list);
-}
-
-absl::StatusOr<AuditedTable> AuditTable(const AuditArguments& args) {
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  options.no_grad = args.no_grad.given;
-  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  PublishedLayout layout = args.layout;
-  RETURN_IF_ERROR(ParseTitles(args.titles, &layout));
-  ASSIGN_OR_RETURN(const std::vector<Published> figures, ReadFigures(args.file[0], layout));
-  AuditedTable table;
-  table.rows.resize(figures.size());
-  ForEach(figures.size(), threads, [&](size_t i) { table.rows[i] = RowOf(figures[i], options); });
-  for (const Published& published : figures) table.lines.push_back(published.line);
-  return table;
-}
-
 void DescribeAudit(const UseCommand& use) {
   OptionList list;
-  AuditArguments args;
+  AuditCall args;
   args.AddTo(&list);
   use(kCommandAuditHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
   OptionList list;
-  AuditArguments args;
+  AuditCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandAuditHelp, arguments, &help));
@@ -148,18 +85,23 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  ASSIGN_OR_RETURN(const AuditedTable table, AuditTable(args));
+  ASSIGN_OR_RETURN(const CountOptions options, args.Options());
+  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
+  ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(args.file[0]));
+  std::vector<AuditRow> rows(figures.size());
+  ForEach(rows.size(), threads,
+          [&](size_t i) { rows[i] = settings::AuditPublished(figures[i], options); });
   std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
-  for (const AuditRow& row : table.rows) inputs.push_back(row.model);
-  RETURN_IF_ERROR(WriteOutput(Render(absl::MakeConstSpan(table.rows), format, style),
-                              args.output.file, inputs));
+  for (const AuditRow& row : rows) inputs.push_back(row.model);
+  RETURN_IF_ERROR(
+      WriteOutput(Render(absl::MakeConstSpan(rows), format, style), args.output.file, inputs));
   ExitCode code = kFine;
-  for (size_t i = 0; i < table.rows.size(); ++i) {
-    const AuditRow& row = table.rows[i];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const AuditRow& row = rows[i];
     if (row.fault.empty()) continue;
     // A line that could not be read has no other name than its number.
-    const bool named = row.name != absl::StrCat("line ", table.lines[i]);
-    WriteError(absl::StrCat(Escaped(args.file[0]), ":", table.lines[i], ": ",
+    const bool named = row.name != absl::StrCat("line ", figures[i].line);
+    WriteError(absl::StrCat(Escaped(args.file[0]), ":", figures[i].line, ": ",
                             named ? absl::StrCat(Quoted(row.name), ": ") : "", row.fault));
     code = kTrouble;
   }

@@ -16,7 +16,6 @@
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "tools/cli/options.h"
 #include "tools/commands/git_file.h"
 #include "tools/commands/model_files.h"
 
@@ -31,7 +30,7 @@ bool IsMissing(const std::string& path) {
 }  // namespace
 
 void BaseMissingArgument::AddTo(OptionList* list) {
-  list->AddValue("--base-missing", "WHAT", &what,
+  list->AddValue("base-missing", "WHAT", &what,
                  "A base that does not exist: fail, or ok, which takes the model for new. Default: "
                  "fail.",
                  {"fail", "ok"});

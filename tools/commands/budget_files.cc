@@ -10,7 +10,7 @@
 #include "src/api/check.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "tools/cli/options.h"
+#include "src/settings/value.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/model_files.h"
 
@@ -43,7 +43,7 @@ absl::StatusOr<BudgetFile> ReadFile(const BudgetSources& sources, const std::str
   BudgetFile file;
   file.path = path;
   if (!path.empty()) {
-    absl::StatusOr<std::string> read = ReadSmallFile(path);
+    absl::StatusOr<std::string> read = settings::ReadSmallFile(path);
     if (!read.ok()) {
       return absl::Status(read.status().code(),
                           absl::StrCat(Escaped(path), ": ", read.status().message()));

@@ -56,11 +56,11 @@
 #include "src/profile/profile_file.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
+#include "src/settings/check_arguments.h"
+#include "src/settings/size_arguments.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/cli/check_arguments.h"
-#include "tools/cli/device_arguments.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/budget_files.h"
@@ -114,40 +114,34 @@ size, is "not proven" and does not pass. MODEL may be a report that
 Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 )"};
 
-struct CheckArguments {
+struct CheckLine : settings::CheckArguments {
   std::vector<std::string> models;
   std::string budgets, against, git, decision;
   std::vector<std::string> outputs;
   bool init = false, update = false, summary = false;
   ReviewArguments review;
-  SizeArguments sizes;
-  CausalArgument causal;
-  RooflineArguments roofline;
   BaseMissingArgument base_missing;
   JobsArgument jobs;
-  RateArguments rate;
   RecordArgument record;
-  MaxArgument max;
-  MeasuredArguments measured;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     list->BeginGroup("budgets", "Budgets, and what relative ones compare with");
-    list->AddValue("--budgets", "FILE", &budgets,
+    list->AddValue("budgets", "FILE", &budgets,
                    "The file of budgets, or a folder that has one for each folder of models.");
-    max.AddTo(list);
-    list->AddValue("--against", "BASE", &against,
+    AddMaxTo(list);
+    list->AddValue("against", "BASE", &against,
                    "What relative budgets compare with: a model, or a report in JSON; of several "
                    "models, a folder with files of the same names.");
     list->AddValue(
-        "--git", "REV", &git,
+        "git", "REV", &git,
         "What relative budgets compare with: each model itself, at a revision of its git "
         "repository.");
     base_missing.AddTo(list);
-    list->AddFlag("--init", &init,
+    list->AddFlag("init", &init,
                   "Write a file of budgets for the models, beside them. It must not exist.");
-    list->AddFlag("--update", &update,
+    list->AddFlag("update", &update,
                   "Raise the limits that the model breaks, in the file. Comments stay. A rule that "
                   "is left is named.");
     list->BeginGroup("sizes", "Sizes of the model, and what is counted");
@@ -155,18 +149,18 @@ struct CheckArguments {
     causal.AddTo(list);
     list->BeginGroup("measured", "A step or a run that was measured");
     rate.AddTo(list);
-    measured.AddTo(list);
+    AddMeasuredTo(list);
     list->BeginGroup("devices", "Time on a device");
     roofline.AddTo(list);
     list->BeginGroup("review", "The review of a change, and records");
     review.AddTo(list);
-    list->AddValue("--decision", "FILE", &decision,
+    list->AddValue("decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     record.AddTo(list);
     list->BeginGroup("output", "Output");
-    list->AddValues("--output", "FORMAT=FILE", &outputs,
+    list->AddValues("output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
-    list->AddFlag("--summary", &summary,
+    list->AddFlag("summary", &summary,
                   "Add Markdown to the file that GITHUB_STEP_SUMMARY names, if it is set.");
     jobs.AddTo(list);
     output.AddOnly(list, FormatNames());
@@ -204,7 +198,7 @@ absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
 
 // A call of the command.
 struct CheckCall {
-  const CheckArguments& args;
+  const CheckLine& args;
   CheckOptions run;
   ModelMoves moves;
   std::optional<DiffViewOptions> review;  // how to show changes in the review that is wanted
@@ -371,7 +365,7 @@ DecisionInfo DescribeDecision(const CheckCall& call, const BudgetFiles& budgets)
   return info;
 }
 
-// `format`: one of CheckArguments::FormatNames().
+// `format`: one of CheckLine::FormatNames().
 std::string RenderCheck(const CheckReport& report, absl::string_view format,
                         const TableStyle& style) {
   for (const CiFormat& ci : kCiFormats) {
@@ -396,7 +390,7 @@ absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
     const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, std::string>> outputs;
-  const std::vector<std::string> names = CheckArguments::FormatNames();
+  const std::vector<std::string> names = CheckLine::FormatNames();
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const std::string format = word.substr(0, equals);
@@ -415,7 +409,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
 // Writes the results to every place that the call names.
 absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, const Review& review,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
-  const CheckArguments& args = call.args;
+  const CheckLine& args = call.args;
   const auto write_review = [&] {
     return call.review ? WriteOutput(ToComment(review), args.review.file, inputs)
                        : absl::OkStatus();
@@ -457,9 +451,9 @@ absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
+absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const std::string& path,
                                  const CountOptions& options) {
-  if (!args.max.limits.empty()) {
+  if (!args.limits.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
   }
   if (path != "-" && Exists(path)) {
@@ -506,7 +500,7 @@ void KeepFirstOfEach(ModelFiles* files) {
 }
 
 // Reads --review and its options.
-absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
+absl::Status ReadReview(const CheckLine& args, CheckCall* call) {
   const ReviewArguments& review = args.review;
   ASSIGN_OR_RETURN(call->moves, review.Moves(call->files.paths(), args.git));
   const bool only_records = review.no_budgets && !args.record.file.empty();
@@ -515,7 +509,7 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
     return absl::InvalidArgumentError(
         "--no-budgets is for --review and --record, --threshold for --review");
   }
-  const bool has_verdicts = args.update || args.summary || !args.max.limits.empty() ||
+  const bool has_verdicts = args.update || args.summary || !args.limits.empty() ||
                             !args.budgets.empty() || !args.outputs.empty() ||
                             !args.decision.empty();
   if (review.no_budgets && has_verdicts) {
@@ -534,10 +528,8 @@ absl::Status ReadReview(const CheckArguments& args, CheckCall* call) {
 
 // Reads the options that are not about budgets.
 absl::Status ReadCall(CheckCall* call) {
-  const CheckArguments& args = call->args;
-  StepRate rate;
-  RETURN_IF_ERROR(args.rate.Parse(&rate, &call->run.num_devices));
-  if (args.rate.given()) call->run.rate = rate;
+  const CheckLine& args = call->args;
+  RETURN_IF_ERROR(args.Measure(&call->run));
   ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
   KeepFirstOfEach(&call->files);
@@ -548,16 +540,12 @@ absl::Status ReadCall(CheckCall* call) {
         "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
   }
   ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
-  if (!args.measured.profile.empty()) call->run.profile = ReadProfileFile(args.measured.profile);
-  if (!args.measured.optimized.empty())
-    call->run.optimized = LoadFor(args.measured.optimized, call->run.count);
   call->run.one_model = call->files.one_file;
-  call->run.today = TimeInUtc(kDayFormat);
   return absl::OkStatus();
 }
 
 // Checks that every output can be written, before anything is counted.
-absl::Status RequireOutputs(const CheckArguments& args) {
+absl::Status RequireOutputs(const CheckLine& args) {
   RETURN_IF_ERROR(FormatOf(args.output).status());
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
   std::vector<std::string> written = {args.decision, args.review.file, args.output.file};
@@ -571,14 +559,14 @@ absl::Status RequireOutputs(const CheckArguments& args) {
 
 void DescribeCheck(const UseCommand& use) {
   OptionList list;
-  CheckArguments args;
+  CheckLine args;
   args.AddTo(&list);
   use(kCommandCheckHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   OptionList list;
-  CheckArguments args;
+  CheckLine args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool runs, list.Parse(kCommandCheckHelp, arguments, &help));
@@ -586,14 +574,9 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(const CountOptions options, args.Counted());
   RETURN_IF_ERROR(RequireOutputs(args));
   RETURN_IF_ERROR(args.record.Require(args.init));
-  // A file of devices by itself is for budgets on mfu.
-  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
-    ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
-  }
   if (!args.against.empty() && !args.git.empty()) {
     return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
   }
@@ -604,7 +587,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckCall call = {args, {options, devices}};
   RETURN_IF_ERROR(ReadCall(&call));
-  const BudgetSources sources = {args.budgets, args.max.limits,
+  const BudgetSources sources = {args.budgets, args.limits,
                                  !args.against.empty() || !args.git.empty(), devices};
   BudgetFiles budgets;
   if (!args.review.no_budgets) {
@@ -620,7 +603,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
   std::vector<std::string> inputs = call.files.paths();
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
-                               args.measured.profile, args.measured.optimized});
+                               args.profile, args.optimized});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(UpdateBudgets(sources, review, inputs, &budgets));
     ASSIGN_OR_RETURN(review, JudgeAll(call, budgets));

@@ -23,7 +23,7 @@ struct CiteArguments {
   std::string file = "-";
 
   void AddTo(OptionList* list) {
-    list->AddValue("-o", "FILE", &file,
+    list->AddValue("o", "FILE", &file,
                    "Write to FILE. It is complete or not there. Default: standard output.");
   }
 };

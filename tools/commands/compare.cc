@@ -21,10 +21,12 @@
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
-#include "tools/cli/options.h"
+#include "src/settings/model_arguments.h"
+#include "src/settings/size_arguments.h"
+#include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
-#include "tools/cli/view_arguments.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
 #include "tools/commands/model_files.h"
@@ -68,15 +70,12 @@ Exit codes: 0 success, 2 error.
 
 constexpr char kAllTools[] = "all";
 
-struct CompareArguments {
+struct CompareCall : settings::CompareArguments {
   std::vector<std::string> models;
-  SizeArguments sizes;
-  UpperArgument upper;
-  NoGradArgument no_grad;
   JobsArgument jobs;
   OutputArguments output;
   std::vector<std::string> with;
-  std::string from, to, by, module;
+  std::string from, to, by;
   bool terms_nodes = false, conventions = false;
 
   void AddTo(OptionList* list) {
@@ -84,21 +83,18 @@ struct CompareArguments {
     std::vector<std::string> with_names = names;
     with_names.emplace_back(kAllTools);
     list->AddPositional("MODEL", &models, 0);
-    sizes.AddTo(list);
-    upper.AddTo(list);
-    no_grad.AddTo(list);
-    list->AddValues("--with", "NAME,..", &with,
+    settings::CompareArguments::AddTo(list);
+    list->AddValues("with", "NAME,..", &with,
                     "Print the terms that lead from our count to this tool's; all for every tool. "
                     "NAME@VERSION is another version of it.",
                     with_names);
-    list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.",
+    list->AddValue("from", "NAME", &from, "Start from this tool's figure instead of our count.",
                    names);
-    list->AddValue("--to", "NAME", &to, "The tool that --from leads to.", names);
-    list->AddValue("--by", "KEY", &by, "With module: print the terms module by module.",
-                   {"module"});
-    AddModule(list, &module);
-    list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
-    list->AddFlag("--list", &conventions,
+    list->AddValue("to", "NAME", &to, "The tool that --from leads to.", names);
+    list->AddValue("by", "KEY", &by, "With module: print the terms module by module.", {"module"});
+    settings::AddModule(list, &module);
+    list->AddFlag("terms-nodes", &terms_nodes, "List the nodes of every term.");
+    list->AddFlag("list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
     jobs.AddTo(list);
     output.AddTo(list, {"json", "csv", "html"});
@@ -193,7 +189,7 @@ absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const Coun
 // One row each; faults of the others are reported at the end.
 absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOptions& options,
                                        const CompareRequest& request, Format format,
-                                       const CompareArguments& args, const TableStyle& style) {
+                                       const CompareCall& args, const TableStyle& style) {
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
   ForEach(outcomes.size(), threads,
@@ -212,7 +208,7 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
     RETURN_IF_ERROR(WriteOutput(text, args.output.file, models.paths()));
   }
   for (const absl::Status& fault : faults) {
-    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+    WriteError(absl::StrCat(fault.message(), settings::LimitHint(fault)));
   }
   return faults.empty() ? kFine : kTrouble;
 }
@@ -230,14 +226,14 @@ absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle
 
 void DescribeCompare(const UseCommand& use) {
   OptionList list;
-  CompareArguments args;
+  CompareCall args;
   args.AddTo(&list);
   use(kCommandCompareHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   OptionList list;
-  CompareArguments args;
+  CompareCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCompareHelp, arguments, &help));
@@ -253,10 +249,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   if (args.models.empty()) {
     return absl::InvalidArgumentError("no MODEL is given (see onnxflops compare --help)");
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  options.upper_bounds = args.upper.given;
-  options.no_grad = args.no_grad.given;
-  options.module = args.module;
+  ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));

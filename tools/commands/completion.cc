@@ -48,7 +48,7 @@ struct CompletionArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("bash, zsh, fish or man", &form, 1, 2);
-    list->AddValue("-o", "FILE", &file,
+    list->AddValue("o", "FILE", &file,
                    "Write to FILE. It is complete or not there. Default: standard output.");
   }
 };
@@ -58,8 +58,9 @@ std::vector<CommandPage> AllPages() {
   for (const Command& command : Commands()) {
     command.describe([&](const CommandHelp& help, const OptionList& list) {
       pages.push_back({command.name, command.summary, help.usage, help.text, help.examples,
-                       std::vector<Option>(list.options().begin(), list.options().end()),
-                       std::vector<OptionGroup>(list.groups().begin(), list.groups().end())});
+                       std::vector<settings::Row>(list.rows().begin(), list.rows().end()),
+                       std::vector<settings::Group>(list.groups().begin(), list.groups().end()),
+                       list.positional() ? list.positional()->lists : std::vector<std::string>()});
     });
   }
   return pages;

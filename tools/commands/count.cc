@@ -36,9 +36,10 @@
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
 #include "src/report/viewer_formats.h"
+#include "src/settings/size_arguments.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/cli/write_file.h"
 #include "tools/commands/commands.h"
@@ -174,7 +175,7 @@ void WarnOfOtherFolder(const Model& model, const std::string& copy) {
                           ", and programs look for them beside the copy"));
 }
 
-absl::Status WriteAnnotated(const CountArguments& args, const Model& model,
+absl::Status WriteAnnotated(const CountCall& args, const Model& model,
                             const CountOptions& options) {
   const auto fill = [&](int fd) {
     return Annotate(model, options, [fd](absl::string_view piece) { return WriteAll(fd, piece); });
@@ -201,7 +202,7 @@ absl::StatusOr<CountFormat> CountFormatOf(const OutputArguments& output) {
 // Counts the models of a call and writes their reports.
 class Counter {
  public:
-  Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
+  Counter(const CountCall& args, const CountOptions& options, const ViewOptions& view,
           CountFormat format, const TableStyle& style)
       : args_(args),
         options_(options),
@@ -227,7 +228,7 @@ class Counter {
   std::string Render(const Report& report) const;
   std::string Join(std::vector<Outcome> outcomes) const;
 
-  const CountArguments& args_;
+  const CountCall& args_;
   const CountOptions& options_;
   const ViewOptions& view_;
   const Format format_;
@@ -337,7 +338,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
-    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+    WriteError(absl::StrCat(fault.message(), settings::LimitHint(fault)));
   }
   for (const std::string& objection : objections) {
     WriteError(absl::StrCat("--strict: ", objection));
@@ -350,7 +351,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
 }
 
 // A viewer shows one model at a time.
-absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer, bool one_file,
+absl::Status CheckViewer(const CountCall& args, const ViewerFormat* viewer, bool one_file,
                          bool is_sweep) {
   if (viewer == nullptr) return absl::OkStatus();
   if (!one_file || is_sweep) {
@@ -367,7 +368,7 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
 }
 
 // A page shows one model: all of its tree, with whatever columns the reader chooses.
-absl::Status CheckPage(const CountArguments& args, Format format, bool one_file) {
+absl::Status CheckPage(const CountCall& args, Format format, bool one_file) {
   if (format != Format::kHtml) return absl::OkStatus();
   if (!one_file) {
     return absl::InvalidArgumentError(
@@ -383,7 +384,7 @@ absl::Status CheckPage(const CountArguments& args, Format format, bool one_file)
 }
 
 // Rows of memory have nothing else.
-absl::Status CheckMemoryRows(const CountArguments& args, const CountOptions& options, Format format,
+absl::Status CheckMemoryRows(const CountCall& args, const CountOptions& options, Format format,
                              bool one_report) {
   const bool json = format == Format::kJson || format == Format::kJsonLines;
   if (!options.memory || json || (one_report && format != Format::kCsv)) return absl::OkStatus();
@@ -429,14 +430,14 @@ absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
 
 void DescribeCount(const UseCommand& use) {
   OptionList list;
-  CountArguments args;
+  CountCall args;
   args.AddTo(&list);
   use(kCommandCountHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   OptionList list;
-  CountArguments args;
+  CountCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCountHelp, arguments, &help));
@@ -444,12 +445,12 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  std::vector<DimSizes> sweep;
+  std::vector<settings::DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.Options(&sweep));
   ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
   ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
   const Format format = chosen.plain;
-  ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  ASSIGN_OR_RETURN(ViewOptions view, args.ParseView(format));
   RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
@@ -467,7 +468,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (format == Format::kTable) view.screen = style;
-  if (args.plot) {
+  if (args.view.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
   return Counter(args, options, view, chosen, style).Run(models, threads);

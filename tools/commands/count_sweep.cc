@@ -13,6 +13,7 @@
 #include "src/report/summary.h"
 #include "src/report/writers.h"
 #include "src/sweep/sweep_report.h"
+#include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/memory_sweep.h"
 
@@ -46,12 +47,12 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
 }
 
 // The memory of a model at every point of a sweep.
-absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountOptions& options,
+absl::StatusOr<ExitCode> RunMemorySweep(const CountCall& args, const CountOptions& options,
                                         const ViewOptions& view, Format format,
                                         const TableStyle& style,
                                         const std::vector<SweptSymbol>& swept,
                                         const std::string& path) {
-  if (args.rows() || args.plot || !args.convention.empty()) {
+  if (args.rows() || args.view.plot || !args.convention.empty()) {
     return absl::InvalidArgumentError(
         "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
         "and --convention");
@@ -72,16 +73,17 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
 
 }  // namespace
 
-absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
+absl::StatusOr<ExitCode> RunSweep(const CountCall& args, const CountOptions& options,
                                   const ViewOptions& view, Format format, const TableStyle& style,
-                                  const std::vector<DimSizes>& dims, const ModelFiles& models) {
+                                  const std::vector<settings::DimSizes>& dims,
+                                  const ModelFiles& models) {
   if (!models.one_file) {
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
   std::vector<SweptSymbol> swept;
   swept.reserve(dims.size());
-  for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
+  for (const settings::DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
   const std::string& path = models.files[0].path;
   if (options.memory) return RunMemorySweep(args, options, view, format, style, swept, path);
   RETURN_IF_ERROR(
@@ -97,7 +99,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--top and --sort: a sweep by op has a row for every operator, in the order of names");
   }
-  if (args.plot && format != Format::kTable) {
+  if (args.view.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
@@ -105,7 +107,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
       args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
-  ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
+  ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.view.plot));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file,
                               {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
@@ -114,9 +116,9 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   return kFailed;
 }
 
-absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+absl::StatusOr<ExitCode> RunServing(const CountCall& args, const CountOptions& options,
                                     const ViewOptions& view, Format format, const TableStyle& style,
-                                    const std::vector<DimSizes>& sweep,
+                                    const std::vector<settings::DimSizes>& sweep,
                                     const ServingRequest& request, const ModelFiles& models) {
   constexpr absl::string_view kSteps = "--prefill, --decode and --requests ";
   if (!models.one_file || !sweep.empty() || options.training || !options.module.empty() ||

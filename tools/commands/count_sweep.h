@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "src/api/serving.h"
 #include "src/report/report.h"
-#include "tools/cli/count_arguments.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/count_call.h"
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
@@ -18,14 +18,15 @@ namespace onnxflops::tools {
 std::string Objection(const Report& report);
 
 // --dim with several sizes.
-absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
+absl::StatusOr<ExitCode> RunSweep(const CountCall& args, const CountOptions& options,
                                   const ViewOptions& view, Format format, const TableStyle& style,
-                                  const std::vector<DimSizes>& dims, const ModelFiles& models);
+                                  const std::vector<settings::DimSizes>& dims,
+                                  const ModelFiles& models);
 
 // --prefill and --decode. `sweep` is what --dim gives several sizes.
-absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+absl::StatusOr<ExitCode> RunServing(const CountCall& args, const CountOptions& options,
                                     const ViewOptions& view, Format format, const TableStyle& style,
-                                    const std::vector<DimSizes>& sweep,
+                                    const std::vector<settings::DimSizes>& sweep,
                                     const ServingRequest& request, const ModelFiles& models);
 
 }  // namespace onnxflops::tools

@@ -6,9 +6,9 @@
 #include "src/base/status_macros.h"
 #include "src/devices/device_report.h"
 #include "src/hardware/device.h"
-#include "tools/cli/device_arguments.h"
-#include "tools/cli/options.h"
+#include "src/settings/device_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -33,14 +33,14 @@ torch.cuda.get_device_name() has them) are matched as a whole, never in part.
 
 struct DevicesArguments {
   std::vector<std::string> names;
-  DevicesFileArgument devices_file;
+  settings::DevicesFileArgument devices_file;
   OutputArguments output;
   bool achievable = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("NAME", &names);
     devices_file.AddTo(list);
-    list->AddFlag("--achievable", &achievable,
+    list->AddFlag("achievable", &achievable,
                   "Show the best matrix product that was measured, where one is known.");
     output.AddTo(list);
   }

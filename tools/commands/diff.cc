@@ -25,10 +25,11 @@
 #include "src/diff/comment.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
-#include "tools/cli/options.h"
+#include "src/settings/model_arguments.h"
+#include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
-#include "tools/cli/view_arguments.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/commands.h"
 
@@ -65,10 +66,8 @@ std::vector<std::string> QuantityKeys() {
   return keys;
 }
 
-struct DiffArguments {
+struct DiffCall : settings::DiffArguments {
   std::vector<std::string> models;
-  SizeArguments sizes;
-  CausalArgument causal;
   BaseMissingArgument base_missing;
   OutputArguments output;
   std::string by = "module", depth, quantity = "flops", threshold, module, git;
@@ -76,22 +75,21 @@ struct DiffArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 2);
-    list->AddValue("--git", "REV", &git,
+    list->AddValue("git", "REV", &git,
                    "Compare one model with itself at a revision of its git repository.");
-    sizes.AddTo(list);
-    causal.AddTo(list);
+    settings::DiffArguments::AddTo(list);
     base_missing.AddTo(list);
-    list->AddValue("--by", "WHAT", &by, "module, op or node. Default: module.",
+    list->AddValue("by", "WHAT", &by, "module, op or node. Default: module.",
                    {"module", "op", "node"});
-    list->AddValue("--depth", "N", &depth,
+    list->AddValue("depth", "N", &depth,
                    "Depth of the module tree. Default: opened where the change is.");
-    list->AddValue("--sort", "KEY", &quantity,
+    list->AddValue("sort", "KEY", &quantity,
                    "The quantity that rows show and are sorted by. Default: flops.",
                    QuantityKeys());
-    list->AddValue("--threshold", "PERCENT", &threshold,
+    list->AddValue("threshold", "PERCENT", &threshold,
                    "Join what changes by less than this part of the model, as 0.1%.");
-    list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
-    list->AddValue("--module", "GLOBS", &module,
+    list->AddFlag("exact", &exact, "Print every digit instead of SI units.");
+    list->AddValue("module", "GLOBS", &module,
                    "Compare only this module, as if it were the model.");
     output.AddTo(list, {"json", "csv", "html", "comment"});
   }
@@ -138,14 +136,14 @@ struct DiffArguments {
 
 void DescribeDiff(const UseCommand& use) {
   OptionList list;
-  DiffArguments args;
+  DiffCall args;
   args.AddTo(&list);
   use(kCommandDiffHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   OptionList list;
-  DiffArguments args;
+  DiffCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandDiffHelp, arguments, &help));
@@ -153,8 +151,7 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const DiffViewOptions view, args.View());
   const bool comment = args.output.format == "comment";
   ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
@@ -162,7 +159,6 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;
-  options.activation_peak = true;
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(head, options));

@@ -3,30 +3,27 @@
 // How it works. Rules of thumb are conventions with a formula for the whole model, so each model is
 // compared as in `compare`, but with these only. A calibration is a measured figure divided by our
 // count at the sizes of the measurement. It is made from one model, or read from a file, and scales
-// the counts of the others. Sizes missing in the call come from the measurement. If counting fails
-// at the measurement's sizes but works without them, these sizes are the error.
-#include "tools/commands/estimate.h"
+// the counts of the others.
+#include "src/api/estimate.h"
 
 #include <cstddef>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
-#include "src/base/limit_error.h"
-#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/convention/conventions.h"
-#include "src/load/input_file.h"
-#include "src/onnxflops.h"
+#include "src/estimate/estimate_report.h"
+#include "src/settings/estimate_arguments.h"
+#include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
-#include "tools/cli/write_file.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/each_model.h"
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
@@ -58,18 +55,6 @@ count, never instead of it.
 Exit codes: 0 success, 2 error.
 )"};
 
-// The formulas of a training step, and that of CLIP.
-CompareRequest RulesOfThumb() {
-  CompareRequest request;
-  for (const convention::Convention* convention : convention::Conventions()) {
-    const bool is_rule = convention->passes > 1 || convention == &convention::kConfigClip;
-    if (is_rule) request.with.emplace_back(convention->name);
-  }
-  return request;
-}
-
-using LoadMeasured = absl::FunctionRef<absl::StatusOr<Model>(const CountOptions& options)>;
-
 absl::StatusOr<CompareReport> EstimateFile(const ModelFile& file, const CountOptions& options) {
   RETURN_IF_ERROR(file.fault);
   try {
@@ -81,37 +66,6 @@ absl::StatusOr<CompareReport> EstimateFile(const ModelFile& file, const CountOpt
   }
 }
 
-absl::StatusOr<std::string> ReadJson(absl::string_view option, const std::string& file) {
-  absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
-  if (text.ok()) return text;
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(file), ": ", text.status().message()));
-}
-
-// The measured model, counted at the sizes of the measurement.
-absl::StatusOr<Calibration> MakeCalibration(const EstimateArguments& args, LoadMeasured load,
-                                            CountOptions options) {
-  ASSIGN_OR_RETURN(const std::string text, ReadJson("--calibrate", args.calibrate));
-  ASSIGN_OR_RETURN(const Measurement measured, ParseMeasurement(text, args.calibrate));
-  options.bindings = measured.sizes;
-  options.tokens.reset();
-  options.mask_sum.reset();
-  ASSIGN_OR_RETURN(const Model model, load(options));
-  const auto about_file = [&](const absl::Status& fault) {
-    return WithMessage(fault,
-                       absl::StrCat(Escaped(args.calibrate), ": bindings: ", fault.message()));
-  };
-  const absl::StatusOr<Report> report = Count(model, options);
-  if (!report.ok()) {
-    // If the model can be counted without them, the sizes of the measurement are wrong.
-    options.bindings.clear();
-    return Count(model, options).ok() ? about_file(report.status()) : report.status();
-  }
-  absl::StatusOr<Calibration> calibration = Calibrate(measured, *report);
-  if (!calibration.ok() && !report->totals.lower_bound) return about_file(calibration.status());
-  return calibration;
-}
-
 // The one model of the call.
 absl::StatusOr<Model> LoadOnly(const ModelFiles& models, const CountOptions& options) {
   if (models.files.size() != 1) {
@@ -121,57 +75,34 @@ absl::StatusOr<Model> LoadOnly(const ModelFiles& models, const CountOptions& opt
   return LoadFor(models.files[0].path, options);
 }
 
+struct EstimateCall : settings::EstimateArguments {
+  std::vector<std::string> models;
+  JobsArgument jobs;
+  OutputArguments output;
+  bool family_table = false;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models, 1);
+    settings::EstimateArguments::AddTo(list);
+    list->AddFlag("family-table", &family_table,
+                  "Take every configuration in a folder, *.json of any name, as one table.");
+    jobs.AddTo(list);
+    output.AddTo(list);
+  }
+};
+
 }  // namespace
-
-void EstimateArguments::AddTo(OptionList* list) {
-  list->AddPositional("MODEL", &models, 1);
-  sizes.AddTo(list);
-  causal.AddTo(list);
-  list->AddValue("--calibrate", "FILE", &calibrate,
-                 "FLOPs that were measured, as JSON; of one model.");
-  list->AddValue("--calibration", "FILE", &calibration,
-                 "Show calibrated figures by the calibration in an earlier estimate.");
-  list->AddFlag("--family-table", &family_table,
-                "Take every configuration in a folder, *.json of any name, as one table.");
-  jobs.AddTo(list);
-  output.AddTo(list);
-}
-
-absl::StatusOr<CompareReport> EstimateModel(const Model& model, const CountOptions& options) {
-  ASSIGN_OR_RETURN(CompareReport report, CompareTools(model, options, RulesOfThumb()));
-  report.ours.modules.clear();
-  return report;
-}
-
-absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArguments& args,
-                                                           LoadMeasured load,
-                                                           CountOptions* options) {
-  if (!args.calibrate.empty() && !args.calibration.empty()) {
-    return absl::InvalidArgumentError("--calibrate and --calibration: one of them gives the ratio");
-  }
-  if (!args.calibrate.empty()) {
-    ASSIGN_OR_RETURN(Calibration made, MakeCalibration(args, load, *options));
-    // Sizes missing in the call come from the measurement.
-    const bool given = options->tokens || options->mask_sum || !options->bindings.empty();
-    if (!given) options->bindings = made.measured.sizes;
-    return std::optional(std::move(made));
-  }
-  if (args.calibration.empty()) return std::optional<Calibration>();
-  ASSIGN_OR_RETURN(const std::string text, ReadJson("--calibration", args.calibration));
-  ASSIGN_OR_RETURN(Calibration read, ParseCalibration(text, args.calibration));
-  return std::optional(std::move(read));
-}
 
 void DescribeEstimate(const UseCommand& use) {
   OptionList list;
-  EstimateArguments args;
+  EstimateCall args;
   args.AddTo(&list);
   use(kCommandEstimateHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
   OptionList list;
-  EstimateArguments args;
+  EstimateCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandEstimateHelp, arguments, &help));
@@ -179,18 +110,16 @@ absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
-  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   ASSIGN_OR_RETURN(const ModelFiles models, args.family_table ? FindConfigurations(args.models)
                                                               : FindModelFiles(args.models));
   EstimateReport report;
-  ASSIGN_OR_RETURN(
-      report.calibration,
-      FindCalibration(
-          args, [&](const CountOptions& with) { return LoadOnly(models, with); }, &options));
+  ASSIGN_OR_RETURN(report.calibration,
+                   args.FindCalibration(
+                       [&](const CountOptions& with) { return LoadOnly(models, with); }, &options));
   std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
   ForEach(outcomes.size(), threads,
           [&](size_t i) { outcomes[i] = EstimateFile(models.files[i], options); });
@@ -208,7 +137,7 @@ absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
-    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+    WriteError(absl::StrCat(fault.message(), settings::LimitHint(fault)));
   }
   return faults.empty() ? kFine : kTrouble;
 }

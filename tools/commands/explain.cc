@@ -22,8 +22,10 @@
 #include "src/render/text_table.h"
 #include "src/report/view.h"
 #include "src/report/writers.h"
-#include "tools/cli/options.h"
+#include "src/settings/model_arguments.h"
+#include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -48,21 +50,15 @@ operator.
     onnxflops explain custom-op.onnx /mlp/FusedMlp --template
 )"};
 
-struct ExplainArguments {
+struct ExplainCall : settings::ExplainArguments {
   std::vector<std::string> what;
-  SizeArguments sizes;
-  UpperArgument upper;
-  CausalArgument causal;
   OutputArguments output;
   bool as_template = false;
 
   void AddTo(OptionList* list) {
-    list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
-    list->CompleteFrom("operators nodes");
-    sizes.AddTo(list);
-    upper.AddTo(list);
-    causal.AddTo(list);
-    list->AddFlag("--template", &as_template,
+    list->AddPositional("MODEL and NODE, or OP", &what, 0, 2, {"operators", "nodes"});
+    settings::ExplainArguments::AddTo(list);
+    list->AddFlag("template", &as_template,
                   "Print a rule to fill in, for --rules. That of a NODE has its sizes.");
     output.AddOnly(list, {"table", "json"});
   }
@@ -86,17 +82,19 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
 }
 
 // One argument is an operator only if it is not a file, and no option is about a model.
-absl::Status RequireOperator(const std::string& name, const ExplainArguments& args) {
-  const auto& [what, sizes, upper, causal, output, as_template] = args;
+absl::Status RequireOperator(const std::string& name, const ExplainCall& args) {
   if (access(name.c_str(), F_OK) == 0 || name == "-") {
     return absl::InvalidArgumentError(
         absl::StrCat("explain needs a NODE of the model ", Quoted(name),
                      " as well; `onnxflops count --by node` lists them"));
   }
   const std::pair<const char*, bool> given[] = {
-      {"--dim", !sizes.dims.empty()},     {"--input", !sizes.inputs.empty()},
-      {"--value", !sizes.values.empty()}, {"--limit", !sizes.limits.empty()},
-      {"--upper", upper.given},           {"--causal", causal.how != CausalArgument().how}};
+      {"--dim", !args.sizes.dims.empty()},
+      {"--input", !args.sizes.inputs.empty()},
+      {"--value", !args.sizes.values.empty()},
+      {"--limit", !args.sizes.limits.empty()},
+      {"--upper", args.upper.given},
+      {"--causal", args.causal.how != settings::CausalArgument().how}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     return absl::InvalidArgumentError(
@@ -135,16 +133,16 @@ absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions option
 
 void DescribeExplain(const UseCommand& use) {
   OptionList list;
-  ExplainArguments args;
+  ExplainCall args;
   args.AddTo(&list);
   use(kCommandExplainHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   OptionList list;
-  ExplainArguments args;
+  ExplainCall args;
   args.AddTo(&list);
-  const auto& [what, sizes, upper, causal, output, as_template] = args;
+  const std::vector<std::string>& what = args.what;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandExplainHelp, arguments, &help));
   if (!run) {
@@ -155,23 +153,21 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
   }
-  ASSIGN_OR_RETURN(const TableStyle style, output.Style());
-  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   std::string text;
   if (what.size() == 1) {
     RETURN_IF_ERROR(RequireOperator(what[0], args));
-    ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
-    if (as_template) {
+    ASSIGN_OR_RETURN(const Rules rules, args.sizes.rules.Parse());
+    if (args.as_template) {
       text = RuleTemplate("", what[0], nullptr);
     } else {
       ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
     }
   } else {
-    ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
-    ASSIGN_OR_RETURN(options.causal, causal.Parse());
-    options.upper_bounds = upper.given;
+    ASSIGN_OR_RETURN(CountOptions options, args.Options());
     ASSIGN_OR_RETURN(const Model model, LoadFor(what[0], options));
-    if (as_template) {
+    if (args.as_template) {
       ASSIGN_OR_RETURN(const Explanation node, Explain(model, options, what[1]));
       text = RuleTemplate(node.node.domain, node.node.op, &node.node);
     } else {
@@ -179,7 +175,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     }
   }
   const std::string model = what.size() == 2 ? what[0] : "";
-  RETURN_IF_ERROR(WriteOutput(text, output.file, {model, sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {model, args.sizes.rules.file}));
   return kFine;
 }
 

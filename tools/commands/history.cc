@@ -17,8 +17,8 @@
 #include "src/history/history_writers.h"
 #include "src/history/record.h"
 #include "src/load/input_file.h"
-#include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
 
@@ -55,9 +55,9 @@ struct HistoryArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("HISTORY.jsonl", &file, 1, 1);
-    list->AddValue("--model", "GLOB", &models,
+    list->AddValue("model", "GLOB", &models,
                    "Only models whose path, or the end of it from a folder on, is GLOB.");
-    list->AddValues("--quantity", "NAME", &quantities,
+    list->AddValues("quantity", "NAME", &quantities,
                     "Only this quantity, as totals of JSON name it: flops, params, ... May be "
                     "given again.");
     output.AddTo(list, {"json", "csv", "html"});

@@ -9,7 +9,7 @@
 #include "src/api/sweep.h"
 #include "src/report/memory_rows.h"
 #include "src/report/writers.h"
-#include "tools/cli/options.h"
+#include "tools/cli/output_arguments.h"
 
 namespace onnxflops::tools {
 

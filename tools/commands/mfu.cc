@@ -11,9 +11,9 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/mfu/mfu_report.h"
-#include "tools/cli/mfu_arguments.h"
-#include "tools/cli/options.h"
+#include "src/settings/mfu_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
 
@@ -49,7 +49,7 @@ that are not counted), 2 error.
 
 struct MfuCall {
   std::vector<std::string> models;
-  MfuArguments mfu;
+  settings::MfuArguments mfu;
   OutputArguments output;
   bool strict = false;
 
@@ -57,7 +57,7 @@ struct MfuCall {
     list->AddPositional("MODEL", &models, 1, 1);
     mfu.AddTo(list);
     list->BeginGroup("output", "Output");
-    list->AddFlag("--strict", &strict, "Exit with 1 also if a node is not counted.");
+    list->AddFlag("strict", &strict, "Exit with 1 also if a node is not counted.");
     output.AddTo(list, {"json", "csv", "html"});
   }
 };

@@ -31,7 +31,6 @@
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
-#include "tools/cli/options.h"
 
 namespace onnxflops::tools {
 namespace {

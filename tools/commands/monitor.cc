@@ -43,8 +43,9 @@
 #include "src/monitor/event_file.h"
 #include "src/monitor/running_totals.h"
 #include "src/monitor/step_log.h"
+#include "src/settings/mfu_arguments.h"
+#include "src/settings/value.h"
 #include "tools/cli/line_reader.h"
-#include "tools/cli/mfu_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/write_file.h"
 #include "tools/commands/commands.h"
@@ -111,25 +112,25 @@ Exit codes: 0 the log has ended, 2 error, or no line of it gave a utilisation.
 
 struct MonitorCall {
   std::vector<std::string> models;
-  MfuArguments mfu;
+  settings::MfuArguments mfu;
   std::string devices, every = "10", log = "-", prometheus, tensorboard;
   bool follow = false, per_sample = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
-    list->AddValue("--log", "FILE", &log, "The log. Default: standard input.");
-    list->AddFlag("--follow", &follow,
+    list->AddValue("log", "FILE", &log, "The log. Default: standard input.");
+    list->AddFlag("follow", &follow,
                   "Wait for more at the end of the log, also when another takes its place.");
-    list->AddValue("--every", "N", &every, "Write every N steps. Default: 10.");
-    list->AddValue("--devices", "N", &devices,
+    list->AddValue("every", "N", &every, "Write every N steps. Default: 10.");
+    list->AddValue("devices", "N", &devices,
                    "How many devices share the step. Default: what the log says, else 1.");
     mfu.AddPeakTo(list);
-    list->AddFlag("--per-sample", &per_sample,
+    list->AddFlag("per-sample", &per_sample,
                   "The file fixes the batch: count its FLOPs for each sample of a step.");
-    list->AddValue("--prometheus", "FILE", &prometheus,
+    list->AddValue("prometheus", "FILE", &prometheus,
                    "Also keep the last figures in FILE, for the textfile collector of "
                    "node_exporter. It is replaced in one step.");
-    list->AddValue("--tensorboard", "DIR", &tensorboard,
+    list->AddValue("tensorboard", "DIR", &tensorboard,
                    "Also write an event file for TensorBoard into DIR.");
     mfu.AddModelTo(list);
   }
@@ -410,10 +411,10 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
     return kFine;
   }
   MonitorOptions options;
-  ASSIGN_OR_RETURN(options.every, ParsePositiveWhole("--every", call.every));
+  ASSIGN_OR_RETURN(options.every, settings::ParsePositiveWhole("every", call.every));
   options.devices_of_log = call.devices.empty();
-  ASSIGN_OR_RETURN(options.devices,
-                   ParsePositiveWhole("--devices", call.devices.empty() ? "1" : call.devices));
+  ASSIGN_OR_RETURN(options.devices, settings::ParsePositiveWhole(
+                                        "devices", call.devices.empty() ? "1" : call.devices));
   ASSIGN_OR_RETURN(options.peak, call.mfu.ParsePeak());
   ASSIGN_OR_RETURN(const MfuOptions mfu, call.mfu.Parse());
   if (call.models[0] == "-" && call.log == "-") {

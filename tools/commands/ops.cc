@@ -4,8 +4,9 @@
 
 #include "src/api/operators.h"
 #include "src/base/status_macros.h"
-#include "tools/cli/options.h"
+#include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
 
@@ -27,7 +28,7 @@ changed something), whether they do arithmetic, and the formula of their cost.
 
 struct OpsArguments {
   OutputArguments output;
-  RulesArgument rules_file;
+  settings::RulesArgument rules_file;
 
   void AddTo(OptionList* list) {
     rules_file.AddTo(list);

@@ -5,27 +5,21 @@
 // Traces for viewers need single events, which are kept only for these formats. --strict fails if a
 // kernel did not join, or if one is above the peak: then the peak, the sizes or the join must be
 // wrong.
-#include "tools/commands/profile.h"
+#include "src/api/profile.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
-#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
-#include "src/estimate/estimate_report.h"
-#include "src/load/input_file.h"
-#include "src/profile/profile_file.h"
+#include "src/settings/profile_arguments.h"
+#include "src/settings/value.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
@@ -83,35 +77,6 @@ const TraceFormat* FindTrace(const std::string& name) {
   return nullptr;
 }
 
-absl::Status ParseWhole(const char* option, const std::string& text, int* value) {
-  constexpr int kMost = 1 << 30;
-  if (text.empty() || (absl::SimpleAtoi(text, value) && *value >= 0 && *value <= kMost)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(text), ": it should be a whole number, 0 or more"));
-}
-
-absl::StatusOr<Calibration> ReadCalibrationFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
-  if (text.ok()) return ParseCalibration(*text, file);
-  return absl::Status(text.status().code(),
-                      absl::StrCat("--calibration ", Escaped(file), ": ", text.status().message()));
-}
-
-absl::Status ReadLayers(const std::string& file, Profile* profile) {
-  if (file.empty()) return absl::OkStatus();
-  if (profile->source != ProfileSource::kTensorRt) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--layers ", Quoted(file), ": the profile is of ", SourceName(profile->source),
-                     "; only TensorRT has layers"));
-  }
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
-  if (text.ok()) return AddLayerInfo(*text, file, profile);
-  return absl::Status(text.status().code(),
-                      absl::StrCat("--layers ", Escaped(file), ": ", text.status().message()));
-}
-
 std::string ProfileObjection(const ProfileReport& report) {
   for (const ProfileGroup& group : report.groups) {
     if (!group.joined()) return absl::StrCat("kernel ", Quoted(group.kernels[0]), " did not join");
@@ -125,110 +90,72 @@ std::string ProfileObjection(const ProfileReport& report) {
   return "";
 }
 
-}  // namespace
+struct ProfileCall : settings::ProfileArguments {
+  std::vector<std::string> files;
+  std::string by = "module", depth, top, sort = "time";
+  bool strict = false;
+  OutputArguments output;
 
-void ProfileArguments::AddTo(OptionList* list) {
+  void AddTo(OptionList* list);
+  absl::StatusOr<ProfileView> View() const;
+};
+
+void ProfileCall::AddTo(OptionList* list) {
   list->AddPositional("MODEL PROFILE", &files, 2, 2);
-  list->AddValue("--optimized", "FILE", &optimized,
-                 "The graph that ran: what SessionOptions.optimized_model_filepath writes. "
-                 "Fused kernels then join with the nodes that they stand for.");
-  list->AddValue("--layers", "FILE", &layers,
-                 "What TensorRT's layers stand for: the JSON of trtexec --exportLayerInfo.");
-  list->AddValue("--warmup", "N", &warmup, "Leave out the first N runs. Default: 1.");
-  list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.",
+  AddRunTo(list);
+  list->AddValue("by", "KEY", &by, "Rows: module, op or node. Default: module.",
                  {"module", "op", "node"});
   list->AddValue(
-      "--depth", "D", &depth,
+      "depth", "D", &depth,
       "Depth of the modules. Default: the deepest. Equal modules that differ in a number share "
       "a row; so do others where there are more than --top.");
-  list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
-  list->AddValue("--sort", "KEY", &sort,
+  list->AddValue("top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
+  list->AddValue("sort", "KEY", &sort,
                  "Which rows are first: those of most time, most FLOPs, or the largest gap from "
                  "their share of FLOPs to that of time. Default: time.",
                  {"time", "flops", "gap"});
-  roofline.AddTo(list);
-  list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312G or 312e9.");
-  list->AddValue("--counters", "FILE.csv", &counters,
-                 "FLOPs by hardware counters, beside the counted ones: the CSV of Nsight Compute "
-                 "or rocprof.");
-  list->AddValue("--counter-runs", "N", &counter_runs,
-                 "How many runs of the model the counters are of. Default: 1.");
-  list->AddValue("--calibration", "FILE", &calibration,
-                 "Also show the count times the ratio that `onnxflops estimate --calibrate` "
-                 "stored.");
-  sizes.AddTo(list);
-  list->AddFlag("--strict", &strict, "Exit with 1 if a kernel did not join, or is above the peak.");
+  AddMeasuresTo(list);
+  list->AddFlag("strict", &strict, "Exit with 1 if a kernel did not join, or is above the peak.");
   output.AddTo(list, ProfileFormats());
 }
 
-absl::StatusOr<ProfileView> ParseProfileView(const ProfileArguments& args) {
-  ProfileView view;
-  RETURN_IF_ERROR(ParseWhole("--depth", args.depth, &view.depth));
-  RETURN_IF_ERROR(ParseWhole("--top", args.top, &view.top));
-  if (args.by == "op") {
-    view.by = GroupBy::kOp;
-  } else if (args.by == "node") {
-    view.by = GroupBy::kNode;
-  } else if (args.by != "module") {
-    return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(args.by),
+absl::StatusOr<ProfileView> ProfileCall::View() const {
+  ProfileView shown;
+  RETURN_IF_ERROR(settings::ParseWhole("depth", depth, &shown.depth));
+  RETURN_IF_ERROR(settings::ParseWhole("top", top, &shown.top));
+  if (by == "op") {
+    shown.by = GroupBy::kOp;
+  } else if (by == "node") {
+    shown.by = GroupBy::kNode;
+  } else if (by != "module") {
+    return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by),
                                                    ": it should be module, op or node",
-                                                   DidYouMean(args.by, {"module", "op", "node"})));
+                                                   DidYouMean(by, {"module", "op", "node"})));
   }
-  if (args.sort == "flops") {
-    view.sort = ProfileSort::kFlops;
-  } else if (args.sort == "gap") {
-    view.sort = ProfileSort::kGap;
-  } else if (args.sort != "time") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--sort ", Quoted(args.sort), ": it should be time, flops or gap",
-                     DidYouMean(args.sort, {"time", "flops", "gap"})));
+  if (sort == "flops") {
+    shown.sort = ProfileSort::kFlops;
+  } else if (sort == "gap") {
+    shown.sort = ProfileSort::kGap;
+  } else if (sort != "time") {
+    return absl::InvalidArgumentError(absl::StrCat("--sort ", Quoted(sort),
+                                                   ": it should be time, flops or gap",
+                                                   DidYouMean(sort, {"time", "flops", "gap"})));
   }
-  return view;
+  return shown;
 }
 
-absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args) {
-  ProfileOptions options;
-  ASSIGN_OR_RETURN(options.count, args.sizes.Parse());
-  int warmup = 0;
-  RETURN_IF_ERROR(ParseWhole("--warmup", args.warmup, &warmup));
-  options.warmup = warmup;
-  ASSIGN_OR_RETURN(options.peak, ParsePeakRate(args.peak));
-  ASSIGN_OR_RETURN(options.device, args.roofline.Parse());
-  ASSIGN_OR_RETURN(options.counter_runs, ParsePositiveWhole("--counter-runs", args.counter_runs));
-  if (!args.counters.empty()) {
-    ASSIGN_OR_RETURN(options.counters, ReadCountersFile(args.counters));
-  }
-  if (!args.calibration.empty()) {
-    ASSIGN_OR_RETURN(options.calibration, ReadCalibrationFile(args.calibration));
-    options.calibration_file = args.calibration;
-  }
-  if (options.device && options.peak > 0) {
-    return absl::InvalidArgumentError("--device and --peak: one of them gives the peak");
-  }
-  return options;
-}
-
-absl::StatusOr<ProfileReport> ProfileModel(const Model& model, const std::string& profile,
-                                           const ProfileArguments& args, ProfileOptions options,
-                                           bool events) {
-  if (!args.optimized.empty()) {
-    ASSIGN_OR_RETURN(options.optimized, LoadFor(args.optimized, options.count));
-  }
-  ASSIGN_OR_RETURN(Profile read, ReadProfileFile(profile, {.events = events}));
-  RETURN_IF_ERROR(ReadLayers(args.layers, &read));
-  return JoinProfile(model, read, options);
-}
+}  // namespace
 
 void DescribeProfile(const UseCommand& use) {
   OptionList list;
-  ProfileArguments args;
+  ProfileCall args;
   args.AddTo(&list);
   use(kCommandProfileHelp, list);
 }
 
 absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
   OptionList list;
-  ProfileArguments args;
+  ProfileCall args;
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandProfileHelp, arguments, &help));
@@ -236,8 +163,8 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(const ProfileOptions options, ParseProfileOptions(args));
-  ASSIGN_OR_RETURN(const ProfileView view, ParseProfileView(args));
+  ASSIGN_OR_RETURN(const ProfileOptions options, args.Options());
+  ASSIGN_OR_RETURN(const ProfileView view, args.View());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   const TraceFormat* const trace = FindTrace(args.output.format);
   Format format = Format::kTable;
@@ -246,7 +173,7 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(args.files[0], options.count));
   ASSIGN_OR_RETURN(const ProfileReport report,
-                   ProfileModel(model, args.files[1], args, options, /*events=*/trace != nullptr));
+                   args.Join(model, args.files[1], options, /*events=*/trace != nullptr));
   RETURN_IF_ERROR(
       WriteOutput(trace != nullptr ? trace->write(report) : Render(report, format, style, view),
                   args.output.file,

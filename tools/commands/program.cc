@@ -16,9 +16,9 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/similar.h"
-#include "tools/cli/options.h"
+#include "src/settings/program_face.h"
+#include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
-#include "tools/cli/program_face.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -121,11 +121,11 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
 }  // namespace
 
 int RunProgram(int argc, char** argv) {
-  const ProcessFace face(kProgramFace);
+  const ProcessFace face(settings::kProgramFace);
   try {
     const absl::StatusOr<ExitCode> code = Run(platform::PreparedArguments(argc, argv));
     if (code.ok()) return *code;
-    WriteError(absl::StrCat(code.status().message(), LimitHint(code.status())));
+    WriteError(absl::StrCat(code.status().message(), settings::LimitHint(code.status())));
   } catch (const std::bad_alloc&) {
     WriteError("there is not enough memory");
   }

@@ -131,7 +131,7 @@ absl::Status AppendLines(const std::string& path, std::string lines) {
 }  // namespace
 
 void RecordArgument::AddTo(OptionList* list) {
-  list->AddValue("--record", "FILE", &file,
+  list->AddValue("record", "FILE", &file,
                  "Add a line per model to FILE: date, commit, figures, limits. See onnxflops "
                  "history. Nothing is added for a model in error.");
 }

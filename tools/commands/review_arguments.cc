@@ -78,16 +78,15 @@ std::optional<Diff> CostAt(const std::string& path, const std::string& revision,
 }  // namespace
 
 void ReviewArguments::AddTo(OptionList* list) {
-  list->AddValue("--review", "FILE", &file,
+  list->AddValue("review", "FILE", &file,
                  "Write a comment on a pull request to FILE: the verdict, then each model that "
                  "changed from its base or failed.");
-  list->AddValue("--threshold", "PERCENT", &threshold,
+  list->AddValue("threshold", "PERCENT", &threshold,
                  "In the review, changes below this part of a model are one row, as 0.1%.");
-  list->AddFlag("--no-budgets", &no_budgets,
-                "Only for --review and --record: there are no budgets.");
-  list->AddValues("--renamed", "OLD=NEW", &renamed,
+  list->AddFlag("no-budgets", &no_budgets, "Only for --review and --record: there are no budgets.");
+  list->AddValues("renamed", "OLD=NEW", &renamed,
                   "With --git: the model NEW has the path OLD at the revision.");
-  list->AddValues("--removed", "OLD", &removed,
+  list->AddValues("removed", "OLD", &removed,
                   "With --git and --review: a model of the revision that is gone. A new model of "
                   "the same structure counts as this one, renamed.");
 }

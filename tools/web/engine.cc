@@ -7,22 +7,16 @@
 // advice on setting limits, which the page cannot follow.
 #include <unistd.h>
 
-#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
-#include "src/base/limits.h"
-#include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
-#include "src/load/input_file.h"
 #include "src/onnxflops.h"
-#include "src/symbolic/symbol_name.h"
-#include "tools/cli/program_face.h"
+#include "src/settings/program_face.h"
+#include "src/settings/size_arguments.h"
 
 namespace onnxflops::web {
 namespace {
@@ -33,47 +27,23 @@ struct Request {
   std::vector<std::string> files;
 };
 
-absl::StatusOr<std::string> ReadText(const std::string& file) {
-  ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
-  std::string text(kMaxRulesBytes + 1, '\0');
-  size_t size = 0;
-  for (ssize_t n = 1; n > 0 && size < text.size(); size += static_cast<size_t>(n)) {
-    n = ReadSome(fd, text.data() + size, text.size() - size);
-    if (n < 0) return absl::UnknownError("cannot be read");
-  }
-  close(fd);
-  text.resize(size);
-  return text;
-}
-
-absl::Status AddDim(const std::string& text, Bindings* bindings) {
-  const size_t equals = text.rfind('=');
-  int64_t size = 0;
-  if (equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &size) ||
-      size < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--dim ", Quoted(text), ": it should be NAME=N"));
-  }
-  bindings->emplace(TypedSymbol(text.substr(0, equals)), size);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Request> Parse(const std::vector<std::string>& words) {
   Request request;
-  request.options.bodies = nullptr;
+  settings::SizeArguments sizes;
   if (words.size() < 3) return absl::InvalidArgumentError("engine COMMAND FORMAT [options] MODEL");
   request.command = words[0];
   request.format = words[1];
   for (size_t i = 2; i < words.size(); ++i) {
     if (words[i] == "--dim" && i + 1 < words.size()) {
-      RETURN_IF_ERROR(AddDim(words[++i], &request.options.bindings));
+      sizes.dims.push_back(words[++i]);
     } else if (words[i] == "--rules" && i + 1 < words.size()) {
-      ASSIGN_OR_RETURN(const std::string text, ReadText(words[++i]));
-      ASSIGN_OR_RETURN(request.options.rules, LoadRules(text, words[i]));
+      sizes.rules.file = words[++i];
     } else {
       request.files.push_back(words[i]);
     }
   }
+  ASSIGN_OR_RETURN(request.options, sizes.Parse());
+  request.options.bodies = nullptr;
   if (request.files.size() == (request.command == "diff" ? 2 : 1)) return request;
   return absl::InvalidArgumentError("count and compare take one model, diff takes two");
 }
@@ -114,7 +84,7 @@ void WriteAll(int fd, absl::string_view text) {
 }  // namespace onnxflops::web
 
 int main(int argc, char** argv) {
-  const onnxflops::ProcessFace face(onnxflops::tools::kProgramFace);
+  const onnxflops::ProcessFace face(onnxflops::settings::kProgramFace);
   const auto text = onnxflops::web::Run(std::vector<std::string>(argv + 1, argv + argc));
   if (text.ok()) {
     onnxflops::web::WriteAll(STDOUT_FILENO, *text);

@@ -1,9 +1,10 @@
 // Functions that Linux, other Unixes, Windows and WebAssembly each implement differently. The rest
 // of the project uses only standard C++ and posix.h.
 //
-//   linux.cc      functions that only Linux has
-//   portable.cc   the same in plain C++, for other systems
-//   unix.cc       what Linux and other Unixes share
+//   linux.cc      what only Linux has
+//   portable.cc   the same where nothing like it is there, in plain C++
+//   unix.cc       what Linux and other Unixes have alike
+//   threads.cc    what all have but WebAssembly
 //   windows.cc, wasi.cc
 #ifndef ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
 #define ONNXFLOPS_SRC_BASE_PLATFORM_PLATFORM_H_
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -177,6 +179,9 @@ T& OfThisThread() {
 
 // Processors that this process may use; at least 1.
 int AvailableProcessors();
+
+// Calls run(0), run(1), ... run(count - 1), each once, on up to `threads` threads.
+void RunOnThreads(size_t count, int threads, absl::FunctionRef<void(size_t)> run);
 
 // ---- Terminals and names -----------------------------------------------------------------------
 

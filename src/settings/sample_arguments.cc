@@ -1,0 +1,95 @@
+#include "src/settings/sample_arguments.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/setting.h"
+#include "src/base/status_macros.h"
+#include "src/load/input_file.h"
+#include "src/settings/value.h"
+
+namespace onnxflops::settings {
+namespace {
+
+bool IsList(absl::string_view text) {
+  const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
+  return begin.empty() || absl::ascii_isdigit(static_cast<unsigned char>(begin[0])) ||
+         begin[0] == '[' || begin[0] == '(' || begin[0] == '-' || begin[0] == '+';
+}
+
+// "seq=512,300" -> "seq=", "512,300". A list has no name of its own.
+std::pair<absl::string_view, absl::string_view> SplitSymbol(absl::string_view text) {
+  if (IsList(text)) return {"", text};
+  const size_t equals = text.find('=');
+  if (equals == absl::string_view::npos) return {"", text};
+  return {text.substr(0, equals + 1), text.substr(equals + 1)};
+}
+
+// The list itself, or what the file of that name holds.
+absl::StatusOr<std::string> ListOf(absl::string_view name, absl::string_view text) {
+  if (IsList(text)) return std::string(text);
+  const std::string file(text);
+  absl::StatusOr<std::string> held = ReadTextFile(file, kMaxSamplesBytes);
+  if (!held.ok()) {
+    return BadValue(name, text,
+                    absl::StrCat("neither a list of sizes nor a file that can be read: ",
+                                 held.status().message()));
+  }
+  if (held->size() > kMaxSamplesBytes) {
+    return InValue(
+        name, text,
+        LimitError("samples-bytes", absl::StrCat("the file has more than ", kMaxSamplesBytes,
+                                                 " bytes (samples-bytes)")));
+  }
+  return held;
+}
+
+}  // namespace
+
+void SampleArguments::AddTo(Table* list) {
+  list->AddValues("lengths", "LIST|FILE", &lengths,
+                  "The length of each sample that ran, as 512,300,17 or seq=512,300,17, or a file "
+                  "of them. The figures are their sum, without padding.");
+  list->AddValue("cu-seqlens", "LIST|FILE", &cu_seqlens,
+                 "Samples in one row: where each begins, and where the last one ends, as "
+                 "0,512,812,829, or a file of it. Attention stays within samples.");
+  list->AddValue("images", "LIST", &images,
+                 "The height and width of each sample's image, as 336x336,672x448.");
+  list->AddFlag("packed", &packed,
+                "The samples of {lengths} stand in one row, as those of {cu-seqlens}.");
+  list->AddFlag("packed-as-row", &as_row,
+                "The same, and attention takes the row as one sequence, as a kernel without "
+                "cu_seqlens does.");
+}
+
+absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
+  if (lengths.empty() && cu_seqlens.empty() && images.empty()) {
+    if (!packed && !as_row) return std::nullopt;
+    return absl::InvalidArgumentError(WithSettings(
+        "{packed on} and {packed-as-row on} are about the samples of {lengths} or {cu-seqlens}"));
+  }
+  Samples samples;
+  if (as_row) {
+    samples.layout = Samples::Layout::kOneRow;
+  } else if (packed) {
+    samples.layout = Samples::Layout::kPacked;
+  }
+  for (const std::string& given : lengths) {
+    const auto [symbol, text] = SplitSymbol(given);
+    ASSIGN_OR_RETURN(const std::string list, ListOf("lengths", text));
+    RETURN_IF_ERROR(InValue("lengths", given, AddLengths(absl::StrCat(symbol, list), &samples)));
+  }
+  if (!cu_seqlens.empty()) {
+    ASSIGN_OR_RETURN(const std::string list, ListOf("cu-seqlens", cu_seqlens));
+    RETURN_IF_ERROR(InValue("cu-seqlens", cu_seqlens, AddCuSeqlens(list, &samples)));
+  }
+  if (!images.empty()) {
+    RETURN_IF_ERROR(InValue("images", images, AddImages(images, &samples)));
+  }
+  return samples;
+}
+
+}  // namespace onnxflops::settings

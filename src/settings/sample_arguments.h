@@ -1,0 +1,27 @@
+// Settings of the batch that ran: lengths, cu-seqlens, images, packed and packed-as-row.
+#ifndef ONNXFLOPS_SRC_SETTINGS_SAMPLE_ARGUMENTS_H_
+#define ONNXFLOPS_SRC_SETTINGS_SAMPLE_ARGUMENTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/api/samples.h"
+#include "src/settings/table.h"
+
+namespace onnxflops::settings {
+
+struct SampleArguments {
+  std::vector<std::string> lengths;
+  std::string cu_seqlens, images;
+  bool packed = false, as_row = false;
+
+  void AddTo(Table* list);
+  // What does not begin with a digit or a bracket is the name of a file. nullopt without samples.
+  absl::StatusOr<std::optional<Samples>> Parse() const;
+};
+
+}  // namespace onnxflops::settings
+
+#endif  // ONNXFLOPS_SRC_SETTINGS_SAMPLE_ARGUMENTS_H_

@@ -1,0 +1,106 @@
+#include "src/settings/training_arguments.h"
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/setting.h"
+#include "src/base/status_macros.h"
+#include "src/settings/value.h"
+
+namespace onnxflops::settings {
+namespace {
+
+absl::Status NeedsExact(const char* name) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      Setting(name),
+      WithSettings(" needs {backward exact}: by the default rule backward is 2 x forward")));
+}
+
+}  // namespace
+
+void TrainingArguments::AddTo(Table* list) {
+  list->AddValue("backward", "HOW", &backward,
+                 "The backward pass: 2x (twice forward), or exact, as autograd executes it. "
+                 "Default: 2x.",
+                 {"2x", "exact"});
+  list->AddValues("frozen", "GLOB", &frozen,
+                  "Parameters or modules that are not trained. May be given again.");
+  list->AddValues("trained", "GLOB", &trained,
+                  "Parameters or modules that are trained, and no others. May be given again.");
+  list->AddValue("lora", "SETTINGS:MODULES", &lora,
+                 "Count the model with low-rank adapters, as peft runs them, and train only these: "
+                 "r=16:q_proj,v_proj, r=16,alpha=32,rslora:all-linear. With base=nf4 (QLoRA) "
+                 "other weights of linear layers are in 4 bits. Includes {backward exact}.");
+  list->AddValues("tied", "COPY=WEIGHT", &tied,
+                  "Two weights of the file are one parameter, as TorchScript's export stores tied "
+                  "embeddings twice. The report names what looks so. May be given again.");
+  list->AddFlag("input-gradients", &input_gradients,
+                "The gradients of the model's inputs are computed, too.");
+  list->AddValue("attention", "HOW", &attention,
+                 "Attention's backward pass: math keeps the scores, flash computes them again. "
+                 "Default: math.",
+                 {"math", "flash"});
+  list->AddValue("recompute", "WHAT", &recompute,
+                 "Activation checkpointing: none, attention, blocks (as torch does), full (blocks "
+                 "as a whole), or a pattern of module paths. Default: none.",
+                 {"none", "attention", "blocks", "full"});
+  list->AddValue("optimizer", "NAME", &optimizer,
+                 "Count a step of sgd, adam, adamw or lion beside. Default: none.",
+                 {"none", "sgd", "adam", "adamw", "lion"});
+}
+
+absl::StatusOr<TrainingOptions> TrainingArguments::ParseOptions() const {
+  TrainingOptions options;
+  if (attention == "flash") {
+    options.attention = AttentionBackward::kFlash;
+  } else if (attention != "math") {
+    return BadValue("attention", attention, "it should be math or flash");
+  }
+  ASSIGN_OR_RETURN(options.optimizer, ParseOptimizer(optimizer));
+  options.recompute = ParseRecompute(recompute);
+  options.frozen = frozen;
+  options.trained = trained;
+  options.input_gradients = input_gradients;
+  if (backward != "exact" && backward != "2x") {
+    return BadValue("backward", backward, "it should be 2x or exact");
+  }
+  return options;
+}
+
+const char* TrainingArguments::FirstOfExact() const {
+  if (!frozen.empty()) return "frozen";
+  if (!trained.empty()) return "trained";
+  if (input_gradients) return "input-gradients";
+  if (attention != "math") return "attention";
+  if (recompute != "none") return "recompute";
+  if (optimizer != "none") return "optimizer";
+  return nullptr;
+}
+
+absl::StatusOr<std::optional<LoraOptions>> TrainingArguments::ParseLoraOptions() const {
+  if (lora.empty()) return std::optional<LoraOptions>();
+  ASSIGN_OR_RETURN(LoraOptions options, ParseLora(lora));
+  return std::optional<LoraOptions>(std::move(options));
+}
+
+absl::StatusOr<std::vector<TiedWeights>> TrainingArguments::ParseTied() const {
+  std::vector<TiedWeights> pairs;
+  for (const std::string& text : tied) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      return BadValue("tied", text, "it should be two names of weights, as COPY=WEIGHT");
+    }
+    pairs.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return pairs;
+}
+
+absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {
+  ASSIGN_OR_RETURN(const TrainingOptions options, ParseOptions());
+  if (backward == "exact" || !lora.empty()) return options;
+  if (const char* given = FirstOfExact()) return NeedsExact(given);
+  return std::optional<TrainingOptions>();
+}
+
+}  // namespace onnxflops::settings

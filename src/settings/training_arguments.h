@@ -1,0 +1,40 @@
+// Settings of how a model is trained.
+#ifndef ONNXFLOPS_SRC_SETTINGS_TRAINING_ARGUMENTS_H_
+#define ONNXFLOPS_SRC_SETTINGS_TRAINING_ARGUMENTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/adapter/lora_options.h"
+#include "src/resolve/ties.h"
+#include "src/settings/table.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops::settings {
+
+// `backward` and what belongs to it, as texts.
+struct TrainingArguments {
+  std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
+  std::vector<std::string> frozen, trained, tied;
+  std::string lora;
+  bool input_gradients = false;
+
+  void AddTo(Table* list);
+  // nullopt for the rule that backward is twice forward, which adapters do not have. An error if a
+  // setting is given that only an exact backward pass reads.
+  absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
+  // What is trained and how, whatever `backward` says: `memory` asks for it, too.
+  absl::StatusOr<TrainingOptions> ParseOptions() const;
+  // A setting that only an exact backward pass reads; nullptr if none is given.
+  const char* FirstOfExact() const;
+  // `lora`; nullopt if it is not given.
+  absl::StatusOr<std::optional<LoraOptions>> ParseLoraOptions() const;
+  // `tied`, which needs no exact backward pass.
+  absl::StatusOr<std::vector<TiedWeights>> ParseTied() const;
+};
+
+}  // namespace onnxflops::settings
+
+#endif  // ONNXFLOPS_SRC_SETTINGS_TRAINING_ARGUMENTS_H_

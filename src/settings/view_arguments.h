@@ -1,0 +1,31 @@
+// Settings of what a screen of `count` shows.
+#ifndef ONNXFLOPS_SRC_SETTINGS_VIEW_ARGUMENTS_H_
+#define ONNXFLOPS_SRC_SETTINGS_VIEW_ARGUMENTS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "src/report/view_options.h"
+#include "src/settings/table.h"
+
+namespace onnxflops::settings {
+
+// `module`, as a text.
+void AddModule(Table* list, std::string* module);
+
+// What rows and columns are shown, as texts.
+struct ViewArguments {
+  std::string by, depth, top, sort, columns, module;
+  bool no_fold = false, exact = false, plot = false;
+
+  void AddTo(Table* list);
+  // Whether rows are asked for: without, several models are a row each.
+  bool rows() const {
+    return !(by.empty() && depth.empty() && top.empty() && sort.empty() && columns.empty());
+  }
+  absl::StatusOr<ViewOptions> Parse() const;
+};
+
+}  // namespace onnxflops::settings
+
+#endif  // ONNXFLOPS_SRC_SETTINGS_VIEW_ARGUMENTS_H_
