@@ -1,7 +1,5 @@
 #include "src/settings/view_arguments.h"
 
-#include <utility>
-
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -35,6 +33,15 @@ absl::StatusOr<Figure> ParseFigure(absl::string_view name, absl::string_view key
 }
 
 }  // namespace
+
+absl::StatusOr<GroupBy> ParseGroupBy(const std::string& by) {
+  if (by == "module") return GroupBy::kModule;
+  if (by == "op") return GroupBy::kOp;
+  if (by == "node") return GroupBy::kNode;
+  return BadValue(
+      "by", by,
+      absl::StrCat("it should be module, op or node", DidYouMean(by, {"module", "op", "node"})));
+}
 
 void AddModule(Table* list, std::string* module) {
   list->AddValue("module", "GLOBS", module,
@@ -73,14 +80,10 @@ absl::StatusOr<ViewOptions> ViewArguments::Parse() const {
   view.exact = exact;
   RETURN_IF_ERROR(ParseRows("top", top, 1, &view.top));
   RETURN_IF_ERROR(ParseRows("depth", depth, 0, &view.depth));
-  if (by == "op") {
-    view.by = GroupBy::kOp;
-  } else if (by == "node" || (by.empty() && view.top > 0)) {
+  if (!by.empty()) {
+    ASSIGN_OR_RETURN(view.by, ParseGroupBy(by));
+  } else if (view.top > 0) {
     view.by = GroupBy::kNode;
-  } else if (!by.empty() && by != "module") {
-    return BadValue(
-        "by", by,
-        absl::StrCat("it should be module, op or node", DidYouMean(by, {"module", "op", "node"})));
   }
   if (!sort.empty()) {
     ASSIGN_OR_RETURN(view.sort, ParseFigure("sort", sort, view.by));

@@ -10,6 +10,9 @@
 
 namespace onnxflops::settings {
 
+// "module", "op" or "node".
+absl::StatusOr<GroupBy> ParseGroupBy(const std::string& by);
+
 // `module`, as a text.
 void AddModule(Table* list, std::string* module);
 

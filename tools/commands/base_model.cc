@@ -16,6 +16,7 @@
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/settings/value.h"
 #include "tools/commands/git_file.h"
 #include "tools/commands/model_files.h"
 
@@ -38,8 +39,7 @@ void BaseMissingArgument::AddTo(OptionList* list) {
 
 absl::StatusOr<bool> BaseMissingArgument::Parse() const {
   if (what == "ok" || what == "fail") return what == "ok";
-  return absl::InvalidArgumentError(
-      absl::StrCat("--base-missing ", Quoted(what), ": it should be fail or ok"));
+  return settings::BadValue("base-missing", what, "it should be fail or ok");
 }
 
 absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold) {
@@ -49,8 +49,7 @@ absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold) {
   const bool has_sign = absl::ConsumeSuffix(&text, "%");
   if (!has_sign || text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) ||
       !absl::SimpleAtod(text, &percent) || !(percent <= 100)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threshold ", Quoted(threshold), ": it should be a percentage, as 0.1%"));
+    return settings::BadValue("threshold", threshold, "it should be a percentage, as 0.1%");
   }
   return static_cast<int64_t>(percent * 10'000);
 }

@@ -55,8 +55,7 @@ absl::StatusOr<BudgetFile> ReadFile(const BudgetSources& sources, const std::str
   for (const std::string& text : sources.maxima) {
     const absl::Status added = AddLimit(text, sources.has_base, &file.budgets);
     if (added.ok()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--max ", Quoted(text), ": ", WithBaseHint(added).message()));
+    return settings::BadValue("max", text, WithBaseHint(added).message());
   }
   RETURN_IF_ERROR(RequireRules(file.budgets, sources.devices));
   return file;

@@ -57,7 +57,7 @@
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 #include "src/settings/check_arguments.h"
-#include "src/settings/size_arguments.h"
+#include "src/settings/value.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
@@ -396,8 +396,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
     const std::string format = word.substr(0, equals);
     const bool known = std::find(names.begin(), names.end(), format) != names.end();
     if (!known || equals == std::string::npos || equals + 1 == word.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--output ", Quoted(word), ": it should be FORMAT=FILE",
+      return settings::BadValue(
+          "output", word,
+          absl::StrCat("it should be FORMAT=FILE",
                        known ? "" : absl::StrCat(", with one of ", absl::StrJoin(names, ", ")),
                        known ? "" : DidYouMean(format, names)));
     }
@@ -536,8 +537,8 @@ absl::Status ReadCall(CheckCall* call) {
   RETURN_IF_ERROR(ReadReview(args, call));
   if (call->review) call->files.one_file = false;  // an error is a part of the review
   if (!call->files.one_file && !args.against.empty() && !IsFolder(args.against)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--against ", Quoted(args.against), ": of several models it is a folder with their bases"));
+    return settings::BadValue("against", args.against,
+                              "of several models it is a folder with their bases");
   }
   ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
   call->run.one_model = call->files.one_file;

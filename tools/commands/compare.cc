@@ -23,6 +23,7 @@
 #include "src/load/load.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/size_arguments.h"
+#include "src/settings/value.h"
 #include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
@@ -104,8 +105,7 @@ struct CompareCall : settings::CompareArguments {
     CompareRequest request;
     for (const std::string& names : with) {
       if (names.find_first_not_of(',') == std::string::npos) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("--with ", Quoted(names), ": it names no convention"));
+        return settings::BadValue("with", names, "it names no convention");
       }
       for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
         if (name == kAllTools) {
@@ -128,7 +128,7 @@ struct CompareCall : settings::CompareArguments {
     }
     request.from = from;
     if (!by.empty() && by != "module") {
-      return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by), ": it should be module"));
+      return settings::BadValue("by", by, "it should be module");
     }
     request.by_module = !by.empty();
     request.node_names = terms_nodes;

@@ -14,7 +14,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -26,6 +25,7 @@
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
 #include "src/settings/model_arguments.h"
+#include "src/settings/value.h"
 #include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
@@ -113,19 +113,15 @@ struct DiffCall : settings::DiffArguments {
     } else if (by == "node") {
       view.by = GroupBy::kNode;
     } else if (by != "module") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--by ", Quoted(by), ": it should be module, op or node"));
+      return settings::BadValue("by", by, "it should be module, op or node");
     }
-    if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--depth ", Quoted(depth), ": it should be a whole number, 0 or more"));
-    }
+    RETURN_IF_ERROR(settings::ParseWhole("depth", depth, &view.depth));
     const std::vector<std::string> keys = QuantityKeys();
     view.quantity = FindQuantity(quantity);
     if (view.quantity == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--sort ", Quoted(quantity), ": it should be one of ",
-                       absl::StrJoin(keys, ", "), DidYouMean(quantity, keys)));
+      return settings::BadValue("sort", quantity,
+                                absl::StrCat("it should be one of ", absl::StrJoin(keys, ", "),
+                                             DidYouMean(quantity, keys)));
     }
     ASSIGN_OR_RETURN(view.threshold, ParseThreshold(threshold));
     return view;

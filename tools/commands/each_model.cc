@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
-#include "src/base/quote.h"
+#include "src/settings/value.h"
 #include "tools/cli/progress.h"
 
 namespace onnxflops::tools {
@@ -18,8 +18,8 @@ absl::StatusOr<int> JobsArgument::Parse() const {
   if (jobs.empty()) return std::min(platform::AvailableProcessors(), kMaxThreads);
   int threads = 0;
   if (absl::SimpleAtoi(jobs, &threads) && threads >= 1 && threads <= kMaxThreads) return threads;
-  return absl::InvalidArgumentError(
-      absl::StrCat("-j ", Quoted(jobs), ": it should be a number from 1 to ", kMaxThreads));
+  return settings::BadValue("j", jobs,
+                            absl::StrCat("it should be a number from 1 to ", kMaxThreads));
 }
 
 void ForEach(size_t count, int threads, const std::function<void(size_t)>& run) {

@@ -33,6 +33,7 @@
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/settings/value.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -195,19 +196,18 @@ std::string FolderForGit(const std::string& path) {
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path) {
   // A revision must not look like an option or contain a file name.
   if (revision.empty() || revision[0] == '-' || absl::StrContains(revision, ':')) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--git ", Quoted(revision), ": it should be a revision, as HEAD~1 or main"));
+    return settings::BadValue("git", revision, "it should be a revision, as HEAD~1 or main");
   }
   const std::string folder = FolderForGit(path);
   ASSIGN_OR_RETURN(const GitRun known,
                    RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
   if (!known.ok) {
     ASSIGN_OR_RETURN(const GitRun repository, RunGit(folder, {"rev-parse", "--git-dir"}));
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--git ", Quoted(revision), ": ",
+    return settings::BadValue(
+        "git", revision,
         repository.ok
             ? absl::StrCat("git finds no such revision in the repository of ", Quoted(folder))
-            : absl::StrCat(Quoted(folder), " is in no repository that git reads")));
+            : absl::StrCat(Quoted(folder), " is in no repository that git reads"));
   }
   ASSIGN_OR_RETURN(const std::string blob,
                    FindBlob(folder, Beginning(known.output), revision, path));

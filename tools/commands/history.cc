@@ -17,6 +17,7 @@
 #include "src/history/history_writers.h"
 #include "src/history/record.h"
 #include "src/load/input_file.h"
+#include "src/settings/value.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
@@ -72,8 +73,8 @@ absl::StatusOr<HistoryView> ViewOf(const HistoryArguments& args) {
     if (quantity == nullptr) {
       std::vector<std::string> names;
       for (const Quantity* q : RecordedQuantities()) names.emplace_back(q->key);
-      return absl::InvalidArgumentError(
-          absl::StrCat("--quantity ", Quoted(name), ": unknown quantity", DidYouMean(name, names)));
+      return settings::BadValue("quantity", name,
+                                absl::StrCat("unknown quantity", DidYouMean(name, names)));
     }
     view.quantities.push_back(quantity);
   }

@@ -20,6 +20,7 @@
 #include "src/base/status_macros.h"
 #include "src/settings/profile_arguments.h"
 #include "src/settings/value.h"
+#include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
@@ -123,23 +124,15 @@ absl::StatusOr<ProfileView> ProfileCall::View() const {
   ProfileView shown;
   RETURN_IF_ERROR(settings::ParseWhole("depth", depth, &shown.depth));
   RETURN_IF_ERROR(settings::ParseWhole("top", top, &shown.top));
-  if (by == "op") {
-    shown.by = GroupBy::kOp;
-  } else if (by == "node") {
-    shown.by = GroupBy::kNode;
-  } else if (by != "module") {
-    return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by),
-                                                   ": it should be module, op or node",
-                                                   DidYouMean(by, {"module", "op", "node"})));
-  }
+  ASSIGN_OR_RETURN(shown.by, settings::ParseGroupBy(by));
   if (sort == "flops") {
     shown.sort = ProfileSort::kFlops;
   } else if (sort == "gap") {
     shown.sort = ProfileSort::kGap;
   } else if (sort != "time") {
-    return absl::InvalidArgumentError(absl::StrCat("--sort ", Quoted(sort),
-                                                   ": it should be time, flops or gap",
-                                                   DidYouMean(sort, {"time", "flops", "gap"})));
+    return settings::BadValue("sort", sort,
+                              absl::StrCat("it should be time, flops or gap",
+                                           DidYouMean(sort, {"time", "flops", "gap"})));
   }
   return shown;
 }

@@ -16,12 +16,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "src/api/diff.h"
 #include "src/base/platform/posix.h"
-#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/diff/diff_rows.h"
+#include "src/settings/value.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/git_file.h"
 
@@ -113,8 +112,8 @@ absl::StatusOr<ModelMoves> ReviewArguments::Moves(const std::vector<std::string>
       }
     }
     if (found == std::string::npos) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--renamed ", Quoted(word), ": it should be OLD=NEW with --git, and NEW is a MODEL"));
+      return settings::BadValue("renamed", word,
+                                "it should be OLD=NEW with --git, and NEW is a MODEL");
     }
     moves.renamed[word.substr(found + 1)] = word.substr(0, found);
   }
@@ -123,8 +122,7 @@ absl::StatusOr<ModelMoves> ReviewArguments::Moves(const std::vector<std::string>
   }
   for (const std::string& path : removed) {
     if (absl::c_linear_search(models, path)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--removed ", Quoted(path), ": it is one of the models"));
+      return settings::BadValue("removed", path, "it is one of the models");
     }
     if (!absl::c_linear_search(moves.removed, path)) moves.removed.push_back(path);
   }
