@@ -144,7 +144,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> object:
-    """What needs other packages is imported when it is asked for."""
+    """Imports modules that need other packages on first use."""
     if name in _LATE:
         import importlib
 

@@ -77,9 +77,9 @@ def from_config(
 
     The sizes of the inputs stay open, except those of images that the configuration fixes. `sizes` fixes
     others, {"seq": 512}, or opens one, {"height": None}. `inputs` names the arguments of forward() that
-    the model is given, if the usual ones are not meant.
+    become inputs, instead of the usual ones.
 
-    Nothing is downloaded. Code beside a configuration (auto_map) is refused without `trust_remote_code`.
+    Nothing is downloaded. Code in a configuration's folder (auto_map) is refused without `trust_remote_code`.
     Needs torch, onnxscript and transformers. Raises UnsupportedError with the reason if the class cannot
     be exported.
     """
@@ -115,7 +115,7 @@ def _transformers() -> Any:
 
 @contextlib.contextmanager
 def offline() -> Iterator[None]:
-    """Hugging Face's hub is not asked, whatever a class wants of it."""
+    """Keeps classes from downloading anything from Hugging Face's hub."""
     before = {key: os.environ.get(key) for key in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")}
     os.environ.update(dict.fromkeys(before, "1"))
     constants: Any = None
@@ -137,7 +137,7 @@ def offline() -> Iterator[None]:
 
 
 def document_of(config: Config) -> tuple[dict[str, Any], str | None]:
-    """The keys of a configuration that is no object of transformers yet, and the folder that it is in."""
+    """The keys of a configuration that is not a transformers object yet, and its folder."""
     if not isinstance(config, (str, os.PathLike)):
         return dict(config), None
     path = os.fspath(config)
@@ -158,7 +158,7 @@ def read_config(transformers: Any, config: Config, trust_remote_code: bool) -> A
     """The PretrainedConfig that `config` is or describes."""
     if isinstance(config, transformers.PretrainedConfig):
         _refuse_code(getattr(config, "auto_map", None), trust_remote_code)
-        return type(config).from_dict(config.to_dict())  # what is changed is a copy
+        return type(config).from_dict(config.to_dict())  # only a copy is changed
     if not isinstance(config, (str, os.PathLike)) and not hasattr(config, "items"):
         raise TypeError(f"from_config(): {type(config).__name__} is no path, dict or PretrainedConfig")
     document, folder = document_of(config)

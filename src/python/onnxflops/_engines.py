@@ -56,7 +56,7 @@ class _Local:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()  # a task then writes what it has
+        self._stop.set()  # a task then writes its finished rows
         self._pool.shutdown(cancel_futures=True)
 
     def workers(self) -> int:
@@ -73,7 +73,7 @@ class _Local:
 
 
 class _Cluster:
-    """One that may grow and shrink."""
+    """A cluster that may grow and shrink."""
 
     def __init__(self) -> None:
         self._counted, self._looked = 0, float("-inf")

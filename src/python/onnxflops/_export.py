@@ -1,11 +1,11 @@
-"""PyTorch's ONNX exporter, without what it does twice.
+"""PyTorch's ONNX exporter, without its repeated work.
 
 torch.onnx.export() traces a module for torch.export and once more for the decompositions, and reads its table of
-operators from their sources at every call. Here the trace of the module has the decompositions already, and the table
-is kept. The graph is the same, except that tied parameters may have the first of their names instead of the last, and
-that what runs under no_grad or autocast keeps its module, which two traces lose.
+operators from their sources at every call. Here the trace of the module already has the decompositions, and the table
+is cached. The graph is the same with two exceptions: tied parameters may have the first of their names instead of the
+last, and calls under no_grad or autocast keep their module, which two traces lose.
 
-This uses parts of PyTorch that are not public. Where one is not there, or fails, torch.onnx.export() does it all.
+This uses private parts of PyTorch. If one is missing, or fails, torch.onnx.export() does everything.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def to_onnx(
 
 
 def program_to_onnx(program: torch.export.ExportedProgram, translations: Mapping[Any, Any]) -> Any:
-    """torch.onnx.export() of a program, not optimized. `translations` are those of more operators."""
+    """torch.onnx.export() of a program, not optimized. `translations` adds operators."""
     import torch
 
     private = _private_parts()
@@ -70,7 +70,7 @@ def program_to_onnx(program: torch.export.ExportedProgram, translations: Mapping
 
 
 def _private_parts() -> SimpleNamespace | None:
-    """The modules of PyTorch that have what is used here, if it is all there."""
+    """The modules of PyTorch with the private parts used here, or None if one is missing."""
     import torch
 
     try:
@@ -94,7 +94,7 @@ def _private_parts() -> SimpleNamespace | None:
 
 
 def _table(private: SimpleNamespace) -> _Table:
-    """The table of operators: the one that is kept, if PyTorch has no others since."""
+    """The table of operators: the cached one, unless PyTorch has new operators since."""
     import torch
 
     global _kept
@@ -119,7 +119,7 @@ def _with(registry: Any, translations: Mapping[Any, Any]) -> Any:
 
 
 def _translate(private: SimpleNamespace, model: Any, registry: Any, **more: Any) -> Any:
-    """What torch.onnx.export() calls with a registry of its own."""
+    """The function that torch.onnx.export() calls with its own registry."""
     opset = private.opsets.ONNX_DEFAULT_OPSET
     return private.core.export(model, registry=registry, verbose=False, optimize=False, opset_version=opset, **more)
 
@@ -150,7 +150,7 @@ def _trace(
     inputs: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
 ) -> torch.export.ExportedProgram | None:
-    """The decomposed program of a module at fixed sizes, or nothing if it may differ from that of two traces."""
+    """The decomposed program of a module at fixed sizes, or None if it may differ from the result of two traces."""
 
     def trace() -> Any:
         composite = private.program._override_composite_implicit_decomp(table.composite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# How expressions are written: src/symbolic/symbol_name.h. A name may hold digits, which are no numbers.
+# How expressions are written: src/symbolic/symbol_name.h. Digits in a name are not numbers.
 _QUOTED = r"'(?:\\.|[^'\\])*'"
 _TOKEN = re.compile(
     r"(?P<function>(?:floor|min|max|broadcast)(?=\())"
@@ -16,7 +16,7 @@ _FORMAT = re.compile(r"(?P<align>.?[<>=^])?(?P<width>\d+)?(?P<group>[,_])?d?")
 
 
 def formatted(text: str, spec: str) -> str:
-    """What format() gives: alignment, width, and "," or "_" between digits, as of an int."""
+    """The result of format(): alignment, width, and "," or "_" between digits, as for an int."""
     if not spec:
         return text
     found = _FORMAT.fullmatch(spec)

@@ -1,7 +1,7 @@
-"""Results in a notebook: the parts of the program's screen as tables, folded, with bars, and the page behind a link.
+"""Results in a notebook: the parts of the program's screen as folded tables with bars, and a link to the page.
 
-An indented table is a tree. Each row with others below it is a <details>; all rows are grids of the same columns, so that
-figures and bars are aligned at every depth.
+An indented table is a tree. Each row with children is a <details>; all rows are grids of the same columns, so that figures
+and bars are aligned at every depth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 _MOST_ROWS = 2000
 _OPEN_DEPTH = 2
-_MOST_PAGE = 1 << 22  # bytes of a page behind a link
+_MOST_PAGE = 1 << 22  # bytes of a linked page
 _WIDE = 40  # signs: a last column that has more is broken into lines
 _STYLE = """<style>
 .onnxflops{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto;max-width:100%}
@@ -36,7 +36,7 @@ _STYLE = """<style>
 </style>"""
 
 
-# Hints at options of the program that are of its screen: a notebook opens rows by a click, and to_html() has all of them.
+# Hints about options for the program's screen: a notebook opens rows by a click, and to_html() has all rows.
 _SCREEN = re.compile(r"[:;] (?:\w+: )?--(?:depth|top|format|dim sets)\b[^;)]*")
 _WITH = re.compile(r"--with NAME(?:, or --with all)?")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
@@ -49,7 +49,7 @@ def _text(text: str) -> str:
 
 
 def _share(cell: str) -> float | None:
-    """The number of a cell of percent; "<0.1" is no length."""
+    """The number in a cell of percent; "<0.1" has no length."""
     try:
         return min(max(float(cell), 0.0), 100.0)
     except ValueError:

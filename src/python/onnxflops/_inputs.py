@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import torch
 
-# What open sizes are in the export. No two are equal, and none is 1, which torch.export would fix.
+# Example sizes for open dimensions in the export. They differ, and none is 1, because torch.export would fix it.
 _EXAMPLES = {
     "batch": 2, "seq": 12, "decoder_seq": 10, "past": 9, "height": 224, "width": 224, "frames": 96, "samples": 6400,
     "options": 3, "video_frames": 4, "time": 48,
@@ -68,7 +68,7 @@ _PARTS = (
 
 
 def numbers(config: Any, name: str, depth: int = 0) -> Iterator[Any]:
-    """What `config` and its parts have under the names of a number."""
+    """The values of a number's names in `config` and its parts."""
     for key in _NAMES.get(name, (name,)):
         value = getattr(config, key, None)
         if value is not None and not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What a row of a scan depends on, as a hash: a row whose key differs is out of date."""
+"""A hash of everything that a row of a scan depends on: a row with another key is out of date."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxflops._ranges import filesystem, graph_bytes, is_url
 
 _WHOLE = 1 << 26  # a smaller file is hashed whole: that is faster than to walk it
 _BLOCK = 1 << 20
-# What stores say of a file that changes with it.
+# Fields of a store that change when the file changes.
 _MARKS: tuple[str, ...] = ("ETag", "etag", "Content-MD5", "Digest", "Last-Modified", "LastModified", "last_modified")
 _MARKS += ("mtime", "blob_id", "md5Hash", "generation")
 
@@ -35,7 +35,7 @@ def content_of(source: str, storage_options: dict[str, Any]) -> Optional[str]:
 
 
 def file_hash(content: Optional[str]) -> Optional[str]:
-    """The SHA-256 of a file, or of all but the weights of a large one. Of a URL or a folder there is none."""
+    """The SHA-256 of a file, for a large one without its weights; None for a URL or a folder."""
     kind, _, rest = (content or "").partition(" ")
     name = {"file": "sha256", "graph": "sha256-without-weights"}.get(kind)
     return f"{name}:{rest.split()[1]}" if name else None

@@ -35,15 +35,14 @@ Source = Union[
 def load(source: Source, *, name: str | None = None, storage_options: dict[str, Any] | None = None) -> Model:
     """The model that `source` holds.
 
-    `source` is a path of a .onnx file, of a configuration (config.json), or of a folder that holds one;
-    or bytes of these; or a file object that was opened with "rb"; or an onnx.ModelProto; or a
-    configuration as a dict; or a URL (https://, s3://, hf://), of which only the bytes are fetched that are
-    needed; or a Model, which it is then. No weight is read from a path; of the other forms, pass none
-    where you can.
-    `storage_options` are those of the file system of a URL (fsspec).
-    `name` stands for the model in reports and errors, where there is no path.
+    `source` is one of these: the path of a .onnx file, of a configuration (config.json), or of a folder that
+    holds one; their bytes; a file object opened with "rb"; an onnx.ModelProto; a configuration as a dict;
+    a URL (https://, s3://, hf://), from which only the needed bytes are fetched; a Model, which is returned.
+    No weights are read from a path; in the other forms, leave them out if you can.
+    `storage_options` are passed to the file system of a URL (fsspec).
+    `name` stands for the model in reports and errors if there is no path.
 
-    Raises OnnxflopsError with what is wrong with the file.
+    Raises OnnxflopsError with the fault of the file.
     """
     if isinstance(source, (str, os.PathLike)):
         if name is not None:

@@ -23,7 +23,7 @@ Pieces = list[tuple[int, bytes]]
 
 
 def origin_of_path(path: Any) -> Optional[tuple[Any, ...]]:
-    """What a path is, so that a change of the file is noticed. None of what can be read once."""
+    """Identifies a file and its state, so that a change is noticed. None for a file that can be read only once."""
     try:
         whole = os.path.abspath(os.fspath(path))
         state = os.stat(whole)
@@ -47,7 +47,7 @@ def origin_of_bytes(data: bytes) -> tuple[Any, ...]:
 
 
 def reduced(model: Model) -> tuple[Any, ...]:
-    """What pickle asks for."""
+    """The state for pickle."""
     config = model._config
     if config:
         return model_of_config, (model.path, config)

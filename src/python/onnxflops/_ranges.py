@@ -1,7 +1,7 @@
-"""Models behind HTTP, S3 or a hub: only the bytes that a count needs are fetched.
+"""Models from HTTP, S3 or a hub: only the bytes that a count needs are fetched.
 
-What a count does not need are the weights, nearly all of a file. So the file's outline is walked here, and
-what is not weights goes to the same places of a file that is otherwise a hole. The engine seeks over holes.
+A count does not need the weights, which are nearly all of a file. So the file's structure is walked here, and the
+other bytes are written at the same positions of a sparse file. The engine seeks over the holes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIELDS: dict[str, dict[int, str]] = {
 _PAYLOADS = (4, 5, 6, 7, 9, 10, 11)  # of a tensor: its elements
 _MOST_DEPTH = 64
 _LEAST_FAULT, _NOT_FOUND = 400, 404  # answers of HTTP
-# Which extra of the package has what a protocol needs.
+# The extra of the package that a protocol needs.
 _EXTRAS = {"http": "scan", "https": "scan", "s3": "s3", "s3a": "s3", "hf": "hf"}
 _URL = re.compile(r"[a-z][a-z0-9+.:-]*://")
 
@@ -59,7 +59,7 @@ class _Remote:
         return data
 
     def need(self, start: int, end: int) -> bytes:
-        """These bytes, from what is there or in blocks that grow while reading goes on."""
+        """These bytes, from the cache or fetched in blocks that grow as reading continues."""
         if end > self.size:
             raise InvalidError(f"{self._path}: the file ends within a message")
         stop = self._start + len(self._data)
@@ -115,7 +115,7 @@ def _walk(remote: _Remote, kind: str, at: int, end: int, depth: int = 0) -> None
 
 
 class _Pieces:
-    """Where a walk puts what it reads: a list."""
+    """Collects the pieces of a walk in a list."""
 
     def __init__(self) -> None:
         self.at, self.pieces = 0, list[tuple[int, bytes]]()
@@ -128,7 +128,7 @@ class _Pieces:
 
 
 def graph_bytes(file: IO[bytes], path: str, size: int) -> list[tuple[int, bytes]]:
-    """What is not weights of a model, in pieces with their places."""
+    """The bytes of a model without its weights, as pieces with their positions."""
     pieces = _Pieces()
     _walk(_Remote(file, path, size, pieces), "model", 0, size)
     return pieces.pieces
@@ -139,7 +139,7 @@ def is_url(source: str) -> bool:
 
 
 def filesystem(url: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """What fsspec has for a URL, and the path there. ImportError says what to install."""
+    """fsspec's file system for a URL, and the path there. ImportError names the package to install."""
     protocol = url.partition("://")[0].rpartition("::")[2]
     try:
         import fsspec
@@ -153,7 +153,7 @@ def filesystem(url: str, options: dict[str, Any]) -> tuple[Any, str]:
 
 
 def remote_error(url: str, error: BaseException) -> OnnxflopsError:
-    """What a server or the network said, in one line. Libraries hide it in a chain of exceptions."""
+    """The error of a server or the network, in one line. Libraries hide it in a chain of exceptions."""
     import asyncio  # late, as `import onnxflops` should be light
     import socket
 
@@ -198,9 +198,9 @@ def _phrase(status: int) -> str:
 
 
 def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = None) -> tuple[Model, int]:
-    """The model behind a URL of fsspec, and how many bytes were fetched.
+    """The model at a URL of fsspec, and how many bytes were fetched.
 
-    A server that gives no ranges is asked once for all of the file, up to `most_bytes`.
+    From a server without ranges the whole file is fetched once, up to `most_bytes`.
     """
     fs, path = filesystem(url, options or {})
     with tempfile.TemporaryFile() as copy:
@@ -211,7 +211,7 @@ def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = N
         copy.flush()
         copy.seek(0)
         length = os.fstat(copy.fileno()).st_size
-        # What pickle would keep: the pieces that were fetched, or all of a small file.
+        # For pickle: the fetched pieces, or the whole of a small file.
         origin = ("pieces", length, graph_bytes(copy, url, length)) if path.endswith(".onnx") else None
         copy.seek(0)
         return _core._load_fd(copy.fileno(), url, origin), fetched

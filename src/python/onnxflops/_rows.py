@@ -1,4 +1,4 @@
-"""What a scan writes of a model: a row of its dataset."""
+"""The row of a model in the dataset of a scan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What all models of a scan are counted with."""
+    """The options for counting all models of a scan."""
 
     count: dict[str, Any] = field(default_factory=dict)
     fill: Optional[int] = None
@@ -52,16 +52,16 @@ def table_of(rows: list[Row]) -> pyarrow.Table:
 
 
 def as_text(text: str) -> str:
-    """Paths may hold bytes that are no text."""
+    """Paths may contain bytes that are not text."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def row_of(source: str, settings: Settings, known: Optional[str] = None) -> tuple[Optional[Row], list[str]]:
-    """The row of a source, or None if the one that is there has the same key; and which sizes the model lacks."""
+    """The row of a source, or None if the existing row has the same key; and the sizes that the model lacks."""
     # Before the file is read: if it changes meanwhile, the row is out of date.
     content = content_of(source, settings.storage_options)
     key = key_of(content, {**settings.count, "fill": settings.fill})
-    # A fault of a URL may be that of `most_bytes`, which is no part of a figure.
+    # A URL may have failed because of `most_bytes`, which is not part of the key.
     key_of_fault = key if key is None or not is_url(source) else f"{key}/{settings.most_bytes}"
     if key is not None and known in (key, key_of_fault):
         return None, []
@@ -71,7 +71,7 @@ def row_of(source: str, settings: Settings, known: Optional[str] = None) -> tupl
         row.update(_count(source, settings, missing))
     except (OnnxflopsError, OSError, ValueError, TypeError) as error:
         row.update(error=f"{error}" or type(error).__name__, key=key_of_fault)
-    except Exception as error:  # of a library behind a URL: it is this row's
+    except Exception as error:  # an error of a URL's library belongs to this row
         row.update(error=f"{type(error).__name__}: {error}", key=key_of_fault)
     return {name: _text(value) for name, value in row.items()}, missing
 
@@ -106,7 +106,7 @@ def _require_file(source: str) -> None:
     """To read from a pipe or a device may take forever."""
     try:
         mode = os.stat(source).st_mode
-    except OSError:  # load() says what is wrong
+    except OSError:  # load() reports the fault
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InvalidError(f"{source}: is neither a file nor a folder")

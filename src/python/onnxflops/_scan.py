@@ -2,8 +2,8 @@
 
 How it works. The sources are split into tasks of up to 100, and workers write the rows of a task as one file, so that
 rows do not pass through this process. It holds the sources and a few tasks per worker. Sources that have a row are
-grouped by the file that has it: one task looks which of its rows are out of date, and replaces the file in one step.
-So a reader, or a scan that is stopped, finds each row once, whole. Only one task at a time writes a file.
+grouped by the file of that row: one task finds the rows that are out of date, and replaces the file in one step. So a
+reader, or a scan that is stopped, finds each row once and complete. Only one task at a time writes a file.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ def scan(
 ) -> pyarrow.dataset.Dataset:
     """Counts many models, and gives a dataset of Parquet files in `out`: the rows of `sources`.
 
-    `sources` are paths and URLs of fsspec (https://, s3://, hf://); of a URL only the bytes that are
-    needed are fetched. A row has the source; flops, macs, params and others as decimals, which are null
-    while a size is open, and as formulas (flops_expr); `standing`, how far they are known; the open sizes
-    (`symbols`), opset, number of nodes, hash of the file, version of onnxflops; warnings; the whole report
-    as JSON; or the error of a model that cannot be counted. Rows are in the order of the sources; those
-    that `out` had before come first.
+    `sources` are paths and URLs of fsspec (https://, s3://, hf://); from a URL only the needed bytes are
+    fetched. A row has the source; flops, macs, params and others as decimals, which are null while a size
+    is open, and as formulas (flops_expr); `standing`, their certainty; the open sizes (`symbols`), opset,
+    number of nodes, hash of the file, version of onnxflops; warnings; the whole report as JSON; or the
+    error of a model that cannot be counted. Rows are in the order of the sources, after the rows that
+    `out` already had.
 
-    `count` are arguments of Model.count(). A size that a model does not have is left out for that model,
-    and its row has a warning. `fill` is the size of all that are open then.
+    `count` holds arguments of Model.count(). A size that a model does not have is skipped for that model,
+    and its row has a warning. `fill` is the size of all symbols that are then still open.
 
-    A scan that was stopped goes on: sources that `out` has already are left out, with `retry` unless they
-    failed. A row is replaced if the source, `count`, a file that it names, or the version of onnxflops
-    changed since. Of a URL the server's ETag or time tells; where it gives none, the source is counted
-    again.
+    A stopped scan can be continued: sources that `out` already has are skipped; with `retry`, failed ones
+    are counted again. A row is replaced if the source, `count`, a file named there, or the version of
+    onnxflops changed since. For a URL the server's ETag or time decides; without them, the source is
+    counted again.
 
-    `out` is a folder, or a URL such as "s3://bucket/folder", for whose file system `out_options` are, by
-    default `storage_options`. Workers write there, so on a cluster of several machines it has to be a URL
-    or a folder that all of them share. One scan at a time may write there.
+    `out` is a folder, or a URL such as "s3://bucket/folder". `out_options` are passed to its file system,
+    by default `storage_options`. Workers write there, so on a cluster of several machines it must be a URL
+    or a folder that all of them share. Only one scan at a time may write there.
 
     `engine` "local" uses threads of this machine, "dask" a distributed.Client (`client`, or a cluster
-    of this machine), "ray" a cluster of Ray. `most_bytes` bounds what is downloaded from a server
-    that gives no ranges.
+    of this machine), "ray" a cluster of Ray. `most_bytes` limits the download from a server that does
+    not support ranges.
     """
     try:
         import pyarrow  # noqa: F401
@@ -125,7 +125,7 @@ class _Scan:
         return task
 
     def _plan(self, asked: dict[str, str]) -> Iterator[Task]:
-        """First what has rows, part by part. Of a part one column is read, and one part at a time."""
+        """First the sources that have rows, one part at a time; only one column of a part is read."""
         pending = dict(asked)
         for part in self.store.parts():
             texts = self.store.read(part, ["source"])["source"].to_pylist()
@@ -145,7 +145,7 @@ class _Scan:
         return Task(self.store, self.settings, part_name(self.began, first), first, sources)
 
     def _rest(self, task: Task, start: int, stop: Optional[int] = None) -> Task:
-        """Of some of its sources, without what has to be done once."""
+        """The same for some of its sources, without the work that is done only once."""
         sources = task.sources[start:stop]
         return replace(task, sources=sources, drop=()) if task.is_old else self._new_task(task.first + start, sources)
 
@@ -180,7 +180,7 @@ class _Scan:
             )
 
     def _found(self, asked: dict[str, str]) -> _Found:
-        """The rows of what was asked for: others may be of another `count`, or of files that changed since."""
+        """The rows of the requested sources; other rows may have another `count`, or belong to files that changed since."""
         import pyarrow.dataset
 
         self._require_shared(self.parts, self.store.parts())

@@ -1,4 +1,4 @@
-"""What a step of a training takes: the one place that decides what its sizes mean."""
+"""The work of a training step: the one place that interprets its sizes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StepWork:
         }
         rows = [x for x in document["inputs"] if x.get("shape")]
         ids = [x for x in rows if x["dtype"] in _INTEGERS and len(x["shape"]) == 2 and "mask" not in x["name"]]
-        # What "batch" and `tokens` are in the model: a symbol, a number, or nothing.
+        # "batch" and `tokens` in the model: a symbol, a number, or None.
         self._named: dict[str, str] = {}
         if ids or rows:
             self._named["batch"] = (ids or rows)[0]["shape"][0]
@@ -123,7 +123,7 @@ class StepWork:
         return int(summed)
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
-        """An error if a batch has a tensor of an input whose size is fixed at another number, but for the first axis."""
+        """Raises an error if a tensor's size, except on the first axis, differs from a size that the input fixes."""
         declared = self.inputs.get(name, [])
         if not declared:  # under another name, if only one has so many axes
             same = [x for x in self.inputs.values() if len(x) == len(shape)]

@@ -1,4 +1,4 @@
-"""The folder of a scan: files of Parquet, each written whole or not at all, on this machine or behind a URL of fsspec."""
+"""The folder of a scan: Parquet files, each written completely or not at all, on this machine or at a URL of fsspec."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Store:
     options: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Makes the folder, and removes what a scan that was stopped had not finished."""
+        """Makes the folder, and removes unfinished files of an earlier scan."""
         if is_url(self.out):
             filesystem, root = self._remote()
             if filesystem.root_marker:  # else it is a store, where this would make a bucket
@@ -68,7 +68,7 @@ class Store:
         pyarrow.parquet.write_table(rows, data, compression="zstd")
         if is_url(self.out):
             filesystem, root = self._remote()
-            # Stores show an object when all of it is there.
+            # Stores show an object only when it is complete.
             _of_url(self.out, lambda: filesystem.pipe_file(f"{root}/{name}", data.getvalue()))
             return
         path = os.path.join(self.out, name)
@@ -119,7 +119,7 @@ class Store:
 
 
 def _of_url(url: str, work: Any) -> Any:
-    """What `work` gives. Errors say in one line what the server or the network said."""
+    """The result of `work`. Errors have the server's or network's message in one line."""
     try:
         return work()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a worker of a scan does: it counts some models, and writes their rows as one file."""
+"""The task of a scan's worker: it counts some models, and writes their rows as one file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Optional
 from onnxflops._rows import Row, Settings, as_text, row_of, table_of
 from onnxflops._store import Store
 
-# A task ends early after so long, or with so much text, so that what it has is written: a scan that is stopped loses
-# little, and a worker holds little.
+# A task ends early after this time, or with this much text, and writes its rows: a scan that is stopped loses little,
+# and a worker holds little.
 _MOST_SECONDS = 30.0
 _MOST_TEXT = 1 << 26
 
@@ -31,7 +31,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a task."""
+    """The result of a task."""
 
     counted: int  # rows that were written
     left: int  # sources at the end that are for another task
@@ -39,7 +39,7 @@ class Done:
 
 
 def run(task: Task, stop: Optional[threading.Event] = None) -> Done:
-    """Counts what has no row that is up to date, and writes the rows. What is wrong with a model is in its row."""
+    """Counts models without an up-to-date row, and writes the rows. A fault of a model is in its row."""
     known = _known(task) if task.is_old else {}
     rows: list[Row] = []
     missing: Optional[frozenset[str]] = None
@@ -60,13 +60,13 @@ def run(task: Task, stop: Optional[threading.Event] = None) -> Done:
 
 
 def _known(task: Task) -> dict[str, Optional[str]]:
-    """The key of each row that the part has. With `retry`, that of a row that failed is nothing's key."""
+    """The key of each row in the part. With `retry`, a failed row gets a key that matches nothing."""
     rows = task.store.read(task.part, ["source", "key", "error"]).to_pylist()
     return {r["source"]: None if task.settings.retry and r["error"] is not None else r["key"] for r in rows}
 
 
 def write(task: Task, rows: list[Row]) -> None:
-    """Into the part of a task; in an old one the rows take the places of those of the same sources."""
+    """Writes the rows into the part of a task; in an old part they replace the rows of the same sources."""
     import pyarrow as pa
 
     table = table_of(rows)

@@ -35,9 +35,9 @@ def from_torch(
 ) -> _core.Model:
     """The graph of a module, by torch.export and PyTorch's ONNX exporter. No weight is written.
 
-    `example_inputs` are the arguments of forward(). `dynamic_shapes` is that of torch.export: what it
-    names stays a symbol, {"x": {0: "batch"}}. Tensors on the device meta, of the module or among the
-    inputs, take no memory. Needs torch and onnxscript.
+    `example_inputs` are the arguments of forward(). `dynamic_shapes` is passed to torch.export: sizes named
+    there stay symbols, {"x": {0: "batch"}}. Tensors on the device meta, in the module or among the inputs,
+    take no memory. Needs torch and onnxscript.
     """
     try:
         import torch
@@ -53,7 +53,7 @@ def from_torch(
 
 
 class Inputs(NamedTuple):
-    """What a module is exported with."""
+    """The options of a module's export."""
 
     tensors: dict[str, Any]  # by argument of forward(): a tensor, or a list of pairs of them
     axes: dict[str, Any]  # in the same form: {axis: name of the open size}
@@ -72,7 +72,7 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
     shapes = _pytree.tree_map_only(str, lambda _: Dim.AUTO, inputs.axes)
     with _quiet(), _fake(module):
         try:
-            # The fused attention of a CPU has other strides than the products that the exporter makes of it.
+            # The CPU's fused attention has other strides than the products into which the exporter decomposes it.
             with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
                 exported = program_to_onnx(program, _translations())
@@ -161,7 +161,7 @@ def _make_fake(module: torch.nn.Module) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What the exporter logs is of no use here: a failure is an error with its reason."""
+    """Silences the exporter's log: a failure raises an error with its reason."""
     import logging
 
     before = logging.root.manager.disable
@@ -240,7 +240,7 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def _tell_conditions(program: Any, inputs: Inputs, name: str) -> None:
-    """Warns where the class branches on an open size: the graph is that of one branch."""
+    """Warns if the class branches on an open size, because the graph has only one branch."""
 
     def size_of(found: re.Match[str]) -> str:
         value: Any = inputs.axes

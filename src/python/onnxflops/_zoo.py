@@ -99,7 +99,7 @@ def from_diffusers(config: Config, *, sizes: Mapping[str, int | None] | None = N
 
 
 def _latent_forms(module: Any, kind: str) -> dict[str, Any]:
-    """What a network of diffusers is given at a step."""
+    """The inputs of a diffusers network at one step."""
     config, arguments = module.config, inspect.signature(module.forward).parameters
     flat = "img_ids" in arguments or "image_rotary_emb" in arguments
     widths = ("joint_attention_dim", "cross_attention_dim", "caption_channels")

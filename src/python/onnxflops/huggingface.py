@@ -97,7 +97,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         return lengths, True, sum(lengths)
 
     def _sizes_of(self, batch: Any) -> dict[str, int]:
-        """What the tensors of a batch say of the model's sizes."""
+        """The model's sizes in the tensors of a batch."""
         work = self.perf.work
         found: dict[str, int] = {}
         tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
@@ -121,7 +121,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         now = self.perf.now()
-        self._time += now - max(self._end, self._time)  # it is no training
+        self._time += now - max(self._end, self._time)  # it is not training
         self._end = now
 
     def on_predict(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
@@ -140,7 +140,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
         own = (self._flops, self._tokens, self._samples, self._places, self._fails or unseen)
         flops, all_tokens, samples, places, failed = _sum_over_ranks(own, self.ranks)
-        if not failed:  # on no rank; which was said there
+        if not failed:  # on no rank, as already reported there
             padded = places > all_tokens > 0
             tokens = all_tokens if padded else seen - self._seen or all_tokens
             self.last = self.perf.metrics(state.global_step, now - self._time, steps, flops, tokens, samples, places)
@@ -155,7 +155,7 @@ def _tokens_seen(state: Any) -> int:
 
 
 def _check(callback: PerfCallback, trainer: Any) -> None:
-    """What no step could give is an error before the training begins."""
+    """Raises an error before the training begins if no step could give a figure."""
     work = callback.perf.work
     takes = set(inspect.signature(trainer.model.forward).parameters)
     given = {work.symbol(name) for name in callback.sizes} | {work.symbol("batch")}

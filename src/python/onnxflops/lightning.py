@@ -6,9 +6,10 @@
                             device="h100-sxm", dtype="bf16")
     Trainer(callbacks=[callback], ...).fit(module)
 
-`sizes` are those of a rank's batch, and ranks add up what each of them has: device/mfu,
-device/step_time and the like. With lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". A step is one of the optimizer, with all batches that it accumulates.
-By default the devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
+`sizes` returns the sizes of a rank's batch; the ranks add up theirs. The metrics are device/mfu,
+device/step_time and others. For lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". A step is
+a step of the optimizer, with all batches that it accumulates.
+By default the devices are the Trainer's; for a tensor- or pipeline-parallel run give `devices`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ __all__ = ["PerfCallback"]
 class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     """Logs device/mfu and the like every so many steps.
 
-    A first batch whose sizes do not fit the model is an error before it runs. Later it warns, and never
-    stops a training. What runs outside a batch is no training: evaluations, checkpoints.
+    If the sizes of the first batch do not fit the model, this is an error before it runs. Later faults are
+    warnings and never stop a training. Time outside batches (evaluations, checkpoints) does not count.
     """
 
     def __init__(self, model: Union[Model, Report], *, sizes: Callable[[Any], dict[str, int]], **perf: Any) -> None:

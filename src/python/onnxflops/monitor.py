@@ -10,8 +10,9 @@
         if evaluate: perf.pause(); ...; perf.resume()
 
 Samples of different lengths count without padding: perf.step(lengths=[512, 300, 17]), or, packed into
-one row, perf.step(cu_seqlens=[0, 512, 812, 829]). Sizes are those of a step on all devices. With `reduce`, each rank gives its own, and the ranks sum
-them: Perf(..., reduce=torch_sum). Sinks take every result: Perf(..., sinks=[tensorboard("runs/1")]).
+one row, perf.step(cu_seqlens=[0, 512, 812, 829]). Sizes are those of a step on all devices. With
+`reduce`, each rank gives its own, and the ranks sum them: Perf(..., reduce=torch_sum). Sinks receive
+every result: Perf(..., sinks=[tensorboard("runs/1")]).
 
 For trainers: onnxflops.huggingface and onnxflops.lightning. From a log: `onnxflops monitor`.
 """
@@ -55,12 +56,12 @@ def _whole(values: Any) -> list[int]:
 class Perf:
     """Counts steps, and measures MFU every so many of them.
 
-    `model` is a Model, or a Report of one, whose sizes are open where they vary. A size of a step that the
-    model does not have is an error at the first step. Where the file fixes the batch, `per_sample` counts
-    its FLOPs for each sample of a step. `devices` are those that share a step: by default the ranks of
+    `model` is a Model, or a Report of one; sizes that vary must be open. A size of a step that the model
+    does not have is an error at the first step. If the file fixes the batch, `per_sample` counts its FLOPs
+    for each sample of a step. `devices` is the number of devices that share a step: by default the ranks of
     torch.distributed. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
     names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens.
-    `first_step` is how many steps a resumed training has behind it.
+    `first_step` is the number of steps that a resumed training has already done.
     """
 
     def __init__(
@@ -159,9 +160,9 @@ class Perf:
     def add(self, *, lengths: Optional[Lengths] = None, cu_seqlens: Optional[Sequence[int]] = None, **sizes: int) -> None:
         """A batch of the step that goes on: with gradient accumulation a step has several.
 
-        `lengths` are those of the samples of a padded batch, a list or an array, or a dict of them by the
-        model's sizes. `cu_seqlens` says where each sample of a packed row begins, and where the last one ends.
-        Either may be a tensor on a device: it is read when a result is due.
+        `lengths` has the lengths of the samples in a padded batch: a list or an array, or a dict of these by
+        the model's sizes. `cu_seqlens` has the start of each sample in a packed row, and the end of the last.
+        Either may be a tensor on a device; it is read only when a result is due.
         """
         given = cu_seqlens if lengths is None else lengths
         if given is not None:
@@ -194,7 +195,7 @@ class Perf:
         self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
 
     def _spoil(self) -> None:
-        """A batch is not counted, and so the next result is none; with `reduce`, on all ranks."""
+        """A batch is not counted, so the next result is None; with `reduce`, on all ranks."""
         self._spoilt = True
 
     def end_step(self) -> Optional[Metrics]:
@@ -253,7 +254,7 @@ class Perf:
         return found
 
     def _qualify(self, found: Metrics, mfu: float) -> None:
-        """What keeps the figure from being what it seems goes into the log beside it."""
+        """Logs caveats together with the figure."""
         if self.work.lower_bound:
             found["perf/mfu_is_lower_bound"] = 1.0
             self.warn("perf/mfu is a lower bound: a part of the model is not counted")
