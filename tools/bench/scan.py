@@ -83,7 +83,7 @@ def require_all(rows, count):
 
 
 def resident():
-    """Bytes of this process, without those of files."""
+    """Memory of this process, without mapped files."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) * 1024
@@ -167,7 +167,7 @@ def run_timed(task, stop=None):
 
 
 def timed(engine, workers, paths, folder):
-    """Seconds, those of CPU time of this process, and how many workers were busy on average."""
+    """Seconds, seconds of CPU time of this process, and how many workers were busy on average."""
     with cluster(engine, workers, folder) as arguments, tempfile.TemporaryDirectory(dir=folder) as out:
         onnxflops.scan(paths[: 8 * workers], f"{out}/warm", fill=1, **arguments)
         began, cpu = time.monotonic(), time.process_time()
@@ -179,7 +179,7 @@ def timed(engine, workers, paths, folder):
 
 
 def two_against_one(engine, count):
-    """Busy workers tell what a scan itself costs, also where other work takes the processors."""
+    """Busy workers show the cost of a scan itself, even if other work uses the processors."""
     _engines.run = run_timed
     with tempfile.TemporaryDirectory() as folder:
         paths = make(f"{folder}/models", count)

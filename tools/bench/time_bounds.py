@@ -4,9 +4,9 @@
     python3 -m venv venv && venv/bin/pip install onnx onnxruntime numpy
     venv/bin/python tools/bench/time_bounds.py build/onnxflops [MODEL...]
 
-More models can be named behind the program. The device is measured first (machine_peak.cc); its cache is all that Linux states, of all
-CPUs. Weights are random. The time is the best of some
-runs. Estimates are printed beside it, and may be above or below. Exit code 1: a measured time is below its bound.
+More models can be named after the program. The device is measured first (machine_peak.cc); its cache is the sum that Linux states for
+all CPUs. Weights are random. The time is the best of some runs. Estimates are printed next to it, and may be above or below. Exit code
+1: a measured time is below its bound.
 """
 import glob
 import json
@@ -79,7 +79,7 @@ def with_weights(path):
 
 
 def conv(channels, size, kernel):
-    """A convolution of which most is padding."""
+    """A convolution whose products are mostly padding."""
     weights = numpy.random.default_rng(1).standard_normal((channels, channels, kernel, kernel), numpy.float32)
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[kernel // 2] * 4)
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, size, size])  # noqa: E731

@@ -12,7 +12,7 @@ import sys
 
 MOST_BYTES = 60_000
 
-# kNotPrintable of src/base/utf8.cc: what a reader cannot see, or what turns text around. A test compares both.
+# kNotPrintable of src/base/utf8.cc: invisible characters, and those that change the direction of text. A test compares both.
 NOT_PRINTABLE = (
     (0x0000, 0x001f), (0x007f, 0x00a0), (0x00ad, 0x00ad), (0x034f, 0x034f), (0x0600, 0x0605), (0x061c, 0x061c), (0x06dd, 0x06dd),
     (0x070f, 0x070f), (0x0890, 0x0891), (0x08e2, 0x08e2), (0x115f, 0x1160), (0x1680, 0x1680), (0x17b4, 0x17b5), (0x180b, 0x180f),

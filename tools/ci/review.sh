@@ -25,7 +25,7 @@ commit=$(git merge-base HEAD "$commit" 2>/dev/null || echo "$commit")
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
-# Pairs of "R..", the old and the new path, as git finds them by their content; and what is gone.
+# Renamed files as "R..", the old and the new path, which git finds by content; and removed files.
 mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames --diff-filter=R "$commit")
 mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
@@ -81,7 +81,7 @@ anchor() {
   done
 }
 
-# Names that are no plain words stay out of the comment.
+# Names that are not plain words stay out of the comment.
 name_gone() {
   local names="" others=0 name
   for name in "${gone[@]}"; do
@@ -92,7 +92,7 @@ name_gone() {
 }
 files=() left=0
 for model in "${models[@]}"; do
-  # What it points to may lie outside of the repository, and would be shown in the comment.
+  # A link's target may lie outside the repository, and would be shown in the comment.
   if [ -L "$model" ]; then
     printf "review.sh: '%q' is a symbolic link, which is not followed: take it out of MODELS or make it a file\n" "$model" >&2
     left=$((left + 1))
@@ -109,7 +109,7 @@ for ((i = 0; i + 2 < ${#moved[@]}; i += 3)); do
   done
 done
 if [ ${#files[@]} -gt 0 ]; then
-  # What is gone has a row; of very many models the number is enough.
+  # A removed model has a row; for very many models the number is enough.
   if [ ${#gone[@]} -gt 200 ]; then name_gone; else for model in "${gone[@]}"; do against+=(--removed "$model"); done; fi
   "$onnxflops" check --git "$commit" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
     "${files[@]}" 2>"$work/messages"

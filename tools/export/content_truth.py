@@ -55,7 +55,7 @@ def factors(rng, size):
     return sizes
 
 
-# Each takes the chain, the name of a value and the value; and gives those of what it makes.
+# Each takes the chain, the name of a value and the value; and returns name and value of its result.
 
 
 def reshape(c, x, v):
@@ -350,7 +350,7 @@ def start(c):
 
 
 def make(seed):
-    """The text of a graph and the array that it gives; None of one that gives nothing or too much."""
+    """The text of a graph and its result, an array; None if the result is empty or too large."""
     c = Chain(random.Random(seed))
     x, v = start(c)
     for _ in range(c.rng.randint(2, 7)):

@@ -20,7 +20,7 @@ DOMAINS = ("com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc")
 
 
 def default_of(attribute):
-    """The default of an attribute; None if it has none, or one that is no number or word."""
+    """The default of an attribute; None if it has none, or if the default is not a number or word."""
     proto = onnx.AttributeProto.FromString(attribute._default_value)
     value = onnx.helper.get_attribute_value(proto) if proto.name else None
     if isinstance(value, bytes):

@@ -109,7 +109,7 @@ def rope_pairs(m, t):
 
 
 def rope_made(m, t):
-    """Angles made in the forward pass from a buffer of frequencies, as LLaMA has it."""
+    """Angles computed in the forward pass from a buffer of frequencies, as in LLaMA."""
     angles = torch.arange(t.shape[1], device=t.device).float()[:, None] * m.frequencies
     angles = torch.cat([angles, angles], -1)
     cos, sin = angles.cos(), angles.sin()

@@ -1,5 +1,5 @@
-"""More modules for kept_truth.py: what has one name in PyTorch and several spellings in models, and
-what exporters write as other operators than autograd sees."""
+"""More modules for kept_truth.py: functions with several spellings in models, and functions that
+exporters write as other operators than autograd sees."""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +10,7 @@ from kept_modules import Made, heads, merge, par, qkv, scores, split, x
 
 
 def between(fn, width=16, after=None):
-    """A function of what a linear layer gives."""
+    """A function of a linear layer's output."""
     return Made(lambda m, t: m.b(fn(m.a(t))), a=nn.Linear(16, width), b=nn.Linear(after or width, 4)), (x(2, 6, 16),)
 
 
@@ -211,7 +211,7 @@ def grouped_for_export(m, t):
 
 
 def folded():
-    """What exporters computed, of parameters or of constants."""
+    """Values that exporters computed from parameters or constants."""
     t, im, ids = x(2, 6, 16), x(2, 3, 8, 8), torch.randint(30, (2, 6))
     l, c, e = nn.Linear, nn.Conv2d, nn.Embedding
     yield "n_weight_groups", Made(lambda m, v: m.b(F.gelu(m.a(v))), a=weight_norm(nn.Conv1d(8, 8, 4, groups=2), dim=2), b=nn.Conv1d(8, 4, 1)), (x(2, 8, 12),)
@@ -266,7 +266,7 @@ def index_fill(m, t):
 
 
 def joined():
-    """What exporters write as one operator, or as parts of one."""
+    """Calls that exporters write as one operator, or as parts of one."""
     t, im = x(2, 6, 16), x(2, 3, 8, 8)
     l, c = nn.Linear, nn.Conv2d
     ab, labels = dict(a=l(16, 16), b=l(16, 4)), torch.randint(4, (2, 6))

@@ -35,7 +35,7 @@ def x(*shape):
 
 
 class Fn(nn.Module):
-    """A function of what a linear layer gives, so that its input needs a gradient."""
+    """A function of a linear layer's output, so that its input needs a gradient."""
 
     def __init__(self, fn, width=16, after=None):
         super().__init__()

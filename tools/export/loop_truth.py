@@ -77,7 +77,7 @@ def change_ints(b, a, i):
 
 
 def condition(b, a, i, ends):
-    """Whether another trip follows; one that `ends` the loop knows the trip."""
+    """The condition for another trip; one that `ends` the loop depends on the trip's number."""
     kind = 0 if ends else b.rng.randrange(4)
     if kind == 0:
         return b.node("Less", [i, b.int(b.rng.randint(0, 5))])

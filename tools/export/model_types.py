@@ -70,7 +70,7 @@ def configuration(kind):
 
 
 def executed(cls, config, sizes):
-    """What FlopCounterMode counts of a run on the device meta, or where the class mixes devices, on fake tensors of the CPU."""
+    """FlopCounterMode's count of a run on the device meta, or on fake CPU tensors if the class mixes devices."""
     import torch
     from onnxflops._config import build
     from onnxflops._inputs import Maker, names_of
@@ -194,7 +194,7 @@ def write(path, rows):
 
 
 def measure(kind):
-    """The row of a type, or what there is of it when its time is over."""
+    """The row of a type, or the part that is finished when its time is over."""
     receive, send = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=row_of, args=(kind, send), daemon=True)
     process.start()
@@ -214,7 +214,7 @@ def measure(kind):
 
 
 def warm_up():
-    """What every process needs is imported once, before it is forked."""
+    """Modules that every process needs are imported once, before the fork."""
     import onnxflops
     import onnxflops._config
     import onnxflops._inputs

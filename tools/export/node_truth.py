@@ -56,7 +56,7 @@ def ints(*values):
 
 
 def axis_of(rng, x):
-    """Now and then one that cannot be."""
+    """Sometimes an invalid one."""
     if rng.random() < 0.08:
         return x.ndim + rng.randint(0, 1)
     return rng.randrange(-x.ndim, x.ndim) if x.ndim else 0

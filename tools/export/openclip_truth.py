@@ -39,7 +39,7 @@ def without_hub():
 
 
 def unknown(config):
-    """The key of what is not supported, and its value."""
+    """The key of an unsupported setting, and its value."""
     tower, text = config["vision_cfg"].get("timm_model_name", ""), config["text_cfg"].get("hf_model_name")
     if tower.startswith(UNKNOWN):
         return f"vision_cfg.timm_model_name is '{tower}'"

@@ -172,7 +172,7 @@ def run(program, *arguments):
 
 
 def faults(program, model, trace, optimized):
-    """What is not as it must be."""
+    """The differences from the required values."""
     report = run(program, "profile", model, trace, "--optimized", optimized)
     totals, groups = report["totals"], report["groups"]
     dims = [f"--dim={name}={size}" for name, size in report["bindings"].items()]

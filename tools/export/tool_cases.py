@@ -235,7 +235,7 @@ CASES = [
     ("linear_keeps_function", "x:2,3,6", L + "; self.f = F.relu", "return self.f(self.l(x))"),
     ("bilinear", "x:3,6 y:3,4", "self.l = nn.Bilinear(6, 4, 5)", "return self.l(x, y)"),
     ("embedding", "i:int:2,3", "self.e = nn.Embedding(9, 6); self.l = nn.Linear(6, 5)", "return self.l(self.e(i))"),
-    # Layout of what a linear layer with a bias works on.
+    # Layout of the input of a linear layer with a bias.
     ("layout_transposed", "x:2,6,3", L, "return self.l(x.transpose(1, 2))"),
     ("layout_transposed_batch", "x:3,2,6", L, "return self.l(x.transpose(0, 1))"),
     ("layout_add_transposed", "x:4,4,6", L, "return self.l(x + x.transpose(0, 1))"),
@@ -570,7 +570,7 @@ CASES = [
     ("hook_after", "x:2,3,8", "self.l = nn.Linear(8, 8); self.l.register_forward_hook(lambda m, i, o: F.linear(o, m.weight, m.bias))", "return self.l(x)"),
     ("hook_before", "x:3,8,8", "self.l = nn.Linear(8, 8); self.l.register_forward_pre_hook(lambda m, i: (i[0] @ i[0],))", "return self.l(x)"),
     ("channels_last", "x:2,3,6,6", "self.c = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last); self.l = nn.Linear(4, 5)", "return self.l(self.c(x).permute(0, 2, 3, 1))"),
-    # Calls that are merged behind others, and what the names of results and the numbers of users tell of them.
+    # Calls that are merged with earlier ones, and what the names of results and the numbers of users reveal.
     ("merged_behind_sigmoid", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.sigmoid(self.l(x)) + torch.sigmoid(self.l(x))"),
     ("merged_behind_view", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).view(2, 24) + self.l(x).view(2, 24)"),
     ("merged_behind_noop", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x) + self.l(x).view(2, 3, 8)"),
@@ -615,7 +615,7 @@ CASES = [
     ("made_helper", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h.relu(); return self.k(y)"),
     ("made_helper_sum", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h + x; return self.k(y)"),
     ("held_helper", "x:2,8,8", "self.l = nn.Linear(8, 8); self.p = nn.Parameter(torch.randn(8, 8)); self.h = Helper(self.p)", "y = self.h @ x; return self.l(y)"),
-    # What the exporter computed, and merged within one call.
+    # Values that the exporter computed, and merged within one call.
     ("folded_layer", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return x + torch.sigmoid(self.l(torch.zeros(8)))"),
     ("folded_weight", "x:2,3,8", "self.l = nn.Linear(8, 8); self.a = nn.Parameter(torch.randn(8, 2)); self.b = nn.Parameter(torch.randn(2, 8))", "return F.linear(x, self.l.weight + (self.a @ self.b).t())"),
     ("merged_in_one_call", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.addcmul(x, self.l(x).tanh(), self.l(x).tanh())"),
@@ -632,7 +632,7 @@ CASES = [
     ("layout_rms_norm", "x:3,2,6", L + "; self.n = nn.RMSNorm(6)", "return self.l(self.n(x.transpose(0, 1)))"),
     ("sdpa_broadcast", "q:1,4,6,6 k:2,4,6,6", "", "return F.scaled_dot_product_attention(q, k, k)"),
     ("softmin", "x:2,4,6,6", "self.s = nn.Softmin(1)", "return self.s(x)"),
-    # Usual layers in unusual use: without a batch, with states, keywords and masks, and what is computed of parameters alone.
+    # Usual layers in unusual use: without a batch, with states, keywords and masks, and values computed from parameters alone.
     ("lstm_unb", "x:3,4", "self.r = nn.LSTM(4, 5)", "return self.r(x)[0]"),
     ("lstm_unb_bi", "x:3,4", "self.r = nn.LSTM(4, 5, 2, bidirectional=True)", "return self.r(x)[0]"),
     ("gru_unb_bf", "x:6,4", "self.r = nn.GRU(4, 5, batch_first=True)", "return self.r(x)[0]"),

@@ -129,7 +129,7 @@ def is_installed(tool):
 
 
 def in_process(work, gradients=False):
-    """What `work` returns in a process of its own; "none" where it fails."""
+    """The result of `work` in a separate process; "none" if it fails."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

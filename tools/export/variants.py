@@ -58,7 +58,7 @@ def text_of(output, known):
 
 
 def outcome(text):
-    """What the runtime makes of a model. It ends the process after some seconds."""
+    """The runtime's result for a model. The process ends after some seconds."""
     signal.alarm(5)
     model = onnx.load_from_string(base64.b64decode(text))
     rng = np.random.default_rng(1)
@@ -78,7 +78,7 @@ def outcome(text):
 
 
 def outcomes(texts):
-    """Of each; None of one that ends the process."""
+    """The results of all; None for one that ends the process."""
     done = []
     while len(done) < len(texts):
         with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:

@@ -1,4 +1,4 @@
-"""What a released file contains that others wrote: names, licences, versions and the texts of the licences. For sbom and licences."""
+"""Third-party components of a released file: names, licences, versions and the texts of the licences. For sbom and licences."""
 
 import argparse
 import glob
@@ -68,7 +68,7 @@ def is_source(artefact):
 
 
 def components_of(artefact, by_zig):
-    """What a released file of this name contains, if g++ or zig compiled it."""
+    """The components of a released file of this name, compiled by g++ or zig."""
     name = os.path.basename(artefact)
     found = LIBRARIES
     if is_source(name):
@@ -124,7 +124,7 @@ class Origins:
         return row[2], f"pkg:deb/debian/{row[1].replace('+', '%2B')}@{row[2].replace('+', '%2B')}?arch=source"
 
     def texts(self, component):
-        """What has to be passed on with it."""
+        """The texts that must be distributed with it."""
         paths = []
         if component.zig and self.zig:
             paths = [os.path.join(self.zig, name) for name in component.zig]

@@ -72,7 +72,7 @@ function learnSizes(html) {
   drawSizes();
 }
 
-// ---- What the engine is asked
+// ---- Requests to the engine
 
 function options(everySize) {
   const rules = state.files.find(isRules);
@@ -132,7 +132,7 @@ function draw() {
   at("rules").textContent = rules ? `rules: ${rules.name}` : "";
 }
 
-// ---- What comes back
+// ---- Its answers
 
 const kData = /(<script type="application\/json" id="data" data-kind=")(\w+)(">)([^]*?)(<\/script>)/;
 const dataOf = (html) => JSON.parse(kData.exec(html)[4]);
@@ -152,7 +152,7 @@ function sweepPage(html) {
   return html.replace(kData, (all, begin, kind, middle, data, end) => `${begin}sweep${middle}${text}${end}`);
 }
 
-// A report, or why there is none. The largest sizes of a sweep tell whether all fit the model.
+// A report, or the reason why there is none. The largest sizes of a sweep decide whether all fit the model.
 async function ask() {
   if (isSweep()) {
     const largest = given().flatMap(([name, sizes]) => ["--dim", `${name}=${sizes.reduce((a, b) => (BigInt(a) > BigInt(b) ? a : b))}`]);
