@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the library into a temporary folder and builds and runs the project beside this file against it:
+# Installs the library into a temporary folder, and builds and runs the project in this folder against it:
 # install_test.sh BUILD_DIRECTORY [ARGUMENT]...   The arguments go to the project's program.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,9 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 test -f "$work/prefix/share/onnxflops/schema/report.v1.schema.json" || { echo "no JSON schemas are installed"; exit 1; }
-# Nothing on a user's include path but what is ours by name.
+# The include path of a user may contain only names of ours.
 test "$(ls "$work/prefix/include/onnxflops" | tr '\n' ' ')" = "onnxflops onnxflops.h " || { ls "$work/prefix/include/onnxflops"; exit 1; }
-# What our own targets are compiled with is no business of the library's users.
+# Users of the library must not inherit the compile options of our own targets.
 if grep -rnE 'stack-protector|cf-protection|FORTIFY|ASSERTIONS|-ffunction-sections' "$work/prefix/lib" --include='*.cmake'; then exit 1; fi
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
 cmake --build "$work/build"

@@ -33,7 +33,7 @@ class Reader:
         return self.tokens[self.at - 1]
 
     def skip_pair(self):
-        """Over what stands between brackets, of which the first is next."""
+        """Skips a bracketed part; its opening bracket is next."""
         closing = [OPEN[self.take()]]
         while closing:
             token = self.take()
@@ -214,7 +214,7 @@ class Reader:
                 self.skip_pair()
             else:
                 self.take()
-        if self.peek() == ":":  # what a constructor begins with: name(value) or name{value}
+        if self.peek() == ":":  # initializers of a constructor: name(value) or name{value}
             while self.take() in (":", ","):
                 while self.peek() not in ("(", "{"):
                     self.take()

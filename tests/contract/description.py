@@ -1,4 +1,4 @@
-"""What the contract of docs/versions.md covers, as lists of lines: a line that is gone later was a promise.
+"""What the contract of docs/versions.md covers, as lists of lines: if a line is missing later, a promise is broken.
 
 The program describes itself by its completion, its help and its exit codes. Schemas, headers and Python modules are read from the
 sources. The stub of the Python package exists only where the package is built.

@@ -11,7 +11,7 @@ def is_public(name):
 
 
 def parameters(function):
-    """A name that starts with _, and one before the /, is no promise."""
+    """Names that start with _, and names of parameters before the /, are not promised."""
     arguments = function.args
     names = [argument.arg for argument in arguments.args + arguments.kwonlyargs if argument.arg not in ("self", "cls")]
     if arguments.kwarg:
@@ -37,7 +37,7 @@ def names_in(body, prefix):
 
 
 def exported(tree):
-    """What __all__ lists, or nothing."""
+    """The names in __all__, or None."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
             return set(ast.literal_eval(node.value))
@@ -45,7 +45,7 @@ def exported(tree):
 
 
 def names_of(text, module):
-    """Of a module with __all__ what that lists, of another or of a stub all public names."""
+    """The names in a module's __all__; for a module without it, or a stub, all public names."""
     tree = ast.parse(text)
     listed = exported(tree)
     found = set(names_in(tree.body, ""))

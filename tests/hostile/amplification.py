@@ -31,8 +31,8 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 
-# The promise, as SECURITY.md has it. A second is 3e9 instructions: what a core of 3 GHz does at one per cycle, which is what code does
-# that waits for memory now and then.
+# The promise of SECURITY.md. A second is 3e9 instructions: a core of 3 GHz at one per cycle, which is typical of code that sometimes
+# waits for memory.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
 SECONDS = {"count": 1.0, "explain": 1.0, "mfu": 1.0, "compare": 1.0, "estimate": 1.0, "diff": 2.0, "check": 2.0}
 MEMORY = 256 << 20
@@ -61,7 +61,7 @@ ABOVE = {
 OUTPUT = 320 << 20
 ERRORS = 100_000  # bytes of standard error
 MODEL = 1 << 20  # a model has less
-# What stops a run that is far beyond.
+# Stops a run that is far beyond the promise.
 HARD_SECONDS, HARD_MEMORY, HARD_OUTPUT = 20, 2 << 30, 1 << 30
 # The processor time that CALIBRATION takes on the machine where 3e9 instructions of the program took a second.
 CALIBRATION_SECONDS = 0.5
@@ -145,15 +145,15 @@ CHECK = [
 ]
 MFU = [["--step-time", "1", "--peak", "1e12"]]
 ESTIMATE = [[]]
-# What runs on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
-# form that is slow with many models is found with a quarter of them; which quarter of the models runs a form hangs on the names of both.
+# These run on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
+# form that is slow with many models is found with a quarter of them. The names of model and form decide which quarter runs.
 LIST = ["--by", "node", "--format", "csv"]
 ALWAYS = {"count", "compare", " ".join(["count", *LIST])}
 SHARE = 4
 
 
 def most_seconds(name, command):
-    """What the promise lets a call take."""
+    """The limits of the promise for a call."""
     return SECONDS[command] * ABOVE.get(name, (1, 1))[0]
 
 
@@ -216,8 +216,8 @@ class Stopwatch:
         self.calibrated, self.pace = 0.0, 1.0
 
     def measure(self, command, out, err, most):
-        """Exit code, seconds, and peak memory of a command, and whether it took longer than `most`. What took too long is run again:
-        what else the machine does can only make it slower. `out` and `err` are paths; they hold what the last run wrote."""
+        """Exit code, seconds, and peak memory of a command, and whether it took longer than `most`. A run that took too long is
+        repeated, because other work on the machine can only make it slower. `out` and `err` are the paths of the last run's output."""
         seconds, too_long = float("inf"), True
         for _ in range(TRIES):
             with open(out, "wb") as out_file, open(err, "wb") as err_file:
@@ -238,7 +238,7 @@ class Stopwatch:
 
 
 def models():
-    """All models, by name. Not in the process that measures: its memory would count as that of its children."""
+    """All models, by name. Not made in the measuring process, whose memory would count for its children."""
     return {name: make for module in MODULES for name, make in importlib.import_module(module).MODELS.items()}
 
 
@@ -267,7 +267,7 @@ class Maker:
 
 
 def serve(path):
-    """What Maker runs."""
+    """The process that Maker runs."""
     made = models()
     for line in sys.stdin:
         with open(path, "wb") as file:
@@ -340,7 +340,7 @@ class Worker:
         self.maker = Maker(self.path)
 
     def model(self, name):
-        """Every command on one model. What `count` refuses, the others refuse in the same place; some of them show it."""
+        """Every command on one model. If `count` refuses a model, the others refuse it in the same place; only some of them run then."""
         self.maker.make(name)
         size = os.path.getsize(self.path)
         if size >= MODEL:

@@ -25,7 +25,7 @@ def prop(key, text_value):
 
 
 def torch(name, target, args="", scopes="'', 'm'", classes="'net.Net', 'net.Block'", fx=None):
-    """What the dynamo exporter writes to a node of the call `name`."""
+    """The metadata that the dynamo exporter writes to a node of the call `name`."""
     if fx is None:
         fx = f"%{name} : [num_users=1] = call_function[target=torch.ops.{target}](args = ({args}), kwargs = {{}})"
     return prop(SCOPES, f"[{scopes}, '{name}']") + prop(CLASSES, f"[{classes}, '{target}']") + prop(FX, fx)
@@ -125,7 +125,7 @@ def source_lines_of_modules():
 
 
 def source_line_methods():
-    """A line of 140 calls in each other, of which each looks for the end of its arguments; 20,000 nodes have it."""
+    """A line of 140 nested calls, each of which searches for the end of its arguments; 20,000 nodes have it."""
     return called_often([node("Softmax", ["x"], ["y"]) + torch("softmax", "aten.softmax.int", "%x, -1") + in_line("return x" + ".softmax(1" * 100 + ")" * 100)])
 
 
@@ -237,7 +237,7 @@ def weights_of_symbols():
 
 
 def contiguous_chain():
-    """Linear layers behind chains of nodes of 25,000 inputs that nothing makes."""
+    """Linear layers after chains of nodes with 25,000 inputs that nothing produces."""
     wide = [node("Clip", ["x"] * 22000 + [f"k{i}"], [f"k{i+1}"]) for i in range(8)]
     first = node("Relu", ["x"], ["k0"])
     linear = lambda i: node("Gemm", ["k8", "w", "b"], [n_(i)]) + prop(SCOPES, f"['s','l{i:x}']") + prop(CLASSES, "['m.L','aten.linear']") + prop(
@@ -269,14 +269,14 @@ def silus():
 
 
 def recurrent_modules():
-    """LSTMs of unknown cost, each in a module of its own: the layers of one are looked for behind it."""
+    """LSTMs of unknown cost, each in its own module; the search for layers of one visits the nodes after it."""
     nodes = [node("NonMaxSuppression", ["x"], ["q"], domain="unknown")]
     nodes += [named(node("LSTM", ["q"], [""]), f"/{i:x}/L") for i in range(25000)]
     return torchscript(nodes + [node("Relu", ["x"], ["y"])], [value("x", [2])])
 
 
 def attentions_that_are_none():
-    """Products of scaled values with 30 nodes behind them, that end in no second product."""
+    """Products of scaled values, followed by 30 nodes without a second product."""
     nodes = []
     for i in range(900):
         nodes += [named(node("Mul", ["x", "s"], [f"a{i:x}"]), f"/M{i:x}"), node("Mul", ["x", "s"], [f"b{i:x}"]), node("MatMul", [f"a{i:x}", f"b{i:x}"], [f"c{i:x}.0"])]
@@ -509,7 +509,7 @@ def scopes_prefixes():
 
 
 def scopes_of_numbers():
-    """Paths 64 deep of one letter each, whose beginnings are no modules."""
+    """Paths 64 deep of one letter each, whose prefixes are not modules."""
     many = []
     for i in range(3500):
         path = ".".join([n_(i)] + ["a"] * 60)

@@ -37,7 +37,7 @@ def node_rows_shapes():
 
 
 def sequence_hash2():
-    """The hash of a fact leaves out what a sequence holds: all sequences collide."""
+    """The hash of a fact omits the items of a sequence: all sequences collide."""
     n = 31000
     s = [node("SequenceInsert", ["q" if i == 0 else f"{i:x}", "x"], [f"{i+1:x}"]) for i in range(n)]
     return model(graph([node("SequenceConstruct", ["x"], ["q"])] + s, [value("x", [1])], [msg(1, "1")]))
@@ -183,7 +183,7 @@ def split_outputs():
 
 
 def sum_inputs():
-    """Sums of 16,000 inputs of 60 dimensions, of which no two in a row are one value."""
+    """Sums of 16,000 inputs of 60 dimensions; neighbouring inputs are different values."""
     nodes = [node("Sum", ["x", "w"] * 8_000, [f"y{i}"], integer("0", i)) for i in range(20)]
     return model(graph(nodes, [value("x", ["s"] * 60), value("w", ["s"] * 59)], [msg(1, "y0")]))
 
@@ -209,7 +209,7 @@ def unknown_ops():
 
 
 def unknown_ops_official():
-    """The same, of which some have a function body in the standard."""
+    """The same; some of them have a function body in the standard."""
     return model(graph([node("U", ["x"], [], integer("0", i)) for i in range(40_000)], [value("x", [2])], [msg(1, "x")]))
 
 

@@ -237,7 +237,7 @@ def sum_sizes():
 
 
 def broadcast_sizes():
-    """Additions of which each adds a size to a broadcast of 60."""
+    """Additions, each of which adds a size to a broadcast of 60."""
     n = 4_000
     nodes = [node("Add", ["x0", "x1"], ["b1"])] + [node("Add", [f"b{i - 1}", f"x{i}"], [f"b{i}"]) for i in range(2, 60)]
     nodes += [node("Add", ["b59", f"x{i % 60}"], [f"y{i:x}"], integer("0", i)) for i in range(n)]

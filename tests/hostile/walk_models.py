@@ -309,7 +309,7 @@ def output_names_in_loop():
 
 
 def questions_in_loop():
-    """An operator that nobody knows, of 16,000 inputs whose sizes change with each trip: what is asked about it holds them all."""
+    """An unknown operator with 16,000 inputs whose sizes change in each trip: the question about it contains them all."""
     inner = graph(
         [node("Concat", ["v", "v"], ["w"], integer("axis", 0)), node("Nobody", ["v"] * 16_000, [])],
         [value("i", [], INT64), value("c", [], BOOL), msg(1, "v")],

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What exporters leave in a file is read in src/exporter/ only: no other file of the library holds one of their keys or patterns
-# as a literal. With an argument, checks that directory instead.
+# Only src/exporter/ reads traces of exporters: no other file of the library contains one of their keys or patterns as a
+# literal. With an argument, checks that directory instead.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
 shopt -s globstar nullglob
 awk '
-  # Comments may tell what is meant; a slash pair inside of a string is none.
+  # Comments may contain them; two slashes inside a string do not begin a comment.
   { sub(/(^|[ \t])\/\/.*/, "") }
   /pkg\.(torch|onnxscript)|name_scopes"|class_hierarchy"|fx_node"|"namespace"/ { fault("a metadata key") }
   /"onnx::|in_proj_(weight|bias)|"_empty_nn_module_stack|"onnxscript"|"pytorch"|"tf2onnx"|"keras/ { fault("a name") }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a file uses of the standard library and of Abseil, it includes: by itself or by headers of ours.
+"""Every file includes the headers of the standard library and of Abseil that it uses: directly or through headers of ours.
 
-The library is compiled in batches, or with a precompiled header of both, so that the compiler does not tell.
+The library is compiled in batches, or with a precompiled header of both, so the compiler does not notice a missing one.
 """
 
 import pathlib

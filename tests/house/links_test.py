@@ -18,7 +18,7 @@ def prose(path):
 
 
 def anchors(path):
-    """What GitHub calls the headings: lower case, spaces as hyphens, without punctuation; the second of a name ends in -1."""
+    """GitHub's anchors of the headings: lower case, spaces as hyphens, without punctuation; the second of a name ends in -1."""
     names = []
     for heading in re.findall(r"(?m)^#+ (.+)$", prose(path)):
         name = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()).replace(" ", "-")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Messages that docs/troubleshooting.md quotes are those of the program: they stand in a golden file, or in tools/setup. There, "..."
+"""Messages quoted in docs/troubleshooting.md are the program's: they appear in a golden file, or in tools/setup. In a quote, "..."
 stands for any text, and N for a number."""
 
 import glob

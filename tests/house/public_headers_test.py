@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The public headers are what src/onnxflops.h includes, all of it stands in cmake/sources.cmake, and it defines no macro without prefix."""
+"""The public headers are those that src/onnxflops.h includes. All are in cmake/sources.cmake, and none defines a macro without a prefix."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file of tests/data is in its README, in the table that says who made it; the steps named there are those of tools/devel/remake_truth."""
+"""Every file of tests/data is in the table of its README, with its origin; the steps named there exist in tools/devel/remake_truth."""
 
 import fnmatch
 import os

@@ -21,7 +21,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(sys.argv[1])
 VERSION = "1.2.3"
-# What a step may call: a compiler is not among it.
+# The programs that a step may call; there is no compiler.
 TOOLS = ("bash basename cat chmod cp curl cut dirname git grep gzip head jq mkdir mktemp python3 readlink rm sed sha256sum sort tail tar touch tr "
          "uname").split()
 FAULTS = []
@@ -154,7 +154,7 @@ def git(*arguments, cwd):
 
 
 def pull_request(folder):
-    """Ten models, of which one costs more than its budget; gives the base."""
+    """Makes ten models, one above its budget; returns the base."""
     os.mkdir(folder)
     git("-c", "init.defaultBranch=main", "init", "-q", ".", cwd=folder)
     models = ["bert-base", "clip-vit-b-32", "clip-vit-l-14-336", "gpt2", "llama-tiny", "lstm", "mobilenet-v3-large", "resnet50", "t5-small", "vit-b-16"]
@@ -192,7 +192,7 @@ def test_released_program(runner, github, releases, digest):
 
 
 def test_refusals(runner, github, releases, digest):
-    """What is not the named release is not run."""
+    """A program other than the named release is not run."""
     for given, what in (
         ({"version": VERSION, "sha256": digest[:-1] + ("0" if digest[-1] != "0" else "1"), "releases": releases}, "it is not used"),
         ({"version": VERSION, "sha256": "", "releases": releases}, f"sha256: give that of version {VERSION}"),
@@ -207,7 +207,7 @@ def test_refusals(runner, github, releases, digest):
 
 
 def test_address(runner, github, digest):
-    """Without one, it is that of the Action's own repository: as the runner tells, or as its folder tells."""
+    """Without one, it is that of the Action's own repository, as named by the runner or by its folder."""
     curl = os.path.join(runner.tools, "curl")
     os.remove(curl)
     write(curl, f'#!/bin/bash\necho "${{@: -1}}" >{runner.folder}/asked\nexit 22\n', 0o755)
@@ -218,7 +218,7 @@ def test_address(runner, github, digest):
 
 
 def test_source_and_path(runner, github):
-    """`source` builds what the Action has; what is on the PATH comes first."""
+    """`source` builds the Action's revision; a program on the PATH comes first."""
     setup = os.path.join(runner.action, "tools", "setup")
     write(setup, f'#!/bin/bash\n[ "$1" = install ] && mkdir -p "$2/bin" && cp {PROGRAM} "$2/bin/onnxflops"\n', 0o755)
     code, values, printed = runner.run(github, version="source")
@@ -229,7 +229,7 @@ def test_source_and_path(runner, github):
 
 
 def test_history(runner, github):
-    """A push to the main branch is recorded on another, to which the comment of a pull request links."""
+    """A push to the main branch is recorded on another branch; the comment of a pull request links to it."""
     server = os.path.join(runner.folder, "server")
     git("init", "-q", "--bare", server, cwd=runner.folder)
     git("remote", "add", "origin", server, cwd=runner.checkout)

@@ -168,7 +168,7 @@ def test_sizes(folder):
 
 
 def test_initial_budgets(folder):
-    """What --init writes holds today: sizes of data may not fit each other, and what is not counted is not proven."""
+    """Budgets written by --init hold at once, except for sizes of data that contradict each other and for uncounted nodes."""
     for name in ("gpt2", "maskrcnn-r50", "custom-op"):
         copy(os.path.join(ROOT, "models", name + ".onnx"), os.path.join(folder, "m.onnx"))
         budgets = os.path.join(folder, "onnxflops.toml")
@@ -253,7 +253,7 @@ def test_repository(folder):
 
 
 def test_lfs(folder, pointer):
-    """The object of a pointer is read from the store of git-lfs. What is no hash names no file."""
+    """The object of a pointer is read from the store of git-lfs. A text that is not a hash names no file."""
     store = os.path.join(folder, ".git", "lfs", "objects", "00", "00")
     os.makedirs(store)
     copy(MODEL, os.path.join(store, "0" * 64))
@@ -320,7 +320,7 @@ def test_check_of_revisions(folder):
 
 
 def review(folder, code, **environment):
-    """What review.sh prints to stderr, and its comment."""
+    """The stderr of review.sh, and its comment."""
     script = os.path.join(ROOT, "tools", "ci", "review.sh")
     done = subprocess.run([script], cwd=folder, env={**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "HEAD", "OUT": "out", **environment},
                           capture_output=True, text=True, check=False)
@@ -336,7 +336,7 @@ def expect_refused_out(folder):
 
 
 def test_review(folder):
-    """A mistake in what review.sh is given is an error that names it. What is new or gone is said."""
+    """A mistake in the arguments of review.sh is an error that names it. New and removed models are reported."""
     git("init", "-q", cwd=folder)
     for name in ("m.onnx", "old.onnx", "a b.onnx"):
         copy(MODEL, os.path.join(folder, name))

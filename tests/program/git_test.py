@@ -79,7 +79,7 @@ class Trap:
         return value.replace("RUN", self.command).replace("HOST", host)
 
     def sprung(self):
-        """What happened since the last call."""
+        """The events since the last call."""
         ran = os.path.exists(os.path.join(self.folder, "ran"))
         if ran:
             os.remove(os.path.join(self.folder, "ran"))
@@ -153,7 +153,7 @@ def test_missing_objects(folder):
 
 
 def test_partial_clone(folder):
-    """An honest one: what is there is read, and what is not is no new model."""
+    """An honest repository: existing models are read, and missing ones do not count as new."""
     origin, clone = os.path.join(folder, "origin"), os.path.join(folder, "clone")
     make_repository(origin)
     git("config", "uploadpack.allowFilter", "true", cwd=origin)

@@ -152,7 +152,7 @@ class InputTest(ProgramTest):
 
 
 def terminal():
-    """Both ends of a pseudo-terminal. Where /dev/pts is not mounted, as in a bare chroot, there is none to try."""
+    """Both ends of a pseudo-terminal. Skipped if /dev/pts is not mounted, as in a bare chroot."""
     try:
         return os.openpty()
     except OSError as error:
@@ -160,7 +160,7 @@ def terminal():
 
 
 def all_of(master):
-    """What was written to a pseudo-terminal until its other end was closed; one read gives 4 KiB of it at most."""
+    """All output of a pseudo-terminal until its other end is closed; one read returns at most 4 KiB."""
     shown = b""
     try:
         while part := os.read(master, 1 << 16):
@@ -392,7 +392,7 @@ class CompletionTest(ProgramTest):
     COMMANDS = ("count", "compare", "explain", "ops", "audit", "completion")
 
     def complete(self, *words):
-        """What bash offers for the last word."""
+        """Bash's completions of the last word."""
         line = " ".join(f"'{word}'" for word in words)
         script = f"source <(onnxflops completion bash); COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _onnxflops; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         return self.shell(script).split()

@@ -33,7 +33,7 @@ def is_whole(_, value):
 
 
 def check_items(validator, items, instance, _):
-    """The keyword "items". Of rows that differ in numbers above 0 only, as those of equal layers do, the first stands for all."""
+    """The keyword "items". Rows that differ only in numbers above 0, such as equal layers, are checked once."""
     if not isinstance(instance, list):
         return
     for i, item in enumerate(instance):
@@ -241,7 +241,7 @@ class Outputs:
         self.unwritten = {field for schema in schemas.files.values() for part in parts(schema) for field in part.get("properties", {})}
 
     def check(self, what, text):
-        """The document that is printed, or nothing if it is none. Equal texts are checked once."""
+        """The printed document, or None if the output is not one. Equal texts are checked once."""
         try:
             document = parse(text)
         except ValueError as error:
@@ -273,7 +273,7 @@ def check_goldens(outputs):
         if "| head" in command or re.search(r"--format (gitlab|sarif|benchmark|badge|perfetto|model-explorer)", command):
             continue  # the beginning of a document; documents of others, which ci_test.py reads
         if command.startswith("$ onnxflops monitor") and printed.startswith("{"):
-            # What follows is another file's text, or standard error.
+            # The rest is another file's text, or standard error.
             for line in itertools.takewhile(lambda text: text.startswith("{"), printed.splitlines()):
                 outputs.check(os.path.basename(path), line)
         elif printed.startswith("{\n") or printed.startswith("[\n"):

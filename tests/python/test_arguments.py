@@ -37,7 +37,7 @@ class Odd:
 
 
 class OddItems(dict):
-    """A mapping whose items are none."""
+    """A mapping whose items are not pairs."""
 
     def items(self):
         return [1, (2,), (3, 4, 5)]
@@ -166,7 +166,7 @@ def test_errors_name_arguments(gpt2):
 
 
 def test_odd_pickles(gpt2):
-    """What is unpickled goes through what loads a file or reads a formula: bytes from strangers are errors."""
+    """Unpickling uses the loaders of files and formulas: untrusted bytes give errors."""
     for what in (gpt2, gpt2.count(batch=2), gpt2.count().flops):
         function, arguments = what.__reduce__()
         for place in range(len(arguments)):

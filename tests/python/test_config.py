@@ -249,7 +249,7 @@ def test_diffusers():
 
 
 def test_the_table_of_types():
-    """What the last survey found: where a type counts, its MACs and parameters are PyTorch's, or the difference has a reason."""
+    """In the last survey, MACs and parameters of each counted type equal PyTorch's, or the difference has a reason."""
     import csv
 
     with open(ROOT / "tests/data/config/model_types.csv", encoding="utf-8", newline="") as file:

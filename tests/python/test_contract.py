@@ -1,4 +1,4 @@
-"""What the last release of the engine promised is there: docs/versions.md. tests/contract/contract_test.py looks at the rest."""
+"""The engine still has everything that the last release promised (docs/versions.md); contract_test.py checks the rest."""
 
 import json
 import pathlib

@@ -264,7 +264,7 @@ def test_sum_over():
 
 
 def test_views_of_a_notebook():
-    """Each result has its own, made of the parts of its screen, with the program's page behind a link."""
+    """Each result has its own view, made of the parts of its screen, with a link to the program's page."""
     m = onnxflops.load(CLIP)
     other = ROOT / "models/openclip224-vit-l-14-336.onnx"
     results = [

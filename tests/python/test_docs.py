@@ -62,7 +62,7 @@ def test_types(tmp_path):
         names.append(case.id.replace("-", "_") + ".py")
         (tmp_path / names[-1]).write_text(block, encoding="utf-8")
     assert len(names) > 5
-    # What an example needs besides may not be installed, or may have no types.
+    # Other packages that an example needs may not be installed, or may have no types.
     words = ["--strict", "--ignore-missing-imports", "--allow-untyped-calls", "--cache-dir", tmp_path / "cache", *names]
     done = subprocess.run([sys.executable, "-m", "mypy", *words], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

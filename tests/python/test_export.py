@@ -58,7 +58,7 @@ def net():
 
 
 def public_report(monkeypatch, module, inputs, **options):
-    """What torch.onnx.export() alone gives."""
+    """The result of torch.onnx.export() alone."""
     with monkeypatch.context() as patch:
         patch.setattr(_export, "_private_parts", lambda: None)
         return onnxflops.from_torch(module, inputs, **options).count()

@@ -91,13 +91,13 @@ def test_loop_arguments(gpt2):
         Perf(gpt2, device="h1000", dtype="bf16")
     with pytest.raises(onnxflops.UnavailableError, match="seq"):
         Perf(gpt2, peak=1e12).step(batch=1)
-    for tool in ("thop", "deepspeed"):  # its figure is none of ours
+    for tool in ("thop", "deepspeed"):  # its figure is not ours
         with pytest.raises(onnxflops.UnavailableError, match="without convention="):
             Perf(gpt2.count(convention=tool), peak=1e12)
 
 
 def test_sizes_that_the_model_does_not_have(gpt2):
-    """A step of 256 samples is no step of one: it is an error before anything is measured."""
+    """A step of 256 samples does not fit a model for one: an error before anything is measured."""
     resnet = onnxflops.load(ROOT / "models/resnet50.onnx")
     for model, sizes, text in (
         (resnet, {"batch": 256}, "the file fixes it at 1: export the model with an open batch, or per_sample=True"),
@@ -132,7 +132,7 @@ def unknown_model():
 
 
 def test_nothing_is_counted():
-    """What nobody knows is None, and no MFU of 0."""
+    """An unknown figure is None, not an MFU of 0."""
     report = onnxflops.load(unknown_model()).count()
     assert (report.flops, report.macs, report.training_flops, report.params) == (None, None, None, 0)
     assert report.modules[""].flops is None and report.to_dict()["totals"]["flops"]["value"] is None
@@ -180,7 +180,7 @@ def test_the_log_says_what_a_figure_is_not(gpt2):
         clock.now += 0.75
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert perf.step(**sizes)  # it is said once
+            assert perf.step(**sizes)  # it is reported once
 
 
 def test_resumed(gpt2):
@@ -284,7 +284,7 @@ def test_from_torch():
 
 
 def test_samples_of_different_lengths(gpt2):
-    """What is padding counts nothing; a packed row is the sum of its samples."""
+    """Padding does not count; a packed row is the sum of its samples."""
     lengths = [512, 300, 17]
     alone = sum(gpt2.count(batch=1, seq=n).training_flops for n in lengths)
     for given in ({"lengths": lengths}, {"lengths": {"seq": lengths}}, {"cu_seqlens": [0, 512, 812, 829, 829]}):
@@ -373,7 +373,7 @@ def test_hugging_face(tmp_path):
 
 
 def test_hugging_face_evaluates(gpt2):
-    """Evaluations and checkpoints, after a log and between logs, are no training."""
+    """Evaluations and checkpoints, after a log and between logs, do not count as training."""
     need("transformers")
     from types import SimpleNamespace
 

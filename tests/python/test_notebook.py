@@ -56,7 +56,7 @@ def test_an_error_in_a_cell_fails():
 
 @pytest.fixture(scope="module")
 def views(tmp_path_factory):
-    """What a kernel gives for each kind of result."""
+    """A kernel's output for each kind of result."""
     folder = tmp_path_factory.mktemp("views")
     (folder / "clip.onnx").symlink_to(ROOT / "models/clip-vit-l-14-336.onnx")
     (folder / "old.onnx").symlink_to(ROOT / "models/openclip224-vit-l-14-336.onnx")
@@ -67,7 +67,7 @@ def views(tmp_path_factory):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name, views):
-    """Every view has its figures, its style, and the page behind a link; nothing of it runs."""
+    """Every view has its figures, its style, and a link to the page; it contains no script that runs."""
     html = views[name]
     for text in VIEWS[name][1:]:
         assert text in html, text

@@ -75,7 +75,7 @@ def failing(source):
 
 
 def test_rows_are_replaced(tmp_path, monkeypatch):
-    """What a row depends on: the file, the options and the files that they name, the version."""
+    """A row depends on the file, the options and the files that they name, and the version."""
     need("pyarrow")
     out, model, rules, kept = tmp_path / "out", tmp_path / "m.onnx", tmp_path / "rules.toml", str(MODELS[0])
     data = (ROOT / "models/custom-op.onnx").read_bytes()
@@ -116,7 +116,7 @@ def test_rows_of_others_stay(tmp_path):
     before = rows_of(onnxflops.scan(sources, out))
     rows = rows_of(onnxflops.scan(sources[:2], out, count={"causal": "half"}))
     assert set(rows) == set(sources[:2]) and rows[sources[0]]["key"] != before[sources[0]]["key"]
-    # Of other options, so they are no result; but they need not be counted again.
+    # They have other options, so they are not in the result; but they need not be counted again.
     parts = sorted(os.listdir(out))
     assert rows_of(onnxflops.scan(sources[2:], out)) == {s: before[s] for s in sources[2:]}
     assert sorted(os.listdir(out)) == parts
@@ -181,7 +181,7 @@ def test_tasks_that_end_early(tmp_path, monkeypatch):
 
 
 def test_interrupt(tmp_path, monkeypatch):
-    """What was counted until then is written."""
+    """Rows counted so far are written."""
     need("pyarrow")
     from onnxflops import _engines, _tasks
 
@@ -223,7 +223,7 @@ def test_columns(tmp_path):
 
 
 def test_column_that_is_empty_in_a_part(tmp_path):
-    """Its type is that of the others."""
+    """It has the type of the others."""
     pyarrow, = need("pyarrow")
     out = tmp_path / "out"
     onnxflops.scan([str(tmp_path / "none.onnx")], out)
@@ -300,7 +300,7 @@ onnxflops.scan(sys.argv[2:], sys.argv[1], workers=2)
 
 
 def test_resumes_after_a_kill(tmp_path):
-    """Every model has one row in the end, and what was written is not counted again."""
+    """Every model has one row in the end, and written rows are not counted again."""
     need("pyarrow")
     sources = [str(path) for path in MODELS]
     out = tmp_path / "out"
@@ -683,7 +683,7 @@ def test_hostile_behind_a_url(spoil, tmp_path, server):
 
 
 def test_errors_of_servers(tmp_path, server):
-    """They say what was answered, and stay in the row."""
+    """They contain the server's answer, and stay in the row."""
     need("pyarrow", "fsspec", "aiohttp")
     running, address = server(ranges=True)
     urls = [f"{address}/none.onnx", f"{address}/forbidden.onnx", f"http://127.0.0.1:{free_port()}/m.onnx"]

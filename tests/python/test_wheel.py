@@ -1,4 +1,4 @@
-"""What the wheel holds. Skipped where the package is not installed from one."""
+"""The contents of the wheel. Skipped if the package is not installed from one."""
 
 import importlib.metadata
 import os
@@ -39,7 +39,7 @@ def test_program_is_a_module_too(program):
 
 
 def test_program_takes_any_name_of_a_file(program, tmp_path):
-    """Bytes that are no UTF-8 go through as they are."""
+    """Invalid UTF-8 passes through unchanged."""
     core()
     shutil.copy(ROOT / "models" / "lstm.static.onnx", os.path.join(os.fsencode(tmp_path), b"\xff.onnx"))
     assert '"flops"' in program(os.fsdecode(b"\xff.onnx"), "--format", "json", cwd=tmp_path)
@@ -63,7 +63,7 @@ def test_program_ends_by_signals(program):
 
 
 def test_program_starts_soon(program):
-    """It imports the extension, and of the package only what is light."""
+    """It imports the extension, and only light modules of the package."""
     core()
     times = []
     for _ in range(5):
@@ -80,14 +80,14 @@ def test_extension_needs_only_python_and_the_system():
     listed = subprocess.run(["nm", "-D", str(path)], capture_output=True, text=True, check=True).stdout.splitlines()
     for line in listed:
         kind, name = line.split()[-2:]
-        if kind == "U":  # as -z defs requires, but for what the interpreter gives
+        if kind == "U":  # as -z defs requires, except for symbols of the interpreter
             assert re.match(r"_?Py|.*@(GLIBC|GCC)_", name), name
         elif kind in "TDBRV" and not name.startswith("PyInit_"):
             pytest.fail(f"{name} is exported")
 
 
 def test_hook_of_pre_commit(tmp_path, monkeypatch):
-    """What docs/ci.md has pre-commit call is beside the program, and holds models to their budgets."""
+    """The hook of docs/ci.md for pre-commit is installed with the program, and checks models against their budgets."""
     core()
     folder = pathlib.Path(sys.executable).parent
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)

@@ -18,7 +18,7 @@ const axe = fs.readFileSync(require.resolve("axe-core"), "utf8");
 const code = fs.readFileSync(path.join(folder, "site", "engine.js"), "utf8");
 const engine = new WebAssembly.Module(Buffer.from(/kEngine = "([^"]+)"/.exec(code)[1], "base64"));
 
-// A file of the disk, which counts what is read of it.
+// A file on disk that counts the bytes read from it.
 function file(name) {
   const fd = fs.openSync(name);
   return { size: fs.fstatSync(fd).size, fd, read(offset, length) {
@@ -144,7 +144,7 @@ async function use(address) {
   await page.close();
 }
 
-// What the page saves is what its command line gives; and files may be dropped.
+// The page saves the output of the command line that it shows; and files may be dropped.
 async function saved(address) {
   const page = await open(address);
   const session = await page.createCDPSession();
@@ -183,7 +183,7 @@ async function saved(address) {
 const shownCommand = (page, pattern) => page.waitForFunction((text) => new RegExp(text).test(document.getElementById("command").textContent), {}, pattern);
 const firstFigure = async (page) => (await report(page)).$eval(".figures .figure", (e) => e.textContent);
 
-// A sample, two files of one name, three models of which two are compared, and a sweep.
+// A sample, two files of one name, two of three models compared, and a sweep.
 async function several(address) {
   const page = await open(address);
   await page.click("#sample");
@@ -243,7 +243,7 @@ async function hostile(address) {
   await page.close();
 }
 
-// A file of 1.9 GB, of which the weights are a hole.
+// A sparse file of 1.9 GB, whose weights are a hole.
 async function large(address) {
   const name = path.join(work, "large.onnx");
   const varint = (v) => { const out = []; for (; v >= 128; v = Math.floor(v / 128)) out.push(v % 128 + 128); return Buffer.from([...out, v]); };

@@ -1,4 +1,4 @@
-// Small ONNX files, byte by byte: what a test of pages needs and no exporter writes.
+// Small ONNX files, byte by byte, which tests of pages need and no exporter writes.
 "use strict";
 
 const varint = (value) => {

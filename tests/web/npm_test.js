@@ -1,4 +1,4 @@
-// The npm package, installed into a fresh project: what it gives is what the program gives, and its types hold.
+// The npm package, installed into a fresh project: its results equal the program's, and its types are correct.
 //   node tests/web/npm_test.js build/onnxflops build/web/npm     tools/test --web calls it
 "use strict";
 const assert = require("node:assert");

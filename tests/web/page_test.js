@@ -62,7 +62,7 @@ async function close(page) {
   await page.close();
 }
 
-// Every figure of every module, in the page at these sizes, as the report has it.
+// Every figure of every module, in the page at these sizes, equals the report's.
 async function compare(page, report, sizes) {
   const expected = [];
   const visit = (module) => {
@@ -145,7 +145,7 @@ function evaluate(report, sizes) {
   return report;
 }
 
-// What a document has at the place of a figure: "totals.flops", "conventions.thop.headline", "rules.NAME|WHERE|AT.actual_value".
+// A document's value for a figure: "totals.flops", "conventions.thop.headline", "rules.NAME|WHERE|AT.actual_value".
 function atPlace(document, place) {
   const dot = place.lastIndexOf("."), [first] = place.split(".");
   if (first === "rules") {
@@ -311,7 +311,7 @@ async function unfold() {
   await close(page);
 }
 
-// A page of a profile: what its JSON has.
+// A page of a profile has the values of its JSON.
 async function profile() {
   const args = kPages.profile;
   const page = await open(write("profile", ...args));
