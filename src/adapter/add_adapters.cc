@@ -164,7 +164,7 @@ class AdapterMaker {
     return *scale;
   }
 
-  // The nodes of one run of the layer. `product_op`: MatMul or Conv, of A and of B.
+  // The nodes of one run of the layer. `product_op`: the MatMul or Conv of A and of B.
   void AddRun(const LinearLayer& layer, const Product& product, Node a, Node b, ValueId weight_a,
               ValueId weight_b) {
     const auto quantised = quantised_.find(product.node);
@@ -286,7 +286,7 @@ class AdapterMaker {
 
   void QuantiseRun(const LinearLayer& layer, const Product& product, ValueId absmax) {
     const Node before = node(product.node);
-    if (*before.input(1) != layer.weight) {  // what transposed it hands it on
+    if (*before.input(1) != layer.weight) {  // the nodes that transposed it pass it on
       const NodeId maker = *editor_.model().value(*before.input(1)).producer;
       Node identity = node(maker);
       identity.op_type = "Identity";
@@ -315,7 +315,7 @@ class AdapterMaker {
                                 static_cast<NodeId>(editor_.model().nodes.size() - 1)};
   }
 
-  // Where a product got nodes of its own: what follows them, and the last of them.
+  // Where a product was replaced by new nodes: the last of them, and the node after them.
   struct Replaced {
     NodeId after = 0, last = 0;
   };

@@ -48,7 +48,7 @@ std::optional<Ints> Literals(absl::Span<const Expr> sizes) {
   return out;
 }
 
-// Writes what inference fitted into a copy of the model.
+// Writes the sizes that inference adjusted into a copy of the model.
 class ImageFitter {
  public:
   ImageFitter(const Model& model, const Inference& fit)
@@ -116,7 +116,7 @@ class ImageFitter {
     return absl::OkStatus();
   }
 
-  // A Reshape's target, which several of them may share.
+  // Changes the target of a Reshape, which several Reshapes may share.
   absl::Status Retarget(NodeId id, const Dims& ints) {
     const ValueId target = *model_.node(id).inputs[1];
     const std::optional<Ints> sizes = Literals(ints);
@@ -290,7 +290,7 @@ absl::Status DoesNotFit(const Model& model, const ImageSize& size, const absl::S
                                                  ":\n  ", rest));
 }
 
-// Whether the images have that size. An error where it is open or not one.
+// True if the images already have that size. An error if it is open or they differ.
 absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInput>& images,
                              const ImageSize& size) {
   if (images.empty()) {

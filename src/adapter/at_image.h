@@ -1,11 +1,11 @@
-// A model that was exported for images of one size, at another: as an export at that size is, where
-// only shapes of the graph depend on it.
+// Converts a model exported for one image size to another, as if it had been exported at that size.
+// This works if only shapes of the graph depend on the size.
 //
 // Three things follow the image: the size of inputs that are images; sizes that Reshape takes from
-// a constant; and constants that are added to (or multiplied with, ...) tokens or pixels, one for
-// each, such as positions, which become as large as in a model built for that size. All else that
-// the file fixes is either independent of the image or an error with the node named
-// (same_layers.h): weights, windows, sizes of Resize. Later stages see an ordinary model.
+// a constant; and constants that are added to (or multiplied with, ...) tokens or pixels, such as
+// positions, which become as large as in a model built for that size. Everything else that the file
+// fixes is either independent of the image or an error that names the node (same_layers.h):
+// weights, windows, sizes of Resize. Later stages see an ordinary model.
 #ifndef ONNXFLOPS_SRC_ADAPTER_AT_IMAGE_H_
 #define ONNXFLOPS_SRC_ADAPTER_AT_IMAGE_H_
 
@@ -29,9 +29,9 @@ struct AtImage {
 using InferSizes =
     absl::FunctionRef<absl::StatusOr<Inference>(const Model&, const Inference* exported)>;
 
-// The model itself if it has that size. Errors: InvalidArgument without an image among the inputs,
-// with images whose size is open or of several sizes, and where the file fixes what depends on the
-// size.
+// Returns the model itself if it already has that size. Errors: InvalidArgument if no input is an
+// image, if the size of the images is open or they have several sizes, or if the file fixes a value
+// that depends on the size.
 absl::StatusOr<AtImage> ModelAtImage(const Model& model, const ImageSize& size, InferSizes infer);
 
 }  // namespace onnxflops

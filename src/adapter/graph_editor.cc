@@ -15,7 +15,7 @@
 namespace onnxflops::adapter {
 namespace {
 
-// Keeps what the copy points into.
+// Keeps the original's data alive.
 struct StorageOfOriginal final : ByteStorage {
   explicit StorageOfOriginal(Model model) : original(std::move(model)) {}
   const Model original;

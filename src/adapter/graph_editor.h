@@ -45,7 +45,7 @@ class GraphEditor {
   // The tensor of an initializer is another one from now on; its name stays.
   void ReplaceTensor(ValueId value, DType dtype, const std::vector<int64_t>& dims);
 
-  // One-dimensional, of int64: a new initializer, or what an initializer holds from now on.
+  // A one-dimensional int64 tensor: a new initializer, or the new content of an existing one.
   ValueId AddInts(absl::string_view name, const std::vector<int64_t>& ints);
   void ReplaceInts(ValueId value, const std::vector<int64_t>& ints);
   // A Constant with the attribute `value` gives a tensor of these sizes from now on, whose content
@@ -74,7 +74,7 @@ class GraphEditor {
   ValueId AddValue(absl::string_view name);
 
   std::shared_ptr<ModelData> model_;
-  absl::flat_hash_map<NodeId, std::vector<NodeId>> added_;  // by the node that they come after
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> added_;  // by the node that they follow
 };
 
 }  // namespace onnxflops::adapter

@@ -83,7 +83,7 @@ bool IsVector(const Fact& fact) {
 
 bool IsPattern(absl::string_view name) { return name.find_first_of("*?") != name.npos; }
 
-// As peft matches a name: all of the path, or its end after a dot.
+// Matches like peft: the whole path, or its end after a dot.
 bool MatchesTarget(absl::string_view name, absl::string_view path) {
   if (IsPattern(name)) {
     return MatchesGlob(name, path) || MatchesGlob(absl::StrCat("*.", name), path);
@@ -204,7 +204,7 @@ void LinearLayers::AddTo(LinearLayer run) {
   known = kSeveralWeights;
 }
 
-// Products that the file puts into no layer of their own.
+// Products that belong to no layer.
 int64_t LinearLayers::ProductsOutside() const {
   int64_t inside = 0;
   for (const LinearLayer& layer : layers_) {
@@ -213,7 +213,7 @@ int64_t LinearLayers::ProductsOutside() const {
   return products_ - inside;
 }
 
-// Tables that something is looked up in: the layer over the vocabulary has the sizes of one.
+// Finds lookup tables: the layer over the vocabulary has the shape of one.
 void LinearLayers::FindTables() {
   for (const NodeId id : model_.graph(0).nodes) {
     const Node& node = model_.node(id);

@@ -26,7 +26,7 @@ namespace onnxflops::adapter {
 
 struct Product {
   NodeId node = 0;
-  ValueId input = 0;                // what the layer is given
+  ValueId input = 0;                // the layer's input
   ValueId result = 0;               // the product, or the output of the Add of its bias
   NodeId last = 0;                  // the node that makes it
   DType dtype = DType::kUndefined;  // of the input
@@ -35,9 +35,9 @@ struct Product {
 struct LinearLayer {
   ModuleId module = 0;
   absl::string_view path;
-  absl::string_view type;   // "Linear"; empty where the file does not say
+  absl::string_view type;   // "Linear"; empty if unknown
   int64_t in = 0, out = 0;  // features or channels
-  ValueId weight = 0;       // what the file holds; the same for all products
+  ValueId weight = 0;       // the tensor in the file; the same for all products
   bool is_packed = false;   // in few bits, or dequantised
   bool is_conv = false;
   std::vector<Product> products;
@@ -49,8 +49,8 @@ class LinearLayers {
   LinearLayers(const Inference& inference, const modules::Attribution& attribution);
 
   const std::vector<LinearLayer>& layers() const { return layers_; }
-  // Those of LoraOptions::targets. NotFound where a name has no layer, with similar names;
-  // InvalidArgument where it is a module of another kind.
+  // The layers named by LoraOptions::targets. NotFound if a name matches no layer, with similar
+  // names; InvalidArgument if it is a module of another kind.
   absl::StatusOr<std::vector<const LinearLayer*>> Targets(const LoraOptions& options) const;
   // Those of kAllLinear: no convolution, and not the layer over the vocabulary.
   std::vector<const LinearLayer*> AllLinear() const;
@@ -79,7 +79,7 @@ class LinearLayers {
   std::vector<int32_t> uses_;         // by ValueId
   std::vector<OptionalNodeId> user_;  // by ValueId: the last one
   std::vector<LinearLayer> layers_;
-  std::vector<int32_t> layer_of_;  // by ModuleId: of layers_, or what follows
+  std::vector<int32_t> layer_of_;  // by ModuleId: an index of layers_, or one of the following
   static constexpr int32_t kNoProducts = -1, kSeveralWeights = -2;
   int64_t products_ = 0;                                     // with a constant weight
   absl::flat_hash_set<std::pair<int64_t, int64_t>> tables_;  // columns and rows

@@ -42,7 +42,7 @@ std::string LoraText(const LoraOptions& options);
 // The factor of the adapter's output.
 double LoraScale(const LoraOptions& options);
 
-// What was inserted into a model.
+// What was inserted into a model, for the report.
 struct LoraSummary {
   LoraOptions options;
   int64_t layers = 0;       // with an adapter

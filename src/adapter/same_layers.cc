@@ -111,8 +111,8 @@ struct Pair {
 
 class Layer {
  public:
-  // How pads of a model are read: not at all, as numbers if both sides have equal ones, or as
-  // TensorFlow's "same", which all of its layers with strides may be.
+  // How the pads of a model are interpreted: not used, as numbers if both sides are equal, or as
+  // TensorFlow's "same", which then may hold for all of its strided layers.
   enum class Pads : uint8_t { kLeftOut, kNumbers, kMayBeSame };
   Layer(const Inference& exported, const Inference& at_size, NodeId id, Pads reading)
       : old_(exported),
@@ -497,7 +497,8 @@ class Layer {
     return out.known() ? absl::OkStatus() : Refuse("its output is not known");
   }
 
-  // Of one axis. Where convolutions or poolings take the output, it may be the padding of "same".
+  // Checks the pads of one axis. If convolutions or poolings read the output, they may be "same"
+  // padding.
   absl::Status CheckPads(int64_t before, int64_t after, size_t axis) const {
     const Pair in = Input(0);
     const auto size = At(*in.old, axis), new_size = At(*in.now, axis);

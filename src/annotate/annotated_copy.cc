@@ -84,7 +84,7 @@ void AppendNotes(const std::vector<Note>& notes, std::string* out) {
   }
 }
 
-// Collects pieces, so that the writer is called for few large ones.
+// Collects pieces, so that the writer is called a few times with large pieces.
 class PieceWriter {
  public:
   explicit PieceWriter(absl::FunctionRef<absl::Status(absl::string_view)> write) : write_(write) {}
@@ -274,7 +274,7 @@ class CopyPlanner {
   const int64_t most_text_;
   size_t next_ = 0;  // NodeId
   int depth_ = 0;
-  const char* field_ = nullptr;  // where the field that is read begins, with its tag
+  const char* field_ = nullptr;  // start of the current field, with its tag
   int64_t grown_ = 0;            // bytes by which the copy is longer so far
   int64_t noted_ = 0;
   std::string text_;

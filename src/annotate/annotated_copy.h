@@ -47,7 +47,7 @@ class AnnotatedCopy {
   std::vector<Edit> edits_;  // in the order of the file
 };
 
-// Whether some node of a model has notes of ours.
+// True if a node of the model has notes of ours.
 bool IsAnnotated(const ModelData& model);
 
 }  // namespace onnxflops::annotate

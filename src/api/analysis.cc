@@ -97,8 +97,8 @@ absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
   return symbols;
 }
 
-// Adds the sizes that the model states for symbols that nobody binds, but those in `open`. Metadata
-// is untrusted: entries for symbols that no input has are ignored.
+// Binds the sizes that the model states for unbound symbols, except those in `open`. Metadata is
+// untrusted: entries for symbols that no input has are ignored.
 void BindStated(const ModelData& model, const std::vector<std::string>& open, Bindings* dims) {
   const auto assumed = AssumedDims(model);
   const auto followed = FollowedDims(model);
@@ -254,9 +254,9 @@ int64_t UndecidedBranches(const Inference& inference) {
                        [](const Call& call) { return call.choose_larger; });
 }
 
-// A formula of sizes holds for all of them unless a size decides what runs. So counts of some of
-// the samples have to agree with it, and to leave no branch open that is closed at other sizes.
-// These also meet what the model refuses.
+// A formula holds for all sizes unless a size decides which nodes run. So counts of some samples
+// must agree with it, and must leave no branch open that is closed at other sizes. These counts
+// also find sizes that the model refuses.
 absl::Status CheckFormula(const Model& model, const CountOptions& options,
                           const SampleSizes& samples, const Analysis& open) {
   CountOptions at = options;

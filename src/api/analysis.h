@@ -26,10 +26,10 @@ struct Analysis {
 // trained, and the backward pass is exact.
 CountOptions WithLoraTraining(const CountOptions& options);
 
-// Local functions stand in the place of their calls, or stay calls: for who needs the file's nodes.
+// Whether calls of local functions are inlined or kept, for callers that need the file's own nodes.
 enum class Calls : uint8_t { kInlined, kKept };
 
-// `assume`: sizes that the model states for symbols that nobody binds (AssumedDims) are bound.
+// `assume`: also binds the sizes that the model states for unbound symbols (AssumedDims).
 // Unimplemented with CountOptions::samples.
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal, bool assume = true,
@@ -41,9 +41,9 @@ struct SampledAnalysis : Analysis {
 };
 absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOptions& options);
 
-// The same as Analyze and, with CountOptions::upper_bounds, at sizes inside the model that the
-// bounds of these sizes give, as if they were bound: `raised` are those whose bound is a number.
-// The others stay open.
+// The same as Analyze. With CountOptions::upper_bounds, sizes inside the model are set to their
+// upper bounds as if they were bound: `raised` lists those with a number as bound. The others stay
+// open.
 struct RaisedAnalysis : Analysis {
   std::vector<SymbolOrigin> raised;
 };

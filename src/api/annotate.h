@@ -21,7 +21,7 @@ namespace onnxflops {
 absl::Status Annotate(const Model& model, const CountOptions& options,
                       absl::FunctionRef<absl::Status(absl::string_view)> write);
 
-// Whether a model is such a copy.
+// True if a model is such a copy.
 bool IsAnnotated(const Model& model);
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-// A model held to budgets: what the command `check` does for each model.
+// Judges a model by budgets, as the command `check` does for each model.
 //
 //   absl::StatusOr<onnxflops::Budgets> budgets = onnxflops::LoadBudgets(text, "onnxflops.toml");
 //   onnxflops::CheckReport report;
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
 // Adds a limit given in the call, such as "flops=40 GFLOP". Errors: InvalidArgument if it cannot be
 // parsed, or is relative without a base.
 absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets);
-// Whether there are rules, and their devices are known.
+// Fails if there are no rules, or their devices are unknown.
 absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices);
 
 }  // namespace onnxflops

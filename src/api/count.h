@@ -61,10 +61,10 @@ struct CountOptions {
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;
-  // Images of another size than the file was exported for, where only shapes of the graph depend on
-  // it: positions are taken as if they were resized before the run, which a warning says. A
-  // configuration is made for that size. Errors: InvalidArgument without an image among the inputs,
-  // and where weights fix the size; FailedPrecondition where a constant of the graph holds it.
+  // Images of another size than in the export, if only shapes of the graph depend on it. Positions
+  // are assumed to be resized before the run, and a warning says so. A configuration is built for
+  // that size. Errors: InvalidArgument if no input is an image, or weights fix the size;
+  // FailedPrecondition if a constant of the graph contains it.
   std::optional<ImageSize> image_size;
   // Operators of the user's own: LoadRules of ops/user/user_rules.h.
   Rules rules;
@@ -81,15 +81,15 @@ struct CountOptions {
   // Unimplemented together with `module`.
   std::optional<TrainingOptions> training;
   // Bounds on the time of a run on a device: fills in Report::roofline and Amounts::time_bound.
-  // Errors: FailedPrecondition where the device has no such peak, or no bandwidth; Unimplemented
-  // for a loop of growing sizes whose bound has no closed form.
+  // Errors: FailedPrecondition if the device has no such peak, or no bandwidth; Unimplemented for a
+  // loop of growing sizes whose bound has no closed form.
   std::optional<DeviceChoice> on_device;
   // What the model holds in memory, in inference and in a training step. Fills in Report::memory.
   // If `training` is not given, its training options also count the backward pass, unless that is
   // just twice the forward pass (HasOwnBackward). Errors: those of `training`.
   std::optional<MemoryOptions> memory;
-  // The peak of activations alone: fills in Report::activation_peak where it can be found, which
-  // is not so for a part of a model.
+  // The peak of activations alone: fills in Report::activation_peak if it can be found; a part of a
+  // model has none.
   bool activation_peak = false;
   // Weights of the file that are one parameter. A copy adds no parameters, and is trained if its
   // original is. Errors: those of FindTies in src/resolve/ties.h.
@@ -129,9 +129,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request);
 
-// One node: its formula, filled in, and its place. `node` is a node's name, or the name of one of
-// its outputs. Where several nodes have one name it is the first of them, and NAME#2 the second.
-// Errors also: NotFound, with names that are similar.
+// Explains one node: its formula, filled in, and its place. `node` is a node's name, or the name of
+// one of its outputs. If several nodes have the name, it is the first of them; NAME#2 is the
+// second. Further errors: NotFound, with similar names.
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node);
 

@@ -1,4 +1,4 @@
-// Two models compared: what the command `diff` does.
+// Compares two models, as the command `diff` does.
 //
 //   absl::StatusOr<onnxflops::Diff> diff = onnxflops::DiffModels(base, head, {});
 //   std::cout << onnxflops::ToTable(*diff, {});

@@ -24,7 +24,7 @@ bool IsOfInput(const SymbolOrigin& symbol) {
   return symbol.kind == SymbolOrigin::Kind::kInput && !symbol.sum;
 }
 
-// Sizes of inputs come first, since they make others known.
+// Sizes of inputs come first, since others follow from them.
 void AddFill(const std::vector<SymbolOrigin>& symbols, int64_t fill, Bindings* bindings) {
   const bool has_inputs = std::any_of(symbols.begin(), symbols.end(), IsOfInput);
   for (const SymbolOrigin& symbol : symbols) {
@@ -34,7 +34,7 @@ void AddFill(const std::vector<SymbolOrigin>& symbols, int64_t fill, Bindings* b
   }
 }
 
-// A size that is given may bring new symbols, as of a branch that is taken.
+// A given size may add new symbols, for example those of the branch that is then taken.
 constexpr int kMostRounds = 8;
 
 absl::StatusOr<Report> Filled(const Model& model, CountOptions options,

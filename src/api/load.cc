@@ -66,7 +66,7 @@ absl::StatusOr<std::string> ReadConfig(int fd, absl::string_view name) {
   std::string text;
   std::array<char, size_t{1} << 14> part;
   ssize_t n = 0;
-  // One byte beyond the limit tells that the file is too large.
+  // One byte beyond the limit shows that the file is too large.
   while (text.size() <= kMaxConfigBytes && (n = ReadSome(fd, part.data(), part.size())) > 0) {
     text.append(part.data(), static_cast<size_t>(n));
   }

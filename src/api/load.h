@@ -24,11 +24,12 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 // the configuration does, the model is built at that size.
 absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options);
 
-// The same of an open file, from where it stands. `path` decides the form and stands in errors.
+// The same for an open file, from its current position. `path` decides the form and appears in
+// errors.
 absl::StatusOr<Model> LoadOpen(int fd, absl::string_view path, const CountOptions& options);
 
-// The graph of a configuration, as a ModelProto: what Load() counts, to be written to a file. Its
-// weights are external data that is not there; they name `saved`, the file that it will be in.
+// Makes the ModelProto that Load() counts for a configuration, to be written to a file. Its weights
+// are external data that does not exist; they name `saved`, the future file.
 absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved);
 
 }  // namespace onnxflops

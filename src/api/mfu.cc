@@ -51,7 +51,7 @@ std::optional<int64_t> KnownSize(const std::optional<Expr>& size) {
   return size ? size->AsInt64() : std::nullopt;
 }
 
-// A total as a number. FailedPrecondition where it depends on sizes.
+// A total as a number. FailedPrecondition if it depends on sizes.
 absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
   if (amount.is_literal()) return amount.literal();
   if (const char* error = amount.error()) {
@@ -94,8 +94,8 @@ class MfuMaker {
   }
 
  private:
-  // MFU counts the model's own work, so flash attention counts as if it kept its scores. All that
-  // is executed beyond that is recomputation.
+  // MFU counts the model's own work, so flash attention counts as if it saved its scores. All
+  // further executed work is recomputation.
   absl::Status CountBackwardPass() {
     const TrainingOptions executed = options_.count.training.value_or(TrainingOptions());
     const TrainingOptions kept = WithoutRecomputation(executed);
@@ -150,7 +150,7 @@ class MfuMaker {
     return *of_run * options_.grad_accumulation;
   }
 
-  // Options win over what the model tells. A parameter that depends on an open size is not known.
+  // Options override the model's parameters. A parameter that depends on an open size is unknown.
   void FillParameters() {
     parameters_ = facts_.parameters;
     parameters_.tokens = OfStep(parameters_.tokens);
@@ -370,7 +370,7 @@ class MfuMaker {
     }
   }
 
-  // Samples are whole: a device cannot have a part of one, unless devices share the samples.
+  // Samples are indivisible: a device cannot have a part of one, unless devices share the samples.
   void NoteDivision() {
     if (!out_.batch || *out_.batch % out_.devices == 0 || sum_) return;
     out_.notes.push_back(absl::StrCat(
@@ -402,7 +402,7 @@ class MfuMaker {
       const auto has = [&](absl::string_view name) {
         return std::find(reads.begin(), reads.end(), name) != reads.end();
       };
-      // A tied table multiplies: what goes from n goes from e, too.
+      // A tied table multiplies, so parameters removed from n are also removed from e.
       if (!has("n") || has("e")) continue;
       const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
       if (!flops.ok()) continue;
@@ -416,9 +416,9 @@ class MfuMaker {
   const SampledAnalysis& analysis_;
   const MfuOptions& options_;
   std::optional<SampleSum> sum_;
-  std::optional<Expr> rectangle_;  // FLOPs of a training step where nothing is left out
+  std::optional<Expr> rectangle_;  // FLOPs of a training step including padding
   Report report_;
-  Backward backward_;    // as if nothing were recomputed
+  Backward backward_;    // without recomputation
   Expr recomputed_ = 0;  // FLOPs executed in addition
   FormulaFacts facts_;
   FormulaParameters parameters_;

@@ -36,7 +36,7 @@ struct MfuOptions {
   CountOptions count;
   StepRate rate;
   int64_t devices = 1;
-  // Instead of the batch in `count.bindings`: of one device in one run of the model.
+  // Replaces the batch in `count.bindings`: the batch of one device in one run of the model.
   std::optional<int64_t> batch_per_device;
   int64_t grad_accumulation = 1;  // runs of the model before the optimizer's step
   // The peak: of a device in this precision, or in FLOP/s.

@@ -14,7 +14,7 @@
 
 namespace onnxflops {
 
-// By domain and name; of one operator by version. Those of `rules` stand before ours.
+// Ordered by domain and name, and for one operator by version. Those of `rules` precede ours.
 std::vector<Operator> Operators(const Rules& rules = {});
 
 // Those of a name, with or without the domain: "Conv", "ai.onnx.Conv", "com.microsoft.FusedMatMul".

@@ -38,7 +38,7 @@ struct ProfileOptions {
   // Measurements of hardware counters, and the number of runs that they cover.
   std::optional<Counters> counters;
   int64_t counter_runs = 1;
-  // A ratio of measured FLOPs to counted ones, of an earlier estimate, and its file.
+  // The ratio of measured to counted FLOPs from an earlier estimate, and its file.
   std::optional<Calibration> calibration;
   std::string calibration_file;
 };

@@ -27,7 +27,7 @@ struct StepRequest {
   // The last token that it has got is not in the cache yet.
   int64_t past() const { return is_decode() ? prompt + generated - 1 : cached; }
   int64_t tokens() const { return chunk.value_or(is_decode() ? 1 : prompt - cached); }
-  // Whether the step gives it a token: not while chunks of its prompt are left.
+  // True if the step generates a token for the request, that is, no chunk of its prompt is left.
   bool gets_token() const { return is_decode() || cached + tokens() == prompt; }
 };
 

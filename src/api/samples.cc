@@ -35,7 +35,7 @@ bool IsWhole(absl::string_view token) {
   return absl::SimpleAtoi(token, &value);
 }
 
-// "size 3: '12x'": where a text is wrong.
+// "size 3: '12x'": the position of a fault.
 absl::Status AtSize(size_t index, absl::string_view token, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("size ", index + 1, ": ", Quoted(token), ": ", what));

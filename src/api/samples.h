@@ -42,10 +42,10 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
 // "336x336,672x448": heights and widths.
 absl::Status AddImages(absl::string_view text, Samples* samples);
 
-// The samples by the model's symbols. `dims`: sizes that are bound; the number of samples is taken
-// out of them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the
-// model's positions, and what --dim sets otherwise; FailedPrecondition where the model has no such
-// open size, or a fixed batch.
+// The samples by the model's symbols. `dims`: bound sizes; the number of samples is removed from
+// them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the
+// model's positions, and sizes that contradict --dim; FailedPrecondition if the model has no such
+// open size, or fixes the batch.
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,
                                         Bindings* dims);
 

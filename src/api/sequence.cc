@@ -38,7 +38,7 @@ std::vector<const Value*> TensorInputs(const ModelData& model) {
 
 bool IsOpen(const DeclaredDim& dim) { return dim.size < 0 && !dim.name.empty(); }
 
-// An input of tokens whose number has a name of its own.
+// An input of tokens with its own symbol for their number.
 struct TokenInput {
   const DeclaredDim* batch;
   std::string tokens;

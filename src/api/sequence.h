@@ -14,18 +14,18 @@
 namespace onnxflops {
 
 // The sizes that CountOptions::tokens or ::mask_sum give to symbols of the inputs that take tokens;
-// none without them. `warnings` gets how a mean was rounded. Errors: InvalidArgument for both, for
-// a size that --dim sets otherwise; FailedPrecondition where no input has an open number of tokens,
-// or the batch is not known.
+// empty without them. `warnings` reports the rounding of a mean. Errors: InvalidArgument for both
+// options together, and for a size that contradicts --dim; FailedPrecondition if no input has an
+// open number of tokens, or the batch is unknown.
 absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions& options,
                                       std::vector<std::string>* warnings);
 
-// The sizes of a step, as the inputs declare them: symbols, or what the file fixes.
+// The sizes of a step as declared by the inputs: symbols, or numbers fixed in the file.
 struct InputSizes {
   std::string batch;                  // its symbol; "" if the file fixes it, or nothing has a batch
-  std::optional<int64_t> batch_size;  // what the file fixes
+  std::optional<int64_t> batch_size;  // fixed in the file
   std::vector<std::string> lengths;   // symbols of numbers of tokens
-  std::optional<int64_t> length;      // of token ids, what the file fixes
+  std::optional<int64_t> length;      // of token ids, fixed in the file
 };
 InputSizes FindInputSizes(const ModelData& model);
 

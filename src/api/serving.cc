@@ -194,7 +194,7 @@ class Server {
   }
 
  private:
-  // Whether a query meets several keys of its own step.
+  // True if a query attends to several keys of its own step.
   static bool HasPrompt(const ServingColumn& column) {
     return column.requests ? column.requests->most_tokens > 1 : column.tokens > 1;
   }
@@ -225,7 +225,7 @@ class Server {
 
 // NotFound if the model is not a decoder.
 absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& options) {
-  // The decoder is found by the symbols of its inputs, so none may be bound.
+  // The decoder is recognised by the symbols of its inputs, so none may be bound.
   CountOptions open = options;
   open.bindings.clear();
   const absl::StatusOr<Analysis> analysis = Analyze(model, open, options.causal, false);

@@ -27,18 +27,18 @@ struct ExpertLayer {
 
 class ServingStepMaker {
  public:
-  // `counted`: what Count tells of the same options.
+  // `counted`: the result of Count with the same options.
   ServingStepMaker(const SampledAnalysis& analysis, const CountOptions& options,
                    const Decoder& decoder, const Report& counted);
 
-  // Fills in traffic and, if `counted` is on a device, time. `experts`: as of ServingRequest.
-  // `expected`: without that list, as many as an even routing reaches. Corrects the bytes that the
-  // totals read.
+  // Fills in traffic and, if `counted` is for a device, time. `experts`: as in ServingRequest.
+  // `expected`: without that list, use the average number under an even routing. Corrects the bytes
+  // read in the totals.
   absl::Status AddTraffic(const std::vector<int64_t>& experts, bool expected,
                           ServingColumn* column) const;
   // Fills in the memory. REQUIRES: CountOptions::memory; the column's cache_bytes are known.
   absl::Status AddMemory(ServingColumn* column) const;
-  // The cache of so many tokens of each request, of all of them.
+  // The bytes of a cache with this many tokens per request, summed over the requests.
   std::optional<Expr> CacheOf(const Expr& tokens) const;
 
  private:
@@ -54,8 +54,8 @@ class ServingStepMaker {
   std::vector<ExpertLayer> layers_;
 };
 
-// Of so many experts, how many so many tokens reach that each go to `routed` of them, all experts
-// equally likely: experts * (1 - (1 - routed / experts)^tokens), in 2^-32.
+// The expected number of experts that `tokens` tokens reach if each goes to `routed` of `experts`
+// with equal probability: experts * (1 - (1 - routed / experts)^tokens), in 2^-32.
 absl::int128 ExpectedExperts(int64_t experts, int64_t routed, int64_t tokens);
 
 }  // namespace onnxflops

@@ -129,7 +129,7 @@ std::vector<Bindings> Rename(const std::vector<Bindings>& points,
   return renamed;
 }
 
-// The sweep of one report whose sizes are open.
+// The sweep of one report with open sizes.
 absl::StatusOr<SweepReport> SweepOf(Report report, absl::Span<const SweptSymbol> swept,
                                     const std::vector<Bindings>& points,
                                     const std::optional<ViewOptions>& rows, bool redact_names) {

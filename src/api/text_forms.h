@@ -23,15 +23,15 @@ TextForm TextFormNamed(absl::string_view name);
 // By the extension, as the official library decides.
 TextForm TextFormOfFile(absl::string_view path);
 
-// By how the text begins. No binary model begins like any of them: its first byte is the tag of
-// one of ModelProto's fields.
+// Recognises a form by its first bytes. No binary model begins like any of them, because its first
+// byte is the tag of one of ModelProto's fields.
 TextForm TextFormOfBytes(absl::string_view beginning);
 inline constexpr size_t kTextFormPrefix = 256;
 
-// Whether a text is JSON, and no ONNX model: a configuration, if it is anything of ours.
+// True if a text is JSON but not an ONNX model; then it can only be a configuration.
 bool IsOtherJson(absl::string_view beginning);
 
-// Whether a file is a model as text. JSON is one if its first key is a field of ModelProto.
+// True if a file is a model as text. For JSON its first key must be a field of ModelProto.
 bool IsTextModel(absl::string_view path, absl::string_view beginning);
 
 }  // namespace onnxflops

@@ -32,11 +32,11 @@ class CsvReader {
  public:
   CsvReader(ByteReader* bytes, const CsvFormat& format) : bytes_(*bytes), format_(format) {}
 
-  // The next record; false at the end. An empty line is a record of one empty cell.
+  // Reads the next record; false at the end. An empty line is a record of one empty cell.
   absl::StatusOr<bool> Next(std::vector<std::string>* cells);
-  // The line where the last record begins, from 1.
+  // The first line of the last record, from 1.
   int64_t line() const { return line_; }
-  // The last record as titles: none may be there twice. Those of columns without a title may.
+  // Checks the last record as titles: no title may be repeated, except the empty one.
   absl::Status CheckTitles(const std::vector<std::string>& titles) const;
 
  private:

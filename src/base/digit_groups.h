@@ -9,8 +9,8 @@
 
 namespace onnxflops {
 
-// Whether commas divide digits into groups of three: "4,133,742,592", "512", "". "1,5" does not:
-// many countries write 1.5 so.
+// True if commas divide digits into groups of three: "4,133,742,592", "512", "". "1,5" is refused,
+// because many countries write 1.5 in this way.
 inline bool AreDigitGroups(absl::string_view digits) {
   size_t comma = digits.find(',');
   if (comma == absl::string_view::npos) return true;

@@ -6,8 +6,8 @@
 
 namespace onnxflops {
 
-// Whether all of `text` matches: * stands for any signs, ? for one, which in UTF-8 may be several
-// bytes.
+// True if the whole text matches: * stands for any characters, ? for one character, which in UTF-8
+// may be several bytes.
 bool MatchesGlob(absl::string_view glob, absl::string_view text);
 
 }  // namespace onnxflops

@@ -175,7 +175,7 @@ class Guard : public JsonEvents {
     const auto read = static_cast<size_t>(window_.bytes->place());
     return absl::StrCat(PlaceAt(read == 0 ? 0 : read - 1), ": ", what);
   }
-  // The place where the key begins, if the input is a text.
+  // The position of the key, if the input is a text.
   std::string KeyPlace() const {
     const size_t begin = window_.bytes->text().find('"', static_cast<size_t>(last_));
     const auto end = static_cast<size_t>(window_.bytes->place());
@@ -191,7 +191,7 @@ class Guard : public JsonEvents {
   Window window_;
   std::vector<Level> levels_;
   size_t depth_ = 0, key_bytes_ = 0;
-  int64_t last_ = 0;  // where the last token ended
+  int64_t last_ = 0;  // end of the last token
   absl::Status status_;
 };
 

@@ -14,8 +14,8 @@
 
 namespace onnxflops {
 
-// Fields of a file that are looked at to tell whether it is a model: Protobuf writes ir_version and
-// the graph before everything that a model has many of.
+// Fields of a file that are examined to decide whether it is a model: Protobuf writes ir_version
+// and the graph before repeated fields with many entries.
 inline constexpr int kMaxProbedFields = 10'000;
 // Graphs inside graphs (If, Loop, Scan bodies). Protobuf's own nesting limit of 100 stops ONNX's
 // reader at 32.
@@ -32,15 +32,15 @@ inline constexpr int kMaxCallDepth = 200;
 inline constexpr int64_t kMaxInlinedNodes = 10'000;
 // Dimensions of one tensor. ONNX Runtime stops at 64 as well.
 inline constexpr int kMaxRank = 64;
-// Elements of one dimension or of one tensor as a file may state them: more cannot be addressed.
+// Elements that a file may state for one dimension or tensor: more cannot be addressed.
 inline constexpr int64_t kMaxElements = int64_t{1} << 62;
 // Integer tensors up to this size have their content followed (shapes, indices, masks of shape
 // arithmetic).
 inline constexpr int64_t kMaxIntContent = 1024;
 // Operands of a Max or Sum whose content is followed: more than any real shape arithmetic has.
 inline constexpr size_t kMaxEvaluatedOperands = 64;
-// Float tensors up to this size have their content followed: Resize scales and Range limits are
-// this small, weights are not, and following a weight would tell equal layers apart.
+// Elements of a float tensor whose content is followed: Resize scales and Range limits are this
+// small. Weights are larger, and following them would make equal layers differ.
 inline constexpr int64_t kMaxFloatContent = 16;
 // Terms of the rule that gives all elements of a larger tensor: real ones have up to four, and
 // arithmetic on tensors of any length must not make them grow.
@@ -50,8 +50,8 @@ inline constexpr int64_t kMaxListOfRule = 64;
 // Loops within loops whose sizes change from trip to trip and are summed: each multiplies the runs
 // of its body, and the sums of sums grow.
 inline constexpr int kMaxGrowingLoops = 2;
-// Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
-// what changes is a symbol.
+// Trips of a loop with changing shapes that are followed one by one; beyond it, changing sizes
+// become symbols.
 inline constexpr int64_t kMaxUnrolledTrips = 64;
 // Passes over the body of a Loop or Scan until the facts about carried values stop changing. Each
 // pass forgets something about some value; after the last one ranks are given up.
@@ -80,8 +80,8 @@ inline constexpr size_t kMaxSymbolName = 256;
 // Terms in the upper bound of a size that depends on data; real ones have a few. A longer bound
 // counts as unknown.
 inline constexpr int64_t kMaxBoundTerms = 32;
-// Terms of amounts whose range is looked for in all of a report, and the steps that one of them may
-// take. Beyond, no range is known.
+// Terms of amounts in a whole report whose range is computed, and the steps for one of them. Beyond
+// it, no range is known.
 inline constexpr int64_t kMaxRangeTerms = 300'000;
 inline constexpr int64_t kMaxRangeSteps = 2'000'000;
 // Open sizes, per node of the file plus a constant. Each has a name and an origin.
@@ -109,8 +109,8 @@ inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
 // Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory,
 // but their addresses are set aside before the length is known.
 inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
-// How long the program at the other end of a named pipe may take to open it. Without a limit a pipe
-// that nobody uses stops the program for ever; a shell has both ends open within milliseconds.
+// How long the program at the other end of a named pipe may take to open it. Without a limit an
+// unused pipe would block forever; a shell opens both ends within milliseconds.
 inline constexpr int kMaxPipeWaitMs = 2'000;
 // Bytes of a model written as text, and how deep its brackets nest: a graph within a graph takes 5
 // of them in JSON. Protobuf's messages, which a text becomes, grow up to 30 times as large.
@@ -122,12 +122,12 @@ inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
 inline constexpr size_t kMaxOpsetImports = 256;
 // Warnings about domains that are not imported; a file can have as many as it has nodes.
 inline constexpr size_t kMaxDomainWarnings = 10;
-// Weights that are, or look like, copies of others, which a report names; two lists of them.
+// Likely or certain copies of weights that a report names; there are two such lists.
 inline constexpr size_t kMaxWeightCopies = 8;
 // Bytes of a name that a message shows; names of a megabyte exist.
 inline constexpr size_t kMaxShownName = 200;
-// Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name
-// of a few bytes may stand for a shape of many, in thousands of inputs.
+// Inputs, and outputs, in a node's row, and the bytes of their names and shapes: a name of a few
+// bytes may stand for a long shape, in thousands of inputs.
 inline constexpr size_t kMaxRowTensors = 64;
 inline constexpr size_t kMaxRowTensorText = size_t{16} << 10;
 // Bytes of text in all rows of nodes, as a multiple of the bytes in the file's node names, plus a
@@ -140,8 +140,8 @@ inline constexpr int64_t kMaxFormulaTextPerNode = 256;
 inline constexpr int64_t kMaxExtraFormulaText = int64_t{16} << 20;
 // Bytes of one expression in a text for people.
 inline constexpr size_t kMaxShownFormula = 2000;
-// Parts of a module's path, and its bytes. Real paths have about 15 parts and 100 bytes; what lies
-// deeper belongs to the module at the limit.
+// Parts of a module's path, and its bytes. Real paths have about 15 parts and 100 bytes; deeper
+// modules belong to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;
 inline constexpr int64_t kMaxModulePath = 4096;
 // Bytes of an exporter's list of the modules around a node; every prefix of the list is looked up.
@@ -174,13 +174,13 @@ inline constexpr int64_t kMaxAmountTerms = 500'000;
 // recurrent module to its last: exports have below 10 and 100.
 inline constexpr size_t kMaxAttentionNodes = 32;
 inline constexpr size_t kMaxRecurrentNodes = 4096;
-// Bytes of a file of operator rules, values inside values in it, and dots in one of its lines: a
-// dotted key makes a table per dot, and the tables of a line stand inside each other.
+// Bytes of a file of operator rules, depth of nested values, and dots in one line: a dotted key
+// makes a table per dot, and the tables of a line are nested.
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
 inline constexpr int kMaxRulesNesting = 8;
 inline constexpr int kMaxRulesDots = 64;
-// Bytes of a configuration of a model family, brackets inside brackets in it, layers that it asks
-// for, and any other size in it. Real ones have 10 kB, 5, 200, and a vocabulary of 300,000.
+// Bytes of a configuration, depth of its brackets, number of layers, and any other size in it. Real
+// ones have 10 kB, depth 5, 200 layers, and a vocabulary of 300,000.
 inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 inline constexpr int kMaxConfigNesting = 32;
 inline constexpr int64_t kMaxConfigLayers = 2048;
@@ -190,8 +190,8 @@ inline constexpr int64_t kMaxLoraRank = int64_t{1} << 20;
 inline constexpr size_t kMaxLoraTargets = 256;
 // Bytes of a report that is read back. In memory it takes some ten times as much.
 inline constexpr size_t kMaxReportBytes = size_t{64} << 20;
-// Modules under one parent, in both models together, that are compared with each other because
-// nothing else tells which of them are the same.
+// Modules under one parent, in both models together, that are compared pairwise because nothing
+// else identifies them.
 inline constexpr size_t kMaxComparedModules = 128;
 // Rules of a file of budgets, and sets of sizes at which each of them must hold.
 inline constexpr size_t kMaxBudgets = 1000;
@@ -212,8 +212,8 @@ inline constexpr int kMaxExprDepth = 64;
 // Nodes of an expression written out as a tree, which printing and evaluating takes; shared parts
 // make it exponentially larger than the expression.
 inline constexpr int64_t kMaxExprWeight = 2'000'000;
-// The same of a division, minimum or maximum inside of one: two that are equal are compared part
-// by part, each time.
+// The same for a division, minimum or maximum inside another: two equal ones are compared part by
+// part, each time.
 inline constexpr int64_t kMaxAtomWeight = 10'000;
 // Operands of one min, max or broadcast.
 inline constexpr size_t kMaxOperands = 64;
@@ -223,8 +223,8 @@ inline constexpr size_t kMaxDivisionWork = 2000;  // term operations of one poly
 inline constexpr size_t kMaxRefinedTerms = 16;    // of a polynomial whose bounds are worked for
 inline constexpr int kMaxRefinedDegree = 4;
 inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
-inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bounds of one call
-// Samples of a batch, each with its sizes, and bytes of a file of them. Where sizes stand in
+inline constexpr int kMaxRefinements = 24;        // expressions examined for the bounds of one call
+// Samples of a batch, each with its sizes, and bytes of a file of them. If sizes appear in
 // divisions, formulas are evaluated for each different sample: samples times terms, some seconds.
 inline constexpr size_t kMaxSamples = 10'000'000;
 inline constexpr size_t kMaxSamplesBytes = size_t{1} << 28;
@@ -236,8 +236,7 @@ inline constexpr size_t kMaxParsedTerms = 200;
 inline constexpr int kMaxParsedDepth = 100;
 // Terms of an operand in a dimension of a file, "past + seq"; a longer text is taken as a name.
 inline constexpr size_t kMaxDimTerms = 16;
-// Letters of names that are compared to find those that a mistyped one may stand for, and how many
-// of these a message lists.
+// Letters of names compared in the search for a mistyped one, and suggestions in a message.
 inline constexpr size_t kMaxComparedName = 64;
 inline constexpr size_t kMaxSuggestedNames = 3;
 // Attention patterns: nodes between the two products, and inputs of each of them.
@@ -249,19 +248,19 @@ inline constexpr size_t kMaxPeakSums = 64;
 inline constexpr size_t kMaxGradientOperands = 16;
 // Size of a convolution's kernel whose positions are counted one by one, as XLA does.
 inline constexpr int64_t kMaxCountedKernel = 4096;
-// Of a configuration's image: pixels along a side of a patch.
+// Pixels along a side of an image patch in a configuration.
 inline constexpr int64_t kMaxPatchSize = 4096;
 // Tokens of a prompt or a cache: more than any has.
 inline constexpr int64_t kMaxPromptTokens = int64_t{1} << 40;
 // Models of one call, points of a sweep, threads (-j).
 inline constexpr size_t kMaxModels = 100'000;
 inline constexpr size_t kMaxSweepPoints = 1000;
-// Nodes of a file times the points of a sweep of its memory, each a count of its own that takes 10
-// to 40 us a node: some minutes. Files of 10,000 nodes keep all points; any file has some.
+// Nodes of a file times the points of a sweep of its memory, where each point is a count of 10 to
+// 40 us per node: some minutes. Files of 10,000 nodes keep all points; every file has some.
 inline constexpr size_t kMaxMemorySweepNodes = 10'000'000;
 inline constexpr size_t kMinMemoryPoints = 10;
 inline constexpr int kMaxThreads = 256;
-// Of a profile: bytes of a text in it, brackets inside brackets, bytes of all names, events of a
+// Limits of a profile: bytes of a text in it, depth of brackets, bytes of all names, events of a
 // run, which are kept until it ends (some 80 bytes each), threads, runs, kernels, their times in
 // all runs, and the longest time, 104 days. An event takes some 700 bytes of a file.
 inline constexpr size_t kMaxProfileToken = size_t{1} << 20;
@@ -273,7 +272,7 @@ inline constexpr size_t kMaxProfileRuns = 1'000'000;
 inline constexpr size_t kMaxProfileKernels = 1'000'000;
 inline constexpr int64_t kMaxProfileSamples = 32'000'000;
 inline constexpr int64_t kMaxProfileNs = int64_t{1} << 53;
-// Sizes of one tensor, and tensors of one kernel, that are kept of a profile.
+// Sizes of one tensor, and tensors of one kernel, that are kept from a profile.
 inline constexpr size_t kMaxProfileOutputs = 64;
 // Bytes of a line in a training log; a longer one is reported and skipped.
 inline constexpr size_t kMaxLogLine = size_t{1} << 20;

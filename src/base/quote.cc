@@ -13,8 +13,8 @@
 namespace onnxflops {
 namespace {
 
-// GitHub's "::error::" begins a line, if not for spaces, Unicode's among them; its "##[error]" and
-// Azure's "##vso[" stand anywhere in it.
+// GitHub's "::error::" is a command at the start of a line, after any spaces, including Unicode's;
+// its "##[error]" and Azure's "##vso[" are commands anywhere in a line.
 std::string WithoutCommands(std::string text) {
   const auto is_blank = [](char c) { return c == ' ' || static_cast<unsigned char>(c) >= 0x80; };
   const auto begin = std::find_if_not(text.begin(), text.end(), is_blank);

@@ -20,8 +20,8 @@ inline constexpr absl::string_view kOn = "on";
 // without dashes; tests/house/settings_test.py checks them.
 std::string Setting(absl::string_view name, absl::string_view value = "");
 
-// A text of ours, in which {NAME} and {NAME VALUE} stand for settings. Names of a model do not
-// belong into `text`: they may hold braces.
+// A text in which {NAME} and {NAME VALUE} are replaced by settings. `text` must not contain names
+// of a model, which may have braces.
 std::string WithSettings(absl::string_view text);
 
 // A way to use the library.

@@ -18,7 +18,7 @@ namespace onnxflops {
 class Sha256 {
  public:
   void Add(absl::string_view bytes);
-  // Of all that was added.
+  // The hash of all added bytes.
   std::string Hex() const;
 
  private:

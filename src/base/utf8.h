@@ -9,15 +9,14 @@
 
 namespace onnxflops {
 
-// The length of the valid sequence that `text` begins with, and its code point; 0 if it begins with
-// none.
+// The length and code point of the valid sequence at the start of `text`; 0 if it is invalid.
 size_t DecodeUtf8(absl::string_view text, uint32_t* code);
 
 // True for a visible character without side effects: no control or format character, no space
 // except U+0020, nothing invisible or blank, no private use (whose look depends on the font).
 bool IsPrintable(uint32_t code);
 
-// The length of the valid, printable sequence that `text` begins with; 0 if it begins with none.
+// The length of the valid, printable sequence at the start of `text`; 0 if there is none.
 size_t PrintableSequence(absl::string_view text);
 
 // `text`, or its beginning of at most so many bytes that cuts no sequence.

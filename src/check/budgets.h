@@ -81,7 +81,7 @@ struct BudgetRule {
   BudgetPlace place;
   // kQuantity
   const Quantity* quantity = nullptr;
-  const Quantity* per = nullptr;      // of a ratio, what stands below
+  const Quantity* per = nullptr;      // for a ratio, its denominator
   std::optional<std::string> module;  // a glob; nullopt: the whole model
   BudgetLimit limit;
   std::optional<BudgetLimit> warn;
@@ -94,11 +94,11 @@ struct BudgetRule {
   // 10^-21 seconds, or the least FLOP/s
   enum class Achieved : uint8_t { kPeakShare, kTime, kFlopsPerSecond };
   Achieved achieved = Achieved::kPeakShare;
-  std::string device, dtype;  // "": none is given
+  std::string device, dtype;  // "" if not given
 
-  // Whether it is about the peak of activations (kPeakActivations), which not every count has.
+  // True if it limits the peak of activations (kPeakActivations), which not every count has.
   bool AsksForPeak() const;
-  // Whether it is relative to a base.
+  // True if it is relative to a base.
   bool NeedsBase() const;
 };
 
@@ -106,7 +106,7 @@ struct BudgetSizes {
   std::string name;    // of [at.NAME]; "": of [at] alone
   std::string models;  // as of a rule
   Bindings fixed;
-  SizeRanges ranges;  // what may be any size between two
+  SizeRanges ranges;  // sizes with a range of values
 };
 
 struct BudgetException {
@@ -118,14 +118,13 @@ struct BudgetException {
 struct Budgets {
   std::string file;  // "": none
   std::vector<BudgetRule> rules;
-  std::vector<BudgetSizes> sizes;  // none: as the model has them
+  std::vector<BudgetSizes> sizes;  // empty: the model's own sizes
   std::vector<BudgetException> exceptions;
   // The device and type for time bounds: device = "h100", dtype = "bf16"; "": those of the call.
   std::string device, dtype;
-  // Whether a budget on a lower bound may pass: lower_bounds = "pass".
+  // lower_bounds = "pass": a budget on a lower bound may pass.
   bool lower_bounds_pass = false;
-  // Whether a limit that is relative to a base fails for a model or module that has none: new =
-  // "fail".
+  // new = "fail": a relative limit fails for a model or module without a base.
   bool new_fails = false;
   // The place of unlisted = "fail", by which a model without a rule fails.
   std::optional<BudgetPlace> unlisted_fails;

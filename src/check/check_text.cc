@@ -66,7 +66,7 @@ std::vector<std::string> Details(const CheckReport& report) {
   return details;
 }
 
-// Where the rules stand: "onnxflops.toml", "--max", or both.
+// The source of the rules: "onnxflops.toml", "--max", or both.
 std::string SourceOfRules(const CheckReport& report) {
   const bool some_of_call =
       std::any_of(report.judgements.begin(), report.judgements.end(),

@@ -1,4 +1,4 @@
-// Verdicts for programs that run in CI. Text of a model or of budgets is data in each of them.
+// Verdicts for CI programs. Each format escapes text from models and budgets.
 #ifndef ONNXFLOPS_SRC_CHECK_CI_FORMATS_H_
 #define ONNXFLOPS_SRC_CHECK_CI_FORMATS_H_
 

@@ -12,7 +12,7 @@ namespace onnxflops {
 
 struct DecidedFile {
   std::string path;
-  std::optional<std::string> sha256;  // in hexadecimal; nullopt of what can be read only once
+  std::optional<std::string> sha256;  // hexadecimal; nullopt if it can be read only once
 };
 
 struct DecisionInfo {

@@ -336,7 +336,7 @@ class RuleJudge {
                         " is not counted: the figure is a lower bound");
   }
 
-  // Above 0 where the limit is broken. Multiplied out, so that nothing is rounded.
+  // Above 0 if the limit is broken. Multiplied out, so that nothing is rounded.
   Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) const {
     const Expr head = HeadOf(m, *rule.quantity);
     switch (limit.kind) {
@@ -351,7 +351,7 @@ class RuleJudge {
     return Expr();
   }
 
-  // `*at`: the sizes where the excess is largest, as far as they are known.
+  // `*at`: the sizes with the largest excess, as far as they are known.
   Standing StandingOf(const Expr& excess, Bindings* at) const {
     if (excess.error() != nullptr) return Standing::kOpen;
     const std::optional<Largest> largest = LargestValue(excess, ranges_);
@@ -360,7 +360,7 @@ class RuleJudge {
     if (largest && largest->exact) return Standing::kBroken;
     const std::optional<absl::int128> least = excess.LowerBound();
     if (least && *least > 0) return Standing::kBroken;
-    // No bound decides it. One size that breaks the limit is proof enough, so both ends of the
+    // The bounds do not decide it. One size that breaks the limit is enough, so both ends of the
     // ranges are tried.
     for (const bool last : {true, false}) {
       Bindings corner;

@@ -35,15 +35,15 @@ struct Judgement {
   std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
                       // "profile", "fixed"; of no rule, but of a model: "unlisted", "error"
   std::string where;  // path of the module; "": the whole model
-  bool names_module = false;  // the rule's name says where it is
+  bool names_module = false;  // the rule's name contains the module
   std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
   std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
   std::string margin;         // distance to the limit: "+2.1 %", "-0.3 %"; or ""
   std::string detail;         // more detail: why it is not proven, which operators
-  BudgetPlace place;          // in the file of budgets; line 0: in none
+  BudgetPlace place;          // in the file of budgets; line 0: not in a file
   std::string budgets;        // that file, where models have their own; else CheckReport::budgets
-  // Of a limit that is an amount, and the figure at the sizes where it is largest.
+  // For a limit that is an amount: the limit, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
   std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
@@ -58,11 +58,11 @@ struct Judgement {
 struct CheckReport {
   ModelInfo base, head;
   bool has_base = false;
-  // Where several models were checked: all of them. `head` has only a path then, "3 models".
+  // If several models were checked: all of them. `head` then has only a path, "3 models".
   std::vector<ModelInfo> models;
-  std::string budgets;  // the file; "": none; of models with their own, all of them in a line
+  std::string budgets;  // the file; "": none; several files in one line
   std::string version;  // of the program that checked, for formats that name it; or ""
-  std::string docs;     // where the pages are, for formats that link them: ONNXFLOPS_DOCS_ADDRESS
+  std::string docs;     // address of the pages, for formats that link them: ONNXFLOPS_DOCS_ADDRESS
   std::string host, made_at;  // host and time, "2027-01-31T12:00:00", for JUnit; or ""
   std::vector<Judgement> judgements;
 
@@ -74,7 +74,7 @@ struct CheckReport {
 struct AchievedFigure {
   std::string where;  // path of the module; "": the whole model
   double value = 0;   // as BudgetRule::achieved says: a part of 1, seconds, or FLOP/s
-  // Of the peak of the rule's device, as a part of 1; nullopt: no device is given.
+  // Share of the peak of the rule's device, 1 for all of it; nullopt without a device.
   std::optional<double> peak_share;
   std::string open;  // why the true figure may be worse; "": it cannot
 };

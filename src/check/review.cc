@@ -53,7 +53,7 @@ int64_t FailuresOf(const CheckReport& check) {
                           [](const Judgement& j) { return j.is_rule() && !j.passed(); });
 }
 
-// Whether the model fails: by a rule, or because it has none.
+// True if the model fails: by a rule, or because it has none.
 bool Fails(const CheckReport& check) {
   return check.Count(Verdict::kFailed) + check.Count(Verdict::kNotProven) > 0;
 }
@@ -72,7 +72,7 @@ bool HasChanged(const ReviewedModel& model) {
          (!model.diff->IsEmpty() || !model.renamed_from.empty());
 }
 
-// Whether it needs a row.
+// True if the model needs a row.
 bool IsShown(const ReviewedModel& model) {
   return model.is_gone || HasError(model) || IsNew(model) || HasChanged(model) ||
          Fails(model.check) || Count(model.check, Verdict::kWarned) > 0 ||
@@ -157,7 +157,7 @@ bool IsOnlyAnotherFile(const ReviewedModel& model) {
                         [&](const Quantity* q) { return diff.modules[0].Change(*q).is_zero(); });
 }
 
-// Whether sizes that were open are fixed now.
+// True if the change fixes sizes that were open.
 bool FixesSizes(const ReviewedModel& model) {
   return !model.is_gone && model.diff &&
          absl::c_any_of(model.diff->fixed_axes,
@@ -197,7 +197,7 @@ std::string Headline(const Review& review) {
   return absl::StrCat("**onnxflops: ", absl::StrJoin(parts, "; "), "**\n");
 }
 
-// Without the model's name, which has a cell of its own.
+// Without the model's name, which has its own cell.
 std::string ErrorOf(const ReviewedModel& model) {
   absl::string_view text = model.check.judgements[0].detail;
   if (absl::ConsumePrefix(&text, model.path)) absl::ConsumePrefix(&text, ": ");
@@ -322,7 +322,7 @@ std::string ParamsInWords(const Diff& diff) {
   return absl::StrCat(SidesOf(params), " (", SidesOf(bytes), ")");
 }
 
-// Verdict and change come first: these are seen on a narrow screen.
+// Verdict and change come first, because a narrow screen shows only these.
 TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   TextTable::Row row;
   row.strong = HasError(model) || Fails(model.check);
@@ -367,7 +367,7 @@ bool HasSeveralBudgets(const Review& review) {
   });
 }
 
-// A model's own part: what failed, then what changed.
+// A model's own part: failures, then changes.
 std::string PartOf(const ReviewedModel& model, const Review& review, size_t room, bool* complete) {
   std::string out = absl::StrCat("\n", CommentTitle(*model.diff));
   const char* gap = "\n";

@@ -23,8 +23,8 @@ struct ReviewedModel {
   bool is_gone = false;      // removed: `diff` goes from nothing to the base's costs
   std::optional<Diff> diff;  // nullopt: it could not be read or counted
   CheckReport check;         // its verdicts or its error; empty without budgets
-  std::string device;        // whose time bound `diff` has, "b200, bf16"; "": none
-  // Whether it is held to rules by its old path alone: after the merge none is for it.
+  std::string device;        // device of the time bound in `diff`, "b200, bf16"; or ""
+  // True if rules apply only to its old path, so that it has none after the merge.
   bool loses_budgets = false;
 };
 

@@ -56,15 +56,14 @@ inline constexpr bool kHasPartialUnmap = false;
 inline constexpr bool kHasPartialUnmap = true;
 #endif
 
-// Zeroed bytes, which take memory only where they are touched; null if there are not as many
-// addresses.
+// Zeroed bytes, which take memory only when touched; null if there is no address space.
 char* MapAddresses(uint64_t bytes);
-// Gives them back; a part of them only where kHasPartialUnmap.
+// Releases them; a part of them only with kHasPartialUnmap.
 void UnmapAddresses(char* begin, uint64_t bytes);
 // Advice, which has no effect but on speed.
 void AdviseHugePages(char* begin, uint64_t bytes, bool use);
 
-// Bytes that nobody outside can guess.
+// Random bytes that an attacker cannot guess.
 std::array<uint64_t, 2> RandomKey();
 
 // ---- Descriptors -------------------------------------------------------------------------------
@@ -75,7 +74,7 @@ bool MakePipe(std::array<int, 2>* ends);
 // True if a process holds the other end of an empty pipe, or if that cannot be known.
 bool HasWriter(int fd);
 
-// Whether a write that failed with `error` has no reader any more.
+// True if a write failed with `error` because the reader is gone.
 bool IsBrokenPipe(int fd, int error);
 
 // Undoes O_NONBLOCK. False, and errno.
@@ -102,8 +101,8 @@ std::optional<FileId> IdOf(int fd);
 
 // ---- Files that replace others -----------------------------------------------------------------
 
-// A file in a folder ("" is the current one) that gets its name when it is complete, by NameFile,
-// and vanishes without one. -1 where a system or a file system does not have such files.
+// A file in a folder ("" is the current one) that gets its name only when complete, by NameFile,
+// and vanishes otherwise. -1 if the system or the file system has no such files.
 int OpenUnnamedIn(const std::string& folder, mode_t mode);
 bool NameFile(int fd, const char* name);
 
@@ -155,13 +154,13 @@ absl::StatusOr<intptr_t> StartProgram(const std::string& program,
                                       const Streams& streams);
 ProgramEnd WaitForProgram(intptr_t program);
 
-// Whether a path is a program that may be started.
+// True if the path is a program that may be started.
 bool IsProgram(const std::string& path);
 
 // Our variables, as "NAME=value".
 std::vector<std::string> Environment();
 
-// The path of the program that runs; "" if the system does not tell.
+// The path of the running program; "" if the system does not know it.
 std::string OwnProgram();
 
 // A value that each thread has for itself. g++ for Windows would destroy it when its memory is
@@ -213,8 +212,8 @@ inline size_t NameBegin(absl::string_view path) {
 
 // Existing files and folders that match a pattern of the shell, sorted.
 std::vector<std::string> MatchingFiles(const std::string& pattern);
-// Whether a relative path matches a pattern of the shell: * does not match "/" nor a dot that
-// begins a name.
+// True if a relative path matches a shell pattern: * matches neither "/" nor a dot at the start of
+// a name.
 bool MatchesPath(const std::string& pattern, const std::string& path);
 
 }  // namespace onnxflops::platform

@@ -1,5 +1,5 @@
-// The calls of POSIX that the project makes. Where a system does not have one of them, it is made
-// of what the system has, or fails with ENOSYS.
+// The POSIX calls that the project uses. On a system without one of them it is implemented with
+// other calls, or fails with ENOSYS.
 #ifndef ONNXFLOPS_SRC_BASE_PLATFORM_POSIX_H_
 #define ONNXFLOPS_SRC_BASE_PLATFORM_POSIX_H_
 
@@ -39,7 +39,7 @@ int open(const char* path, int flags, int mode = 0);
 int access(const char* path, int mode);
 int unlink(const char* path);
 }  // namespace onnxflops
-// A type of our own: the C library's would be looked up for a function of its own as well.
+// Our own type: the C library's name would also be looked up as a function.
 #undef stat
 #define stat onnxflops_stat
 struct onnxflops_stat : _stat64 {};

@@ -6,8 +6,8 @@
 
 namespace onnxflops::platform {
 
-// Memory that grows is zero, and takes room only where it is touched: payloads never are. It is not
-// given back; each call of the page has an instance of its own.
+// New memory is zero, and takes space only when touched, which payloads never are. It is not
+// released; each call of the page has its own instance.
 char* MapAddresses(uint64_t bytes) {
   constexpr uint64_t kPage = 65536, kMostPages = 65535;
   const uint64_t pages = (bytes + kPage - 1) / kPage;

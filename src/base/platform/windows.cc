@@ -71,7 +71,7 @@ std::wstring Wide(absl::string_view text) {
 }
 
 std::string Narrow(std::wstring_view text) {
-  constexpr size_t kMostBytes = 3;  // of one unit of UTF-16
+  constexpr size_t kMostBytes = 3;  // of one UTF-16 unit
   const int units = static_cast<int>(text.size());
   std::string out(kMostBytes * text.size(), '\0');
   const int size = WideCharToMultiByte(CP_UTF8, 0, text.data(), units, out.data(),
