@@ -72,7 +72,7 @@ bool IsSame(const PublishedFigure& published, absl::int128 value) {
 
 const char* UnitText(bool macs) { return macs ? "MACs" : "FLOPs"; }
 
-// "MACs*" where a figure is called FLOPs.
+// "MACs*" if the published text calls it FLOPs.
 std::string CountsText(const AuditRow& row) {
   const bool misnamed = row.matches && row.counts_macs != row.published.is_macs;
   return absl::StrCat(UnitText(row.counts_macs), misnamed ? "*" : "");

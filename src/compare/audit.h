@@ -27,8 +27,9 @@ struct PublishedFigure {
   absl::int128 step = 1;  // unit of the last digit; a figure rounds to `value` within half of it
   bool is_macs = false;   // as it is called
 };
-// A number, a prefix (k, M, G or B, T, P) or none, and MACs or FLOPs in any spelling ("GMACs",
-// "GFLOPS", "B flops", "MAdds"). Also in two texts: the number, and the rest.
+// Parses a number, an optional prefix (k, M, G or B, T, P), and MACs or FLOPs in any spelling
+// ("GMACs", "GFLOPS", "B flops", "MAdds"). The second form takes the number and the rest as two
+// texts.
 absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text);
 
 struct AuditRow {

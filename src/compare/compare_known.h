@@ -8,14 +8,14 @@
 
 namespace onnxflops::compare {
 
-// Of ours: a lower bound where a part is not counted; assumed where it rests on a size inside of
-// the model, which is taken as 1.
+// Our figure is a lower bound if a part is not counted, and assumed if it depends on a size inside
+// the model, which is then set to 1.
 inline report::Known KnownOfOurs(const Report& ours, const Expr& amount) {
   if (ours.totals.lower_bound) return report::LowerBound(amount);
   return report::RestsOnSizesInside(ours, amount) ? report::Known::kAssumed : report::Known::kExact;
 }
 
-// Of a tool's. REQUIRES: it has a headline.
+// The standing of a tool's figure. REQUIRES: it has a headline.
 inline report::Known KnownOfTool(const Report& ours, const ToolRow& tool) {
   const report::Known known = report::KnownOf(tool.standing);
   const bool rests =
@@ -23,7 +23,7 @@ inline report::Known KnownOfTool(const Report& ours, const ToolRow& tool) {
   return rests ? report::Known::kAssumed : known;
 }
 
-// Of the figure that it prints. Of nodes that are not counted it counts nothing, or more.
+// The standing of the figure that the tool prints. For uncounted nodes it counts nothing, or more.
 inline report::Known KnownOfFigure(const Report& ours, const ToolRow& tool) {
   return ours.totals.lower_bound ? report::Known::kAtLeast : KnownOfTool(ours, tool);
 }

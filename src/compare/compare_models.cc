@@ -22,7 +22,7 @@ using report::KnownText;
 using report::ReferenceValues;
 using report::SiNumber;
 
-// "5.481 G"; with a star where it is assumed.
+// "5.481 G"; with a star if it is assumed.
 std::string FigureCell(const Report& ours, const ToolRow& tool, const ReferenceValues& values) {
   if (!tool.headline) return "-";
   const auto value = values.Of(*tool.headline);

@@ -213,7 +213,7 @@ struct ModuleGroup {
   Expr amount;  // of all of them
 };
 
-// "a.12.b" -> "a.*.b" and 12, for its first number; -1 if it has none.
+// "a.12.b" -> "a.*.b" and 12, its first number; -1 without a number.
 std::pair<std::string, int64_t> WithoutNumber(absl::string_view path) {
   std::vector<std::string> parts = absl::StrSplit(path, '.');
   for (std::string& part : parts) {
@@ -314,7 +314,7 @@ Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
   return Figures(report.ours, shown);
 }
 
-// A line at an end. A star stands at the name, so that digits stand below digits.
+// A line at an end. The star is put at the name, so that digits stay aligned.
 Step EndStep(absl::string_view name, absl::string_view what, Known known, std::string figure) {
   const bool assumed = known == Known::kAssumed;
   return {absl::StrCat(assumed ? KnownText(known, name) : name, what.empty() ? "" : ": ", what),

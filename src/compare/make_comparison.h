@@ -1,5 +1,5 @@
-// How the figures of other tools are made of what the stages before found. The driver (src/api/) is
-// how others get them.
+// Makes the figures of other tools from the results of earlier stages. Other code uses the driver
+// (src/api/).
 #ifndef ONNXFLOPS_SRC_COMPARE_MAKE_COMPARISON_H_
 #define ONNXFLOPS_SRC_COMPARE_MAKE_COMPARISON_H_
 

@@ -82,7 +82,7 @@ class Recount {
     return tool;
   }
 
-  // The tool counts work in other modules than we do, so it needs a tree with own work of its own.
+  // The tool counts work in other modules than we do, so it needs a tree with its own amounts.
   absl::StatusOr<ModuleTree> Tree() const {
     std::vector<ModuleWork> work;
     for (const auto& [module, sum] : modules_) {

@@ -113,7 +113,7 @@ class Waterfall {
     return names_.try_emplace(term.name, names_.size()).first->second;
   }
 
-  // Terms of one name are one, whatever reason each tool has. kNone: of the model as a whole.
+  // Terms with one name are one term, even if the tools' reasons differ. kNone: of the whole model.
   size_t IndexOf(const Term& term, size_t name, OptionalModuleId module) {
     const OptionalModuleId key = options_.by_module ? module : kRootModule;
     const auto [it, is_new] = index_.try_emplace({name, key}, sums_.size());

@@ -29,14 +29,14 @@ struct Comparison {
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;
-  // Of kNotApplicable only `start` is known.
+  // For kNotApplicable only `start` is set.
   Expr start;
   std::vector<ComparedTerm> terms;  // largest first, as far as they are numbers
   Expr headline;
 };
 
 struct CompareOptions {
-  bool by_module = false;  // a term of its own for every module
+  bool by_module = false;  // a separate term for every module
   // By EntryId: compare only these, in ledgers of this part (ledger_part.h). nullptr: all.
   const std::vector<bool>* part = nullptr;
 };

@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 struct Tower {
   double width = 0, tokens = 0, ratio = 0, layers = 0;
 
-  // As the function writes them: in floating point.
+  // In floating point, as in the function.
   double Scores() const { return layers * (4 * width * tokens * tokens); }
   double Linear() const { return layers * (8 * width * (width * ratio) * tokens); }
 };

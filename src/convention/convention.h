@@ -1,17 +1,17 @@
-// What a named other tool counts for a model, and why it is not what we count.
+// What a named other tool counts for a model, and why it differs from our count.
 //
-// A convention is a function from Evidence to a Ledger. The function never says what we count. That
-// is looked up, so that our count plus all differences is the tool's figure, whatever its rules
+// A convention is a function from Evidence to a Ledger. Our count is looked up, not stated by the
+// function, so that our count plus all differences is the tool's figure, whatever its rules
 // are.
 //
-//   Evidence   the nodes that run, what we count for them, and the calls of PyTorch behind them
+//   Evidence   the executed nodes, our counts of them, and the PyTorch calls they came from
 //   Entry      one execution of a node, in a module
 //   Amount     a count: a number or a formula; equal ones have one id
 //   Ledger     the account of one tool: what it counts for which entries
 //   Line       some entries of the ledger, with our amount and the tool's
-//   ModelLine  the same for the model as a whole, of which no entry is a part
+//   ModelLine  the same for the model as a whole, without entries
 //   Term       a named difference, with its reason; each line that differs has one
-//   Standing   how sure the figure is: exact, assumed, or there is none
+//   Standing   certainty of the figure: exact, assumed, or not applicable
 //   Comparison our count, the terms added up, and the tool's figure (comparison.h)
 //
 //   Ledger ApplyThop(Evidence* evidence) {
@@ -24,8 +24,7 @@
 //     return ledger.Finish([&](EntryId id) { return unseen_term; });  // all others count as 0
 //   }
 //
-// A tool that has a formula for the whole model, and none for its nodes, counts in lines of the
-// model.
+// A tool with a formula for the whole model, and none for its nodes, uses lines of the model.
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 
@@ -45,8 +44,8 @@
 
 namespace onnxflops::convention {
 
-// Why the tool counts something otherwise. Terms of one name are the same thing in every
-// convention: between two tools they cancel.
+// The reason for a difference from our count. Terms with the same name are the same thing in every
+// convention, so they cancel between two tools.
 struct Term {
   std::string name;    // what: "attention products QK' and PV"
   std::string reason;  // why: "no module does them"
@@ -54,29 +53,29 @@ struct Term {
 using TermId = int32_t;              // index in Ledger::terms
 inline constexpr TermId kSame = -1;  // for a line that counts as we do
 
-// Some entries, and what the tool counts for them.
+// Some entries, and the tool's count for them.
 struct Line {
   ModuleId module = kRootModule;
   int32_t first = 0, count = 0;  // in Ledger::entries
   AmountId ours = kZero;
   AmountId theirs = kZero;
-  TermId term = kSame;  // where they differ
+  TermId term = kSame;  // if they differ
 };
 
 // An amount that the tool counts for the whole model, without an entry or module.
 struct ModelLine {
   AmountId ours = kZero;
   AmountId theirs = kZero;
-  TermId term = kSame;  // where they differ
+  TermId term = kSame;  // if they differ
 };
 
 struct Ledger {
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
-  std::optional<absl::int128> params;  // where the tool prints its own count of them
+  std::optional<absl::int128> params;  // if the tool prints its own count of them
   const char* version = "";            // of the tool, if the file decides it
   std::vector<Term> terms;
-  // Of each entry, our count is in one of these.
+  // Our count of each entry is in exactly one of these.
   std::vector<Line> lines;
   std::vector<ModelLine> model_lines;
   std::vector<EntryId> entries;  // of `lines`
@@ -84,7 +83,7 @@ struct Ledger {
 
 struct Convention : ConventionInfo {
   Ledger (*apply)(Evidence* evidence);
-  // Of a tool whose figure changed: one convention for each figure, the newest first.
+  // The versions of a tool whose figure changed: one convention per figure, the newest first.
   absl::Span<const Convention* const> versions = {};
 };
 
@@ -122,8 +121,8 @@ class LedgerBuilder {
   void SetParams(absl::int128 params) { ledger_.params = params; }
   void SetVersion(const char* version) { ledger_.version = version; }
 
-  // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives. An
-  // amount that overflows makes the ledger kNotApplicable.
+  // The tool counts entries without a line as 0, for the reason that `unseen` returns. An amount
+  // that overflows makes the ledger kNotApplicable.
   Ledger Finish(absl::FunctionRef<TermId(EntryId)> unseen);
   // The tool gives no figure.
   static Ledger NotApplicable(std::string reason);

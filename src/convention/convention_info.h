@@ -13,7 +13,7 @@ enum class Unit : uint8_t { kMac, kFlop };
 inline constexpr size_t kNumUnits = 2;
 
 enum class Standing : uint8_t {
-  kExact,          // the file tells all that the tool's figure depends on
+  kExact,          // the file shows everything that decides the figure
   kAssumed,        // the file does not decide it: the assumptions name the guess
   kNotApplicable,  // the tool gives no figure: the first assumption says why
 };
@@ -23,13 +23,13 @@ inline constexpr char kBackwardPass[] = "backward pass";
 
 // Who counts, and how.
 struct ConventionInfo {
-  const char* name;  // "thop", as --with takes it; of one version "deepspeed@0.19.6"
+  const char* name;  // "thop", for --with; of one version "deepspeed@0.19.6"
   Unit unit;
   const char* headline;  // the figure as the tool names it: "total_ops, printed as MACs"
   const char* source;    // project, version, file and lines that were read
   const char* includes;
   const char* misses;
-  // Of a tool whose figure changed; else "".
+  // For a tool whose figure changed; else "".
   const char* version = "";  // "0.19.7", for NAME@VERSION
   const char* since = "";    // when it came: "2026-09"; "" for the oldest
   const char* changed = "";  // how its counts differ from other versions

@@ -57,7 +57,7 @@ const Convention* FindTool(absl::string_view name) {
   for (const Convention* convention : Conventions()) {
     if (convention->name == name) return convention;
   }
-  // As `mfu` names the formulas: "6n" is config-6n.
+  // Formulas also have the short names of `mfu`: "6n" is config-6n.
   if (absl::StartsWith(name, kConfigPrefix)) return nullptr;
   return FindTool(absl::StrCat(kConfigPrefix, name));
 }
@@ -69,7 +69,7 @@ const Convention* FindVersion(const Convention& tool, absl::string_view version)
   return nullptr;
 }
 
-// Of "thop" "thop" and "", of "deepspeed@0.19.6" "deepspeed" and "@0.19.6".
+// "thop" -> "thop" and "", "deepspeed@0.19.6" -> "deepspeed" and "@0.19.6".
 std::pair<absl::string_view, absl::string_view> SplitVersion(absl::string_view name) {
   const size_t at = std::min(name.find('@'), name.size());
   return {name.substr(0, at), name.substr(at)};

@@ -47,7 +47,7 @@ extern const Convention kTorchstat;
 // In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();
 std::vector<std::string> ConventionNames();
-// Of NAME or NAME@VERSION; nullptr if there is none.
+// Finds NAME or NAME@VERSION; nullptr if there is none.
 const Convention* FindConvention(absl::string_view name);
 // NotFound instead of nullptr, with similar names, or the names or versions that there are.
 absl::StatusOr<const Convention*> RequireConvention(absl::string_view name);

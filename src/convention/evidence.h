@@ -57,13 +57,13 @@ class Evidence {
   const ModelData& model() const { return *inference_.model; }
   const modules::ModulePaths& paths() const { return attribution_.paths; }
 
-  // Every node that runs, in the order of execution; bodies and functions are opened as far as the
-  // limits allow: an entry whose part is kWhole stands for its bodies, too.
+  // Every executed node, in order; bodies and functions are opened as far as the limits allow. An
+  // entry with part kWhole includes its bodies.
   const std::vector<Entry>& entries() const { return attribution_.executions; }
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
   const Node& node(const Entry& entry) const { return model().node(entry.node); }
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
-  // Whether nodes stand in modules that the exporter made functions of.
+  // True if nodes are in modules that the exporter made into functions.
   bool functions_are_modules() const { return attribution_.functions_are_modules; }
   // The call that a limit left closed; with its body it is one entry. kNone if there is none.
   OptionalNodeId not_opened() const { return attribution_.not_opened; }
@@ -79,7 +79,7 @@ class Evidence {
   AmountId Intern(const Expr& amount);
   AmountId Scaled(AmountId id, int64_t factor);
   AmountId Doubled(AmountId id) { return Scaled(id, 2); }
-  // Elements of a tensor in all runs of an entry; nullopt if its rank is not known.
+  // Elements of a tensor in all runs of an entry; nullopt if its rank is unknown.
   std::optional<AmountId> Elements(const Fact& fact, const Entry& entry);
   const Expr& amount(AmountId id) const { return amounts_[static_cast<size_t>(id)]; }
 

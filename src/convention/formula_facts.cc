@@ -228,8 +228,8 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   return std::nullopt;
 }
 
-// Whether a matrix of an MLP could be one of attention: they have the same sizes, as in ModernBERT,
-// whose queries, keys and values together are as wide as two matrices of its MLP.
+// True if a matrix of an MLP could be one of attention, because they have the same sizes. In
+// ModernBERT queries, keys and values together are as wide as two matrices of its MLP.
 bool LooksLikeProjection(const FormulaParameters& p) {
   if (!p.h || !p.k || !p.q) return true;
   for (const Expr& heads : {*p.h, *p.k, *p.h + 2 * *p.k}) {
@@ -239,8 +239,8 @@ bool LooksLikeProjection(const FormulaParameters& p) {
   return false;
 }
 
-// How many matrices [d, f] a layer has, a matrix [d, 2 f] being two of them; nullopt where layers
-// differ, have none, or where others may have these sizes.
+// The number of matrices [d, f] in a layer, where a matrix [d, 2 f] counts as two; nullopt if
+// layers differ, have none, or other matrices may have these sizes.
 std::optional<Expr> MatricesOfMlp(const Inference& inference,
                                   absl::Span<const resolve::Parameter> parameters,
                                   const FormulaParameters& p) {

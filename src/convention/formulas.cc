@@ -41,7 +41,7 @@ class PerToken {
             of_scores * scores_, 0};
   }
 
-  // 6 of those that a token meets.
+  // 6 times the parameters that a token reaches.
   FormulaFlops Active(int of_scores) const {
     return {6 * (Value(p_.a) - Value(p_.embeddings)), 6 * Value(p_.embeddings), of_scores * scores_,
             0};
@@ -58,7 +58,7 @@ class PerToken {
             3 * 3 * Value(p_.l) * Value(p_.h) * Value(p_.t)};
   }
 
-  // Without tables that are only looked up, and of experts those that a token meets.
+  // Without lookup tables, and with only the experts that a token reaches.
   FormulaFlops Torchtitan() const {
     const Expr& met = p_.a ? *p_.a : *p_.n;
     return {6 * (met - Value(p_.embeddings)), 0, 12 * scores_, 0};
@@ -100,7 +100,7 @@ FormulaFlops Times(FormulaFlops flops, const Expr& factor, int divisor) {
   return flops;
 }
 
-// In Expr, which tells an overflow.
+// In Expr, which detects an overflow.
 FormulaFlops PerStep(Formula formula, const FormulaParameters& p) {
   const PerToken token(p);
   const Expr tokens = PerToken::Value(p.tokens);

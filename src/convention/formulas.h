@@ -25,7 +25,7 @@ namespace onnxflops {
 // The parameters of the formulas. A parameter is nullopt if the model does not show it.
 struct FormulaParameters {
   std::optional<Expr> n;       // parameters, including embeddings
-  std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
+  std::optional<Expr> a;       // of n, those that a token reaches: without other experts
   std::optional<Expr> l;       // layers with attention
   std::optional<Expr> h;       // heads
   std::optional<Expr> q;       // size of a head

@@ -13,9 +13,9 @@ namespace onnxflops::convention {
 // Our count for all runs of the entries in the part (`in_part` by EntryId).
 Expr OursOfPart(const Evidence& evidence, Unit unit, const std::vector<bool>& in_part);
 
-// A line with entries on both sides goes where its first entry is, and makes the ledger kAssumed,
-// as does what the tool counts for the model as a whole, which is left out. kNotApplicable if the
-// tool has a formula for the whole model only.
+// A line with entries on both sides belongs to the side of its first entry, and makes the ledger
+// kAssumed. Amounts that the tool counts for the whole model are left out and also make it
+// kAssumed. kNotApplicable if the tool has only a formula for the whole model.
 Ledger LedgerOfPart(Evidence* evidence, Unit unit, const Ledger& whole,
                     const std::vector<bool>& in_part);
 

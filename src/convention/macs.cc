@@ -1,4 +1,4 @@
-// 2 x MACs: what papers and model cards call FLOPs. Contractions of every type, nothing else.
+// 2 x MACs, which papers and model cards call FLOPs: contractions of every type, nothing else.
 #include "src/convention/conventions.h"
 
 namespace onnxflops::convention {

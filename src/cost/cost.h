@@ -68,7 +68,7 @@ class Census {
   void Halve();  // each kind, rounded down
   friend bool operator==(const Census& a, const Census& b);
   bool IsZero() const;
-  // InvalidArgument where a kind is less than nothing, as of a length that is stored as -3.
+  // InvalidArgument if an amount is negative, for example from a length stored as -3.
   absl::Status CheckNotNegative() const;
   // Every kind except mac, added up.
   Expr Other() const;

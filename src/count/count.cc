@@ -249,7 +249,7 @@ class Counter {
     return absl::OkStatus();
   }
 
-  // Whether the costs up to a call are within the limits.
+  // Checks that the costs up to a call are within the limits.
   absl::Status CheckWork(const Call& call) const {
     const bool too_many_terms = terms_ > MaxTerms();
     if (!too_many_terms && !work_->exceeded()) return absl::OkStatus();
@@ -345,7 +345,7 @@ class Counter {
                                    ": its cost ", error));
   }
 
-  // With an unknown part in a branch, nobody knows which branch of an If costs more.
+  // If a branch has an unknown part, it is unknown which branch of an If costs more.
   bool MayRunUnknown(const Call& call) const {
     return call.choose_larger &&
            std::any_of(call.bodies.begin(), call.bodies.end(), [&](const BodyRun& run) {

@@ -36,7 +36,7 @@ struct Tally {
   MacsByDType macs_by_dtype;  // sums to amounts.macs
   bool lower_bound = false;   // something in it is unknown
 
-  // Of a node that is shape arithmetic: contractions and bytes only.
+  // For a node that is shape arithmetic: contractions and bytes only.
   Tally AsShapeWork() const;
   Amounts ShapeWorkAmounts() const;
   // this += other * times.
@@ -48,7 +48,7 @@ struct Tally {
 
 // The cost of one execution of a Call, including its bodies.
 struct CallCost {
-  std::shared_ptr<const Tally> work;         // without bodies; nullptr where it is nothing
+  std::shared_ptr<const Tally> work;         // without bodies; nullptr for no work
   std::shared_ptr<const Tally> with_bodies;  // nullptr without bodies
   Coverage coverage = Coverage::kCounted;
   bool causal = false;   // an operator that says so
@@ -87,8 +87,7 @@ struct TimedWork {
 };
 TimedWork TimedWorkOf(const Inference& inference, const Call& call, const Tally& own);
 
-// Bytes of a tensor in the type that it was dequantised from, if it was. 0 where they are not
-// known.
+// Bytes of a tensor in its type before dequantisation. 0 if unknown.
 Expr StoredBytes(const Fact& fact);
 
 struct Counts {
@@ -99,7 +98,7 @@ struct Counts {
   // Nodes of the main graph, of bodies, and of functions once per call; the calls themselves do not
   // count. So the numbers do not depend on which nodes a file puts into functions.
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
-  // By InstanceId: how often its graph stands in the model. At most INT64_MAX, as the sums are.
+  // By InstanceId: how often its graph runs in the model. At most INT64_MAX, like the sums.
   std::vector<int64_t> copies;
   int64_t causal = 0;  // of `counted`: attention whose operator is causal
   std::vector<UnknownItem> unknown_items;

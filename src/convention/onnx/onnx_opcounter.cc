@@ -129,8 +129,8 @@ std::string StartError(const ModelData& model) {
   return "";
 }
 
-// An output that is left out, and what ONNX's inference knows nothing of, has no entry in the
-// tool's table, unless it is declared as an output of the graph.
+// An omitted output, or one unknown to ONNX's inference, has no entry in the tool's table, unless
+// it is declared as an output of the graph.
 bool HasNoShape(const Node& node, const absl::flat_hash_set<ValueId>& graph_outputs) {
   if (!node.output(0)) return true;
   if (IsOnnxDomain(node.domain) || node.function) return false;
@@ -163,7 +163,7 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
   return false;
 }
 
-// States what the file alone does not tell about the shapes that the tool will see.
+// Reports assumptions about shapes that the file alone does not decide.
 void AssumeShapes(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");

@@ -58,7 +58,7 @@ struct Row {
   bool values;  // its class computes values, too, which arithmetic on shapes needs
 };
 
-// The classes of node.py that ONNX's operators meet, in the order of the file.
+// The classes of node.py for ONNX's operators, in the order of the file.
 constexpr Row kRows[] = {
     {"Sub", Rule::kPerOutput, kAdd, true},
     {"Add", Rule::kPerOutput, kAdd, true},
@@ -190,7 +190,7 @@ const Row* FindRow(absl::string_view op) {
   return it == rows.end() ? nullptr : it->second;
 }
 
-// "volume" of tensor.py: a scalar has none.
+// "volume" of tensor.py: 0 for a scalar.
 Expr Volume(const Shape& shape) {
   if (!shape.ranked() || shape.rank() == 0) return 0;
   return shape.NumElements();
@@ -361,7 +361,7 @@ class Costing {
   const Row& row_;
 };
 
-// ---- where the tool ends, or goes its own way
+// ---- where the tool fails or deviates
 
 bool IsBroadcastByVolume(absl::string_view op) {
   return op == "Sum" || op == "PRelu" || op == "Clip" || op == "MatMul" || op == "MatMulInteger";
@@ -373,7 +373,7 @@ class ToolInference {
     FindShapeWork();
   }
 
-  // The error that ends the run at this node in shape inference; empty if none does.
+  // The error of shape inference that ends the run at this node, or empty.
   std::string Error(const Entry& entry, const Row* row) {
     const Node& node = evidence_.node(entry);
     if (row == nullptr || (IsShapeWork(entry.node) && !row->values)) {
@@ -391,7 +391,7 @@ class ToolInference {
     return "";
   }
 
-  // Why the tool's own shapes may not be the true ones; empty if they are.
+  // Why the tool's own shapes may be wrong; empty if they are right.
   std::string Doubt(const Entry& entry) const {
     const Node& node = evidence_.node(entry);
     const absl::string_view op = node.op_type;
@@ -468,7 +468,7 @@ class ToolInference {
     return false;
   }
 
-  // Whether it has the same dimensions, `core` at the end aside.
+  // True if it has the same dimensions, except for `core` ones at the end.
   static bool BeginsWith(const Fact& x, const Shape& shape, int core) {
     if (!x.is_tensor() || !x.shape.ranked() || x.shape.rank() != shape.rank()) return false;
     for (int d = 0; d + core < shape.rank(); ++d) {
@@ -495,7 +495,7 @@ class ToolInference {
 
   bool IsShapeWork(NodeId id) const { return shape_work_[static_cast<size_t>(id)]; }
 
-  // graph.py:513: producers of what shape rules read, back to Shape.
+  // graph.py:513: the nodes that compute inputs of shape rules, back to Shape.
   void FindShapeWork() {
     static constexpr std::pair<absl::string_view, uint32_t> kReaders[] = {
         {"Reshape", 0b10},

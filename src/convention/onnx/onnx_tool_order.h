@@ -8,13 +8,13 @@
 
 namespace onnxflops::convention {
 
-// graph.py:903: a node runs once all names that it waits for are there. Outputs and inputs that are
-// left out have one name, the empty one. So a GRU without its first output and without lengths of
-// sequences waits for itself: it never runs, nor does what follows, and nothing says so.
+// graph.py:903: a node runs once all names that it waits for exist. All omitted outputs and inputs
+// share the empty name. So a GRU without its first output and without lengths of sequences waits
+// for itself: it never runs, nor do later nodes, and the tool reports nothing.
 struct OnnxToolOrder {
   std::vector<EntryId> run;  // in the order of the file
-  // Several outputs are left out, and the tool counts them as if each were waited for: nodes with
-  // an input left out may run too early, or never.
+  // Several outputs are omitted, and the tool counts each as awaited: nodes with an omitted input
+  // may run too early, or never.
   bool is_unsure = false;
 };
 OnnxToolOrder OrderOfOnnxTool(const Evidence& evidence, const std::vector<EntryId>& nodes);

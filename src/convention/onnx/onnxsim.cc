@@ -40,7 +40,7 @@ class NodeMacs {
   }
 
  private:
-  // nullptr where the tool has no shape.
+  // nullptr if the tool has no shape.
   const Shape* ShapeOf(absl::Span<const FactId> facts, size_t i) const {
     if (i >= facts.size()) return nullptr;
     const Fact& fact = evidence_.inference().fact(facts[i]);
@@ -133,7 +133,7 @@ class Bodies {
     Expr sum = Own(id);
     const auto& runs = evidence_.inference().call(id).bodies;
     for (size_t i = 0; i < runs.size(); ++i) {
-      // Trips of a loop that differ are runs of their own.
+      // Different trips of a loop are separate runs.
       const bool last = i + 1 == runs.size() || runs[i + 1].attribute != runs[i].attribute;
       if (last) sum += instances_[static_cast<size_t>(runs[i].instance)];
     }

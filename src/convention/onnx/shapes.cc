@@ -118,7 +118,7 @@ bool IsOnnxDomain(absl::string_view domain) {
          domain == "ai.onnx.preview.training" || domain == "ai.onnx.training";
 }
 
-// One walk through the graph. Rules ask it for symbols and bodies.
+// One walk through the graph, with the functions that rules call for symbols and bodies.
 class OnnxShapes::Mask : public RuleHost {
  public:
   Mask(const Inference& inference, const OnnxShapeOptions& options, OnnxShapes* shapes)
@@ -146,7 +146,7 @@ class OnnxShapes::Mask : public RuleHost {
     RunGraph(inference_.instance(0));
   }
 
-  // ---- what rules ask
+  // ---- functions for rules
   Expr FreshDim(int, int, absl::string_view, SymbolOrigin::Kind, absl::Span<const Expr>) override {
     return NextSymbol();
   }
@@ -288,7 +288,7 @@ class OnnxShapes::Mask : public RuleHost {
     return RunBody(run, inputs, constant) ? OutputsOf(run) : Facts();
   }
 
-  // Of a branch that is known not to be taken we have inferred nothing. Then only types are found.
+  // Nothing was inferred in a branch that is known not to be taken, so only types are found there.
   Facts FindInBranches(const Node& node, const Call& call) {
     const BodyRun& then = call.bodies.front();
     const BodyRun& otherwise = call.bodies.back();
@@ -303,7 +303,7 @@ class OnnxShapes::Mask : public RuleHost {
   // The input's type alone.
   Fact TypeOf(OptionalValueId id) { return id ? WithoutShape(At(*id)) : Fact::Absent(); }
 
-  // Shapes may change from trip to trip, so carried values have none.
+  // Shapes may change from trip to trip, so carried values have no shape.
   Facts FindInLoop(const Node& node, const BodyRun& run) {
     Facts inputs = {Fact::Tensor(DType::kInt64, Shape::UnknownRank()), TypeOf(node.input(1))};
     for (size_t i = 2; i < node.inputs.size(); ++i) inputs.push_back(TypeOf(node.inputs[i]));
@@ -360,8 +360,8 @@ class OnnxShapes::Mask : public RuleHost {
 
   // ---- one node
 
-  // Whether ONNX defines the operator, with an inference, in the version that the file imports.
-  // Exporters write newer operators than that.
+  // True if ONNX defines the operator, with an inference, in the imported version. Exporters also
+  // write newer operators.
   bool HasInference(const NodeView& view, absl::string_view domain) const {
     const OptionalFunctionId function = model_.graph(graph_).function;
     const auto& opsets = function ? model_.function(*function).opsets : model_.opsets;
@@ -403,7 +403,7 @@ class OnnxShapes::Mask : public RuleHost {
     return AreConstant(node, def.onnx.nothing_without & ~FollowedInputs(def, view.opset()));
   }
 
-  // Removes what ONNX does not find, as the row states.
+  // Removes facts that ONNX does not find, as the row states.
   void Restrict(const NodeView& view, const Node& node, Fact* fact) {
     using Finds = OnnxInference::Finds;
     const OnnxInference& onnx = view.def().onnx;
@@ -487,7 +487,7 @@ class OnnxShapes::Mask : public RuleHost {
       if (!SpendContent(*fact)) fact->DropContent();
       return;
     }
-    // Only lists of integers and single ones are followed.
+    // Only lists of integers and single integers are followed.
     if (!followed || !options_.data_propagation || !IsRanked(*fact) || fact->shape.rank() > 1 ||
         (constant && !IsInteger(fact->dtype)) || !SpendContent(*fact)) {
       fact->DropContent();
@@ -515,7 +515,7 @@ class OnnxShapes::Mask : public RuleHost {
     fact->content = std::make_shared<const Content>(std::move(content));
   }
 
-  // Adds what the file declares for the value.
+  // Adds the file's declaration of the value.
   void Declare(ValueId id) {
     const DeclaredType* type = model_.value(id).declared;
     if (type == nullptr || type->kind != TypeKind::kTensor) return;

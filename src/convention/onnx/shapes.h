@@ -17,7 +17,7 @@
 
 namespace onnxflops::convention {
 
-// Whether the official library defines the operators of a domain.
+// True if the official library defines the operators of a domain.
 bool IsOnnxDomain(absl::string_view domain);
 
 struct OnnxShapeOptions {
@@ -35,7 +35,7 @@ class OnnxShapes {
   // The fact about a value of the main graph: each dimension is literal or unknown. An omitted
   // value is unknown.
   const Fact& of(OptionalValueId value) const;
-  // Whether the whole shape is; of a value that is left out there is nothing to know.
+  // True if the whole shape is known, or the value is omitted.
   bool IsKnown(OptionalValueId value) const;
 
  private:

@@ -191,8 +191,8 @@ absl::int128 PairsUpTo(absl::int128 limit, int64_t outputs, int64_t kernel,
   return all * outputs + rest + FloorSum(rest, stride, dilation, limit - (any - 1) * dilation);
 }
 
-// Positions of a window along one axis that are on the input, over all outputs: what the loops of
-// GetConvolutionFlops count one by one.
+// Positions of a window along one axis that lie on the input, over all outputs; the loops of
+// GetConvolutionFlops count them one by one.
 absl::int128 ValidPositions(int64_t input, int64_t output, int64_t kernel, const WindowAxis& axis,
                             absl::int128 pad) {
   return PairsUpTo(input - 1 + pad, output, kernel, axis) -
@@ -218,7 +218,7 @@ absl::int128 PadBegin(const NodeView& n, const Windows& windows, size_t i, absl:
   return windows.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
 }
 
-// The positions that count, all axes multiplied; nullopt where a size is open.
+// The product of the counted positions over all axes; nullopt if a size is open.
 std::optional<Expr> Valid(const NodeView& n, const Convolved& c) {
   Expr valid = 1;
   for (size_t i = 0; i < c.windows.axes.size(); ++i) {
@@ -265,8 +265,8 @@ Result Convolution(const NodeView& n, const Tally& own) {
   return cost;
 }
 
-// A reduce-window: one operation less than the window, per result. Where a window of one axis is
-// wide enough to hold all of the input at each place, XLA takes it for a reduce and a broadcast.
+// A reduce-window: one operation less than the window, per result. If a window of one axis always
+// covers the whole input, XLA turns it into a reduce and a broadcast.
 Result Pool(const NodeView& n, const Tally&) {
   ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
@@ -292,7 +292,7 @@ Result Pool(const NodeView& n, const Tally&) {
 
 // ---- products of other forms
 
-// A pair of operands is a dot, also where nothing is summed.
+// A pair of operands is a dot, even if nothing is summed.
 Result Einsum(const NodeView&, const Tally& own) {
   HloCost cost = AsWeCount(own);
   cost.flops += own.flops[Kind::kMul] + own.int_ops[Kind::kMul];

@@ -18,7 +18,7 @@ namespace onnxflops::convention {
 
 // Why HloCostAnalysis counts something otherwise than we do.
 enum class HloReason : uint8_t {
-  kInstructions,  // it counts instructions that are free to us, or more of them
+  kInstructions,  // it counts instructions that are free in our count, or more of them
   kReductions,    // a reduction is one operation less per result
   kPadding,       // only positions of a window that are on the input count
   kLoops,         // a body counts once
@@ -26,7 +26,7 @@ enum class HloReason : uint8_t {
 
 struct HloCost {
   Expr flops;
-  Expr transcendentals;  // a total of their own
+  Expr transcendentals;  // a separate total
   HloReason reason = HloReason::kInstructions;
   bool our_formula = false;   // no HLO is known here: our count, without transcendentals
   bool open_padding = false;  // a convolution whose padding counts because its sizes are open
@@ -35,7 +35,7 @@ struct HloCost {
 // Our count by HLO's two totals, integers as well.
 HloCost AsWeCount(const Tally& work);
 
-// Of one run of the call's operator, without the bodies that it runs; `own` is what we count.
+// For one run of the call's operator, without its bodies; `own` is our count.
 HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own);
 
 }  // namespace onnxflops::convention

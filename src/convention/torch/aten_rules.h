@@ -26,7 +26,7 @@ namespace onnxflops::convention {
 // A tool's count of a call.
 struct Decision {
   AmountId amount = kZero;
-  const char* why = nullptr;  // it differs from what we count; nullptr: for the reason of the row
+  const char* why = nullptr;  // reason for the difference from our count; nullptr: the row's reason
 };
 
 // Operators that a tool counts.
@@ -36,7 +36,7 @@ template <typename Tool>
 struct AtenRule {
   Aten op;
   Decision (Tool::*count)(const TorchCall& call);  // nullptr: 0 for every call
-  const char* why = "";                            // it differs from what we count
+  const char* why = "";                            // reason for the difference from our count
 };
 
 inline constexpr std::nullptr_t kNotCounted = nullptr;

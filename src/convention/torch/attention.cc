@@ -44,8 +44,8 @@ class AttentionFinder {
   AttentionFinder(const Evidence& evidence, TorchTrace* trace)
       : evidence_(evidence), trace_(*trace) {}
 
-  // A run is the calls of one module that stand together, up to the linear layer after the
-  // attention. Calls of other modules may be between them if they cost nothing.
+  // A run is consecutive calls of one module, up to the linear layer after the attention. Calls of
+  // other modules may be between them if they cost nothing.
   void Run() {
     const std::vector<TorchCall>& calls = trace_.calls;
     trace_.attention_of.assign(calls.size(), -1);
@@ -87,7 +87,7 @@ class AttentionFinder {
     std::vector<const TorchCall*> in_projections;
     const TorchCall* attending = nullptr;
     Mask mask;
-    bool concatenates = false;  // what add_bias_kv and add_zero_attn add
+    bool concatenates = false;  // tokens that add_bias_kv and add_zero_attn append
     for (size_t i = begin; i < end; ++i) {
       TorchCall& call = trace_.calls[i];
       if (call.scope != trace_.calls[begin].scope) continue;

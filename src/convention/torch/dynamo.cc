@@ -104,7 +104,7 @@ class DynamoTracer {
 
   using Key = std::pair<int32_t, int64_t>;  // name; graph and times
 
-  // The call that the node is part of. Nodes of one call stand together, nearly always.
+  // The call to which the node belongs. Nodes of one call are almost always consecutive.
   int32_t CallOf(const Entry& entry, int32_t name) {
     const int64_t graph = evidence_.node(entry).graph;
     const Key key = {name, (graph << 32) + entry.times};
@@ -182,8 +182,8 @@ class DynamoTracer {
     return it->second;
   }
 
-  // The convolution that a BatchNorm went into has no metadata of its own: it is the first argument
-  // of the BatchNorm, and its class is not stated.
+  // A convolution with a fused BatchNorm has no metadata of its own: it is the first argument of
+  // the BatchNorm, and its class is not stated.
   int32_t AddFusedCall(EntryId id) {
     const Entry& entry = evidence_.entry(id);
     const Node& node = evidence_.node(entry);
@@ -311,8 +311,8 @@ class DynamoTracer {
            absl::StrContains(text.source_line, "\"valid\"");
   }
 
-  // Whether the same line of source adds an axis, though it does not say so: PyTorch writes a
-  // transposed convolution of an image without batch that way.
+  // True if the same line of source adds an axis implicitly: PyTorch exports a transposed
+  // convolution of an image without batch in this way.
   bool FollowsAddedBatch(const TorchCall& call, const CallText& text) {
     const OptionalValueId x = evidence_.node(evidence_.entry(call.main)).input(0);
     const OptionalNodeId maker = x ? evidence_.model().value(*x).producer : OptionalNodeId(kNone);
@@ -372,7 +372,7 @@ class DynamoTracer {
     }
   }
 
-  // A constant that has the name of a call is what the exporter computed of parameters alone.
+  // A constant with the name of a call was computed by the exporter from parameters alone.
   void NoteFolded() {
     for (const Value& value : evidence_.model().values) {
       if (!value.initializer || IsBufferName(value.name)) continue;

@@ -26,7 +26,8 @@ bool IsArgument(absl::string_view name, CallText* text) {
   return text->value_names.contains(name);
 }
 
-// Vectors that a sum or a product may have made. Others are steps and angles, as of an arange.
+// Vectors that may come from a sum or a product. Other vectors are steps and angles, as from an
+// arange.
 bool MayBeOfLayer(absl::string_view name) {
   constexpr absl::string_view kCalls[] = {"amax", "amin", "flatten", "linear", "matmul",  "mean",
                                           "mv",   "norm", "reshape", "select", "squeeze", "sum"};
@@ -46,7 +47,7 @@ void FoldedTensors::Note(const TorchCall& call, CallText* text) {
   }
 }
 
-// A weight that was computed from others has no node, and the name of none.
+// A weight computed from others has neither a node nor the name of one.
 void FoldedTensors::NoteWeight(const TorchCall& call, CallText* text) {
   const bool has_weight = call.op == Aten::kLinear || call.op == Aten::kConv;
   if (!has_weight || !folded_weights_.insert(text).second) return;

@@ -123,7 +123,7 @@ class MergedCalls {
     return is_result ? text.name : -1;
   }
 
-  // Whether no call of the file has the name.
+  // True if no call of the file has the name.
   bool IsMissing(absl::string_view name) const {
     return !texts_.IsCall(name) && !value_names_.contains(name);
   }

@@ -27,7 +27,7 @@ class Spellings {
       : evidence_(calls->evidence), trace_(calls->trace), texts_(calls->texts) {}
 
   // A module of torch.nn calls functions of torch.nn.functional, and nn.MultiheadAttention some of
-  // torch; of others the line of source may tell.
+  // torch. For other calls the line of source may show the spelling.
   void Read(TorchCall* call, const CallText& text);
   // True if the line of source calls this, and nothing else that could have made the call.
   bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name);
@@ -49,8 +49,8 @@ class Spellings {
       spelled_;
 };
 
-// Tensors that arithmetic uses and no call of the file made, though the call names them: what made
-// them was computed by the exporter. Masks and biases of attention are not looked at.
+// Tensors that arithmetic uses and a call names, but no call of the file made: the exporter
+// computed them. Masks and biases of attention are not examined.
 class FoldedTensors {
  public:
   explicit FoldedTensors(DynamoCalls* calls) : evidence_(calls->evidence), trace_(calls->trace) {}

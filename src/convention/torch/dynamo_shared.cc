@@ -1,4 +1,4 @@
-// Modules of torch.nn that stand in several places of a model.
+// Modules of torch.nn that are used in several places of a model.
 #include <algorithm>
 #include <string>
 #include <vector>

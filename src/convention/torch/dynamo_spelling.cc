@@ -41,7 +41,8 @@ Spelling SpellingOfNn(Aten op) {
   return is_of_torch ? Spelling::kTorch : Spelling::kFunctional;
 }
 
-// Whether an argument of the call is a number or a tensor of no module: an attribute may be one.
+// True if an argument of the call is a number or a tensor without a module; an attribute may be
+// one.
 bool HasNumber(const CallText& text) {
   return std::any_of(text.args.args.begin(), text.args.args.end(), [](absl::string_view arg) {
     return !arg.empty() && (absl::ascii_isdigit(arg[0]) || arg[0] == '-');
@@ -134,8 +135,8 @@ OpenFact<int32_t> SizingOfModule(const TorchCall& call) {
   return has_size && differ ? OpenFact<int32_t>::Stated(sizing) : OpenFact<int32_t>(sizing);
 }
 
-// Whether a convolution is given a list of numbers after its bias, or an einsum all of its operands
-// as one argument.
+// True if a convolution is called with a list of numbers after its bias, or an einsum with all its
+// operands in one list.
 bool IsGivenList(const TorchCall& call, const exporter::LineArguments& line) {
   constexpr size_t kTensors = 3, kEquationAndList = 2;
   const auto& given = line.arguments;
@@ -252,7 +253,7 @@ exporter::SpelledCall Spellings::SpelledIn(const TorchCall& call, const CallText
              exporter::FindSpelling(text.source_line, name, symbol, {is_module, is_object});
 }
 
-// Whether some call works on the parameter, buffer or constant of this name: "b_blocks_0_mask".
+// True if a call uses the parameter, buffer or constant of this name: "b_blocks_0_mask".
 bool Spellings::IsPlaceholder(absl::string_view module, absl::string_view name) const {
   const std::string path = AsPlaceholder(absl::StrCat(module, module.empty() ? "" : ".", name));
   return std::any_of(

@@ -58,10 +58,10 @@ struct FxName {
   int64_t stated_users = -1;  // calls that use the result, as torch.fx counted them; -1: not known
   int64_t uses = 0;           // the same, as the file has them
   int64_t copies = 0;         // calls that were merged with this one and that arguments name
-  int64_t unnamed = 0;        // and that none names
+  int64_t unnamed = 0;        // and that nothing names
 };
 
-// The numbers that torch.fx gave to the calls of one operator.
+// The numbers of torch.fx for the calls of one operator.
 struct FxNumbers {
   Aten op = Aten::kOther;
   int64_t highest = -1, count = 0;
@@ -72,7 +72,7 @@ class DynamoTexts {
   explicit DynamoTexts(const ModelData& model) : model_(model), texts_(model.nodes.size()) {}
 
   const NodeText& Of(NodeId id);
-  // Of the call that begins with this node. REQUIRES: Of(id).is_complete.
+  // The call that begins with this node. REQUIRES: Of(id).is_complete.
   CallText& OfCall(NodeId id);
   static const exporter::FxArgs& ArgsOf(CallText* text);
 
@@ -80,17 +80,17 @@ class DynamoTexts {
   FxName& name(int32_t id) { return names_[static_cast<size_t>(id)]; }
   const FxName& name(int32_t id) const { return names_[static_cast<size_t>(id)]; }
   std::vector<FxName>& names() { return names_; }
-  // Whether the text is another number of the same operator.
+  // True if the text is another number of the same operator.
   bool HasBase(absl::string_view text, int32_t name) const;
-  // Whether the file has a call of this name.
+  // True if the file has a call of this name.
   bool IsCall(absl::string_view name) const;
 
   // There is a call of this name in the file.
   void NoteNumber(int32_t name_id);
   // There was one when the model was exported.
   void NoteMade(absl::string_view name);
-  // A result that is worked on, "%linear_1", was made by a call; the file lacks it where the
-  // exporter merged equal ones.
+  // An operand "%linear_1" is the result of a call. The file lacks that call if the exporter merged
+  // it with an equal one.
   void NoteArguments(CallText* text);
   absl::Span<const FxNumbers> numbers() const { return numbers_; }
 
@@ -99,7 +99,7 @@ class DynamoTexts {
   absl::string_view transform() const { return transform_; }
   // True if the source assigns a non-tensor object to this name.
   bool IsObject(absl::string_view name) const { return objects_.contains(name); }
-  // Whether some call works on this parameter, buffer or constant: "b_blocks_0_mask".
+  // True if a call uses this parameter, buffer or constant: "b_blocks_0_mask".
   bool IsPlaceholder(absl::string_view name) const { return placeholders_.contains(name); }
 
  private:
@@ -116,7 +116,7 @@ class DynamoTexts {
   absl::string_view transform_;
 };
 
-// The calls of a dynamo export, and which texts they come from.
+// The calls of a dynamo export, and their texts.
 struct DynamoCalls {
   struct Origin {
     CallText* text;  // of the node that the call begins with

@@ -52,7 +52,7 @@ class FlopCounter : public TorchTool {
     });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Product(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kVector};
     return TwiceProducts(call);
@@ -77,7 +77,7 @@ class FlopCounter : public TorchTool {
   }
 
  private:
-  // The fused kernel of the CPU is what versions differ in.
+  // Versions differ in the CPU's fused kernel.
   void AssumeVersion() {
     if (!why_version_.empty()) ledger().Assume(why_version_);
   }
@@ -87,7 +87,7 @@ class FlopCounter : public TorchTool {
   }
 
   const bool on_cpu_;
-  const std::string why_version_;  // this version is taken; "" where nothing is assumed
+  const std::string why_version_;  // why this version is assumed; "" if it is not a guess
 };
 
 constexpr AtenRules<FlopCounter> kRules = {{
@@ -150,7 +150,7 @@ Ledger ApplyOldCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(
 
 constexpr exporter::TorchRelease kCountsCpuAttention = {2, 15};
 
-// FlopCounterMode is part of PyTorch: what exported the model also counted it.
+// FlopCounterMode is part of PyTorch, so the version that exported the model also counts it.
 Ledger ApplyCpuByFile(Evidence* evidence) {
   const std::optional<exporter::TorchRelease> exporter =
       exporter::TorchReleaseOf(evidence->model());

@@ -92,7 +92,7 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call) {
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {
   const int64_t gates = op == Aten::kLstm ? 4 : op == Aten::kGru ? 3 : 1;
   const int64_t elementwise = op == Aten::kLstm ? 4 + 3 + 3 : op == Aten::kGru ? 1 + 3 + 3 : 1;
-  // Products of the first layer, and of all others, which take what the one below gives.
+  // Products of the first layer, and of all others, whose input is the output of the layer below.
   const Expr inputs = sizes.input + sizes.hidden * sizes.directions * (sizes.layers - 1) +
                       sizes.hidden * sizes.layers;
   int64_t per_layer = elementwise;

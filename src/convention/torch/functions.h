@@ -7,14 +7,14 @@
 
 namespace onnxflops::convention {
 
-// Whether a wrapper sees the call: of functions of torch.nn.functional; of functions of torch, and
+// True if a wrapper sees the call: wrappers of torch.nn.functional; of torch's functions, and of
 // methods of tensors.
 bool IsFunctional(TorchTool* tool, const TorchCall& call);
 bool IsByName(TorchTool* tool, const TorchCall& call);
 
 // The class of transformers that does so with F.gelu.
 inline constexpr absl::string_view kGeluOfTransformers = "transformers.activations.GELUActivation";
-// Whether the module keeps a function of torch.nn.functional from when it was made, before a tool
+// True if the module keeps a reference to a function of torch.nn.functional from before a tool
 // wraps it.
 bool KeepsFunction(const TorchScope& scope);
 
@@ -22,7 +22,7 @@ bool KeepsFunction(const TorchScope& scope);
 // each, with dimensions aligned from the first.
 AmountId ElementsByName(TorchTool* tool, const TorchCall& call);
 
-// Elements of what addmm or baddbmm adds.
+// Elements of the addend of addmm or baddbmm.
 AmountId AddedElements(TorchTool* tool, const TorchCall& call);
 
 // The count of the hook of ptflops, calflops and DeepSpeed for nn.LSTM, nn.GRU and nn.RNN, over all

@@ -35,7 +35,7 @@ class Fvcore : public TorchTool {
     });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Matmul(const TorchCall& call) {
     const Shape& w = call.shape_of_w();
     if (call.w->is_tensor() && w.ranked() && w.rank() < 2) {
@@ -68,7 +68,7 @@ class Fvcore : public TorchTool {
     return Products(call);
   }
 
-  // Half of what NumPy's path prints. Two forms are counted as they are.
+  // Half of the figure of NumPy's path. Two forms have their own formula.
   Decision Einsum(const TorchCall& call) {
     const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
     if (!cost.has_value()) {
@@ -103,7 +103,7 @@ class Fvcore : public TorchTool {
     return {};
   }
 
-  // Of adaptive pools and resizings, only the two-dimensional ones have a handle.
+  // Only two-dimensional adaptive pools and resizings have a handle.
   Decision AdaptiveAvgPool(const TorchCall& call) {
     if (call.arguments.pool_dims == 0) return OfImage(call, call.in);
     return call.arguments.pool_dims == 2 ? Decision{call.in} : Decision{kZero, kNoHandle};

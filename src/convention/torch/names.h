@@ -70,7 +70,7 @@ bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Of "aten.conv2d.default"; kOther for operators that no rule names.
+// The operator in "aten.conv2d.default"; kOther for operators without a rule.
 Aten AtenOf(absl::string_view target);
 // "aten.conv2d.default" -> "conv2d".
 absl::string_view AtenName(absl::string_view target);
@@ -79,7 +79,7 @@ absl::string_view AtenLabel(Aten op);
 // A product of matrices, a convolution, attention or a recurrent layer.
 bool IsContraction(Aten op);
 bool IsRecurrent(Aten op);
-bool IsMatmul(Aten op);  // matmul, mm, bmm: what the operator @ may be
+bool IsMatmul(Aten op);  // matmul, mm, bmm: the possible operators of @
 bool IsNormalization(Aten op);
 bool IsActivation(Aten op);  // not softmax
 bool IsPooling(Aten op);
@@ -133,7 +133,8 @@ enum class NnClass : uint8_t {
   kTimmAttention,  // timm.models.vision_transformer.Attention, which ptflops knows
 };
 
-// Of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact classes.
+// The class of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact
+// classes.
 NnClass NnClassOf(absl::string_view qualified_name);
 // The operator that a module of this class calls; kOther if no tool has a rule for the class.
 Aten OperatorOf(NnClass c);

@@ -20,7 +20,7 @@ class Profiler : public TorchTool {
     return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Product(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kNoRule};
     return TwiceProducts(call);
@@ -45,7 +45,7 @@ class Profiler : public TorchTool {
     return ElementsIn(call);
   }
 
-  // One operator; only the sums of its two biases are seen.
+  // One operator; only the sums of its two biases are visible.
   Decision Lstm(const TorchCall& call) {
     const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
     if (!sizes.has_value() || !sizes->bias) return {kZero, "one operator without a rule"};

@@ -44,7 +44,7 @@ class Ptflops : public TorchTool {
         [&](const TorchCall& call, const Decision&) { CountAttention(call); });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Linear(const TorchCall& call) {
     if (call.arguments.cell_gates != 0) return {CellByRow(this, call, 1), kCellFormula};
     const TorchScope& scope = trace().scope(call);
@@ -183,7 +183,7 @@ class Ptflops : public TorchTool {
     return call.out;
   }
 
-  // As TorchCall::sizing. A module holds several factors if they differ.
+  // As in TorchCall::sizing. A module holds several factors if they differ.
   int32_t FactorsOf(const TorchCall& call) {
     if (!call.in_torch_nn) return SizingOf(call);
     constexpr int kFirst = 2;
@@ -289,7 +289,7 @@ class Ptflops : public TorchTool {
     return Times(*attention.in_proj, row * attention.in_proj->shape_of_x()[1]);
   }
 
-  // By the kinds of what projects q, k and v, and heads.
+  // By the kinds of the projections of q, k and v, and heads.
   absl::flat_hash_map<std::tuple<int32_t, int32_t, int32_t, Expr>, AmountId> hooks_;
 };
 

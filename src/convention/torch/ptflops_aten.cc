@@ -25,7 +25,7 @@ class PtflopsAten : public TorchTool {
     });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
 
   // A linear layer is one addmm, which counts its bias, if its input is a matrix or lies in memory
   // in order; else it is a product and an addition. The file does not say how a tensor lies.

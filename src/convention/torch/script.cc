@@ -179,7 +179,7 @@ class TorchScriptTracer {
                                          [](const Expr& dim) { return dim == Expr(1); });
   }
 
-  // ---- what happens in a module
+  // ---- contents of a module
 
   struct ModuleFacts {
     bool has_children = false;
@@ -241,11 +241,11 @@ class TorchScriptTracer {
   }
 
   ModuleFacts& FactsOf(ModuleId id) { return modules_[static_cast<size_t>(id)]; }
-  // A module that runs only this operator, however often, is the layer of that operator.
+  // A module that runs only this operator, even several times, is the layer of that operator.
   bool IsAlone(EntryId id) { return IsLeaf(ModuleOf(id)) && FactsOf(ModuleOf(id)).one_operator; }
   bool IsLeaf(ModuleId module) { return module != kRootModule && !FactsOf(module).has_children; }
 
-  // The module does nothing else, however often it is called.
+  // True if the module does nothing else, even if it is called several times.
   bool IsWhole(ModuleId module, const std::vector<EntryId>& entries) {
     return IsLeaf(module) && FactsOf(module).others % static_cast<int64_t>(entries.size()) == 0;
   }
@@ -367,7 +367,7 @@ class TorchScriptTracer {
   }
 
   // F.linear and nn.Linear transpose their weight, which the exporter folds under a new name (or
-  // leaves to Gemm); a product with a parameter of its own name is x @ parameter.
+  // leaves to Gemm). A product with a parameter under its own name is x @ parameter.
   void RecogniseProduct(EntryId id) {
     const ModuleId module = ModuleOf(id);
     if (!IsConstant(id, 1, 2)) return Add(Aten::kMatmul, NnClass::kNone, {id});
@@ -425,7 +425,7 @@ class TorchScriptTracer {
     Add(op, IsLeaf(ModuleOf(id)) ? NnClass::kUpsample : NnClass::kNone, {id});
   }
 
-  // The layers of one module.
+  // Recognises the layers of one module.
   void RecogniseRecurrent(EntryId id, absl::string_view type) {
     if (recurrent_.empty()) FindRecurrent();
     std::vector<EntryId> layers;

@@ -68,7 +68,7 @@ class Thop : public TorchTool {
     return ledger;
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Linear(const TorchCall& call) {
     if (call.arguments.cell_gates != 0) return RecurrentCell(call);
     if (trace().nn_class(call) == NnClass::kLinear) return Products(call);
@@ -150,8 +150,7 @@ class Thop : public TorchTool {
     return {Times(call, cells * sizes->directions * rows)};
   }
 
-  // ---- what rows of ultralytics-thop say
-  // By the input: the products that it does.
+  // ---- rules of ultralytics-thop's rows By input positions, which is the real number of products.
   Decision ConvTransposeByInput(const TorchCall& call) {
     if (!IsConvTransposeClass(trace().nn_class(call))) return OfSubclass(call, call.macs);
     return Products(call);

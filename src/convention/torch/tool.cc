@@ -449,8 +449,7 @@ absl::int128 WithFourDigits(absl::int128 value) {
   return digits * scale;
 }
 
-// The equation with its labels renamed in the order in which they come: "bij,bjk->bik" is
-// "abc,acd->abd".
+// The equation with its labels renamed in order of appearance: "bij,bjk->bik" is "abc,acd->abd".
 std::string Renamed(absl::string_view equation) {
   absl::flat_hash_map<char, char> names;
   std::string renamed;
@@ -570,7 +569,7 @@ OptionalModuleId ModuleBefore(const Evidence& evidence, const Entry& entry, Node
   return kNone;
 }
 
-// True if the module of a recurrent layer itself made a batch of one of its input.
+// True if the module of a recurrent layer itself added a batch of 1 to its input.
 bool AddsBatch(const Evidence& evidence, const Entry& entry) {
   OptionalValueId input = evidence.node(entry).input(0);
   for (const absl::string_view type : {"Transpose", "Unsqueeze"}) {

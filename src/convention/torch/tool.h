@@ -29,13 +29,13 @@ namespace onnxflops::convention {
 // Facts on which a tool's figure depends, in addition to the operators that it counts. If the file
 // does not show a fact, tools that depend on it report an assumption.
 struct TorchWatch {
-  bool classes = false;  // it goes by the classes of modules
+  bool classes = false;  // it depends on the classes of modules
   bool modules = false;  // it adds up over modules, so that one in several places counts again
   bool products = true;  // it counts products wherever they are made
   bool biases = false;   // it counts the bias of a convolution
   bool cells = false;    // it has hooks for nn.LSTMCell and its like, which see nothing inside
   // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
-  // where the file has those that it calls.
+  // although the file has the calls inside it.
   bool whole_functions = false;
   bool no_grad = false;  // it runs the model under torch.no_grad() itself
 };
@@ -58,38 +58,40 @@ class TorchTool {
   // The tool fails here, so it has no figure.
   void Abort(std::string reason) { aborted_ = std::move(reason); }
 
-  // The run of nn.MultiheadAttention that the call is part of; nullptr if it is part of none.
+  // The run of nn.MultiheadAttention to which the call belongs, or nullptr.
   const TorchAttention* AttentionOf(const TorchCall& call) const;
 
   // ---- facts that a file may leave open; reading an open one makes the figure assumed How the
   // source calls the operator.
   Spelling SpellingOf(const TorchCall& call);
-  // For tools that count all ways to spell a product: any of them is meant.
+  // For tools that count every spelling of a product: assume one of them.
   void AssumeWrapped(const TorchCall& call);
   // How many arguments the source gives by position.
   int32_t PositionalOf(const TorchCall& call);
   // How it gives the size or factor of a resizing: see TorchCall::sizing.
   int32_t SizingOf(const TorchCall& call);
-  // Whether by a factor, which a module of torch.nn tells.
+  // True if sized by a factor, which a module of torch.nn shows.
   bool IsByFactor(const TorchCall& call);
-  // Whether padding is 'same' or 'valid', an operator of its own, which some exports do not tell.
+  // True if padding is 'same' or 'valid', which is a separate operator; some exports do not show
+  // it.
   bool HasNamedPadding(const TorchCall& call);
-  // Whether one native operator does the nn.MultiheadAttention, or the nn.TransformerEncoderLayer,
-  // that the call is part of. Both need gradients to be off, a layer that no hook is on it.
+  // True if one native operator runs the call's nn.MultiheadAttention or
+  // nn.TransformerEncoderLayer. Both require gradients to be off, and a layer also requires that it
+  // has no hook.
   bool TakesFastPath(const TorchCall& call);
   bool TakesLayerFastPath(const TorchCall& call, bool hooks_children = false);
 
-  // Whether the CPU fuses the attention, in the PyTorch that exported the file: a version decides
-  // it where heads are grouped.
+  // True if the CPU fuses the attention in the PyTorch version of the export; the version matters
+  // if heads are grouped.
   bool IsFused(const TorchCall& call);
 
-  // A call inside of a cell that has a hook: only what stands for the cell is asked about.
+  // A call inside a cell that has a hook; rules only see the call that stands for the cell.
   bool IsInsideOfCell(const TorchCall& call) const {
     return watch_.cells && trace_.nn_class(call) == NnClass::kRecurrentCell &&
            call.arguments.cell_gates == 0;
   }
 
-  // ---- what many rows say
+  // ---- rules shared by many rows
   Decision Products(const TorchCall& call) { return {call.macs}; }
   Decision TwiceProducts(const TorchCall& call) { return {evidence_.Doubled(call.macs)}; }
   Decision ProductsAndBias(const TorchCall& call) {
@@ -102,7 +104,7 @@ class TorchTool {
   Decision ElementsIn(const TorchCall& call) { return {call.in}; }
   Decision ElementsOut(const TorchCall& call) { return {call.out}; }
 
-  // ---- amounts of a call, in all of its runs
+  // ---- amounts of a call, over all its runs
   AmountId Scaled(AmountId amount, int64_t factor) { return evidence_.Scaled(amount, factor); }
   AmountId Plus(AmountId a, AmountId b) {
     return b == kZero ? a : evidence_.Intern(evidence_.amount(a) + evidence_.amount(b));
@@ -112,7 +114,7 @@ class TorchTool {
   }
   // prod(x) * w[-1], as tools count a matmul; right unless x is broadcast or w is a vector.
   AmountId MatmulByFirst(const TorchCall& call);
-  // Whether the operand of a convolution lacks the batch, which the export adds.
+  // True if the operand of a convolution lacks the batch, which the export adds.
   bool IsUnbatched(const TorchCall& call) const;
   // The size of the dimension that a softmax is over.
   Expr SoftmaxSize(const TorchCall& call) const;
@@ -149,8 +151,8 @@ class TorchTool {
   int unknown_ = 0;  // operators that do products and that no rule knows
 };
 
-// Whether the product is one with a vector, which PyTorch dispatches as mv or dot; a linear layer
-// makes a matrix of a vector that it works on.
+// True if the product is with a vector, which PyTorch dispatches as mv or dot; a linear layer turns
+// a vector input into a matrix.
 bool IsVectorProduct(const TorchCall& call);
 // How some tools misread a linear function whose weight is a vector.
 inline constexpr char kVectorWeight[] = "the first size of a weight counts as results";
@@ -170,7 +172,7 @@ std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall&
 // size 1 is ignored. nullopt for another number of operands.
 struct EinsumProduct {
   Expr elements;           // products of elements
-  bool is_matmul = false;  // some of them are summed
+  bool is_matmul = false;  // some labels are summed
 };
 std::optional<EinsumProduct> EinsumInTorch(const Evidence& evidence, const TorchCall& call);
 
@@ -193,9 +195,9 @@ std::optional<RecurrentSizes> CellSizesOf(const TorchCall& call);
 Aten LayerOfCell(const TorchCall& call);
 inline constexpr char kCellFormula[] = "its hook for a cell has its own formula";
 
-// Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
-// not as two products: four dimensions, as many heads of q as of k and v, all of one size.
-// From 2.15 on also with fewer heads of k and v.
+// True if PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
+// not as two products: four dimensions, as many heads of q as of k and v, all of one size. From
+// 2.15 on also with fewer heads of k and v.
 bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups);
 
 }  // namespace onnxflops::convention

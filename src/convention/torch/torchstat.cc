@@ -22,7 +22,7 @@ class Torchstat : public TorchTool {
     return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
   }
 
-  // ---- what rows say
+  // ---- rules of rows
   Decision Linear(const TorchCall& call) {
     const Shape& x = call.shape_of_x();
     if (trace().nn_class(call) != NnClass::kLinear) {

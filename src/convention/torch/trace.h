@@ -27,8 +27,8 @@ namespace onnxflops::convention {
 // How a call is written in Python: a part of each call of a trace.
 using exporter::Spelling;
 
-// Something about a call that a file may leave open. Only a TorchTool can read it: a rule that goes
-// by what the file does not state makes the figure assumed.
+// A fact about a call that a file may leave open. Only a TorchTool can read it: a rule that reads
+// an unstated fact makes the figure assumed.
 template <typename T>
 class OpenFact {
  public:
@@ -54,7 +54,7 @@ class OpenFact {
 // A module whose forward made calls.
 struct TorchScope {
   NnClass nn_class = NnClass::kNone;
-  absl::string_view class_name;  // "torch.nn.modules.conv.Conv2d"; "" where the file does not say
+  absl::string_view class_name;  // "torch.nn.modules.conv.Conv2d"; "" if unknown
   ModuleId module = kRootModule;
   bool is_assumed = false;         // the class is recognised, not stated
   bool in_timm_attention = false;  // inside of timm's Attention
@@ -76,8 +76,8 @@ struct TorchArguments {
   bool has_vector_weight = false;  // of linear: exporters turn the vector into a matrix
   bool has_named_padding = false;  // of a convolution: 'same' or 'valid'
   bool is_unbatched = false;       // of a convolution: the export adds the batch, see IsUnbatched
-  // Of the product of an nn.RNNCell, nn.GRUCell or nn.LSTMCell with its input, which stands for the
-  // cell: 1, 3 or 4; 0 of all others.
+  // For the product of an nn.RNNCell, nn.GRUCell or nn.LSTMCell with its input, which stands for
+  // the cell: 1, 3 or 4; 0 for all others.
   int32_t cell_gates = 0;
   bool is_cell_unbatched = false;  // the input of that cell lacks the batch
 };
@@ -99,14 +99,14 @@ struct TorchCall {
   EntryId main = 0;              // the entry that does the work; of attention, the first product
   absl::string_view name;        // "linear_3", as torch.fx numbers it; "" where not known
   absl::string_view target;      // "aten.linear.default"
-  int32_t target_number = 0;     // equal ones are equal targets
-  // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
+  int32_t target_number = 0;     // equal numbers are equal targets
+  // Rules treat all calls of one kind alike: they have equal classes, arguments and operands.
   int32_t kind = 0;
   // See also shape_of_x() and its like.
   const Fact* x = nullptr;     // first operand (of a product; of addmm, the second)
   const Fact* w = nullptr;     // second operand of a product, weight of a convolution
   const Fact* y = nullptr;     // result
-  AmountId macs = kZero;       // of its nodes; this and the next in all runs
+  AmountId macs = kZero;       // of its nodes; this and the next over all runs
   AmountId in = kZero;         // elements of x
   AmountId out = kZero;        // elements of y
   bool has_bias = false;       // of a linear layer or convolution
@@ -124,10 +124,10 @@ struct TorchCall {
   bool is_given_list = false;
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
   bool has_source = false;   // there is a line of source
-  // A product inside of a function such as tensordot, which is one operator for what traces or
-  // wraps functions, and others in the export.
+  // A product inside a function such as tensordot, which tracers and wrappers see as one operator,
+  // and the export as others.
   bool is_inside = false;
-  bool is_of_rnn = false;  // part of what nn.RNN calls, which is one operator
+  bool is_of_rnn = false;  // part of nn.RNN, which is one operator
   TorchArguments arguments;
 
   // Of unknown rank if it is not a tensor.
@@ -185,7 +185,7 @@ struct TorchTrace {
   std::vector<std::string> assumptions;
   int64_t unattributed = 0;     // nodes that compute and that no call claims
   int64_t unknown_args = 0;     // calls whose arguments are not in the file
-  int64_t recurrent_cells = 0;  // calls in nn.LSTMCell and the like
+  int64_t recurrent_cells = 0;  // calls in nn.LSTMCell and similar cells
   int64_t lost_cells = 0;       // modules of these without a product with their input
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
@@ -196,11 +196,11 @@ struct TorchTrace {
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
   int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
   int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan
-  int64_t shared_modules = 0;   // calls of modules of torch.nn that stand in several places
+  int64_t shared_modules = 0;   // calls of torch.nn modules that are used in several places
   bool has_merged_parts = false;  // the exporter merged calls with several results
   absl::string_view transform;    // "torch.vmap", in a line of source: see TransformIn
-  // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
-  // the operator and do not, since the exporter wrote it as smaller ones.
+  // By Aten: calls that torch.fx numbered and the file lacks; and modules of torch.nn whose
+  // operator is missing because the exporter wrote it as smaller ones.
   std::array<int64_t, kNumAtens> unseen{}, decomposed{};
 
   const TorchScope& scope(const TorchCall& call) const {
@@ -219,8 +219,8 @@ TorchTrace TraceTorch(Evidence* evidence);
 TorchTrace TraceDynamo(Evidence* evidence);
 TorchTrace TraceTorchScript(Evidence* evidence);
 
-// How the source most likely calls an operator, where the file does not tell. REQUIRES: operands
-// are known.
+// The most likely spelling of an operator in the source, if the file does not show it. REQUIRES:
+// operands are known.
 Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call);
 
 // Fills in the operands of a call from its nodes.

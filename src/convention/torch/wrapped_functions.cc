@@ -94,7 +94,7 @@ Decision WrappedFunctions::Attention(const TorchCall& call) {
 }
 
 // The tensor's method, the operator @ and torch.matmul all have wrappers; torch.linalg.matmul and
-// a name from before they were wrapped have none.
+// references from before wrapping have none.
 Decision WrappedFunctions::Matmul(const TorchCall& call) {
   AssumeWrapped(call);
   return {evidence().Doubled(MatmulByFirst(call))};
@@ -159,8 +159,8 @@ Decision WrappedFunctions::ConvTransposeAsForward(const TorchCall& call) {
   return {Times(call, once)};
 }
 
-// Without batch, the channels of the image are taken for it, and so on: the axes of the window
-// stand one too early.
+// Without a batch, the channels of the image are taken for it, and so on: the axes of the window
+// are shifted by one.
 Expr WrappedFunctions::Positions(const TorchCall& call, bool is_forward) const {
   const Shape& x = call.shape_of_x();
   const Shape& w = call.shape_of_w();

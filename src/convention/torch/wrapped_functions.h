@@ -19,16 +19,15 @@ class WrappedFunctions : public TorchTool {
   // Where the model has no parameter: as the tool stops.
   void StopWithoutParameters(std::string reason);
 
-  // ---- what rows say
-  // Of functions of torch.nn.functional: as the others do.
+  // ---- rules of rows Functions of torch.nn.functional, as in other tools.
   Decision Linear(const TorchCall& call);
   Decision Conv(const TorchCall& call);
   Decision Attention(const TorchCall& call);
-  // Of torch.mm and torch.bmm, whose second operand the wrapper does not know by its keyword.
+  // torch.mm and torch.bmm; the wrapper does not know the keyword of their second operand.
   Decision Mm(const TorchCall& call);
   // prod(first) * last of second.
   Decision Matmul(const TorchCall& call);
-  // The same where it is called by name; the operator @ has no wrapper.
+  // The same if it is called by name; the operator @ has no wrapper.
   Decision MatmulByName(const TorchCall& call);
   Decision Addmm(const TorchCall& call);
   Decision Baddbmm(const TorchCall& call);
@@ -56,7 +55,7 @@ class WrappedFunctions : public TorchTool {
  private:
   using ResizeRule = Decision (WrappedFunctions::*)(const TorchCall& call);
   void AssumeOddWindow(const TorchCall& call);
-  // Its wrapper reckons with what the source gives as a list.
+  // Its wrapper computes with an argument that the source gives as a list.
   bool StopsAtList(const TorchCall& call, absl::string_view what);
   Decision Resize(const TorchCall& call, ResizeRule by_factor);
   Decision ByLostFactor(const TorchCall& call);
