@@ -18,8 +18,8 @@ inline constexpr size_t kMaxCommentBytes = 60'000;
 // kMaxCommentBytes: what does not fit is left out as a whole table, with a line that says so.
 std::string ToComment(const Diff& diff, const DiffViewOptions& options);
 
-// The parts of a comment on several models: a line that says what changed; then all else, its
-// tables folded, in at most `room` bytes. `*complete` becomes false where something is left out.
+// The parts of a comment on several models: a line with the change; then everything else, with
+// folded tables, in at most `room` bytes. `*complete` becomes false if something is left out.
 std::string CommentTitle(const Diff& diff);
 std::string CommentDetails(const Diff& diff, const DiffViewOptions& options, size_t room,
                            bool* complete);

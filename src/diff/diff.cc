@@ -52,7 +52,7 @@ std::string SymbolOf(const Expr& dim) {
   return names.size() == 1 && dim == Expr::Symbol(names[0], 1) ? names[0] : "";
 }
 
-// Inputs of both that are the same: by name, or all of them by their order.
+// Inputs that match: by name, or all of them by their order.
 std::vector<std::pair<const InputInfo*, const InputInfo*>> PairInputs(const Report& base,
                                                                       const Report& head) {
   absl::flat_hash_map<absl::string_view, const InputInfo*> by_name;
@@ -174,7 +174,8 @@ class TreeMaker {
   }
 
   // If only one of the models has children in a module, the other's work becomes a child too, so
-  // that the changes of children add up. It joins the own work that the first has there, if any.
+  // that the changes of children add up. It is merged with the first model's own work there, if
+  // any.
   void AddOwn(const Place& place, std::vector<Place>* inside) const {
     if (place.base < 0 || place.head < 0) return;
     const bool of_base = IsLeaf(base_, place.base);
@@ -422,7 +423,7 @@ class NodeMatcher {
   absl::flat_hash_map<Amounts, std::shared_ptr<const Amounts>> shared_;
 };
 
-// Two lists of named texts, and where they differ.
+// Two lists of named texts, and their differences.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<FactDiff> DiffFacts(const Facts& base, const Facts& head) {
@@ -471,7 +472,7 @@ std::vector<std::string> OnlyIn(const Report& report, const Report& other) {
   return names;
 }
 
-// Whether the reports count the same things.
+// Checks that the reports count the same things.
 absl::Status CheckComparable(const Report& base, const Report& head) {
   if (base.tool || head.tool) {
     return absl::FailedPreconditionError("only our own counts can be compared, not other tools'");

@@ -35,17 +35,16 @@ enum class DiffStatus : uint8_t {
   kNew,        // only in the head
   kGone,       // only in the base
   kMovedHere,  // in both, but elsewhere in the base; here it counts as new
-  kMovedAway,  // the same where it was in the base; there it counts as gone
+  kMovedAway,  // the same at its old place in the base, where it counts as gone
 };
 // "same", "changed", "added", "removed", "moved_here", "moved_away".
 absl::string_view NameOf(DiffStatus status);
 
 // The sign of a change at all sizes of 1 and more.
 enum class DiffSign : uint8_t { kZero, kMore, kLess, kNeverLess, kNeverMore, kOpen, kUnknown };
-// "zero", "more", "less", "never_less", "never_more", "open"; "unknown" where a part is not
-// counted.
+// "zero", "more", "less", "never_less", "never_more", "open"; "unknown" if a part is not counted.
 absl::string_view NameOf(DiffSign sign);
-// kOpen also where a bound is there but was not found.
+// kOpen also if a bound exists but was not found.
 DiffSign SignOf(const Expr& change);
 
 // A row of both models. If a model lacks it, its amounts there are 0.
@@ -65,9 +64,9 @@ struct DiffPart {
 
 struct ModuleDiff : DiffPart {
   std::string path;       // in the head; if the head lacks it, in the base
-  std::string base_path;  // in the base; where it moved from or to
+  std::string base_path;  // in the base; the other end of a move
   size_t name_begin = 0;  // of name() in path
-  std::string type;       // class name; of the head where it has one
+  std::string type;       // class name; the head's if it has one
   std::string base_type;  // in the base
   bool own = false;       // not a module, but its parent's own work
   // A level that only the head has, around parts that both have: `base` is the sum of these.
@@ -94,8 +93,7 @@ struct NodeDiff : DiffPart {
   std::string module;  // path, as of ModuleDiff
 };
 
-// An input or output, an opset, or another fact of the file: as text, nullopt where it is not
-// there.
+// An input or output, an opset, or another fact of the file: as text, nullopt if it is missing.
 struct FactDiff {
   std::string name;
   std::optional<std::string> base, head;
@@ -114,7 +112,7 @@ struct UnequalSize {
   std::string symbol;  // of the model that leaves it open
   bool open_in_head = false;
   int64_t fixed = 0;            // the other's
-  std::optional<int64_t> size;  // what the symbol was bound to
+  std::optional<int64_t> size;  // the value bound to the symbol
 };
 // An input for which the models fix different sizes: their figures are for different work.
 struct OtherInput {
@@ -125,8 +123,8 @@ struct OtherInput {
 // "axis 0 of image is 8 in the base, 1 in the head".
 std::string Describe(const OtherInput& other);
 
-// Those where the figures of both are not of the same size. Inputs that have no partner of their
-// name are matched by their places.
+// Sizes in which the figures of the two models differ. Inputs without a partner of the same name
+// are matched by position.
 std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head);
 // "axis 0 of image is 1 in the base, batch = 4 in the head".
 std::string Describe(const UnequalSize& unequal);
@@ -150,30 +148,30 @@ struct Diff {
   std::vector<FactDiff> facts;                          // that differ: producer, IR version, opsets
   std::vector<FactDiff> inputs, outputs;                // that differ
   std::vector<std::string> base_symbols, head_symbols;  // that only one of the models has
-  // Symbols that stand for the same axis of the same input: the base's name and the head's. All
-  // formulas of the Diff have the head's.
+  // Symbols for the same axis of the same input: the base's name and the head's. All formulas of
+  // the Diff use the head's.
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
   Bindings sizes;                          // of symbols that are open, at which figures are shown
   std::vector<UnequalSize> unequal_sizes;  // relative changes then compare different work
   std::vector<UnequalSize> made_equal;     // DiffModels used the fixed size for both
   std::vector<OtherInput> other_inputs;    // changes compare different work here as well
-  // All axes that one of the models fixes, also where a size that was asked for makes both equal.
+  // All axes that one of the models fixes, even if a requested size makes both equal.
   std::vector<UnequalSize> fixed_axes;
 
-  // Whether a module has another name, and not only a parent that has another.
+  // True if the module itself has another name, not only one of its parents.
   bool IsRenamed(const ModuleDiff& m) const;
-  // Whether the models differ in nothing that this compares.
+  // True if the models are equal in everything that this compares.
   bool IsEmpty() const;
 };
 
 // Without a base everything is new. Errors: FailedPrecondition if the reports cannot be compared;
 // OutOfRange if a formula gets too long.
 absl::StatusOr<Diff> MakeDiff(const Report* base, const Report& head);
-// The same of reports that nobody else needs: without a copy of their rows.
+// The same for reports that can be consumed: without a copy of their rows.
 absl::StatusOr<Diff> MakeDiff(std::optional<Report> base, Report head);
 
-// The same report at these sizes: everywhere, where Report::At has only totals. Symbols that the
-// report does not have are left out. Errors as of Report::At.
+// The whole report at these sizes; Report::At has only totals. Unknown symbols are ignored. Errors:
+// those of Report::At.
 absl::Status BindReport(const Bindings& sizes, Report* report);
 
 }  // namespace onnxflops

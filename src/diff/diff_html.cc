@@ -1,4 +1,4 @@
-// A diff as a page: what src/render/html/ draws.
+// A diff as a page, drawn by src/render/html/.
 #include <algorithm>
 #include <string>
 #include <utility>

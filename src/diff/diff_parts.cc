@@ -77,7 +77,7 @@ struct Sides {
   }
 };
 
-// Of a DiffPart with amounts, or of a ShownRow.
+// The two sides of a DiffPart with amounts, or of a ShownRow.
 Sides SidesOf(const DiffPart& part, const Quantity& q) {
   return {q, part.BaseOf(q), part.base_lower_bound, part.HeadOf(q), part.head_lower_bound};
 }
@@ -87,7 +87,7 @@ Sides SidesOf(const Diff& diff, const ShownRow& row, const Quantity& q) {
           row.head_lower_bound};
 }
 
-// "+9.7", ">= +9.7"; "-" where the change is not known.
+// "+9.7", ">= +9.7"; "-" if the change is unknown.
 std::string PercentText(const Diff& diff, const Sides& s) {
   const Known known = s.change(diff);
   const std::string text =
@@ -274,7 +274,7 @@ std::string ChangePercent(absl::int128 base, absl::int128 head) {
   const bool more = head > base;
   std::string text = Percent(more ? head - base : base - head, base);
   if (text == "<0.1" || text == "-") return text;
-  // Digits without commas may look like the name of a commit where the comment is read.
+  // Digits without commas may look like a commit's name in a comment.
   for (size_t i = text.size() - 2; i > 3; i -= 3) text.insert(i - 3, ",");
   return absl::StrCat(more ? "+" : "-", text);
 }

@@ -22,11 +22,11 @@ struct Section {
 // "onnxflops.diff/1".
 void WriteDiff(const Diff& diff, report::JsonWriter* json, report::JsonWriter::Layout layout);
 
-// The files, the sizes of figures, and what changed in a line each.
+// The files, the sizes of the figures, and the changes, one line each.
 std::vector<report::LabelledLine> HeadLines(const Diff& diff);
-// "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed, 1 new": for a title, nothing of a file.
+// "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed, 1 new": for a title; contains no text of a file.
 std::string ChangeInWords(const Diff& diff);
-// "3 modules changed, 1 new", "2 modules renamed"; nothing where no module differs.
+// "3 modules changed, 1 new", "2 modules renamed"; empty if no module differs.
 std::vector<std::string> ModulesInWords(const Diff& diff);
 // The sizes of the comparison, if a user would not expect them.
 std::vector<std::string> ComparedTexts(const Diff& diff);
@@ -52,14 +52,14 @@ TextTable FileTable(const Diff& diff);
 // The tables that the options ask for; those without rows are left out. Totals are not among them.
 std::vector<Section> Sections(const Diff& diff, const DiffViewOptions& options);
 
-// "+795.1 M", "-12", "0"; "-" where a formula has no value.
+// "+795.1 M", "-12", "0"; "-" if a formula has no value.
 std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, bool exact);
 // "Add, com.example.FusedMlp and 2 more": operators that are not counted, or in part, in the head
 // or the base; "" if all are.
 std::string NotCountedOps(const Diff& diff, bool of_head);
 // Warnings about totals that are lower bounds, one sentence per file.
 std::vector<std::string> NotCountedTexts(const Diff& diff);
-// "+9.7", "<0.1", "new" where the base is 0.
+// "+9.7", "<0.1", "new" if the base is 0.
 std::string ChangePercent(absl::int128 base, absl::int128 head);
 
 }  // namespace onnxflops::diff

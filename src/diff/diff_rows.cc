@@ -36,7 +36,7 @@ using report::NumberedLabel;
 constexpr size_t kDiffPageRows = 32;
 constexpr int64_t kMillion = 1'000'000;
 
-// One row under a parent: a module, equal neighbours that are numbered, or others.
+// One row under a parent: a module, numbered equal neighbours, or the rest.
 struct Group {
   int32_t first = -1, last = -1;  // -1: others, which are not opened
   int64_t count = 1;
@@ -75,7 +75,7 @@ class DiffRowMaker {
  private:
   struct Place {
     Group group;
-    int64_t times = 1;  // that the row above stands for
+    int64_t times = 1;  // copies that the row above stands for
     int indent = 0;
     std::vector<size_t> rows;  // below, of those that are shown
   };
@@ -86,7 +86,7 @@ class DiffRowMaker {
     return Magnitude(diff_, In(group.head) - In(group.base));
   }
 
-  // Modules of one kind changed in the same way, and so did all that is in them.
+  // Modules of one kind changed in the same way, including everything inside.
   void FindKinds() {
     using Key = std::tuple<DiffStatus, bool, std::string, Amounts, Amounts, std::vector<int32_t>>;
     absl::flat_hash_map<Key, int32_t> ids;
@@ -137,7 +137,7 @@ class DiffRowMaker {
            !first.own && !m.own && ContinuesNumbers(first.name(), group.count, m.name());
   }
 
-  // Others of one sort, in one row.
+  // Other rows of one sort, merged into one row.
   class Pool {
    public:
     void Add(const Group& group) {
@@ -165,7 +165,7 @@ class DiffRowMaker {
     int64_t count_ = 0;
   };
 
-  // The rows below a module: what changed, the largest change first, then what did not.
+  // The rows below a module: changes with the largest first, then unchanged ones.
   std::vector<Group> Below(int32_t parent) const {
     std::vector<Group> groups;
     Pool small, quiet, unknown, same;

@@ -29,11 +29,11 @@ struct ShownRows {
 };
 ShownRows DiffRows(const Diff& diff, const DiffViewOptions& options);
 
-// The value of a formula at the sizes that figures are shown at; nullopt if it has none.
+// The value of a formula at the shown sizes; nullopt if it has none.
 std::optional<absl::int128> ShownValue(const Diff& diff, const Expr& formula);
 // How much a change is, without its direction; at most as much as there are numbers for.
 absl::int128 Magnitude(const Diff& diff, const Expr& change);
-// Whether a change is below DiffViewOptions::threshold.
+// True if a change is below DiffViewOptions::threshold.
 bool IsBelowThreshold(const Diff& diff, const DiffViewOptions& options, const Expr& change);
 
 }  // namespace onnxflops::diff

@@ -16,7 +16,7 @@ namespace onnxflops {
 struct DiffViewOptions {
   GroupBy by = GroupBy::kModule;
   const Quantity* quantity = &kQuantities[0];  // of the rows: FLOPs
-  int depth = -1;                              // of the module tree; -1: opened where the change is
+  int depth = -1;                              // of the module tree; -1: opened at the changes
   int64_t threshold = 0;                       // millionths of the model: changes below are joined
   bool exact = false;                          // every digit instead of SI units
   size_t siblings = 0;  // rows of changed siblings per module, largest changes first; 0: all

@@ -36,9 +36,9 @@ struct Side {
   std::vector<bool>* moved;
   std::vector<bool>* wrapper;
   std::vector<bool> inside_moved;
-  std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
-  // Equal for equal MACs and weights, apart for modules with children and without; kNone if one of
-  // them is 0.
+  std::vector<int32_t> signature;  // equal if MACs, weights and the children's signatures are equal
+  // A number for equal MACs and weights, with separate numbers for modules with and without
+  // children; kNone if one of them is 0.
   std::vector<int32_t> work;
   // Equal for equal MACs: `macs` of modules with children, `any_macs` of any; kNone for others.
   std::vector<int32_t> macs, any_macs;
@@ -197,7 +197,7 @@ class Matcher {
     return kNone;
   }
 
-  // Whether most children of a module are what the other side has.
+  // True if most children of a module exist on the other side.
   static bool Wraps(const Side& side, int32_t module, const KnownModules& others) {
     int64_t children = 0, known = 0;
     for (int32_t c : side.Unmatched(module)) {
@@ -208,7 +208,8 @@ class Matcher {
     return known > 0 && 2 * known >= children;
   }
 
-  // The wrappers below `parent` of what the other side has: one, or several around each other.
+  // The wrappers below `parent` of modules that exist on the other side: one, or several nested
+  // ones.
   static std::vector<int32_t> FindWrappers(const Side& side, int32_t parent,
                                            const KnownModules& others) {
     std::vector<int32_t> around;
@@ -219,7 +220,8 @@ class Matcher {
     return {};
   }
 
-  // Both are looked for before one is opened, so that it does not matter which model is the base.
+  // Both sides are searched before one is opened, so that the result does not depend on which model
+  // is the base.
   bool OpenWrappers(int32_t b, int32_t h) {
     const std::vector<int32_t> left = base_.Unmatched(b), right = head_.Unmatched(h);
     if (left.empty() || right.empty()) return false;

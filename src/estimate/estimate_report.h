@@ -45,7 +45,7 @@ struct Calibration {
 };
 // `report`: of the model that was measured. FailedPrecondition where sizes are open.
 absl::StatusOr<Calibration> Calibrate(const Measurement& measured, const Report& report);
-// Of an earlier estimate, written as JSON.
+// Reads an earlier estimate from JSON.
 absl::StatusOr<Calibration> ParseCalibration(absl::string_view json, absl::string_view name);
 
 struct EstimateReport {

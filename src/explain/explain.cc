@@ -138,7 +138,7 @@ CallSite FindCallSite(const Inference& inference, NodeId id) {
   return {};
 }
 
-// The formulas of the call's rule, where they are data; with this node's sizes, where they fit.
+// The formulas of the call's rule, if they are data, with this node's sizes where they fit.
 std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call& call,
                                           Explanation* e) {
   if (call.def == nullptr) return {};
@@ -246,7 +246,7 @@ std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
   return absl::StrCat("runs ", run.times.Shortened(kMaxShownFormula), " times");
 }
 
-// Describes the bodies of an If, a Loop and the like.
+// Describes the bodies of an If, a Loop or another node with bodies.
 void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost, Explanation* e) {
   for (size_t b = 0; b < call.bodies.size(); ++b) {
     const BodyRun& run = call.bodies[b];

@@ -17,7 +17,7 @@
 namespace onnxflops {
 
 struct Explanation {
-  // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the rule
+  // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty if the rule
   // states its formula in words.
   struct Term {
     std::string kind;  // "mac", "int_mac", ...
@@ -33,8 +33,8 @@ struct Explanation {
   };
 
   NodeRow node;
-  // Several nodes may have one name: which of them this is, in the order of the file, and how many
-  // there are.
+  // If several nodes have one name: the position of this one in the order of the file, and their
+  // number.
   int64_t number = 1, nodes_of_that_name = 1;
   std::string model;  // its path
   std::string module, module_type;
@@ -45,9 +45,9 @@ struct Explanation {
   // What the operator computes, and its costs if the terms do not show them.
   std::string formula;
   std::string note;
-  std::string names;               // the signature that terms take their names from; "" if none
-  std::vector<std::string> where;  // "K = if(attr.transA, a0, a1)": what terms define
-  std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does
+  std::string names;                    // the signature whose names the terms use, or ""
+  std::vector<std::string> where;       // "K = if(attr.transA, a0, a1)": what terms define
+  std::vector<std::string> exceptions;  // to "a fused operator costs as much as its parts"
   std::string reason;                   // why it is unknown
   std::vector<Term> terms;              // of one run
   std::vector<Body> bodies;

@@ -23,7 +23,7 @@ void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWrit
   json->EndArray();
 }
 
-// Where the node stands, and what goes in and comes out.
+// The node's place, its inputs and its outputs.
 void WriteNode(const Explanation& e, JsonWriter* json) {
   json->Key("path").String(e.model);
   json->Key("node").String(e.node.name);

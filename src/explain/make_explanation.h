@@ -1,5 +1,4 @@
-// How an explanation is made of what the stages before found. The driver (src/api/) is how others
-// get it.
+// Makes an explanation from the results of earlier stages. Other code uses the driver (src/api/).
 #ifndef ONNXFLOPS_SRC_EXPLAIN_MAKE_EXPLANATION_H_
 #define ONNXFLOPS_SRC_EXPLAIN_MAKE_EXPLANATION_H_
 

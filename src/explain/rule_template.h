@@ -11,8 +11,8 @@
 
 namespace onnxflops {
 
-// With `node`, the inputs have its sizes: a size of 512 is called d512, so that equal sizes are
-// called the same. Without costs the rule is refused, so nobody forgets them.
+// With `node`, the inputs have its sizes; a size of 512 is called d512, so equal sizes have equal
+// names. A template without costs is refused, so that they cannot be forgotten.
 std::string RuleTemplate(absl::string_view domain, absl::string_view op, const NodeRow* node);
 
 }  // namespace onnxflops

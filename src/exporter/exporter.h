@@ -16,15 +16,15 @@ namespace onnxflops::exporter {
 enum class Exporter : uint8_t {
   kDynamo,       // torch.onnx.export(dynamo=True): nodes state the calls of PyTorch
   kTorchScript,  // torch.onnx.export(dynamo=False): names of nodes are paths of modules
-  kOther,        // none of PyTorch's, or nothing is left that says so
+  kOther,        // not PyTorch, or no trace of it is left
 };
 Exporter ExporterOf(const ModelData& model);
 
-// Major and minor version of the PyTorch that exported the file; nullopt where it does not tell.
+// Major and minor version of the PyTorch that exported the file; nullopt if unknown.
 using TorchRelease = std::pair<int, int>;
 std::optional<TorchRelease> TorchReleaseOf(const ModelData& model);
 
-// Whether the file names modules otherwise than by its weights.
+// True if the file names modules in other ways than by its weights.
 bool NamesModules(const ModelData& model);
 
 }  // namespace onnxflops::exporter

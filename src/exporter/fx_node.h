@@ -29,12 +29,12 @@ struct FxArgs {
   absl::string_view Kwarg(absl::string_view name) const;
   // Positional argument i, or else the one of this name.
   absl::string_view Get(size_t i, absl::string_view name) const;
-  // Whether Get(i, name) is a value: given, and not None.
+  // True if Get(i, name) is a value: given, and not None.
   bool Has(size_t i, absl::string_view name) const;
 };
 FxArgs ParseFxArgs(absl::string_view fx_node);
 
-// Calls that use the result: 1 of "[num_users=1]"; -1 where the text does not say.
+// The number of calls that use the result: 1 in "[num_users=1]"; -1 if the text does not show it.
 int64_t FxNumUsers(absl::string_view fx_node);
 
 // "%view" -> "view"; empty for an argument that is not a value.
@@ -44,7 +44,7 @@ absl::string_view FxValueName(absl::string_view arg);
 inline constexpr absl::string_view kFxPlaceholders[] = {"p_", "b_", "c_"};
 bool IsFxPlaceholder(absl::string_view value_name);
 
-// The call gives places as well as what stands there, as max(dim=...) does.
+// The call returns indices as well as values, like max(dim=...).
 bool GivesPlaces(absl::string_view fx_node);
 // Perhaps adaptive_max_pool2d(1), which torch.export writes as amax.
 bool MayBePool(absl::string_view fx_node);
@@ -52,8 +52,8 @@ bool MayBePool(absl::string_view fx_node);
 bool IsPromotion(absl::string_view fx_node);
 // softmax(x, dim, dtype=float32): PyTorch computes in that type, and keeps its result.
 bool IsSoftmaxInType(absl::string_view fx_node);
-// The call reads what another one made of no tensor, as arange, zeros and full do: a constant of
-// the file.
+// The call reads the result of a call without tensor inputs, such as arange, zeros and full: a
+// constant of the file.
 bool ReadsMadeConstant(absl::string_view fx_node);
 // True if the name is that of a view, which shares another value's memory: "t", "getitem_1".
 bool IsViewName(absl::string_view value_name);
@@ -71,7 +71,7 @@ struct FxKept {
   bool result = false;
   absl::Span<const Argument> arguments;
 };
-// None where the operators say it themselves.
+// nullopt if the operators' own rows are right.
 std::optional<FxKept> KeptByCall(absl::string_view fx_node);
 // For a call that indexes with tensors: the names of the index tensors; "" for an argument that is
 // not a value.
@@ -82,13 +82,13 @@ std::vector<absl::string_view> PlacesOfAddition(absl::string_view fx_node);
 bool ReadsPadded(absl::string_view fx_node);
 // A convolution's own padding, by axis; empty if the text does not give it.
 std::vector<int64_t> PaddingOfConvolution(absl::string_view fx_node, int axes);
-// Elements taken by places, masked and divided: parts of what an adaptive pool is written as.
+// Indexed, masked and divided elements: parts of an adaptive pool as exported.
 bool TakesPartsOfPool(absl::string_view fx_node);
 // The call uses the result of a detach(), through which no gradient flows.
 bool NamesDetached(absl::string_view fx_node);
 // "expand_2": a value that was broadcast along an axis.
 bool IsExpandedName(absl::string_view value_name);
-// The call copies, though the exporter may write it as what only looks at memory.
+// The call copies, though the exporter may write it as a view.
 bool Repeats(absl::string_view fx_node);
 // "mul_1": the result of arithmetic with two operands.
 bool IsArithmeticName(absl::string_view value_name);

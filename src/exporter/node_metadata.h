@@ -27,14 +27,14 @@ inline constexpr absl::string_view kRewriterRuleKey = "pkg.onnxscript.rewriter.r
 
 using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
 
-// Their values, as written; nullopt where the node has no such key.
+// The values, as written; nullopt if the node has no such key.
 struct NodeMetadata {
   explicit NodeMetadata(MetadataProps props);
 
   std::optional<absl::string_view> name_scopes, class_hierarchy, name_space, fx_node, stack_trace,
       rewriter_rule;
 
-  // The dynamo exporter says which call of PyTorch the node comes from.
+  // True if the dynamo exporter named the node's call of PyTorch.
   bool StatesCall() const;
   // The optimiser fused a convolution and its BatchNorm into this node. Its metadata are then those
   // of the BatchNorm, and only the weight's name shows the convolution.
@@ -43,8 +43,8 @@ struct NodeMetadata {
   bool IsFusedPad() const;
 };
 
-// The class of the module whose weight, of so many dimensions, such a node of the operator has:
-// "Conv2d"; empty if the operator does not tell.
+// The class of the module to which a weight of this many dimensions at such a node belongs:
+// "Conv2d"; empty if the operator does not show it.
 absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_rank);
 
 }  // namespace onnxflops::exporter

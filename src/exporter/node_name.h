@@ -24,8 +24,8 @@ struct KnownModules {
   absl::FunctionRef<bool(absl::string_view path)> has_weights;  // some weight's name begins with it
 };
 
-// Writes the path of the module that a component of a name stands for, inside of `parent`, a path,
-// to *path: "resblocks.0" in visual.transformer is visual.transformer.resblocks.0.
+// Writes the path of a module to *path, from a component of a node's name and the parent's path:
+// "resblocks.0" in visual.transformer is visual.transformer.resblocks.0.
 void ModuleOfComponent(absl::string_view parent, absl::string_view component,
                        const KnownModules& modules, std::string* path);
 

@@ -22,7 +22,7 @@ namespace onnxflops::exporter {
 // text does not begin with a bracket or it is not closed.
 absl::string_view PyBrackets(absl::string_view text);
 
-// The items of a list or tuple, brackets included: what ", " separates outside of inner brackets.
+// The items of a list or tuple with brackets, separated by ", " outside inner brackets.
 std::vector<absl::string_view> PyItems(absl::string_view list);
 
 // Keys and values of a dict.

@@ -31,9 +31,9 @@ class ScopeList {
   }
 
   bool empty() const { return paths_.empty(); }
-  // The text that tells this module and all around it.
+  // Text that identifies this module and all its parents.
   absl::string_view key() const { return paths_.rest(); }
-  // nullopt where the exporter made the work up itself.
+  // nullopt if the exporter added the node itself.
   std::optional<EnclosingModule> last() const;
   void DropLast() {
     paths_.DropLast();
@@ -62,7 +62,7 @@ class NamespaceScopes {
   absl::string_view text_;
 };
 
-// Whether a function of the file is an ATen operator, from onnxscript, and no module.
+// True if a function of the file is an ATen operator from onnxscript, not a module.
 bool IsOnnxscriptFunction(absl::string_view domain);
 // "InvertedResidual.8" -> "InvertedResidual": the exporter numbers functions that it makes of
 // modules of one class.

@@ -43,8 +43,8 @@ class Signature {
   // "fc". A parameter that several modules share has its name in one of them.
   bool HasUnnamed() const { return !unnamed_.empty(); }
   absl::Span<const absl::string_view> UnnamedOf(absl::string_view module) const;
-  // Buffers that no node and no initializer names, and that hold places of rows by their names:
-  // "position_ids". Of all modules, and of one and those in it.
+  // Buffers that no node and no initializer names, and whose names suggest row indices:
+  // "position_ids". For all modules, or for one and those inside it.
   bool HasPlaces() const { return !places_.empty(); }
   absl::Span<const absl::string_view> PlacesOf(absl::string_view module) const;
 
@@ -64,9 +64,9 @@ class Signature {
 // likely computed, because the file does not explain it otherwise. Empty if it was not.
 absl::Span<const absl::string_view> ComputedOf(const ModelData& model, const Signature& signature,
                                                const Node& node, ValueId value);
-// The module that runs the node's call; nullopt where the file does not say.
+// The module that runs the node's call; nullopt if unknown.
 std::optional<EnclosingModule> ModuleOfNode(const Node& node);
-// Parameters of that module that stand nowhere.
+// Parameters of that module that are missing in the rest of the file.
 absl::Span<const absl::string_view> UnnamedBeside(const Signature& signature, const Node& node);
 // True if the call reads the tensor, which holds numbers along one axis, as a view of a computed
 // value. Every parameter is elsewhere in the file, so none of them went into it.

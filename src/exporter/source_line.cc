@@ -85,7 +85,7 @@ constexpr absl::string_view kPlainFunctionals[] = {
     "softmax",
     "tanh",
 };
-// Functions of Python that call nothing of torch by themselves.
+// Python functions that call nothing of torch themselves.
 constexpr absl::string_view kBuiltins[] = {"bool",  "enumerate",  "float", "getattr", "hasattr",
                                            "int",   "isinstance", "len",   "list",    "print",
                                            "range", "reversed",   "str",   "tuple",   "zip"};
@@ -102,8 +102,8 @@ bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
 // Python's names may hold any letter.
 bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '_' || !absl::ascii_isascii(c); }
 
-// The end of the text in quotes that begins at `begin`; beyond the end of the line if the text goes
-// on in the next line.
+// The end of the string that starts at `begin`; beyond the end of the line if it continues on the
+// next.
 size_t EndOfText(absl::string_view line, size_t begin) {
   for (size_t at = begin + 1; at < line.size(); ++at) {
     if (line[at] == '\\') {
@@ -115,8 +115,8 @@ size_t EndOfText(absl::string_view line, size_t begin) {
   return line.size() + 1;
 }
 
-// Whether a call is given nothing but numbers, texts and names of settings: "(-1, keepdim=True)".
-// So it can't work on a tensor other than the one before its dot.
+// True if all arguments are numbers, strings and names of settings: "(-1, keepdim=True)". So the
+// call can only work on the tensor before its dot.
 bool HasPlainArguments(absl::string_view line, size_t opening) {
   constexpr absl::string_view kPlain[] = {"True", "False", "None"};
   int depth = 0;
@@ -303,10 +303,10 @@ class LineReader {
   const LineNames& names_;
   size_t at_ = 0;
   int depth_ = 0;               // brackets that are open
-  bool after_value_ = false;    // what stands before is a value, so that + and * have two sides
+  bool after_value_ = false;    // the last token is a value, so that + and * have two sides
   bool after_bracket_ = false;  // it ends with a bracket
   bool is_statement_ = false;   // the line begins a statement
-  bool others_ = false;         // it calls what may call the operator
+  bool others_ = false;         // it calls something that may call the operator
   bool right_of_symbol_ = false;
   absl::string_view operand_;  // the name that the value before ends or begins with
   std::vector<Spelling> found_;
@@ -394,7 +394,7 @@ absl::string_view LastSourceLine(absl::string_view stack_trace) {
   const size_t line = stack_trace.rfind('\n');
   if (line == absl::string_view::npos) return {};
   const absl::string_view last = absl::StripAsciiWhitespace(stack_trace.substr(line));
-  // The frame has no line where the source was not at hand.
+  // The frame has no line if the source was not available.
   return absl::StartsWith(last, "File \"") ? absl::string_view() : last;
 }
 

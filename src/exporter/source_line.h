@@ -21,8 +21,8 @@ namespace onnxflops::exporter {
 // "out += identity"; or empty.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
 
-// Whether the last line is one of torch.nn's own modules: the forward of a class that is derived
-// from one is, too.
+// True if the last line belongs to torch.nn's own modules, such as the inherited forward of a
+// subclass.
 bool IsLineOfTorchNn(absl::string_view stack_trace);
 
 // How a line calls an operator.
@@ -40,8 +40,8 @@ enum class Spelling : uint8_t {
 struct LineNames {
   // True if the name after "self." is a module; calls inside a module have lines of their own.
   absl::FunctionRef<bool(absl::string_view)> is_module;
-  // Whether "h" or "self.bank" may be an object of a class of the model's own, whose methods and
-  // operators may call anything.
+  // True if "h" or "self.bank" may be an object of one of the model's own classes, whose methods
+  // and operators may call anything.
   absl::FunctionRef<bool(absl::string_view)> is_object;
 };
 
@@ -52,8 +52,8 @@ struct SpelledCall {
   bool is_settled = false;
 };
 
-// How the line calls the operator of this name ("add"), which the Python operator `symbol` ('+';
-// 0: none) stands for as well. Nothing is concluded of a line beyond kMaxSourceLine.
+// How the line calls the operator of this name ("add"), also as the Python operator `symbol` ('+';
+// 0: none). A line beyond kMaxSourceLine gives no answer.
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          const LineNames& names);
 
@@ -72,8 +72,8 @@ LineArguments ArgumentsIn(absl::string_view line, absl::string_view name);
 
 // The lines of all frames, from the outermost on.
 std::vector<absl::string_view> SourceLines(absl::string_view stack_trace);
-// "torch.vmap": what the line calls that runs other calls in a way of its own, so that tools which
-// watch PyTorch see others than the file has. Empty if it calls nothing such.
+// "torch.vmap": a function in the line that transforms calls, so that tools which watch PyTorch see
+// other calls than the file has. Empty if there is none.
 absl::string_view TransformIn(absl::string_view line);
 // "h", of "h = Helper(x)" and "h = make(x)": the variable to which the line may assign an object of
 // a non-PyTorch class, or empty.

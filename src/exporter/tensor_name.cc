@@ -21,7 +21,7 @@
 namespace onnxflops::exporter {
 namespace {
 
-// TorchScript's names of its own values begin with this.
+// Prefix of TorchScript's own value names.
 constexpr absl::string_view kTorchScript = "onnx::";
 
 // ATen operators (and val) after which the dynamo exporter names tensors that it folded.

@@ -35,20 +35,20 @@ absl::string_view SharedParameterName(const ModelData& model, const Node& node);
 
 // TorchScript: the exporter changed the tensor, so it is not the original parameter.
 bool IsRenamed(absl::string_view name);
-// The same for what operators whose name begins with `op_type` use.
+// The same for tensors used by operators whose name begins with `op_type`.
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
-// TorchScript computed what elements are multiplied with, or angles: a table of a rotary embedding
-// or a mask. A vector may scale channels.
+// TorchScript computed a table of factors or angles: a rotary embedding or a mask. A vector may
+// scale channels.
 bool IsFoldedTable(const Tensor& tensor);
 
-// Whether a tensor of one number is a parameter, and no constant, where an exporter of PyTorch
-// wrote the file: a name that is one of Python's, and none that it made up, which end in a number.
-// "exp" is a temperature that dynamo raised to its power.
+// True if a tensor of one number is a parameter and not a constant, in a file of PyTorch's
+// exporters: its name is a Python name and not an invented one, which ends in a number. "exp" is a
+// temperature that dynamo exponentiated.
 bool IsScalarParameter(absl::string_view name);
 // Dynamo: the result of a product computed during export, "linear_4".
 bool IsFoldedProduct(absl::string_view name);
-// A name that a module gives a tensor of its own, and that neither parameters of layers nor those
-// that are known by their names have: a parameter or a buffer.
+// A name that a module gave to its own tensor, and that is neither a layer's parameter nor
+// otherwise known: a parameter or a buffer.
 bool MayBeBuffer(absl::string_view name);
 
 // Names of position embeddings in PyTorch models, relative to their module.

@@ -44,7 +44,7 @@ Tensor BuildEmbeddings(GraphBuilder* b, const Tensor& ids, const BertShape& s, T
   return LayerNorm(b, x, "LayerNorm", h);
 }
 
-// A projection, and the norm of its sum with what went around it.
+// A projection, and the norm of its sum with the residual.
 Tensor BuildOutput(GraphBuilder* b, const Tensor& x, const Tensor& around, int64_t in,
                    const BertShape& s, const char* type) {
   const Scope output(b, "output", absl::StrCat(s.prefix, type));
@@ -68,7 +68,7 @@ Tensor BuildAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
   return BuildOutput(b, y, x, e.hidden, s, "SelfOutput");
 }
 
-// The parameters of an attention that nothing goes through.
+// Declares the parameters of an attention that is never run.
 void DeclareAttention(GraphBuilder* b, int64_t width, const char* name, const BertShape& s) {
   const Scope attention(b, name, absl::StrCat(s.prefix, "Attention"));
   const int64_t h = s.encoder.hidden;

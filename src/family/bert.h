@@ -25,7 +25,7 @@ struct BertShape {
 // Without `other`, the second attention is left out, and its parameters are there.
 Tensor BuildBertBody(GraphBuilder* b, const Tensor& ids, const BertShape& shape, Tensor* table,
                      const Tensor& other = "");
-// The first token, by a layer of its own: [batch, hidden].
+// The first token, through a separate layer: [batch, hidden].
 Tensor BuildPooler(GraphBuilder* b, const Tensor& x, const BertShape& shape);
 // The head for masked or following words. Bert's is two modules deep, Roberta's is one. `table`: of
 // the words, if it is shared. Output "logits".

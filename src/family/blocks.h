@@ -31,7 +31,7 @@ Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int6
 // Rows of a table, which is given back in *table for an output layer that shares it.
 Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
                  int64_t width, Tensor* table = nullptr);
-// x by the transposed table; with a bias of so many features, if any.
+// x times the transposed table, with a bias of this many features if given.
 Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
                   int64_t bias = 0);
 // A convolution with square windows; images [batch, in, h, w].
@@ -44,8 +44,8 @@ Tensor Conv2d(GraphBuilder* b, const Tensor& x, absl::string_view name, const Co
 
 // ---- activations
 
-// A function's name as configurations write it: gelu, quick_gelu, silu, relu, ... A fault of
-// `config` where it is not known.
+// The name of an activation function in configurations: gelu, quick_gelu, silu, relu, ... A fault
+// of `config` if it is unknown.
 std::string ReadActivation(const Config& config, const char* key, absl::string_view otherwise);
 Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view function);
 
@@ -88,7 +88,7 @@ struct AttentionShape {
   int64_t window = 0;  // that a query looks back, itself included; 0: all
   double softcap = 0;
   int64_t value_dim = 0;  // of a head; 0: head_dim
-  // The layer whose keys and values are kept: past_key_values.N.key; none without a cache.
+  // The layer whose keys and values are cached: past_key_values.N.key; nullopt without a cache.
   std::optional<int64_t> cache;
   const char* cache_part = "";     // "decoder.": past_key_values.N.decoder.key
   const char* new_tokens = "seq";  // their symbol
@@ -99,8 +99,8 @@ struct AttentionShape {
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask = "");
 
-// Softmax(q k') v of [batch, n, heads * head_dim] over keys and values of an encoder, `length` of
-// them, that are in the cache of a layer: past_key_values.N.encoder.key.
+// Softmax(q k') v of [batch, n, heads * head_dim], with an encoder's keys and values of `length`
+// from the cache of a layer: past_key_values.N.encoder.key.
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
                         const AttentionShape& shape, const Dim& length);
 // What a decoder's cache holds, and the positions of the n new tokens x after it.
@@ -121,8 +121,7 @@ struct Rotation {
   Tensor cos, sin;
 };
 Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim);
-// The first `dim` features of each head turned by position: halves of them with each other, or
-// neighbours.
+// Rotates the first `dim` features of each head by position: in halves, or in neighbouring pairs.
 Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,
               bool interleaved = false);
 
@@ -151,8 +150,8 @@ struct LanguageModel {
 // Hidden states of ids at positions; *table: of their embedding.
 using LayersFn = std::function<Tensor(GraphBuilder* b, const Tensor& ids, const Tensor& positions,
                                       Tensor* table)>;
-// input_ids and position_ids to logits, or to hidden states where the class has no head: the whole
-// graph, or the first fault of `config`.
+// From input_ids and position_ids to logits, or to hidden states if the class has no head: the
+// whole graph, or the first fault of `config`.
 absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageModel& model,
                                         const LayersFn& layers);
 

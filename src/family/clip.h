@@ -19,10 +19,10 @@ ClipVision ReadClipVision(const Config& config);
 Tensor PixelValues(GraphBuilder* b, const ImageShape& image);
 
 struct ClipVisionOutput {
-  Tensor tokens;  // after layer `take`, the first of them the class token
+  Tensor tokens;  // after layer `take`; the first is the class token
   Tensor pooled;  // the class token after all layers and the last norm
 };
-// In the modules that are open. `take`: layers from the start; all of them run.
+// Adds to the current module. `take`: layers from the start; all of them run.
 ClipVisionOutput BuildClipVision(GraphBuilder* b, const Tensor& pixels, const ClipVision& shape,
                                  int64_t take);
 

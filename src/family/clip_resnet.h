@@ -16,7 +16,7 @@ struct ClipResnetShape {
   int64_t width = 0, heads = 0, image = 0;
 };
 
-// Of open_clip's vision_cfg, whose "layers" is a list.
+// Reads open_clip's vision_cfg, whose "layers" is a list.
 ClipResnetShape ReadClipResnet(const Config& config);
 // [batch, 3, image, image] -> [batch, out], in the modules that are open.
 Tensor BuildClipResnet(GraphBuilder* b, const Tensor& pixels, const ClipResnetShape& shape,

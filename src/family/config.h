@@ -34,7 +34,7 @@ struct ConfigNotes {
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"
   std::vector<std::string> ignored;   // keys that change the model and are not read, and why
   std::optional<int64_t> image_size;  // instead of the configuration's
-  std::string resized;                // the key that it stands for
+  std::string resized;                // the key that the given size replaces
   bool decoding = false;              // the graph of a step of decoding
   SaveOptions save;
 };
@@ -48,7 +48,7 @@ class Config {
 
   // There, and not null.
   bool Has(const char* key) const;
-  // The same of a key that changes the graph: where it is not there, the report says so.
+  // The same for a key that changes the graph: a missing key is reported.
   bool Given(const char* key) const;
   // There, and false.
   bool IsFalse(const char* key) const;
@@ -73,7 +73,7 @@ class Config {
   std::optional<std::vector<std::string>> Texts(const char* key) const;
   // Whole numbers of a list; nullopt if it is not there.
   std::optional<std::vector<int64_t>> Sizes(const char* key) const;
-  // Numbers of layers, from 0; none if the list is not there.
+  // Numbers of layers, from 0; empty without the list.
   std::vector<int64_t> Indices(const char* key) const;
   // The first entry of "architectures", or `otherwise`, noted.
   std::string Architecture(absl::string_view otherwise) const;

@@ -14,8 +14,8 @@
 
 namespace onnxflops::family {
 
-// Multi-head latent attention (DeepSeek): keys and values come from a latent of few features, which
-// is what the cache holds.
+// Multi-head latent attention (DeepSeek): keys and values are computed from a small latent vector,
+// and only that is cached.
 struct LatentAttention {
   int64_t q_rank = 0;  // 0: queries are projected at once
   int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;

@@ -81,7 +81,7 @@ void WindowUnlessNull(const Config& config, DecoderShape* s) {
   ReadWindows(config, config.Size("sliding_window", kWindow), s);
 }
 
-// If no list tells which layers have windows, all have one except each `pattern`-th.
+// Without a list of the layers with windows, all layers have one except each `pattern`-th.
 void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s) {
   ReadWindows(config, config.Size("sliding_window", kWindow), s);
   if (config.Has("layer_types")) return;

@@ -30,7 +30,7 @@ struct DecoderFamily {
   } sizes;
   struct Heads {
     int64_t queries;
-    std::optional<int64_t> keys = {};  // without a number: as many as of queries
+    std::optional<int64_t> keys = {};  // default: as many as queries
     std::optional<int64_t> dim = {};   // hidden / queries
   } heads;
   const char* activation = "silu";

@@ -41,7 +41,7 @@ namespace {
 struct Family {
   absl::string_view model_type;
   absl::StatusOr<std::string> (*build)(const Config& config);
-  bool own_step = false;  // a step of decoding is a graph of its own
+  bool own_step = false;  // a decoding step has a separate graph
 };
 
 // Families that are not rows of decoder_families.cc.
@@ -134,7 +134,7 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   return document;
 }
 
-// Empty for a step of decoding that has no graph of its own.
+// Empty if decoding steps have no separate graph.
 absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   ASSIGN_OR_RETURN(nlohmann::json document, Parse(json));
   const Config config(&document, "", notes);

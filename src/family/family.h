@@ -44,7 +44,7 @@ absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_vi
 // The configuration that a model was made of, as it was written; empty for all others.
 absl::string_view ConfigOf(const ModelData& model);
 
-// Sizes that the model states for symbols of its inputs where nobody binds them: past = 0.
+// Sizes that the model states for unbound symbols of its inputs: past = 0.
 using SizesByDim = std::vector<std::pair<absl::string_view, int64_t>>;
 SizesByDim AssumedDims(const ModelData& model);
 

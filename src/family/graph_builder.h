@@ -121,7 +121,7 @@ class GraphBuilder {
                           absl::Span<const std::string> outputs, absl::Span<const Attr> attrs = {},
                           absl::string_view domain = "");
 
-  // The size that a symbol has where nobody says another.
+  // Sets the default size of a symbol.
   void AssumeDim(absl::string_view symbol, int64_t size) { assumed_[symbol] = size; }
   // Makes `symbol` take the size of `other` if only `other` is set.
   void FollowDim(absl::string_view symbol, absl::string_view other) {
@@ -140,7 +140,7 @@ class GraphBuilder {
   void AddNode(absl::string_view name, absl::string_view type, absl::Span<const Tensor> inputs,
                absl::Span<const Tensor> outputs, absl::Span<const Attr> attrs,
                absl::string_view domain);
-  // `bytes`: the content; nullopt for none.
+  // `bytes`: the content, if any.
   Tensor Constant(DType dtype, int64_t count, bool scalar, std::optional<absl::string_view> bytes);
 
   const DType dtype_;
@@ -152,7 +152,8 @@ class GraphBuilder {
   protozero::pbf_writer model_{bytes_};
   std::optional<protozero::pbf_writer> graph_;  // inside it; nodes are added as they come
   std::string initializers_, inputs_, outputs_;
-  // Of nodes, with how many have this name and a number; of parameters and inputs; all others.
+  // Node names, with the number of nodes of this name so far; names of parameters and inputs; all
+  // others.
   absl::node_hash_map<std::string, int> names_;
   absl::node_hash_set<std::string> weights_, input_names_;
   std::deque<std::string> kept_;

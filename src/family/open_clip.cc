@@ -169,7 +169,7 @@ Tensor Scaled(GraphBuilder* b, const Tensor& x, const char* name, const Tower& t
   return t.layer_scale ? LayerScale(b, x, name, t.width) : x;
 }
 
-// One layer. Its attention looks at `other`, or at x itself if `other` is empty.
+// One layer. Its attention reads `other`, or x itself if `other` is empty.
 Tensor ResidualBlock(GraphBuilder* b, Tensor x, const Tensor& other, const Tower& t,
                      bool quick_gelu) {
   Tensor y = LayerNorm(b, x, "ln_1", t.width);
@@ -345,7 +345,7 @@ OpenClipShape ReadOpenClip(const Config& outer) {
   }
   ReadText(config.Child("text_cfg"), &s);
   if (config.Given("multimodal_cfg")) ReadCaptions(config, &s);
-  // Some models have their text in a module of its own whatever the configuration says.
+  // In some models the text tower is a separate module whatever the configuration says.
   s.custom_text = config.Flag("custom_text", false) || s.hf || s.captions;
   s.quick_gelu = config.Flag("quick_gelu", false);
   s.logit_bias = config.Given("init_logit_bias");

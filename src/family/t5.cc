@@ -51,11 +51,11 @@ T5Shape ReadT5(const Config& config, const T5Defaults& defaults) {
 
 class Stack {
  public:
-  // `step`: a step of decoding, whose cache holds what the encoder gave.
+  // `step`: a decoding step, whose cache holds the encoder's keys and values.
   Stack(GraphBuilder* b, const T5Shape& shape, bool decoder, bool step = false)
       : b_(b), s_(shape), decoder_(decoder), step_(step) {}
 
-  // `other`: what the encoder gave, for a decoder.
+  // `other`: the encoder's output, for a decoder.
   Tensor Run(Tensor x, int64_t layers, const Tensor& other) {
     for (int64_t i = 0; i < layers; ++i) {
       const Scope block(b_, absl::StrCat("block.", i), Class("Block"));

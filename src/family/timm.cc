@@ -19,7 +19,7 @@ void ReadPool(const Config& config, TimmShape* s) {
   const std::string given = TextOrNull(config, "timm_pool", "avg");
   const absl::string_view own = s->vit != nullptr ? s->vit->style->pool : "avg";
   s->pool = given.empty() ? std::string(own) : given;
-  // A pool that is put in after the tower is made leaves the tower's norms as they were.
+  // Replacing the pool after the tower is made does not change the tower's norms.
   const bool is_new = s->projection == "linear" || s->projection == "mlp";
   const bool fits = s->vit == nullptr ? s->pool == "avg"
                                       : s->pool == "avg" || (s->pool == "map" && own == "map") ||

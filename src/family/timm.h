@@ -11,14 +11,14 @@
 
 namespace onnxflops::family {
 
-// How queries, keys and values are projected: at once; at once with a bias that keys have none of
-// (EVA); each by itself, again without a bias of keys (EVA-02).
+// Projections of queries, keys and values: together; together, without a bias of keys (EVA);
+// separately, again without a bias of keys (EVA-02).
 enum class TimmQkv { kFused, kFusedNoKeyBias, kSplit };
 
 // Settings that the transformers of one model line share.
 struct TimmStyle {
   const char *model, *block, *attention;  // classes
-  const char* pool;                       // where the configuration says nothing: token, avg, map
+  const char* pool;                       // default: token, avg, map
   TimmQkv qkv = TimmQkv::kFused;
   bool class_token = true, qkv_bias = true;
   bool pre_norm = false;     // a norm before the layers, and patches without a bias
@@ -53,7 +53,7 @@ const TimmConvnext* FindTimmConvnext(absl::string_view name);
 // [batch, 8 width], averaged over the image.
 Tensor BuildTimmConvnext(GraphBuilder* b, const Tensor& pixels, const TimmConvnext& shape);
 
-// A tower and what open_clip puts after it.
+// A tower and the layers that open_clip adds after it.
 struct TimmShape {
   const TimmVit* vit = nullptr;
   const TimmConvnext* convnext = nullptr;
@@ -61,7 +61,7 @@ struct TimmShape {
   std::string pool;
   std::string projection;  // "": the tower's own; none, linear, mlp
   bool projection_bias = false;
-  // Of the features in front of the projection.
+  // Features before the projection.
   int64_t Width() const;
 };
 // `config`: vision_cfg. Another tower is a fault that names it.

@@ -48,7 +48,7 @@ AttentionShape SelfShape(const WhisperShape& s, int64_t heads, bool causal) {
   return {heads, heads, s.width / heads, causal};
 }
 
-// Of a step of decoding.
+// For a decoding step.
 AttentionShape CachedShape(const WhisperShape& s, int64_t layer) {
   AttentionShape shape = SelfShape(s, s.decoder_heads, true);
   shape.cache = layer;
@@ -96,7 +96,7 @@ Tensor BuildEncoder(GraphBuilder* b, const Tensor& features, const WhisperShape&
   return LayerNorm(b, x, "layer_norm", s.width);
 }
 
-// Of a step of decoding, what the encoder heard is in the cache.
+// In a decoding step, the encoder's output is in the cache.
 Tensor BuildWhisperDecoder(GraphBuilder* b, const Tensor& ids, const Tensor& heard,
                            const WhisperShape& s, Tensor* table) {
   const Scope decoder(b, "decoder", "WhisperDecoder");

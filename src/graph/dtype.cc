@@ -9,8 +9,8 @@ namespace {
 enum class Number : uint8_t { kOther, kFloat, kComplex, kInteger };
 
 struct Row {
-  const char* name;   // NumPy's, or ml_dtypes' where NumPy has none
-  const char* alias;  // ONNX's text form where it differs
+  const char* name;   // NumPy's name, or that of ml_dtypes
+  const char* alias;  // ONNX's text form if it differs
   int bits;
   Number kind;
 };

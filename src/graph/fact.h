@@ -95,11 +95,11 @@ struct Fact {
   enum class Kind : uint8_t { kAbsent, kUnknown, kTensor, kSequence, kOptional, kMap };
   Kind kind = Kind::kUnknown;
   DType dtype = DType::kUndefined;  // of a tensor
-  // Depends only on what the file states (initializers, constants): a runtime folds the work that
-  // made it.
+  // Depends only on data in the file (initializers, constants): a runtime folds the work that made
+  // it.
   bool constant = false;
-  // Depends only on shapes of tensors and on constants: what Shape and Size give, and all
-  // arithmetic on it.
+  // Depends only on shapes of tensors and on constants: results of Shape and Size, and arithmetic
+  // on them.
   bool from_shapes = false;
   // The type that the value was dequantised from, if it comes straight from a DequantizeLinear (or
   // through data movement only).
@@ -107,12 +107,12 @@ struct Fact {
   Shape shape;  // of a tensor
   std::shared_ptr<const Content>
       content;  // of a small tensor: as many elements as the shape has, all dims literal; or null
-  // Of a tensor without such a list: its element at any place, in terms of IndexSymbol(0),
+  // For a tensor without such a list: its element at any index, in terms of IndexSymbol(0),
   // IndexSymbol(1), ... 7 is a tensor full of sevens, IndexSymbol(1) + 2 counts columns from 2 on.
-  // Symbolic sizes may be in it. Never unknown; or null.
+  // May contain symbolic sizes. Never unknown; or null.
   std::shared_ptr<const Scalar> rule;
-  // Of a sequence or optional: what every element is (joined). Of a sequence: how many; and the
-  // elements one by one where they are known.
+  // For a sequence or optional: the joined fact of its elements. For a sequence: their number, and
+  // the elements one by one if known.
   std::shared_ptr<const Fact> element;
   std::optional<Expr> length;
   std::shared_ptr<const std::vector<Fact>> items;
@@ -127,7 +127,7 @@ struct Fact {
   static Fact Optional(Fact element);
 
   bool is_tensor() const { return kind == Kind::kTensor; }
-  // A weight that the file holds in another type: a runtime unpacks it where it is used.
+  // A weight that the file stores in another type: a runtime unpacks it at its use.
   bool is_dequantised_weight() const { return constant && stored != DType::kUndefined; }
   bool absent() const { return kind == Kind::kAbsent; }
   bool has_content() const { return content != nullptr; }

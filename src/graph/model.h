@@ -47,8 +47,8 @@ struct Tensor {
   DType dtype = DType::kUndefined;
   absl::Span<const int64_t> dims;
   int64_t elements = 0;  // product of dims, checked
-  // Little-endian elements as raw_data has them, whichever field the file used; empty when not
-  // kept. int4 and int2 are packed.
+  // Little-endian elements as in raw_data, whichever field the file used; empty if not kept. int4
+  // and int2 are packed.
   absl::string_view data;
   absl::Span<const absl::string_view> strings;  // elements of a small string tensor
   bool has_data = false;                        // `data` (or `strings`) holds all elements
@@ -119,7 +119,7 @@ struct Attribute {
 struct Node {
   absl::string_view name;  // as in the file; may be empty
   absl::string_view op_type;
-  absl::string_view domain;  // "" for ai.onnx, however the file spells it
+  absl::string_view domain;  // "" for ai.onnx, however the file writes it
   absl::string_view overload;
   absl::Span<const OptionalValueId> inputs;   // kNone for one left out
   absl::Span<const OptionalValueId> outputs;  // kNone for one left out
@@ -127,8 +127,8 @@ struct Node {
   absl::Span<const std::pair<absl::string_view, absl::string_view>> metadata;  // metadata_props
   GraphId graph = 0;             // the graph that holds it
   OptionalFunctionId function;   // the local function that it calls, if it calls one
-  OptionalInlinedCallId caller;  // the call in whose place it stands, of ModelData::inlined
-  int32_t opset = 0;  // of its domain, where the function that it was written in imports another
+  OptionalInlinedCallId caller;  // the call that it was inlined from, of ModelData::inlined
+  int32_t opset = 0;             // of its domain, if its original function imports another
   // The attributes' bytes as in the file, when they stand together and hold neither a graph nor a
   // tensor payload that was skipped: nodes with equal bytes have equal attributes, and view them at
   // one place. Empty with attributes_comparable = false otherwise.
@@ -166,7 +166,7 @@ struct Graph {
   std::vector<ValueId> outputs;
   std::vector<ValueId> initializers;
   std::vector<std::pair<absl::string_view, absl::string_view>> metadata;  // metadata_props
-  ValueId first_value = 0;  // the ids of its own values (not of its bodies) are within
+  ValueId first_value = 0;  // ids of its own values (not of its bodies) are in this range
   ValueId end_value = 0;    // [first_value, end_value), which bodies' ids may interleave
 };
 
@@ -232,7 +232,7 @@ class Model {
   std::shared_ptr<const ModelData> data_;
 };
 
-// By ValueId: the graph that makes the value, or takes it as an input. Initializers have none.
+// By ValueId: the graph that makes the value, or has it as an input. Initializers have none.
 std::vector<OptionalGraphId> GraphsOfValues(const ModelData& model);
 
 // "node '/visual/conv1/Conv' (Conv)", or by its first output or op type when it has no name: how

@@ -13,8 +13,8 @@ namespace onnxflops {
 struct SymbolOrigin {
   enum class Kind : uint8_t {
     kInput,
-    kData,       // depends on what tensors hold
-    kSizes,      // follows from sizes and constants alone, but no formula of them was found
+    kData,       // depends on the content of tensors
+    kSizes,      // follows from sizes and constants alone, but no formula was found
     kRepeats,    // how often the axis repeats the node's input
     kMachine,    // depends on the processor
     kTrips,      // changes from trip to trip of a loop
@@ -26,8 +26,8 @@ struct SymbolOrigin {
   int axis = 0;
   // An upper bound in sizes of inputs; nullopt if none is known. Dimensions of inputs have none.
   std::optional<Expr> at_most;
-  // Of what covers a decoder's past and its new tokens, as its mask does: the sum of both. A size
-  // that is assumed is this.
+  // For a size that covers a decoder's past and new tokens, such as its mask's: the sum of both. An
+  // assumed size takes this value.
   std::optional<Expr> sum;
 };
 

@@ -31,7 +31,7 @@ absl::StatusOr<Precision> ParsePrecision(absl::string_view name);
 struct PeakFigure {
   Precision precision = Precision::kBf16;
   int64_t giga = 0;        // 10^9 operations per second, a multiply-accumulate being two
-  std::string accumulate;  // the type of the sums, where the device has several: "fp16"
+  std::string accumulate;  // type of the sums, if the device has several: "fp16"
   std::string source;
 };
 
@@ -40,7 +40,7 @@ struct Device {
   std::string title;  // "NVIDIA H100 SXM"
   std::string unit;   // "GPU"; "GCD, half of a module"
   std::vector<std::string> aliases;
-  // By precision. The first of one is the peak; others are what other sources have.
+  // By precision. The first figure of a precision is the peak; the others come from other sources.
   std::vector<PeakFigure> peaks;
   std::optional<int64_t> memory_bytes, bytes_per_second;
   std::string memory_source;
@@ -52,7 +52,7 @@ struct Device {
   std::string achievable_source;
   std::string note;
 
-  const PeakFigure* PeakOf(Precision precision) const;  // nullptr where it is blank
+  const PeakFigure* PeakOf(Precision precision) const;  // nullptr if unknown
 };
 
 // In the order of devices.toml.

@@ -119,7 +119,7 @@ class DeviceReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  // `otherwise` where the table has no text of its own.
+  // `otherwise` if the table has no such text.
   absl::StatusOr<std::string> TextOr(const toml::table& table, absl::string_view key,
                                      absl::string_view otherwise) const {
     ASSIGN_OR_RETURN(std::string text, Text(table, key));
@@ -133,7 +133,7 @@ class DeviceReader : private TomlFile {
     return giga;
   }
 
-  // FLOP/s, or a table of them and their source.
+  // FLOP/s, or a table of it with its source.
   absl::StatusOr<PeakFigure> ReadFigure(const toml::node& node, absl::string_view key,
                                         const std::string& source) const {
     PeakFigure figure;

@@ -17,12 +17,12 @@
 
 namespace onnxflops {
 
-// How fast training goes: exactly one of the four is given.
+// The speed of training: exactly one of the four is given.
 struct StepRate {
   double step_seconds = 0, steps_per_second = 0, samples_per_second = 0, tokens_per_second = 0;
 };
-// Seconds of a step that has so many samples and tokens. InvalidArgument unless one rate is given,
-// above 0; FailedPrecondition where the number of samples or tokens is needed and not known.
+// Seconds of a step with this many samples and tokens. InvalidArgument unless exactly one rate is
+// given, above 0; FailedPrecondition if the number of samples or tokens is needed and unknown.
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens);
 

@@ -110,7 +110,7 @@ ReadParts FindReadParts(const Inference& inference, const Instance& instance,
   return read;
 }
 
-// The kernels of one graph that runs.
+// The kernels of one executed graph.
 class Fuser {
  public:
   // `outside`: see FindOutside. `fused`: by instance, the times of those that this one runs.
@@ -222,8 +222,8 @@ class Fuser {
     return fact.shape.NumElements();
   }
 
-  // True if no other input of the node depends on the kernel: else the fused graph would have a
-  // cycle. A kernel that nobody has read yet has no dependents. Those of other kernels have a
+  // True if no other input of the node depends on the kernel; otherwise the fused graph would have
+  // a cycle. A kernel that has not been read yet has no dependents. Those of other kernels have a
   // higher level.
   bool CanWait(const Node& node, size_t kernel) {
     if (!kernels_[kernel].is_read) return true;
@@ -287,7 +287,7 @@ class Fuser {
   std::vector<Kernel> kernels_;
 };
 
-// The arithmetic of one graph that runs which no program can leave out.
+// The arithmetic of one executed graph that no program can skip.
 class LeastWork {
  public:
   // `outside`: see FindOutside. `least`: by instance, the times of those that this one runs.
@@ -311,7 +311,7 @@ class LeastWork {
   }
 
  private:
-  // Whether no node before does the same with the same values.
+  // True if no earlier node does the same with the same values.
   bool IsFirst(const Node& node, CallId id) {
     const Call& call = in_.call(id);
     if (call.def == nullptr || !call.bodies.empty() || Has(call.def->traits, Traits::kRandom)) {
@@ -430,7 +430,7 @@ class CompulsoryTraffic {
     return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
   }
 
-  // Whether a node may leave out elements of an input.
+  // True if a node may skip elements of an input.
   bool MayLeaveOut(const Node& node, const Call& call, size_t input) const {
     // All tokens may go to the same experts.
     constexpr size_t kFirstWeight = 2;
@@ -438,8 +438,7 @@ class CompulsoryTraffic {
     if (Has(call.def->traits, Traits::kSamples)) {
       return (call.def->operands.weights >> std::min<size_t>(input, 31) & 1) == 0;
     }
-    // An output that nobody reads (as of Split) need not be made, so its part of the input need not
-    // be read.
+    // An unread output (as of Split) need not be made, so its part of the input need not be read.
     return Has(call.def->traits, Traits::kStrided) && node.outputs.size() > 1 &&
            !std::all_of(node.outputs.begin(), node.outputs.end(), [&](OptionalValueId value) {
              return value && parts_.values.contains(*value);

@@ -27,8 +27,8 @@
 
 namespace onnxflops {
 
-// FailedPrecondition where the device has no peak in this precision, with the nearest that it has,
-// or no bandwidth.
+// FailedPrecondition if the device has no bandwidth, or no peak in this precision; the error names
+// the nearest one that it has.
 absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision);
 
 // Bytes that a run of the main graph must move, once each: inputs, parameters and outputs that a
@@ -46,9 +46,9 @@ struct Traffic {
 Traffic LeastTraffic(const Inference& inference, const Counts& counts,
                      std::optional<Precision> precision, const std::vector<ValueId>& kept);
 
-// The sum of Amounts::time_bound over the nodes of a run that count once and whose outputs
-// something reads. Of an If whose condition is open it takes the branch of less. OutOfRange where a
-// limit is met.
+// The sum of Amounts::time_bound over the nodes of a run, each distinct node once, if something
+// reads its outputs. Of an If with an open condition the cheaper branch counts. OutOfRange if a
+// limit is exceeded.
 absl::StatusOr<Expr> LeastArithmeticTime(const Inference& inference, const Counts& counts);
 
 // An element-wise operator joins the kernel that makes an input of the same size, unless the fused
