@@ -1,4 +1,4 @@
-// Small operations on the facts that go into bodies and come out of them. Internal to src/infer.
+// Small operations on the facts that enter and leave bodies. Internal to src/infer.
 #ifndef ONNXFLOPS_SRC_INFER_BODY_FACTS_H_
 #define ONNXFLOPS_SRC_INFER_BODY_FACTS_H_
 
@@ -13,14 +13,14 @@ namespace onnxflops::infer {
 // How symbols name a node: its name, else its first output's.
 absl::string_view PlaceOf(const ModelData& data, NodeId id);
 
-// Whether two facts say the same of a value, wherever it comes from.
+// True if two facts say the same of a value, whatever its origin.
 bool SameKnowledge(const Fact& a, Fact b);
 
-// `fact`, which comes from where `other` does; from data, as far as is known.
+// `fact` with the origin of `other`; if unknown, from data.
 Fact WithOrigin(Fact fact, const Fact& other);
 Fact WithoutOrigin(Fact fact);
 
-// `fact`, which comes from constants only, or from shapes only, if `other` does, too.
+// `fact`, marked as from constants or shapes only if `other` is as well.
 Fact WithOriginOfBoth(Fact fact, const Fact& other);
 
 // The value of a boolean (or integer) scalar, if known.

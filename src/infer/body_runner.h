@@ -17,14 +17,13 @@ struct BodyResult {
   FactIds outputs;
 };
 
-// Those who have bodies (control flow, functions of the file and official ones, rules with graphs)
-// see no more than this of what runs them.
+// The interface to the engine for code with bodies (control flow, functions of the file and
+// official ones, rules with graphs).
 class BodyRunner {
  public:
   virtual ~BodyRunner() = default;
-  // Runs `body` once, in a frame of its own, with facts of its first inputs; the others are
-  // `missing`. How often the run counts is for the caller to say. OutOfRange where bodies nest too
-  // deep.
+  // Runs `body` once, in its own frame, with facts of its first inputs; the others are `missing`.
+  // The caller decides how often the run counts. OutOfRange if bodies are nested too deep.
   virtual absl::StatusOr<BodyResult> Run(GraphId body, absl::Span<const FactId> inputs,
                                          FactId missing, const Frame& frame) = 0;
 };

@@ -23,7 +23,7 @@ struct CallSignature {
   int64_t opset;
   int32_t attributes_id;
   size_t outputs;
-  const char* attributes;  // where Node::attribute_bytes are: one place for equal ones
+  const char* attributes;  // address of Node::attribute_bytes, shared by equal ones
   FactIds inputs;
 
   friend bool operator==(const CallSignature& a, const CallSignature& b) {
@@ -43,11 +43,10 @@ struct CallSignature {
   }
 };
 
-// Owns which Call stands for a signature. A Call that made a symbol of its own stands for no other,
-// so it is not kept.
+// Maps signatures to Calls. A Call that made its own symbol cannot be shared, so it is not kept.
 class CallMemo {
  public:
-  // Whether the attributes tell all that a node does beyond its inputs.
+  // True if the attributes and inputs decide everything that a node does.
   static bool MayShare(const Node& node) { return node.attributes_comparable && !node.has_graphs; }
 
   void Reserve(size_t calls) { calls_.reserve(calls); }

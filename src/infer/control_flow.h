@@ -1,4 +1,4 @@
-// If, Loop, Scan and SequenceMap: which bodies run on what, how often, and what comes out.
+// If, Loop, Scan and SequenceMap: which bodies run on which inputs, how often, and the results.
 #ifndef ONNXFLOPS_SRC_INFER_CONTROL_FLOW_H_
 #define ONNXFLOPS_SRC_INFER_CONTROL_FLOW_H_
 

@@ -1,4 +1,4 @@
-// A node whose operator runs bodies: what If, Loop, Scan and SequenceMap share.
+// A node whose operator runs bodies: the common part of If, Loop, Scan and SequenceMap.
 #ifndef ONNXFLOPS_SRC_INFER_CONTROL_NODE_H_
 #define ONNXFLOPS_SRC_INFER_CONTROL_NODE_H_
 
@@ -36,7 +36,7 @@ class ControlNode {
   // The graph that an attribute holds.
   absl::StatusOr<GraphId> BodyOf(absl::string_view attribute) const;
   absl::StatusOr<BodyResult> Run(GraphId body, absl::Span<const FactId> inputs) const;
-  // One trip of a loop, whose symbols are its own.
+  // One trip of a loop, with its own symbols.
   absl::StatusOr<BodyResult> RunTrip(GraphId body, absl::Span<const FactId> inputs,
                                      int64_t trip) const;
   // The facts that hold for both of two values. A dimension in which they differ becomes a symbol

@@ -1,5 +1,5 @@
-// Every distinct fact once, by a small number: equal facts have equal ids, so that comparing what
-// two nodes are applied to is comparing integers.
+// Stores every distinct fact once, under a small number. Equal facts have equal ids, so comparing
+// the inputs of two nodes means comparing integers.
 #ifndef ONNXFLOPS_SRC_INFER_FACT_TABLE_H_
 #define ONNXFLOPS_SRC_INFER_FACT_TABLE_H_
 
@@ -27,7 +27,7 @@ class FactTable {
   FactTable(const FactTable&) = delete;
   FactTable& operator=(const FactTable&) = delete;
 
-  // Facts stay where they are: references live as long as the table.
+  // Facts do not move: references are valid as long as the table exists.
   FactId Intern(Fact fact);
   const Fact& operator[](FactId id) const { return facts_[static_cast<size_t>(id)]; }
   // The same fact without its content.

@@ -144,7 +144,7 @@ std::optional<Shape> ShapeOfOthers(absl::Span<const Fact* const> inputs) {
   return together;
 }
 
-// Whether the constant took another shape.
+// True if the constant's shape changed.
 bool FitConstant(const Shape& others, Fact* constant) {
   if (!constant->is_tensor() || !constant->shape.ranked()) return false;
   Shape& shape = constant->shape;

@@ -23,7 +23,7 @@ struct Reshaped {
 };
 
 // The inputs of an operator of domain "" with one of them changed: the content of a Reshape's
-// target, or the shape of a constant. nullopt if nothing follows here.
+// target, or the shape of a constant. nullopt if nothing changes.
 std::optional<std::vector<Fact>> FitSizes(absl::string_view op_type,
                                           absl::Span<const Fact* const> inputs,
                                           const Reshaped& exported);

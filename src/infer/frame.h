@@ -13,16 +13,16 @@
 
 namespace onnxflops::infer {
 
-// Whose opsets and attributes are in force, and on which chain of calls. A value: the frame of a
-// body is a copy with what differs. It points to the frames around it, which outlive it.
+// The opsets and attributes in force, and the chain of calls. A value: the frame of a body is a
+// copy with changes. It points to the outer frames, which outlive it.
 struct Frame {
   const std::vector<std::pair<absl::string_view, int64_t>>* opsets = nullptr;
   absl::Span<const Attribute> call_attributes;
-  int32_t attributes_id = -1;  // tells frames with different call attributes apart
+  int32_t attributes_id = -1;  // distinguishes frames with different call attributes
   int64_t default_opset = 0;   // of domain ""
   int depth = 0;               // bodies and functions around
-  // Where it stands, for the names of symbols: inside the call `via` of the caller's frame, or in
-  // one trip of a loop there.
+  // Its place, for the names of symbols: inside the call `via` of the caller's frame, or in one
+  // trip of a loop there.
   const Frame* caller = nullptr;
   OptionalNodeId via;
   int64_t trip = -1;
@@ -52,8 +52,8 @@ inline Frame FrameOfTrip(const Frame& around, int64_t trip) {
   return inner;
 }
 
-// A node with the calls and trips around it: what tells it from others, and "block.0/trip 3/name",
-// which is cut at kMaxSymbolName bytes as written.
+// A node with the calls and trips around it: its identity, and "block.0/trip 3/name", cut at
+// kMaxSymbolName bytes as written.
 struct Place {
   std::string key, text;
 };

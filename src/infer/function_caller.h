@@ -1,4 +1,4 @@
-// Calls of functions: those that the file defines, and official ones.
+// Calls of functions: those defined in the file, and official ones.
 #ifndef ONNXFLOPS_SRC_INFER_FUNCTION_CALLER_H_
 #define ONNXFLOPS_SRC_INFER_FUNCTION_CALLER_H_
 
@@ -23,7 +23,7 @@ class FunctionCaller {
  public:
   FunctionCaller(Session* session, BodyRunner* runner);
 
-  // The call of the node's function on `inputs`. The node stands in `frame`.
+  // The call of the node's function on `inputs`, in `frame`.
   absl::StatusOr<CallId> CallFunction(NodeId id, const Frame& frame, const FactIds& inputs);
   // Owns the data of Call::call_attributes.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attributes() const {

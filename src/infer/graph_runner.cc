@@ -126,8 +126,7 @@ void GraphRunner::SetOutputs(const Node& node, const Call& call) {
   }
 }
 
-// A symbol that was made inside a body comes out of the main graph's node: that is where a user can
-// look it up.
+// A symbol made inside a body is attributed to the main graph's node, where a user can look it up.
 void GraphRunner::NameInnerSymbols(const Node& node, const Call& call) {
   for (size_t i = 0; i < node.outputs.size() && i < call.outputs.size(); ++i) {
     const Fact& fact = session_.facts()[call.outputs[i]];

@@ -50,7 +50,7 @@ absl::Status TakeInputs(Session* session) {
   return WithMessage(work, absl::StrCat(Escaped(model.path), ": its inputs: ", work.message()));
 }
 
-// One pass over the model. `unmet` are bindings that it has met no symbol for.
+// One pass over the model. `unmet` are bindings for which no symbol was found.
 absl::StatusOr<Inference> RunOnce(const Model& model, const InferOptions& options,
                                   Bindings* unmet) {
   Session session(model, options);

@@ -74,7 +74,7 @@ struct GrowingTrips {
 
 // One distinct application of an operator.
 struct Call {
-  NodeId node = 0;             // the first node it stands for
+  NodeId node = 0;             // the first node of this call
   const OpDef* def = nullptr;  // nullptr: a function call, or no row for the operator
   int opset = 0;
   absl::InlinedVector<FactId, 4> inputs;
@@ -85,7 +85,7 @@ struct Call {
   absl::Span<const Attribute> call_attributes;  // of the function call around it
   std::vector<BodyRun> bodies;
   std::optional<GrowingTrips> growing;
-  // The bodies whose nodes stand for all: of a loop with growing sizes, the first.
+  // The bodies whose nodes represent all: of a loop with growing sizes, the first.
   absl::Span<const BodyRun> shown_bodies() const {
     return absl::MakeConstSpan(bodies).first(growing.has_value() ? 1 : bodies.size());
   }
@@ -93,7 +93,7 @@ struct Call {
   bool choose_larger = false;
 };
 
-// One evaluation of a graph: the main graph, a body, or a function's body, on given facts.
+// One evaluation of a graph (the main graph, a body, or a function's body) on given facts.
 struct Instance {
   GraphId graph = 0;
   std::vector<CallId> calls;     // for graphs[graph].nodes, in that order
@@ -114,14 +114,14 @@ struct Inference {
   // By the main graph's inputs: shapes as the file declares them, whatever is bound.
   std::vector<Shape> declared;
   std::vector<std::string> warnings;
-  Rules rules;  // what Call::def may point into
+  Rules rules;  // owns rows that Call::def may point to
   Limits limits;
   resolve::Ties ties;  // weights that are copies of others
   // Owns the data of Call::call_attributes.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 
   const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }
-  // Of a value of the main graph; nullptr for one left out or not reached.
+  // The fact of a value of the main graph; nullptr for an omitted or unreached one.
   const Fact* FactOf(OptionalValueId value) const {
     if (!value) return nullptr;
     const OptionalFactId id = values[static_cast<size_t>(*value)];

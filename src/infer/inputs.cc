@@ -52,7 +52,7 @@ class InputBinder {
   // --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
   absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
   absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
-  // A size that the export fixed, and how to export the model so that it is open.
+  // The error for a size that the export fixed, with advice on exporting it open.
   absl::Status Fixed(const std::string& name, size_t axis, int64_t size,
                      const std::string& given) const;
 

@@ -18,8 +18,8 @@ struct BoundInput {
   Shape declared;  // as the file declares it, whatever is bound
 };
 
-// One for each input of the main graph. Their symbols are in `symbols` from then on, with what
-// `options` binds them to.
+// One entry for each input of the main graph. Adds their symbols to `symbols`, with the sizes that
+// `options` binds to them.
 absl::StatusOr<std::vector<BoundInput>> BindInputs(const ModelData& model,
                                                    const InferOptions& options,
                                                    SymbolTable* symbols);

@@ -47,7 +47,7 @@ std::optional<Expr> Extrapolated(const Expr& at0, const Expr& at1, const Expr& a
   return at0 + (at1 - at0) * t + *bend * t * (t - 1);
 }
 
-// The same of an integer tensor's list, element by element; nullptr where it has none.
+// The same for the list of an integer tensor, element by element; nullptr if it has none.
 std::shared_ptr<const Content> ExtrapolatedContent(const Fact& at0, const Fact& at1,
                                                    const Fact& at2, const Expr& t) {
   if (!at0.has_content() || !at1.has_content() || !at2.has_content()) return nullptr;
@@ -143,8 +143,8 @@ class LoopRun {
   // Follows the loop trip by trip, with contents. Unimplemented if that is impossible, or exceeds
   // the limits. REQUIRES: the loop runs at least once.
   absl::Status Unroll();
-  // Whether all that changes from trip to trip is a polynomial of the trip's number, and the trips
-  // could be run so. `first` is the run on the loop's initial values.
+  // True if everything that changes from trip to trip is a polynomial of the trip's number, and the
+  // trips could be evaluated in this way. `first` is the run on the loop's initial values.
   absl::StatusOr<bool> Grow(const BodyResult& first, int64_t evaluations);
   // The values carried into trip `symbol`, extrapolated from the first three trips' values. nullopt
   // if they grow in no known way.
@@ -156,8 +156,8 @@ class LoopRun {
   // The runs at trips `symbol`, 0, 1, 2 and 3. False if they do not carry on as extrapolated.
   absl::StatusOr<bool> RunSamples(const std::string& symbol, FactIds* carried);
   FactIds CarriedAt(const FactIds& carried, const std::string& symbol, const Expr& trip) const;
-  // One body for all trips: what changes from trip to trip becomes unknown content, or a symbol for
-  // a dimension.
+  // Uses one body for all trips: changing content becomes unknown, and changing dimensions become
+  // symbols.
   absl::Status Generalize();
   // Why `trip` is not followed any more, if a limit is why.
   std::string LimitAt(int64_t trip, int64_t budget) const;
@@ -179,16 +179,16 @@ class LoopRun {
 
   const ControlNode& node_;
   const GraphId body_;
-  std::optional<Expr> max_trips_;    // M, where it is given and known
+  std::optional<Expr> max_trips_;    // M, if it is given and known
   std::optional<bool> enters_;       // whether the condition holds before the first trip
   FactIds initial_;                  // loop-carried values before the first trip
   FactIds carried_;                  // and after the last
   FactIds scan_elements_;            // what one trip appends to each scan output
-  std::optional<FactId> condition_;  // after a trip, where it decides how many there are
+  std::optional<FactId> condition_;  // after a trip, if it decides the number of trips
   Expr trips_;
   std::vector<BodyRun> runs_;
   std::optional<GrowingTrips> growing_;
-  std::optional<BodyResult> first_;  // the run on what the loop begins with
+  std::optional<BodyResult> first_;  // the run on the initial values
   int64_t first_evaluations_ = 0;    // evaluations that it took
   bool changes_sizes_ = false;       // from trip to trip, in a way that has no closed form
   std::string limit_;                // why it was not followed trip by trip, if a limit is why
@@ -470,8 +470,7 @@ absl::StatusOr<bool> LoopRun::GrowByContents() {
 }
 
 absl::Status LoopRun::Follow() {
-  // A bound that is given but unknown, or none at all, leaves the trip count open unless the
-  // condition decides it.
+  // A bound that is unknown or missing leaves the trip count open unless the condition decides it.
   const bool unrollable = !node_.view().HasInput(0) || max_trips_.has_value();
   absl::Status followed = absl::UnimplementedError("");
   if (unrollable && enters_ == true) followed = Unroll();
@@ -505,7 +504,7 @@ Facts LoopRun::TakeOutputs() {
   node_.call().growing = growing_;
   Facts outputs;
   for (size_t i = 0; i < carried_.size(); ++i) {
-    // With no trip at all the initial value comes out.
+    // Without any trip the output is the initial value.
     const bool runs_once = trips_.AtLeast(1) || enters_ == false || growing_.has_value();
     outputs.push_back(facts()[runs_once ? carried_[i]
                                         : node_.Join(facts().WithoutContent(initial_[i]),

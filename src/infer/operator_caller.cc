@@ -38,7 +38,7 @@ bool IsFatal(const absl::Status& status) {
   return !absl::IsFailedPrecondition(status) && !absl::IsUnimplemented(status);
 }
 
-// Whether looking at the content of inputs can change what the operator yields.
+// True if the content of inputs can change the operator's outputs.
 bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inputs) {
   if (def.evaluate == nullptr) return true;
   return std::all_of(inputs.begin(), inputs.end(),
@@ -46,7 +46,7 @@ bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inp
 }
 
 // Tools that raise the opset of a file leave an attribute `axes` that has become an input. Its
-// meaning is plain, so it is used with this warning; empty if the node has none.
+// meaning is clear, so it is used with this warning; empty if the node has no such attribute.
 std::string OldAxesWarning(const Node& node, const Call& call) {
   const int since = call.def->axes_attribute_before;
   if (since == 0 || call.opset < since || node.FindAttribute("axes") == nullptr) return "";
@@ -55,7 +55,7 @@ std::string OldAxesWarning(const Node& node, const Call& call) {
                       ": using its definition before opset ", since);
 }
 
-// TorchScript's exporter writes what the model was given: permute(0, -2, -1, 1).
+// TorchScript's exporter writes negative axes as in the source: permute(0, -2, -1, 1).
 std::string NegativePermWarning(const Node& node) {
   const Attribute* perm = node.FindAttribute("perm");
   if (perm == nullptr ||
@@ -262,7 +262,7 @@ absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactI
   call->from_shapes = call->from_shapes || call->constant;
   const int64_t fresh_before = session_.symbols().fresh_uses();
   absl::StatusOr<Facts> outputs = InferOutputs(call, frame, facts);
-  // A Reshape with a -1 does not fail where it makes samples of a larger image.
+  // A Reshape with a -1 does not fail but turns a larger image into more samples.
   const bool may_fit = session_.options().exported != nullptr && frame.depth == 0 &&
                        (absl::IsInvalidArgument(outputs.status()) || node.op_type == "Reshape");
   if (may_fit) outputs = InferFitted(call, frame, facts, std::move(outputs));

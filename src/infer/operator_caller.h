@@ -18,24 +18,23 @@
 
 namespace onnxflops::infer {
 
-// Applies operators to facts. Whatever a rule gives, and where it gives nothing, the Call has a
-// fact for every output, within the limits. Owns which calls there have been, so that nodes that
-// are alike run a rule once.
+// Applies operators to facts. The Call has a fact for every output, within the limits, even if the
+// rule gives none. Remembers earlier calls, so that equal nodes run a rule once.
 class OperatorCaller {
  public:
   OperatorCaller(Session* session, BodyRunner* runner);
 
-  // The call of the node's operator on `inputs`. The node stands in `frame`.
+  // The call of the node's operator on `inputs`, in `frame`.
   absl::StatusOr<CallId> CallOperator(NodeId id, const Frame& frame, const FactIds& inputs);
 
  private:
   absl::StatusOr<CallId> CallUnknown(Call call, const resolve::OperatorRow& row);
-  // `fresh` becomes true if the rule made symbols of its own.
+  // `fresh` becomes true if the rule made its own symbols.
   absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
   absl::StatusOr<Facts> InferOutputs(Call* call, const Frame& frame,
                                      absl::Span<const Fact* const> facts);
-  // With InferOptions::exported: again on inputs that fit, if there are any; else what
-  // the rule gave before.
+  // With InferOptions::exported: runs again on adjusted inputs, if there are any; otherwise returns
+  // the rule's earlier result.
   absl::StatusOr<Facts> InferFitted(Call* call, const Frame& frame,
                                     absl::Span<const Fact* const> facts,
                                     absl::StatusOr<Facts> unfitted);

@@ -50,7 +50,7 @@ class Session {
   Facts FactsOf(absl::Span<const FactId> ids) const;
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
-  // Facts may have so much content in all; beyond, this one loses its own, with a warning.
+  // Limits the total content of facts; beyond it, this one loses its content, with a warning.
   void DropContentBeyondLimit(Fact* fact);
   // Adds file, node and inputs to an error of a rule, unless it already has them.
   absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,

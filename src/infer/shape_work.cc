@@ -17,8 +17,8 @@ namespace onnxflops::infer {
 
 namespace {
 
-// When a value decides a shape: bit 0 always, bit j + 1 if output j of the function around it does.
-// Outputs without a bit of their own share the last one.
+// When a value decides a shape: bit 0 always, bit j + 1 if output j of the enclosing function does.
+// Outputs without their own bit share the last one.
 using When = uint64_t;
 constexpr When kAlways = 1;
 constexpr size_t kLastBit = 63;
@@ -101,7 +101,7 @@ class ShapeWorkMarker {
       }
     }
     if (needed == 0 || call.def == nullptr) return false;
-    // Reading a shape does not need what the tensor holds.
+    // A shape can be read without the tensor's content.
     if (Has(call.def->traits, Traits::kShapeOnly)) return true;
     // If a node mixes shapes and data (Gather of a Shape), only its inputs from shapes are needed.
     for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size(); ++i) {

@@ -22,9 +22,9 @@
 
 namespace onnxflops::infer {
 
-// Makes and remembers symbols, and substitutes what the user bound. Owns the names: no two symbols
-// have one, and the same dimension or place gets the same symbol again. Symbols go by their written
-// names (symbol_name.h).
+// Makes and remembers symbols, and substitutes the user's bindings. Owns the names: no two symbols
+// have the same name, and the same dimension or place gets the same symbol again. Symbols are
+// identified by their written names (symbol_name.h).
 class SymbolTable {
  public:
   // Reads the user's bindings, by names as typed. InvalidArgument if a name is bound to two sizes,
@@ -38,11 +38,11 @@ class SymbolTable {
   // The symbol of an input's dimension, also if it is bound; the same name again is the same
   // symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
-  // The symbol of a dimension that is one up to a number, "min(past, 63)": it need not stand alone
-  // as well. Nothing for other texts.
+  // The symbol of a dimension that is limited by a number, "min(past, 63)", even if it never
+  // appears alone. Other texts are ignored.
   void InputDimAtMost(absl::string_view text, absl::string_view input, int axis);
-  // "past + seq" is the sum of two dimensions of inputs where both stand alone as well; nullopt
-  // for a name like any other. Nothing is bound in it.
+  // "past + seq" is the sum of two input dimensions if both also appear alone; nullopt for any
+  // other name. Contains no bound values.
   std::optional<Expr> FormulaOfDim(absl::string_view text) const;
   // The size that the file declares for a tensor inside the model: a size of inputs, or a symbol of
   // that name that depends on data. REQUIRES: dim.name is not empty.
@@ -52,8 +52,8 @@ class SymbolTable {
   // largest of `at_most`, at any call for it; without any, no bound is known.
   Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place, int output,
              absl::string_view tensor, int axis, bool inner, absl::Span<const Expr> at_most);
-  // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
-  // a user can look it up.
+  // Notes that a value of the main graph has this dimension, so that a user can look up a symbol
+  // made inside a body there.
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
   // The size to which the user bound the name.

@@ -9,7 +9,7 @@ namespace {
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-// Bytes from here to where a huge page begins.
+// Bytes from here to the next huge page.
 uint64_t ToBoundary(const char* p) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   return RoundUp(address, kHugePageBytes) - address;
@@ -50,7 +50,7 @@ AddressRange::~AddressRange() {
 }
 
 void UseHugePages(void* begin, uint64_t bytes) {
-  // malloc's own few bytes stand before an array.
+  // malloc keeps a few bytes before an array.
   const uint64_t added = reinterpret_cast<uintptr_t>(begin) % kPageBytes;
   char* page = static_cast<char*>(begin) - added;
   bytes += added;

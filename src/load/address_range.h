@@ -1,4 +1,4 @@
-// Addresses from the kernel, which take memory only where they are written to.
+// Addresses from the kernel, which take memory only when written to.
 #ifndef ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
 #define ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
 
@@ -15,8 +15,8 @@ inline constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 class AddressRange {
  public:
   AddressRange() = default;
-  // `bytes` of them or a little more, zeroed, in whole huge pages unless they are few. Empty if
-  // there are not as many.
+  // At least `bytes` of them, zeroed, in whole huge pages unless they are few. Empty if the kernel
+  // has no more.
   static AddressRange Reserve(uint64_t bytes);
   AddressRange(AddressRange&& other) noexcept;
   AddressRange& operator=(AddressRange&& other) noexcept;

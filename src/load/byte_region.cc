@@ -27,8 +27,8 @@ namespace onnxflops::load {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
-// How much is read at once: little after a gap, since another gap may follow, and then ever more.
-// The largest window limits how much is read in vain where a payload begins, and fits into a core's
+// Bytes read at once: few after a gap, since another gap may follow, then more and more. The
+// largest window limits the useless reading at the start of a payload, and fits into a core's
 // cache.
 constexpr uint64_t kFirstWindow = 4 * kPage;
 constexpr uint64_t kWindowAfterGap = kPage;

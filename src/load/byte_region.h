@@ -1,15 +1,14 @@
 // The bytes of a model as far as they were read: an address range as large as the file, filled on
 // demand as one forward pass moves through it.
 //
-// Only the pages that were read take memory. Nothing is mapped from the file, so a file that
-// shrinks meanwhile is an error and not a signal, and views into the range stay valid as long as it
-// lives. Bytes that were never read are zero.
+// Only pages that were read take memory. Nothing is mapped from the file, so a file that shrinks
+// meanwhile is an error and not a signal, and views into the range stay valid while it exists.
+// Bytes that were never read are zero.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<ByteRegion> region, ByteRegion::OfFile(fd, size));
 //   if (!region->Load(p, 100)) return region->error();
 //
-// After a gap that nobody asked for (a payload) little is read ahead; sequential reading doubles
-// that.
+// After a skipped gap (a payload) little is read ahead; sequential reading doubles the amount.
 #ifndef ONNXFLOPS_SRC_LOAD_BYTE_REGION_H_
 #define ONNXFLOPS_SRC_LOAD_BYTE_REGION_H_
 
@@ -68,7 +67,7 @@ class ByteRegion {
   bool DiscardFromStream(uint64_t n);
   void EndStreamAt(uint64_t size);
   bool FailRead(int error_number);
-  // Chooses the size of pages for what [begin, end), about to be read, touches first.
+  // Chooses the size of pages for the memory of [begin, end), which is about to be read.
   void ChoosePages(uint64_t begin, uint64_t end);
   void SetLoaded(uint64_t offset);
 

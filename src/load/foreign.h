@@ -11,8 +11,8 @@ namespace onnxflops::load {
 // How many bytes of the beginning suffice.
 inline constexpr size_t kForeignPrefix = 512;
 
-// "a PNG image, not an ONNX model"; nullptr for what may be a model, or anything. A model is never
-// asked: its bytes could look like something else, but something else cannot be read as a model.
+// "a PNG image, not an ONNX model"; nullptr if it may be a model, or is unknown. Only called for
+// files that cannot be read as a model, because a model's bytes could look like another format.
 const char* IdentifyForeign(absl::string_view prefix);
 
 }  // namespace onnxflops::load

@@ -14,7 +14,7 @@ namespace {
 
 enum class Form : uint8_t { kMessage, kVarints, kFixed32s, kFixed64s };
 
-// A length-delimited field whose content has a form. Strings have none.
+// A length-delimited field whose content has a structure. Strings have none.
 struct Field {
   uint32_t number;
   Form form;

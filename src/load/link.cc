@@ -138,7 +138,7 @@ ValueId Parser::Redirected(ValueId id) const {
   return id;
 }
 
-// Values that stand for one of an outer graph leave the model, and the others move together.
+// Values redirected to an outer graph leave the model, and the others move up.
 void Parser::RemoveRedirected() {
   std::vector<Value>& values = model_->values;
   const size_t n = values.size();

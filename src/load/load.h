@@ -29,7 +29,7 @@ absl::StatusOr<Model> LoadFile(absl::string_view path);
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>",
                                     std::vector<std::string> warnings = {});
 
-// Reads a model from an open descriptor up to its end, such as a pipe, from where it stands.
+// Reads a model from an open descriptor, such as a pipe, from its current position to the end.
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-// Whether a file is an ONNX model, without loading it.
+// Tells whether a file is an ONNX model, without loading it.
 #ifndef ONNXFLOPS_SRC_LOAD_LOOKS_LIKE_MODEL_H_
 #define ONNXFLOPS_SRC_LOAD_LOOKS_LIKE_MODEL_H_
 

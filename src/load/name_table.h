@@ -82,7 +82,7 @@ class NameHash {
 
 class NameTable {
  public:
-  // Forgets all names; ids of those to come are at least `first`.
+  // Forgets all names; later ids are at least `first`.
   void Reset(ValueId first) {
     first_ = first;
     count_ = 0;

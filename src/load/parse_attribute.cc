@@ -193,7 +193,7 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, Attr
   }
   if (scope == nullptr) return wire_.Fail("the default of a function's attribute is a graph");
   draft.Note(type, graph_ids_);
-  // Nodes of its bodies come after the holder.
+  // Nodes of its bodies follow the holder.
   if (holder && model_->nodes.size() == static_cast<size_t>(*holder)) model_->nodes.emplace_back();
   Cursor sub;
   GraphId id;

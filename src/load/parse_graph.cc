@@ -87,8 +87,8 @@ bool Parser::ParseBody(Cursor c, Scope& parent, OptionalNodeId holder, GraphId& 
         "graph-nesting",
         absl::StrCat("graphs are nested more than ", kMaxGraphNesting, " deep (graph-nesting)")));
   }
-  // Values get their numbers in the order of the file: the outer graph's names before the body come
-  // first.
+  // Values get their numbers in the order of the file: the outer graph's earlier names precede the
+  // body.
   if (!FlushMentions(parent)) return false;
   ++depth_;
   Scope& scope = ScopeAt(static_cast<size_t>(depth_));
@@ -154,8 +154,8 @@ bool Parser::GraphField(Cursor& c, uint32_t tag, Scope& scope) {
   }
 }
 
-// Nodes stand first in a graph, one after the other, unless the file was made by hand. Counts them,
-// hopping from length to length, so that arrays of a million nodes need not grow.
+// Nodes come first in a graph and are contiguous, unless the file was made by hand. Counts them,
+// skipping from length to length, so that arrays of a million nodes need not grow.
 void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
   ByteRegion& region = wire_.region();
   Cursor c = graph_bytes;

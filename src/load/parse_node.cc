@@ -35,7 +35,7 @@ struct Parser::NodeDraft {
   size_t inputs = 0, outputs = 0;
   // Where its parts begin in the parser's vectors.
   size_t attributes, pairs;
-  // The bytes of its attributes so far, tags included, if nothing else stands between them.
+  // The bytes of its attributes so far, with tags, if they are contiguous.
   const char* attributes_begin = nullptr;
   const char* attributes_end = nullptr;
   bool shared = false;  // node.attributes belong to an earlier node with equal bytes
@@ -97,8 +97,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Parser::NodeName(Cursor& c, Scope& scop
   return true;
 }
 
-// Reads one attribute, whose tag `c` is at, or all of them at once: nodes that were made alike have
-// attributes of the same bytes, which are parsed once.
+// Reads the attribute at `c`, or all of them at once: nodes of one kind have attributes with equal
+// bytes, which are parsed once.
 bool Parser::NodeAttributes(Cursor& c, Scope& scope, NodeId id, NodeDraft& draft) {
   const char* begin = c.p;
   if (draft.attributes_begin == nullptr) {

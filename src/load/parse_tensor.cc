@@ -99,7 +99,7 @@ absl::uint128 TypedEntries(DType type, int64_t elements) {
   return bits == 4 || bits == 2 ? RawBytes(type, elements) : static_cast<absl::uint128>(elements);
 }
 
-// Bytes of raw_data that an entry of the typed field stands for; 0 if they are packed differently.
+// Bytes of raw_data for one entry of the typed field; 0 if they are packed differently.
 size_t EntryBytes(DType type) {
   const int bits = BitsPerElement(type);
   if (bits == 6) return 0;
@@ -107,7 +107,7 @@ size_t EntryBytes(DType type) {
   return static_cast<size_t>(bits / 8) / (IsComplex(type) ? 2 : 1);
 }
 
-// As absl::SimpleAtoi(), which takes longer but reads signs and spaces as well.
+// Like absl::SimpleAtoi(), which is slower but also reads signs and spaces.
 bool ReadLength(absl::string_view text, int64_t* length) {
   constexpr size_t kSafeDigits = 18;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -122,7 +122,7 @@ bool ReadLength(absl::string_view text, int64_t* length) {
 }  // namespace
 
 struct Parser::TensorDraft {
-  const char* role;  // what errors call it: "initializer", "tensor"
+  const char* role;  // its name in errors: "initializer", "tensor"
   Tensor tensor;
   int rank = 0;
   int32_t type = 0;
@@ -137,9 +137,9 @@ struct Parser::TensorDraft {
   uint64_t unread_varints = 0;  // bytes of such entries that were not read
   size_t strings = 0;           // where its strings begin in the parser's vector
   int64_t external_bytes = -1;
-  std::array<int64_t, kMaxRank> dims;  // the first `rank` of them
+  std::array<int64_t, kMaxRank> dims;  // only the first `rank`
 
-  // By the dimensions so far, which stand before the payload unless the file was made by hand.
+  // Decides by the dimensions so far, which precede the payload unless the file was made by hand.
   bool IsSmall() const {
     int64_t elements = 1;
     for (int i = 0; i < rank; ++i) {

@@ -72,10 +72,10 @@ class Parser {
       absl::string_view name;  // empty for an input or output that is left out
       uint32_t hash = 0;
       OptionalNodeId producer;           // kNone for an input
-      OptionalValueId* place = nullptr;  // where the id goes
+      OptionalValueId* place = nullptr;  // receives the id
     };
 
-    Scope* parent = nullptr;  // the graph around it; none for the main graph and functions
+    Scope* parent = nullptr;  // the outer graph; null for the main graph and functions
     GraphId graph = 0;
     OptionalNodeId holder;  // the node in `parent` whose attribute this body is
     ValueId first_value = 0;
@@ -238,7 +238,7 @@ class Parser {
   NameHash hash_;
   bool has_graph_ = false;
   size_t first_node_ = 0;  // earlier nodes stay unchanged
-  // By ValueId, as far as set: the value of an outer graph that a body's value stands for.
+  // By ValueId, as far as set: the value of an outer graph to which a body's value refers.
   std::vector<OptionalValueId> redirects_;
   int64_t dims_minus_one_ = 0;        // declared dimensions of -1
   int64_t tensors_without_data_ = 0;  // neither a payload in the file nor an external one
@@ -263,8 +263,7 @@ class Parser {
     const NameHash* hash;
     size_t operator()(absl::string_view bytes) const { return hash->Long(bytes); }
   };
-  // Attributes that were read, by their bytes, if they are comparable; none where nodes cannot
-  // share them.
+  // Parsed attributes by their bytes, if they are comparable; empty if nodes cannot share them.
   absl::flat_hash_map<absl::string_view, absl::Span<const Attribute>, HashBytes> known_attributes_{
       0, HashBytes{&hash_}};
 

@@ -24,7 +24,7 @@ class TextMap {
     return hash_(text) ^ (static_cast<uint32_t>(group) * kSpread);
   }
 
-  // The number of the text; kNone if it has none.
+  // The number of the text, or kNone.
   OptionalNumber Find(absl::string_view text, uint32_t hash, int32_t group = 0) const {
     if (slots_.empty()) return kNone;
     for (uint32_t i = hash & mask_; slots_[i].end != 0; i = (i + 1) & mask_) {

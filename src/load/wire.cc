@@ -107,7 +107,8 @@ bool WireReader::SkipUnknown(Cursor& c, uint32_t tag) {
   }
 }
 
-// A group ends at the tag of its own number. No recursion: the file decides how deep groups nest.
+// A group ends at the tag of its own number. Not recursive, because the file decides the depth of
+// groups.
 bool WireReader::SkipGroup(Cursor& c, uint32_t tag) {
   std::vector<uint32_t> open = {tag >> 3};
   while (!open.empty()) {

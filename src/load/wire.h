@@ -42,10 +42,10 @@ enum WireType : uint32_t {
   kFixed32 = 5
 };
 
-// A field's tag as it stands in the file.
+// A field's tag as written in the file.
 constexpr uint32_t Key(uint32_t field, WireType type) { return field << 3 | type; }
 
-// Where a message is being read, and where it ends.
+// The current position in a message, and its end.
 struct Cursor {
   const char* p;
   const char* end;
@@ -84,7 +84,7 @@ class WireReader {
 
   bool More(const Cursor& c) const { return c.p < c.end; }
 
-  // The next tag; what follows it is readable up to the longest number.
+  // Reads the next tag; the bytes after it are readable up to the longest number.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Tag(Cursor& c, uint32_t& tag) {
     if (ABSL_PREDICT_FALSE(region_->loaded() - c.p < ByteRegion::kSlack) &&
         !Load(c.p, ByteRegion::kSlack)) {
@@ -218,7 +218,8 @@ class WireReader {
     return skipped;
   }
 
-  // Sets the error, unless there is one. Always false, so that it can be returned.
+  // Sets the error, unless there is one already. Always returns false, for use in a return
+  // statement.
   bool Fail(absl::Status status);
   bool Fail(const std::string& message) { return Fail(absl::InvalidArgumentError(message)); }
   // Replaces the error by its cause.

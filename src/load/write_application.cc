@@ -86,7 +86,7 @@ std::string WriteNode(const Node& node) {
   }
   AddText(&proto, NodeProto::kOpType, node.op_type);
   AddText(&proto, NodeProto::kDomain, node.domain);
-  // After the rest, whole as they stand in the file.
+  // After the other fields, unchanged from the file.
   if (node.attributes_comparable) absl::StrAppend(&bytes, node.attribute_bytes);
   return bytes;
 }

@@ -14,10 +14,10 @@ namespace onnxflops {
 
 // A FunctionProto without name whose only node applies the operator of `node`, with the opset of
 // its domain. Inputs are called i0, i1, ..., and outputs o0, o1, ...; `types` are the value_info of
-// the inputs, by their places, nullptr where nothing is known.
+// the inputs, by position, nullptr if unknown.
 //
-// Attributes stand in it as they do in the file. Where they cannot be given (they hold graphs, or
-// tensors that were not read) they are left out, and the metadata has the key "partial".
+// Attributes are copied from the file. Those that cannot be written (graphs, or tensors that were
+// not read) are omitted, and the metadata has the key "partial".
 std::string WriteApplication(const Node& node, int64_t opset,
                              absl::Span<const DeclaredType* const> types);
 

@@ -55,7 +55,7 @@ absl::string_view LastOperatorOf(absl::string_view pattern) {
 
 }  // namespace
 
-// The values that a pattern's names stand for, and its nodes.
+// The values and nodes that a pattern's names matched.
 struct CallGroups::Match {
   const CallPattern* pattern = nullptr;
   absl::flat_hash_map<absl::string_view, ValueId> bound;
@@ -189,7 +189,7 @@ bool CallGroups::AreModule(const Match& match) const {
   const auto is_inside = [&](absl::string_view name) {
     return absl::ConsumePrefix(&name, path) && absl::StartsWith(name, "/");
   };
-  // All that begin with the path and a slash stand in a row.
+  // Names that begin with the path and a slash are consecutive.
   const std::string first = absl::StrCat(path, "/");
   auto at = std::lower_bound(names_.begin(), names_.end(), absl::string_view(first));
   size_t inside = 0;

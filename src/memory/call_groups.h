@@ -30,22 +30,22 @@ class CallGroups {
   bool IsJoined(size_t place) const {
     return group_[place] >= 0 && size_[static_cast<size_t>(group_[place])] > 1;
   }
-  // The places of a group's nodes; none of -1.
+  // The places of a group's nodes; empty for -1.
   absl::Span<const size_t> Members(int32_t group) const {
     if (group < 0) return {};
     return members_[static_cast<size_t>(group)];
   }
-  // Made and used by nodes of one group alone.
+  // True if only nodes of one group make and use the value.
   bool IsInner(ValueId value) const { return inner_.contains(value); }
   // The pattern to which the node belongs, or nullptr.
   const CallPattern* PatternOf(size_t place) const;
   // The nodes of its pattern are all that a module runs, by their names.
   bool IsModule(size_t place) const { return found_.at(group_[place]).is_module; }
-  // Of a pattern: the node that makes its result, and what stands for x.
+  // For a pattern: the node of its result, and the value matched as x.
   bool IsLast(size_t place) const;
   ValueId InputOf(size_t place) const;
   ValueId OtherOf(size_t place) const;  // y
-  // Of Keeps::kRows: a value with an element for every row.
+  // For Keeps::kRows: a value with an element for every row.
   ValueId RowsOf(size_t place) const;
 
  private:

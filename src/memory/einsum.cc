@@ -21,7 +21,7 @@ bool AreLetters(const std::string& term, int rank) {
   return true;
 }
 
-// "ij", "jk" and "ik"; without "->", the letters that stand once, in alphabetical order.
+// "ij", "jk" and "ik"; without "->", the letters that appear once, in alphabetical order.
 std::optional<std::array<std::string, 3>> TermsOf(absl::string_view equation) {
   std::string text(equation);
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());

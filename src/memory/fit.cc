@@ -16,7 +16,7 @@ constexpr int64_t kLargestSize = int64_t{1} << 48;
 
 bool FitsAt(const Expr& sum, absl::int128 bytes, const std::string& symbol, int64_t size) {
   const absl::StatusOr<absl::int128> value = sum.Evaluate({{symbol, size}});
-  return value.ok() && *value <= bytes;  // what overflows does not fit
+  return value.ok() && *value <= bytes;  // an overflow does not fit
 }
 
 // `sum` grows by `step` with each unit.

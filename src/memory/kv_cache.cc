@@ -143,7 +143,7 @@ class DecoderFinder {
     return absl::OkStatus();
   }
 
-  // Sizes that only an output tells: the output that is this past with the new tokens appended.
+  // Sizes that only an output shows: the output that is this past with the new tokens appended.
   void FindWidths(const DecoderInput& input) {
     for (int i = 0; i < input.shape.rank(); ++i) {
       if (input.shape[i] == batch_ || input.shape[i] == found_.length) continue;

@@ -30,9 +30,9 @@ struct Decoder {
   Expr tokens;                     // how many it takes
   std::vector<std::string> total;  // symbols of past and new tokens together: masks
   std::vector<std::string> equal;  // symbols of new tokens elsewhere: positions
-  // Of a merged decoder: the input that says whether there is a past.
+  // For a merged decoder: the input that says whether there is a past.
   std::string use_cache;
-  // Other sizes of past inputs that the outputs tell, as the width of a head.
+  // Other sizes of past inputs, found from the outputs, such as the width of a head.
   Bindings known;
 };
 
@@ -40,19 +40,19 @@ struct Decoder {
 // "present.0.key", "past_key_values.0.value". The loss does not use it.
 bool IsCacheOutput(absl::string_view name);
 
-// The decoder in a model. NotFound if it has no past inputs, or none that takes tokens.
+// Finds the decoder in a model. NotFound if it has no past inputs, or no input of tokens.
 absl::StatusOr<Decoder> FindDecoder(const Inference& inference);
 
 // A step of serving: so many new tokens after so many that are in the cache.
 struct ServingStep {
   int64_t tokens = 1, past = 0;
 };
-// Sizes of a step. FailedPrecondition where the export fixed another size.
+// Sizes of a step. FailedPrecondition if the export fixed another size.
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step);
 
 // Bytes that each token adds to the cache; nullopt if they depend on the number of tokens.
 std::optional<Expr> CacheBytesPerToken(const Decoder& decoder);
-// The cache of so many tokens; nullopt where the file does not tell.
+// Bytes of a cache with this many tokens; nullopt if unknown.
 std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens);
 
 }  // namespace onnxflops

@@ -110,7 +110,7 @@ class Largest {
     return found_[i].samples.MayBeAtLeast(samples) && comparisons_->AtLeast(found_[i].sum, sum);
   }
 
-  // Whether sum i is at most a mean of its two neighbours, looked at in steps of 1 / kParts.
+  // True if sum i is at most a mean of its two neighbours, tested in steps of 1 / kParts.
   bool IsBelowMean(size_t i) const {
     for (int part = 1; part < kParts; ++part) {
       if (IsBelow(i, i - 1, part, i + 1, kParts - part)) return true;
@@ -144,7 +144,7 @@ class Largest {
   Comparisons* comparisons_;
   std::vector<Found> found_;
   std::optional<absl::int128> largest_literal_;
-  size_t above_ = 0;  // of found_: what the last one was below, which the next one may be as well
+  size_t above_ = 0;  // of found_: the sum above the last one, tried first for the next
   Expr last_ = -1;
   bool too_many_ = false;
 };

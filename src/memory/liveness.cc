@@ -93,7 +93,7 @@ std::vector<size_t> FindOrder(const ModelData& model, const Graph& graph, Execut
 
 // ---- simulation
 
-// The peak of one run of a graph, without the memory of graphs around it.
+// The peak of one run of a graph, without the memory of outer graphs.
 struct GraphPeak {
   std::vector<Expr> sums;
   bool too_many = false;
@@ -104,7 +104,7 @@ struct GraphPeak {
 
 class Simulator {
  public:
-  // `formulas`: what tensors take.
+  // `formulas`: the sizes of tensors.
   Simulator(const Inference& inference, const PeakOptions& options, TensorBytes* formulas,
             Comparisons* comparisons)
       : in_(inference),
@@ -179,7 +179,7 @@ class Simulator {
     return call.def != nullptr && Has(call.def->traits, Traits::kStored);
   }
 
-  // Who holds each value's memory, and the step after which nobody needs it.
+  // Finds the root that holds each value's memory, and the last step that needs it.
   void FindEnds(const Instance& instance, const std::vector<size_t>& order) {
     const Graph& graph = model_.graph(instance.graph);
     for (ValueId value : graph.inputs) {
@@ -211,7 +211,7 @@ class Simulator {
     for (ValueId value : graph.outputs) Use(value, kNeverEnds);
   }
 
-  // Also what these values are views of.
+  // Also excludes the roots of these values.
   void LeaveElsewhere(const Graph& graph) {
     absl::flat_hash_set<ValueId> roots;
     for (ValueId value : options_.elsewhere) {
@@ -225,7 +225,7 @@ class Simulator {
     }
   }
 
-  // Values of graphs around this one hold no memory of its own.
+  // Values of outer graphs take no memory of this graph.
   OptionalValueId RootIn(const Graph& graph, ValueId value) {
     const OptionalNodeId producer = model_.value(value).producer;
     const bool own = producer ? &model_.graph(model_.node(*producer).graph) == &graph
@@ -237,7 +237,7 @@ class Simulator {
     if (const OptionalValueId root = Root(value)) End(*root) = std::max(End(*root), step);
   }
 
-  // Allocates what the node makes; its size is unknown where the fact does not tell.
+  // Allocates an output of the node; its size is unknown if the fact does not give it.
   void Allocate(ValueId value, const Fact& fact, int64_t* unknown) {
     static const Bytes none;
     const Bytes* bytes = sizes_->Of(fact);
@@ -370,7 +370,7 @@ class Simulator {
     }
   }
 
-  // The tensors alive, the largest first; among equal ones, the one made first.
+  // Lists the live tensors, the largest first, and equal ones in the order of their creation.
   void Describe(NodeId node, const std::optional<absl::int128>& most, MemoryPeak* peak) const {
     peak->node = node;
     absl::int128 own = 0;

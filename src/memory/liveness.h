@@ -30,14 +30,14 @@ namespace onnxflops {
 
 struct PeakOptions {
   ExecutionOrder order = ExecutionOrder::kFile;
-  // Reshape, Squeeze, Identity and the like share their input's memory.
+  // Reshape, Squeeze, Identity and similar operators share their input's memory.
   bool views = true;
   // An element-wise operator writes over an input that ends there and is as large as its output.
   bool in_place = false;
   bool inputs = false;  // inputs of the model count until their last use
   // Sizes of open symbols for finding the node and the tensors alive there.
   Bindings at;
-  // Values that take no memory of their own, as outputs that a server appends to its cache.
+  // Values without memory of their own, such as outputs that a server appends to its cache.
   std::vector<ValueId> elsewhere = {};
 };
 
@@ -51,16 +51,16 @@ struct MemoryPeak {
   // Empty if there are more than kMaxPeakSums.
   std::vector<Expr> sums;
   std::vector<NodeId> nodes;  // of the main graph: where each of the sums is alive
-  std::optional<Expr> bytes;  // the largest of them as one expression, if that is short enough
+  std::optional<Expr> bytes;  // the largest sum as one expression, if it is short enough
   // At the sizes of PeakOptions::at; nullopt if one is missing.
   std::optional<absl::int128> value;
   OptionalNodeId node;           // of the main graph; kNone if nothing is ever alive
   std::vector<LiveValue> alive;  // of the main graph, largest first
-  Expr inside;                   // what bodies of the node hold at the peak
+  Expr inside;                   // memory inside the node's bodies at the peak
   int64_t unknown = 0;           // outputs of nodes whose size is not known: it is a lower bound
 };
 
-// OutOfRange where a limit is met or a size overflows.
+// OutOfRange if a limit is exceeded or a size overflows.
 absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options);
 // The same for several rules.
 absl::StatusOr<std::vector<MemoryPeak>> FindPeaks(const Inference& inference,

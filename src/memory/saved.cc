@@ -76,9 +76,9 @@ bool IsNumbered(absl::string_view name) {
   return last + 1 < name.size() && (name[last] == '-' || name[last] == '_');
 }
 
-// By place of the main graph, a number for the module whose variables may keep what the node makes
-// until it returns: the repeated block, as "layers.0" of "layers.0.mlp.fc1", else the module
-// around.
+// By place in the main graph, a number for the module whose variables may keep the node's results
+// alive until it returns: the repeated block, such as "layers.0" of "layers.0.mlp.fc1", else the
+// enclosing module.
 std::vector<int32_t> FindHolders(const Inference& inference,
                                  const modules::Attribution& attribution) {
   const auto holder_of = [](absl::string_view path) {
@@ -102,7 +102,7 @@ std::vector<int32_t> FindHolders(const Inference& inference,
   return holders;
 }
 
-// Gradients, and what the optimizer keeps.
+// Adds gradients and the optimizer's state.
 void AddOptimizer(const Inference& inference, const training::TrainedParameters& trained,
                   const TrainingOptions& options, TrainingMemory* memory) {
   constexpr int kMasterBytes = 4;  // float32

@@ -31,7 +31,7 @@ struct TrainingMemory {
   std::vector<std::string> warnings;  // of patterns
   int64_t unknown = 0;                // nodes whose saved tensors are unknown
   bool guessed = false;               // of some it is a guess, else saved_bytes is a lower bound
-  absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
+  absl::string_view unknown_op;       // an operator among them that has a row, or ""
   OptionalNodeId unknown_node;        // the first such node
   const char* unknown_why = nullptr;  // why it is not known, if the file leaves it open
   absl::int128 trained_params = 0;
@@ -41,8 +41,7 @@ struct TrainingMemory {
   StepPeak step;                  // of all that a step holds
 };
 
-// `at`: sizes of open symbols at which the place of the step's peak is found. Errors as of
-// CountBackward.
+// `at`: sizes of open symbols for finding the step's peak. Errors: those of CountBackward.
 absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
                                                   CausalCounting causal,
                                                   const TrainingOptions& options,

@@ -73,8 +73,8 @@ void SavedWalk::KeepMask(const Node& node) {
   if (is_for_export) NoteUnknown(node_id_, kMaskOfExport);
 }
 
-// As PyTorch composes it: queries and keys times the square root of the scale, which is new
-// memory, and values, repeated for groups of heads. False where they do not stand apart.
+// As composed by PyTorch: queries and keys times the square root of the scale, which are new
+// tensors, and values, repeated for groups of heads. False if these cannot be told apart.
 bool SavedWalk::KeepMathAttention(const Node& node) {
   if (!node.input(0) || !node.input(1) || !node.input(2)) return false;
   const Fact& queries = in_.fact(call_->inputs[0]);
@@ -132,8 +132,8 @@ absl::string_view SavedWalk::AttentionCall(const Node& node) {
   return call && exporter::IsFxAttention(*call) ? *call : absl::string_view();
 }
 
-// Keeps a mask that a caller gave. TorchScript's files do not tell who made a constant; mostly it
-// is the causal mask of the operator itself.
+// Saves a mask that the caller passed. TorchScript's files do not show who made a constant; usually
+// it is the causal mask of the operator itself.
 void SavedWalk::KeepMaskBeside(const training::AttentionPattern& pattern, const Node& scores) {
   constexpr size_t kMask = 3;
   const absl::string_view call = AttentionCall(scores);
@@ -200,7 +200,7 @@ void SavedWalk::KeepArgument(ValueId value, absl::string_view call, size_t i) {
       exporter::SplitFxName(name).first == exporter::SplitFxName(own_name).first;
   if (!is_spread || fact == nullptr || is_equal_call) return Keep(value);
   const Shape& shape = fact->shape;
-  if (shape.rank() == kRankOfRepeated) {  // of one head, it is a view
+  if (shape.rank() == kRankOfRepeated) {  // for one head, it is a view
     const Shape joined = {shape[0], shape[1] * shape[2], shape[3], shape[4]};
     if (ViewStrides(shape, strides, joined)) return Keep(value);
   }

@@ -35,7 +35,7 @@
 
 namespace onnxflops::memory {
 
-// Notes what the exporter folded or merged.
+// Notes calls that the exporter folded or merged.
 void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   const char* why = groups_->IsJoined(place)
                         ? nullptr
@@ -57,8 +57,8 @@ void SavedWalk::NoteWhatIsOpen(const Node& node, size_t place) {
   }
 }
 
-// torch.export writes a plain recurrent layer as its steps, and computes what the weights of the
-// state make of a first one of zeros: as many numbers as those.
+// torch.export writes a plain recurrent layer as its steps, and precomputes the product of the
+// state's weights with an initial state of zeros: as many numbers as the state has.
 bool SavedWalk::KeepFirstState(const Node& node) {
   if (!IsOfClass(node, "RNN") && !IsOfClass(node, "RNNCell")) return false;
   for (OptionalValueId value : node.inputs) {
@@ -68,9 +68,9 @@ bool SavedWalk::KeepFirstState(const Node& node) {
   return true;
 }
 
-// True if a name says that the tensor was looked up. Without such a name it may be one all the
-// same, or made of numbers, as biases of heads are. In TorchScript's files, only an index of one
-// axis is a lookup.
+// True if a name shows that the tensor is the result of a lookup. Without such a name it may still
+// be one, or be made of numbers, such as biases of heads. In TorchScript's files, only an index
+// along one axis is a lookup.
 bool SavedWalk::NoteLookup(const Node& node) {
   const auto module = exporter::ModuleOfNode(node);
   bool is_named = false;
@@ -192,9 +192,9 @@ bool SavedWalk::NeedsGradient(ValueId value) const {
   return maker && trained_.contains(*maker);
 }
 
-// cosine_similarity divides both sides by norms that it cloned, and multiplies them: for the
-// gradient of a side, it keeps the side, its norm twice, and what the other side was divided to. It
-// gives as many numbers as there are norms of a side.
+// cosine_similarity divides both sides by clones of their norms, and multiplies them. For the
+// gradient of a side it saves the side, its norm twice, and the other side after division. The
+// output has as many numbers as a side has norms.
 void SavedWalk::KeepCosine(const Node& node, size_t place) {
   constexpr int kNorms = 2;
   if (!groups_->IsLast(place)) return;
@@ -248,7 +248,7 @@ bool SavedWalk::KeepOfCall(const Node& node) {
     if (is_result) KeepPlacesOfIndex(places);
     if (added != names_.end()) {
       if (is_result) Keep(added->second);
-    } else if (node.input(kUpdates)) {  // without a name of its own
+    } else if (node.input(kUpdates)) {  // without its own name
       Keep(*node.inputs[kUpdates]);
     }
     return true;
@@ -372,9 +372,9 @@ void SavedWalk::NoteDropoutThatIsOff(const Node& node) {
   if (!is_zero) NoteUnknown(node_id_, kDropoutOff);
 }
 
-// A weight that PyTorch computed of parameters: it is kept, by a product of matrices for the
-// gradient of the other factor alone. So are the norms of weight_norm, or what standardizing it by
-// batch_norm keeps, mean and deviation of each channel.
+// A weight that PyTorch computed from parameters. A matrix product saves it only for the gradient
+// of the other factor. weight_norm also saves its norms, and standardizing by batch_norm saves mean
+// and deviation of each channel.
 void SavedWalk::KeepComputedWeight(const Node& node, const std::string& needed) {
   const uint32_t products = call_->def->gradient.products;
   if (products == 0 || !signature_.HasUnnamed()) return;
@@ -398,8 +398,8 @@ void SavedWalk::KeepComputedWeight(const Node& node, const std::string& needed) 
   }
 }
 
-// A normalization keeps the scale and shift that it is called with. A parameter is there anyway;
-// what the module computed of one, as 1 + weight, is new memory.
+// A normalization saves the scale and shift that it is called with. A parameter exists anyway; a
+// tensor computed from one, such as 1 + weight, is new memory.
 void SavedWalk::KeepComputedScale(const Node& node) {
   for (size_t i : {size_t{1}, size_t{2}}) {
     const OptionalTensorId id = InitializerOf(node.input(i));
@@ -418,8 +418,8 @@ OptionalTensorId SavedWalk::InitializerOf(OptionalValueId value) const {
   return model_.value(storages_.Of(*value).root).initializer;
 }
 
-// One for each output channel, as by default; of a kernel for groups of channels one for each
-// place, as wav2vec 2.0 has them.
+// By default one norm for each output channel; for a grouped kernel one for each position, as in
+// wav2vec 2.0.
 Expr SavedWalk::NormsOf(const Node& node, const Tensor& weight) const {
   const Fact& made = in_.fact(call_->outputs[0]);
   const bool is_ranked = made.is_tensor() && made.shape.ranked() && made.shape.rank() > 0;
@@ -437,9 +437,9 @@ void SavedWalk::KeepWeight(TensorId weight, bool is_kept, const Expr& numbers) {
   if (is_kept) More(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
 }
 
-// The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
-// the convolution gives, and mean and deviation of each channel. TorchScript then names weight
-// and bias anew.
+// The exporter folded a BatchNorm into the convolution. In training it exists: it saves the
+// convolution's output, and mean and deviation of each channel. TorchScript then renames weight and
+// bias.
 void SavedWalk::KeepFoldedNorm(const Node& node) {
   const auto is_renamed = [&](size_t i) {
     return node.input(i) && exporter::IsRenamedFor(node.op_type, model_.value(*node.input(i)).name);

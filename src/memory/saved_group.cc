@@ -12,7 +12,7 @@
 
 namespace onnxflops::memory {
 
-// Groups that are computed again keep what goes into them.
+// Recomputed groups save their inputs.
 std::vector<bool> SavedWalk::KeepGroups() {
   std::vector<bool> skipped(graph_->nodes.size(), false);
   for (const std::vector<size_t>& group : recomputed_) {
@@ -42,8 +42,8 @@ void SavedWalk::AddOutputs(size_t place, absl::btree_set<ValueId>* made) const {
   }
 }
 
-// Exporters leave nodes that only move data without a module: those that look into what the group
-// made belong to it.
+// Exporters leave nodes that only move data without a module. Those that view results of the group
+// belong to it.
 void SavedWalk::AddMoves(const std::vector<size_t>& group, absl::btree_set<ValueId>* made) const {
   for (size_t i = group.front(); i <= group.back(); ++i) {
     const Node& node = model_.node(graph_->nodes[i]);

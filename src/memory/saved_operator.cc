@@ -200,8 +200,8 @@ void SavedWalk::KeepByRow(const Node& node, const std::string& needed, size_t pl
 }
 
 // TorchScript writes max(dim) and amax as one operator, but max(dim) takes one axis, and max()
-// takes none. Along one axis, max(dim) is called more often. torch.export writes a pool to one
-// place as amax along the last two axes in an order that hardly any caller of amax gives.
+// takes none. Along one axis, max(dim) is more common. torch.export writes a pool to size 1 as amax
+// along the last two axes, in an order that callers of amax rarely use.
 Keeps SavedWalk::KeepsOfExtreme(const Node& node, const Keeps& keeps) {
   const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
   if (text) {
@@ -253,7 +253,7 @@ bool SavedWalk::KeepOfEinsum(const Node& node, size_t i) {
   return true;
 }
 
-// Known places mostly come from a slice, whose assignment keeps none.
+// Known indices usually come from a slice, whose assignment saves none.
 bool SavedWalk::AssignsToSlice(size_t i) {
   const Fact& places = in_.fact(call_->inputs[i]);
   if (groups_->StateCalls() || !(places.constant || places.from_shapes)) return false;
@@ -304,11 +304,12 @@ void SavedWalk::KeepPlaces(size_t i) {
   if (places.constant && places.is_tensor() && !IsFloat(places.dtype)) More(SizeOf(places));
 }
 
-// As PyTorch's CPU runs a plain recurrent layer or a GRU (ATen/native/RNN.cpp). Each direction
-// takes the input as one matrix, and copies it if it does not lie as one. A plain layer keeps its
-// state before and after each step. A step of a GRU keeps the state before it, the products of the
-// state for three gates in one tensor, the candidate, and what mul_ writes over, which autograd
-// clones: the candidate's product and the difference of state and candidate.
+// Follows PyTorch's CPU code for a plain recurrent layer or a GRU (ATen/native/RNN.cpp). Each
+// direction takes the input as one matrix, and copies it if it is not contiguous. A plain layer
+// saves its state before and after each step. A step of a GRU saves the state before it, the
+// products of the state for three gates in one tensor, the candidate, and the operands that mul_
+// overwrites, which autograd clones: the candidate's product and the difference of state and
+// candidate.
 void SavedWalk::KeepSteps(const Node& node) {
   constexpr size_t kState = 5;
   constexpr int kNumbersOfGruStep = 7;

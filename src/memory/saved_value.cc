@@ -75,7 +75,7 @@ absl::string_view SavedWalk::LeftOutBefore(const Node& node) const {
   return unnamed == 1 ? left_out : absl::string_view();
 }
 
-// The file has one node for equal calls, but each call's result has memory of its own.
+// The file has one node for equal calls, but each call's result has its own memory.
 bool SavedWalk::KeepMerged(ValueId value) {
   const auto name = merged_names_.find(value);
   if (name == merged_names_.end()) return false;
@@ -84,7 +84,7 @@ bool SavedWalk::KeepMerged(ValueId value) {
   return true;
 }
 
-// The result of a left-out operation has memory of its own.
+// The result of an omitted operation has its own memory.
 bool SavedWalk::KeepLeftOut(ValueId value) {
   if (!groups_->StateCalls() || !IsOwn(value) || IsNamed(model_.value(value).name)) return false;
   if (!call_names_.left_out) call_names_.left_out = LeftOutBefore(model_.node(node_id_));
@@ -94,8 +94,8 @@ bool SavedWalk::KeepLeftOut(ValueId value) {
   return true;
 }
 
-// Python's numbers are constants of one element in a file, or made of shapes, and no tensors in
-// PyTorch.
+// Python numbers appear in a file as constants of one element, or are computed from shapes. In
+// PyTorch they are not tensors.
 bool SavedWalk::IsNumber(const Fact* fact) {
   return fact != nullptr && (fact->constant || fact->from_shapes) && fact->is_tensor() &&
          fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
@@ -137,8 +137,8 @@ bool SavedWalk::IsStored(ValueId root) const {
   return def != nullptr && Has(def->traits, Traits::kStored);
 }
 
-// A number is kept if it is a tensor in PyTorch: what an operator made of a parameter of one
-// number, for example.
+// A number is saved if it is a tensor in PyTorch, for example the result of an operator on a
+// one-element parameter.
 void SavedWalk::KeepNumber(ValueId root) {
   const Value& value = model_.value(root);
   const bool is_folded = value.initializer && exporter::IsScalarParameter(value.name) &&

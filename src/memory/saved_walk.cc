@@ -129,7 +129,8 @@ std::string SavedWalk::WarningOf(const Expr& bytes, absl::string_view what,
       DescribeNode(model_, nodes.front()), ", ", condition, ", which no file tells");
 }
 
-// nn.LeakyReLU(inplace=True) and the like keep their output, which the next layer keeps anyway.
+// nn.LeakyReLU(inplace=True) and similar modules save their output, which the next layer saves
+// anyway.
 void SavedWalk::WarnOfInPlace(TrainingMemory* memory) const {
   absl::flat_hash_map<ValueId, int> readers;
   for (NodeId id : model_.graph(0).nodes) {

@@ -203,7 +203,7 @@ class SavedWalk {
   absl::btree_set<NodeId> noted_;    // nodes whose saved tensors are unknown
   absl::btree_set<TensorId> constants_kept_, weights_kept_;
   ExprSum constants_;
-  // Of the instance that is walked.
+  // The instance being walked.
   const Instance* instance_ = nullptr;
   const Graph* graph_ = nullptr;
   const CallGroups* groups_ = nullptr;
@@ -211,10 +211,10 @@ class SavedWalk {
   absl::flat_hash_map<NodeId, CallId> calls_;
   absl::flat_hash_map<NodeId, size_t> places_;
   absl::btree_set<absl::string_view> left_out_;
-  absl::flat_hash_map<absl::string_view, ValueId> names_;  // where the file states calls
+  absl::flat_hash_map<absl::string_view, ValueId> names_;  // if the file names calls
   absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_, summed_;
   absl::btree_set<std::pair<NodeId, ValueId>> copies_;
-  absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
+  absl::btree_map<ValueId, NodeId> merged_;  // results of merged equal calls, each with a reader
   // The current node's inputs that come from merged equal calls, with their names.
   absl::flat_hash_map<ValueId, absl::string_view> merged_names_;
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept

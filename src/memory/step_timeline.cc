@@ -49,7 +49,7 @@ constexpr size_t kStepsPerStepNode = 60;  // of a WorkLimit
 constexpr int kScalarBytes = 4;           // of a loss, and of its gradient
 constexpr int64_t kStepFormulaShare = 2;  // the run with formulas may take 1/2 of the steps
 constexpr int kNoGroup = -1;
-constexpr size_t kMaxSumsAside = 16;  // after so many more sums, dominated ones are dropped
+constexpr size_t kMaxSumsAside = 16;  // additional sums until dominated ones are dropped
 
 // Memory that several gradients may share.
 struct Buffer {
@@ -286,8 +286,8 @@ class Timeline {
     }
   }
 
-  // Without gradients nothing is kept for a backward pass, and what Python's variables keep until a
-  // module returns weighs more than that.
+  // Without gradients nothing is saved for a backward pass. Results that Python's variables keep
+  // until a module returns then take more memory.
   void NoteHeld(size_t place) {
     if (IsShapeWork(place)) return;
     for (OptionalValueId value : NodeAt(place).outputs) {
@@ -314,7 +314,7 @@ class Timeline {
     if (!kept.more.is_zero()) live_.Add(MakeBytes(kept.more));
   }
 
-  // A block that runs again keeps what goes into it until it has gone backwards.
+  // A recomputed block keeps its inputs until its backward pass is done.
   void KeepInputs(size_t place) {
     Block& block = blocks_[static_cast<size_t>(block_of_[place])];
     block.first = std::min(block.first, place);
@@ -461,7 +461,7 @@ class Timeline {
     return {std::make_shared<Buffer>(Buffer{bytes, 1}), true};
   }
 
-  // Makes the gradients of inputs that come from outside of the call.
+  // Makes the gradients of inputs from outside the call.
   void GiveGradients(size_t last, std::vector<Gradient>* given) {
     const std::vector<size_t>& members = members_[last];
     absl::btree_set<ValueId> inside;
@@ -491,7 +491,7 @@ class Timeline {
     SumUp(last);
   }
 
-  // The engine sums up a broadcast input's gradient once the derivative has given all of them.
+  // autograd sums a broadcast input's gradient after the derivative has made all gradients.
   void SumUp(size_t last) {
     for (const auto& [product, sum] : unsummed_) {
       live_.Add(sum);
@@ -638,7 +638,7 @@ class Timeline {
   absl::flat_hash_map<int32_t, Held> held_;
   absl::btree_set<ValueId> outputs_;  // storages
   absl::flat_hash_map<ValueId, Gradient> gradients_;
-  std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards
+  std::vector<std::pair<ValueId, Gradient>> made_;  // by the node in its backward pass
   std::vector<std::pair<Bytes, Bytes>> unsummed_;   // of the output's size, and sums of them
   BytesSum live_;
   Comparisons comparisons_;

@@ -35,7 +35,7 @@ enum class StepPhase : uint8_t { kForward, kLoss, kBackward, kOptimizer };
 absl::string_view PhaseName(StepPhase phase);  // "forward", ...
 
 struct StepPeak {
-  std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
+  std::vector<Expr> sums;             // the peak is the largest of these; empty: too many
   std::optional<Expr> bytes;          // the same as one expression, if it can be shown
   std::optional<absl::int128> value;  // at the sizes that were asked for; nullopt if one is missing
   StepPhase phase = StepPhase::kForward;
@@ -71,7 +71,7 @@ struct StepFacts {
   Bindings at;  // sizes of open symbols at which the place is found
 };
 
-// OutOfRange where a limit is met.
+// OutOfRange if a limit is exceeded.
 absl::StatusOr<StepPeak> FindStepPeak(const Inference& inference, const NeededGradients& nodes,
                                       const StepFacts& facts, Loss loss);
 

@@ -124,8 +124,8 @@ bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
   return true;
 }
 
-// Strides without gaps, with the axes in the order of the given ones, as torch's TensorIterator
-// makes an output. Empty if sizes do not tell the order.
+// Strides without gaps, with the axes in the order of the given strides, as torch's TensorIterator
+// allocates an output. Empty if sizes do not determine the order.
 std::vector<Expr> DenseInOrder(const Shape& shape, const std::vector<Expr>& strides) {
   std::vector<size_t> axes;  // from the outermost
   for (size_t i = 0; i < strides.size(); ++i) {

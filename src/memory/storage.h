@@ -22,7 +22,7 @@ struct Layout {
 // Tensor.view() decides.
 std::optional<std::vector<Expr>> ViewStrides(const Shape& from, const std::vector<Expr>& strides,
                                              const Shape& to);
-// Of elements that follow each other.
+// Strides of a contiguous tensor.
 std::vector<Expr> StridesInOrder(const Shape& shape);
 
 // The same sizes in the same order, sizes of 1 apart.
@@ -49,7 +49,7 @@ class Storages {
   }
   // The value is in new memory.
   void Own(ValueId value) { layouts_[static_cast<size_t>(value)] = {value, {}}; }
-  // Whether PyTorch can look at the value, of this shape, with other sizes.
+  // True if PyTorch can view the value, of this shape, with other sizes.
   bool CanView(ValueId value, const Shape& from, const Shape& to) const;
 
  private:

@@ -57,7 +57,8 @@ bool BiasesHeads(const Tensor& tensor) {
          tensor.dims[rank - 1] > 1;
 }
 
-// Whether argument `i` of the call, a weight or an operand, was computed: no parameter or buffer.
+// True if argument `i` of the call, a weight or an operand, was computed, so that it is neither a
+// parameter nor a buffer.
 bool IsComputedFactor(absl::string_view call, size_t i, absl::string_view tensor) {
   const absl::string_view name = exporter::FxValueName(exporter::ParseFxArgs(call).Arg(i));
   if (name.empty() || exporter::IsFxPlaceholder(name)) return false;

@@ -75,8 +75,8 @@ bool IsComputedKernel(const exporter::Signature& signature, const Node& node, co
 // Places that rows of a folded constant were looked up by: one for each row, of biases of heads for
 // each pair.
 int64_t PlacesOfLookup(const Tensor& tensor);
-// Nodes of a TorchScript file that read what another module of the same name made for itself: as an
-// equal call, which the exporter merged with theirs.
+// Nodes of a TorchScript file that read a result of another module's equal call, because the
+// exporter merged it with theirs.
 std::vector<NodeId> ReadersOfOtherModules(const ModelData& model, const Graph& graph);
 // Tells which inputs of a node an equal call made, in a file that states calls: the node's text
 // names another one.
