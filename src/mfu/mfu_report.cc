@@ -193,7 +193,7 @@ TextTable FormulaTable(const MfuReport& report) {
   return table;
 }
 
-// Formulas of language models have no figure for an image model: many of them are one note.
+// Language-model formulas have no figure for an image model; many missing ones become one note.
 void FoldUnknown(TextTable* table) {
   constexpr size_t kMostRows = 2;
   std::vector<std::string> names;

@@ -31,7 +31,7 @@ struct MfuFormula {
 
 struct MfuReport {
   std::string model;  // its path
-  // Of one step, all runs of gradient accumulation.
+  // For one step, over all runs of gradient accumulation.
   absl::int128 forward_flops = 0, backward_flops = 0, training_flops = 0, recompute_flops = 0;
   absl::int128 optimizer_flops = 0;
   bool lower_bound = false;
@@ -47,10 +47,10 @@ struct MfuReport {
   std::optional<double> bytes_per_second, flops_per_byte;
   int64_t devices = 1;
   std::string device, dtype, peak_source;  // device "" for a peak of the user's own
-  std::vector<std::string> other_peaks;    // what other sources have
+  std::vector<std::string> other_peaks;    // peaks from other sources
   double mfu = 0, hfu = 0;
-  std::string counted;  // what the figure holds: "exact", "2x", or a convention
-  // Of hardware counters, where they were given.
+  std::string counted;  // kind of the figure: "exact", "2x", or a convention
+  // From hardware counters, if given.
   std::optional<absl::int128> measured_flops;
   double measured_to_counted = 0, measured_hfu = 0;
   std::vector<MfuFormula> formulas;

@@ -38,7 +38,7 @@
 namespace onnxflops::modules {
 namespace {
 
-// Names of weights that the formal inputs of a function stand for in one call.
+// Names of the weights passed to a function's formal inputs in one call.
 using ActualNames = absl::flat_hash_map<ValueId, absl::string_view>;
 
 // A run of an instance that is to be walked.
@@ -119,7 +119,7 @@ class Walk {
     }
   }
 
-  // Whether (call, part) costs anything or is unknown.
+  // Finds whether (call, part) has a cost or is unknown.
   void FindWork() {
     has_work_.assign(in_.calls.size() * kNumCostParts, 0);
     for (size_t c = 0; c < counts_.calls.size(); ++c) {
@@ -196,7 +196,7 @@ class Walk {
     out_.first.resize(modules, std::numeric_limits<int64_t>::max());
   }
 
-  // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
+  // True if the bodies of a call may be walked; takes the visits from the budget.
   bool CanOpen(CallId id, NodeId node, int32_t times) {
     const Call& call = in_.call(id);
     // Names of weights are handed on for every input.
@@ -247,7 +247,7 @@ class Walk {
     }
   }
 
-  // nullopt if the product overflows, or all of them have too many terms.
+  // nullopt if the product overflows, or all products together have too many terms.
   std::optional<int32_t> Times(int32_t outer, const Expr& inner) {
     if (inner == Expr(1)) return outer;
     const auto [it, is_new] = times_.try_emplace({outer, inner}, std::nullopt);
@@ -295,7 +295,7 @@ class Walk {
     bool asked = false;
     bool fused = false;      // a convolution or product that took a BatchNorm in
     bool is_module = false;  // a call of a function that the exporter made of a module
-    bool is_alias = false;   // hands a parameter on: says nothing of when its module runs
+    bool is_alias = false;   // passes a parameter on: does not show when its module runs
     OptionalModuleId by_metadata, by_name;
     int32_t first_weight = 0, weights = 0;  // in weights_
   };
@@ -432,13 +432,13 @@ class Walk {
     return function && !model_.function(*function).official;
   }
 
-  // A function's nodes carry names of one of its calls: they count only if they fit this one.
+  // A function's nodes have names of one of its calls; they count only if they fit this call.
   ModuleId Inside(ModuleId module, const Visit& visit) const {
     if (!visit.in_function) return module;
     return IsWithin(out_.paths.path(module), out_.paths.path(visit.base)) ? module : visit.base;
   }
 
-  // The path that all weights of a call have in common; nullopt if it has none.
+  // The common path of all weights of a call, or nullopt.
   std::optional<absl::string_view> CommonPathOfWeights(const Node& node, const Visit& visit) {
     std::optional<absl::string_view> common;
     for (OptionalValueId input : node.inputs) {
@@ -495,7 +495,7 @@ class Walk {
   std::vector<int8_t> is_weight_;              // by ValueId
   std::vector<bool> is_formal_;                // by ValueId: an input of a function
   std::vector<OptionalNodeId> reader_;         // by ValueId: the first
-  static constexpr int kMaxStepsToReader = 4;  // Transpose, Cast and the like before the product
+  static constexpr int kMaxStepsToReader = 4;  // such as Transpose and Cast before the product
   std::vector<uint8_t> has_work_;              // by call and part
   absl::flat_hash_map<GraphId, int64_t> visits_of_;
   absl::flat_hash_map<std::pair<int32_t, Expr>, std::optional<int32_t>> times_;

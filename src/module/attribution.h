@@ -48,7 +48,7 @@ struct Attribution {
   std::vector<Execution> executions;
   std::vector<Expr> times = {1};              // [0] is 1; each way to be repeated has one
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
-  std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
+  std::vector<int64_t> nodes;                 // by ModuleId: number of nodes, including free ones
   std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
   bool functions_are_modules = false;         // an inlined function is a module
   OptionalNodeId not_opened;                  // the first call that a limit left a module by itself

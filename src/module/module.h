@@ -20,7 +20,7 @@ inline constexpr absl::string_view kOutsideModules = "(outside any module)";
 struct Module {
   std::string path;          // as in named_modules(); "" for the root
   size_t name_begin = 0;     // of name() in path
-  std::string type;          // class name, "Conv2d"; "" where the file does not say
+  std::string type;          // class name, "Conv2d"; "" if unknown
   bool own = false;          // not a module, but its parent's own work
   int32_t parent = -1;       // index among the modules
   int32_t depth = 0;         // of the root: 0
@@ -28,7 +28,7 @@ struct Module {
   int32_t kind = 0;          // the same where class, FLOPs, MACs, weights and children are
   bool lower_bound = false;  // something in it is unknown
   int64_t nodes = 0;         // that run in it, as written: a body counts once
-  // Of all that is in it; never null. Modules of one kind share them.
+  // Of everything inside; never null. Modules of one kind share them.
   std::shared_ptr<const Amounts> amounts;
 
   // Its name within the parent: "resblocks.0".

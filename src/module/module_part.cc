@@ -133,7 +133,7 @@ std::vector<bool> Reduced(const std::vector<Module>& modules, const Patterns& pa
 
 struct Selection {
   std::vector<int32_t> whole;    // the outermost modules that are wanted whole
-  std::vector<int32_t> divided;  // wanted without a part of them: their own nodes are in the part
+  std::vector<int32_t> divided;  // selected except for a part: their own nodes are in the part
 };
 
 Selection Select(const std::vector<Module>& modules, const Patterns& patterns) {
@@ -194,8 +194,7 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   PartCounts result;
   result.in_part.assign(inference.model->nodes.size(), false);
   TallySum total;
-  // Adding expressions is far more costly than counting executions, so equal ones are counted
-  // first.
+  // Adding expressions is far costlier than counting executions, so equal ones are counted first.
   absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
   for (const modules::Execution& e : attribution.executions) {
     if (!part.paths.contains(attribution.paths.path(e.module))) continue;

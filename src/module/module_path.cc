@@ -32,7 +32,7 @@ bool IsNumber(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// The path, cut where it gets deeper or longer than the limits.
+// The path, cut at the limits of depth and length.
 absl::string_view Limited(absl::string_view path) {
   if (path.size() < static_cast<size_t>(kMaxModuleDepth)) return path;  // so many dots at most
   if (static_cast<int64_t>(path.size()) > kMaxModulePath) {

@@ -80,10 +80,10 @@ class ModulePaths {
   ModuleId ParentOf(ModuleId id) const;
 
   size_t size() const { return paths_.size(); }
-  // Whether a path was met that goes beyond the limits.
+  // True if a path exceeded the limits.
   bool cut() const { return cut_; }
   absl::string_view path(ModuleId id) const { return paths_[static_cast<size_t>(id)]; }
-  // Class name without its Python module, "Conv2d"; "" where the file does not say.
+  // Class name without its Python module, "Conv2d"; "" if unknown.
   absl::string_view type(ModuleId id) const { return types_[static_cast<size_t>(id)]; }
   void SetTypeIfUnknown(ModuleId id, absl::string_view type);
 
@@ -99,7 +99,7 @@ class ModulePaths {
   // Some weight's name begins with `path` and a dot.
   bool HasWeights(absl::string_view path);
 
-  std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();  // of what paths_ points to
+  std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();  // owns the texts of paths_
   std::vector<absl::string_view> paths_;                      // by ModuleId
   std::vector<absl::string_view> types_;                      // by ModuleId
   std::vector<ModuleId> around_;                              // by ModuleId: see Intern
@@ -116,8 +116,8 @@ class ModulePaths {
   };
   Memo by_scopes_, by_weight_;
 
-  // The modules on the way down the path in the name that was last asked for: names of one module
-  // stand together, and begin as those before.
+  // The modules along the last path looked up: consecutive names often share the beginning of their
+  // path.
   struct Step {
     size_t end;  // in the path
     ModuleId module;

@@ -90,7 +90,7 @@ using WorkKind = std::tuple<Expr, Expr, bool>;
 // executions, so they are counted first, and modules with the same counts share the sum.
 class OwnWorks {
  public:
-  // Stops where the sums have more than `most_terms`.
+  // Stops if the sums have more than `most_terms`.
   OwnWorks(const modules::Attribution& attribution, const Counts& counts, int64_t most_terms)
       : attribution_(attribution),
         counts_(counts),
@@ -147,7 +147,7 @@ class OwnWorks {
     absl::flat_hash_map<std::pair<int32_t, int32_t>, size_t> repeated;  // at other times than once
     for (size_t i = by_module.begin[module]; i < by_module.begin[module + 1]; ++i) {
       const modules::Execution& execution = attribution_.executions[by_module.order[i]];
-      // Where the work stands in the result, from 1.
+      // The position of the work in the result, from 1.
       size_t& at = execution.times == 0 ? scratch_[static_cast<size_t>(execution.work)]
                                         : repeated[{execution.work, execution.times}];
       if (at == 0) {
@@ -370,7 +370,7 @@ class Builder {
     });
     std::vector<int32_t> index(first_.size(), -1);
     std::vector<std::pair<ModuleId, size_t>> stack = {{kRootModule, children.begin[0]}};
-    tree_.modules.reserve(3 * ids.size() + 1);  // each may have work of its own, and share weights
+    tree_.modules.reserve(3 * ids.size() + 1);  // each may have own work and shared weights
     own_params_.reserve(3 * ids.size() + 1);
     Append(kRootModule, -1, 0);
     index[0] = 0;
@@ -409,7 +409,7 @@ class Builder {
     own_params_.push_back(params_[static_cast<size_t>(id)]);
   }
 
-  // Adds, as the last child of the module at `parent`, what none of its children has.
+  // Adds, as the last child of the module at `parent`, the amounts that none of its children has.
   Module& AppendUnder(int32_t parent, int32_t depth, absl::string_view name,
                       const OwnParams& params) {
     const std::string& path = tree_.modules[static_cast<size_t>(parent)].path;
@@ -484,7 +484,7 @@ class Builder {
                                                      most_terms_, " terms (terms-per-node)"));
   }
 
-  // Where there are children, arithmetic of the module's own is one of them.
+  // If there are children, the module's own arithmetic is one of them.
   std::shared_ptr<const Amounts> AddUpModule(const OwnWork& own,
                                              absl::Span<const Amounts* const> children,
                                              const OwnParams& params) {

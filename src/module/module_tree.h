@@ -34,7 +34,7 @@
 
 namespace onnxflops {
 
-// Weights that a node of their own module uses before any other node does.
+// Weights whose first use is by a node of their own module.
 struct NodeWeights {
   NodeId node = 0;
   absl::int128 elements = 0, bytes = 0;

@@ -9,7 +9,7 @@
 
 namespace onnxflops::modules {
 
-// By the initializer that was kept: the path of the innermost module that all of them are in.
+// By the kept initializer: the path of the innermost module that contains all its users.
 using SharedParameters = absl::flat_hash_map<ValueId, absl::string_view>;
 SharedParameters FindSharedParameters(const ModelData& model);
 

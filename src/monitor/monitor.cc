@@ -42,7 +42,7 @@ std::optional<absl::int128> Times(absl::int128 a, absl::int128 b) {
   return product.error() == nullptr ? std::optional(product.literal()) : std::nullopt;
 }
 
-// Adds `times` of a figure of a step, where it is known, to a mean and a total.
+// Adds `times` a step's figure, if known, to a mean and a total.
 void AddTo(const std::optional<absl::int128>& figure, int64_t times, double* mean, bool* known,
            absl::int128* total) {
   const std::optional<absl::int128> added = figure ? Times(*figure, times) : std::nullopt;
@@ -402,8 +402,8 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   return items;
 }
 
-// The sum over samples of different lengths; nullopt where the model has no open batch and one open
-// length that they could be of, or other sizes are missing.
+// The sum over samples of different lengths; nullopt if the model does not have an open batch and
+// exactly one matching open length, or other sizes are missing.
 std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
                                                     std::vector<std::string>* problems) const {
   const std::vector<std::string> symbols = work_.flops.Symbols();

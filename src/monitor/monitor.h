@@ -33,8 +33,8 @@ struct StepWork {
   std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
   std::string batch;                    // symbol of the batch, or ""
   Bindings bindings;                    // sizes that are the same at every step
-  std::optional<int64_t> fixed_batch;   // what the file fixes
-  std::optional<int64_t> fixed_length;  // of tokens, what the file fixes
+  std::optional<int64_t> fixed_batch;   // fixed in the file
+  std::optional<int64_t> fixed_length;  // of tokens, fixed in the file
   bool per_sample = false;   // `flops` at the fixed batch count for as many samples as a step has
   bool lower_bound = false;  // a part of the model is not counted
 };
@@ -46,7 +46,7 @@ absl::Status CheckSizes(const StepWork& work, const StepRecord& record);
 struct MonitorOptions {
   int64_t every = 10;
   int64_t devices = 1;
-  bool devices_of_log = false;  // `devices` holds only where the log does not tell
+  bool devices_of_log = false;  // `devices` is used only if the log has none
   double peak = 0;              // FLOP/s of one device
 };
 
@@ -94,7 +94,8 @@ class Monitor {
     std::optional<absl::int128> places;  // samples x length: no step has more tokens
   };
 
-  // Two figures for the same that differ. One line says nothing, as with a pause of the training.
+  // Two different figures for the same quantity. A single line proves nothing, because of pauses in
+  // the training.
   struct Doubt {
     int in_a_row = 0;
     bool ever_agreed = false, told = false;
@@ -114,7 +115,7 @@ class Monitor {
   void CompareTimes(const StepRecord& record, int64_t stride, std::vector<std::string>* problems);
   void CompareRates(const StepRecord& record, const Items& items, double step_seconds,
                     std::vector<std::string>* problems);
-  // Whether the record goes on from the last one; it starts again where steps do.
+  // True if the record continues the last one; resets if the steps start again.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
   // The number of steps that the record's time covers, and their duration; 0 if unknown.
   int64_t Measure(const StepRecord& record, double* seconds, std::vector<std::string>* problems);
@@ -148,7 +149,8 @@ class Monitor {
   absl::btree_map<std::string, Doubt> doubts_;
 };
 
-// A line of JSON, with its end: "perf/mfu" and the like (tools/schema/monitor.v1.schema.json).
+// A line of JSON with its line end: "perf/mfu" and other keys
+// (tools/schema/monitor.v1.schema.json).
 std::string ToJsonLine(const MonitorPoint& point);
 // A figure of a point by its name, "perf/mfu"; in the order of the JSON.
 std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& point);

@@ -20,7 +20,7 @@ constexpr RunningTotals::Field kFields[] = {
     {&StepRecord::samples, &StepRecord::samples_total, "samples"},
 };
 
-// Whether the log calls it what some programs call a total.
+// True if the log's name is one that some programs use for a total.
 bool MayBeTotal(const StepRecord& record, const RunningTotals::Field& field) {
   const auto name = record.names.find(field.means);
   if (name == record.names.end() || !(record.*field.of_step)) return false;

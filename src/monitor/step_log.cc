@@ -404,7 +404,8 @@ absl::Status InThisLine(const absl::Status& status, absl::string_view place) {
   return absl::Status(status.code(), absl::StripPrefix(status.message(), place));
 }
 
-// A dict as Python prints it, as JSON: quotes are double ones, and None, True and False small.
+// Converts a printed Python dict to JSON: double quotes, and None, True and False in JSON's
+// spelling.
 std::string JsonOfPython(absl::string_view line) {
   std::string text;
   char quote = 0;

@@ -37,11 +37,11 @@ struct StepRecord {
   std::optional<double> pause_seconds;              // time outside steps, such as an evaluation
   std::optional<int64_t> tokens;                    // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
-  // Of each sample of the step, where the log lists them; then no other field tells them.
+  // The length of each sample of the step, if the log lists them; this overrides other fields.
   std::vector<int64_t> lengths;
-  bool packed = false;                                 // the samples stand in one row
+  bool packed = false;                                 // the samples share one row
   std::optional<int64_t> tokens_total, samples_total;  // since the training began
-  // Of one device in one run of the model; runs before a step of the optimizer; devices.
+  // The batch of one device in one run of the model; runs per optimizer step; devices.
   std::optional<int64_t> device_batch, runs, devices;
   // Devices that share one copy of the model, by how they do, and copies.
   std::optional<int64_t> tensor_parallel, pipeline_parallel, context_parallel, copies;
@@ -69,7 +69,7 @@ class StepLog {
  private:
   StepRecord RecordOf(const std::vector<LogField>& fields);
   absl::StatusOr<StepRecord> RecordOfJson(absl::string_view text);
-  // A line of a document that has several; nullopt where no object ends.
+  // One line of a multi-line document; nullopt unless an object ends here.
   absl::StatusOr<std::optional<StepRecord>> ReadDocument(absl::string_view line);
 
   std::vector<std::string> titles_;  // of CSV

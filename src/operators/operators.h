@@ -16,7 +16,7 @@
 
 namespace onnxflops {
 
-// One operator, in the versions that have one rule.
+// One operator, in the versions that share one rule.
 struct Operator {
   // Free: it only moves or looks at data. Unknown: it has no rule.
   enum class Status : uint8_t { kCounted, kFree, kUnknown };
@@ -26,9 +26,9 @@ struct Operator {
   // Formulas as data, in the language of rules (docs/rules.md).
   struct Formulas {
     std::string computes;   // in words; "" of the user's own
-    std::string signature;  // "A[M, K] B[K, N] -> Y[M, N]"; "" where names need none
+    std::string signature;  // "A[M, K] B[K, N] -> Y[M, N]"; "" if not needed
     std::vector<Formula> attributes, lets;
-    std::vector<Formula> costs;  // by kind of work; none: free
+    std::vector<Formula> costs;  // by kind of work; empty: free
   };
   struct Example {
     std::string text;  // in ONNX's text form
@@ -43,7 +43,7 @@ struct Operator {
   std::string words;                 // its computation in words
   std::optional<Formulas> formulas;  // nullopt: its work is stated in words only
   std::string gradient, note;
-  std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does
+  std::vector<std::string> exceptions;  // to "a fused operator costs as much as its parts"
   std::vector<Example> examples;
   bool users_own = false;
 };
@@ -53,7 +53,7 @@ Document ToDocument(absl::Span<const Operator> operators);
 std::string ToCsv(absl::Span<const Operator> operators);
 // JSON: "onnxflops.ops/1" (tools/schema/ops.v1.schema.json).
 std::string ToJson(absl::Span<const Operator> operators);
-// Versions, formula, costs and examples of one. `width`: in columns.
+// Versions, formula, costs and examples of one operator. `width`: in columns.
 std::string ToText(const Operator& op, int width);
 
 }  // namespace onnxflops

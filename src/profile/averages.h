@@ -21,7 +21,7 @@ class Averages {
  public:
   explicit Averages(Profile* profile) : out_(*profile) {}
   void BeginRun();
-  // Layers of one name are added. OutOfRange for a limit.
+  // Layers with the same name are added. OutOfRange for a limit.
   absl::Status Add(std::string name, std::string op, int64_t ns);
 
  private:

@@ -92,7 +92,7 @@ class ControlMaker {
     return &original_.model().node(original_.matched[k][0]);
   }
 
-  // How often the count runs a graph; nullopt where it holds nothing.
+  // How often the count runs a graph; nullopt for an empty graph.
   std::optional<Expr> RunsOf(GraphId graph) const {
     for (const NodeId id : original_.model().graph(graph).nodes) {
       const NodeCost& cost = original_.costs[static_cast<size_t>(id)];

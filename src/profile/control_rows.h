@@ -11,7 +11,7 @@
 
 namespace onnxflops::profile {
 
-// Of kernels that ran a body, in the order of the profile. `optimized` as of JoinProfile.
+// For kernels that ran a body, in the order of the profile. `optimized`: as in JoinProfile.
 std::vector<ProfileControl> ControlRows(const Side& original, const Side* optimized,
                                         const Profile& profile, const RunTimes& times);
 

@@ -123,7 +123,7 @@ class CountersReader {
       ASSIGN_OR_RETURN(const bool more, csv_.Next(&cells));
       if (!more) break;
       absl::Status status;
-      if (!layout.known()) {  // ncu writes lines of its own before the table
+      if (!layout.known()) {  // ncu writes other lines before the table
         absl::StatusOr<Layout> titles = ReadTitles(cells);
         status = titles.status();
         if (titles.ok()) layout = *std::move(titles);
@@ -168,7 +168,7 @@ class CountersReader {
 
   absl::Status Add(absl::string_view kernel, absl::string_view text, absl::string_view unit,
                    int64_t flops) {
-    constexpr double kMost = 1e24;  // no sum of them overflows
+    constexpr double kMost = 1e24;  // so that sums cannot overflow
     const std::string digits = absl::StrReplaceAll(text, {{",", ""}});
     double value = 0;
     if (!unit.empty() && unit != "inst" && unit != "op" && unit != "ops") {

@@ -34,7 +34,7 @@
 namespace onnxflops::profile {
 namespace {
 
-// A number of a profile, and the texts, of one event.
+// One event's numbers and texts.
 struct Fields {
   std::string category, name, op, provider;
   std::optional<double> start_us, us, average_ms, median_ms;
@@ -217,7 +217,7 @@ class EventReader : public JsonEvents {
   absl::Status status_;
   Fields event_;
   std::string key_;
-  int depth_ = 0, event_depth_ = 0;  // events stand at this depth; 0: not known yet
+  int depth_ = 0, event_depth_ = 0;  // events are at this depth; 0: unknown yet
   bool in_args_ = false, in_list_key_ = false;
   int64_t number_ = 0, launches_ = 0;
 };

@@ -29,8 +29,8 @@ namespace onnxflops::profile {
 namespace {
 
 constexpr absl::string_view kBlockedSuffix = "_nchwc";
-// The node that turns the blocked layout back: its output has the model's name, but its input
-// stands for the same tensor.
+// The node that restores the normal layout: its output has the model's name, and its input is the
+// same tensor.
 constexpr absl::string_view kReorderOutput = "ReorderOutput";
 // Most nodes that a kernel may compute after its product: an addition, and an activation of a few
 // nodes.
@@ -77,7 +77,7 @@ class PairJoiner {
   }
 
  private:
-  // The model's name for an output of an optimised node; "" where the model has none.
+  // The model's name for an output of an optimised node, or "".
   absl::string_view TensorOf(NodeId id, size_t output) const {
     const Node& node = optimized_.node(id);
     const OptionalValueId value = node.outputs[output];
@@ -171,8 +171,8 @@ class PairJoiner {
   }
 
   // A kernel may add another tensor to its product and apply an activation, under the name of the
-  // product: then it reads a tensor that none of its nodes does. Nodes that read it after the
-  // product, and make no tensor of another group, belong to the kernel.
+  // product. It then reads a tensor that none of its nodes reads. Nodes that read this tensor after
+  // the product, and make no tensor of another group, belong to the kernel.
   void TakeWhatFollows(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals,
                        std::vector<absl::string_view>* followed) {
     absl::flat_hash_set<absl::string_view> made, read;
@@ -211,7 +211,7 @@ class PairJoiner {
     }
   }
 
-  // Tensors that the optimised nodes read, but none of the model's nodes that they stand for.
+  // Tensors read by the optimised nodes but by none of the model's nodes that they represent.
   absl::flat_hash_set<absl::string_view> Extra(
       const std::vector<NodeId>& nodes, const absl::flat_hash_set<absl::string_view>& made,
       const absl::flat_hash_set<absl::string_view>& read) const {
@@ -274,7 +274,7 @@ class PairJoiner {
   std::vector<std::vector<NodeId>> groups_;
 };
 
-// Pairs the bodies of nodes that stand in both graphs, in order.
+// Pairs the bodies of nodes that exist in both graphs, in order.
 void PushBodies(const ModelData& original, const ModelData& optimized, const JoinedGroup& group,
                 std::vector<std::pair<GraphId, GraphId>>* pairs) {
   absl::flat_hash_map<absl::string_view, std::deque<NodeId>> of_model;

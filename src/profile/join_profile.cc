@@ -234,7 +234,7 @@ class ProfileJoiner {
     return main;
   }
 
-  // The smallest module that holds the nodes with MACs, or with FLOPs, or all of them.
+  // The smallest module that contains the nodes with MACs, or with FLOPs, or all nodes.
   int32_t OwnerOf(const std::vector<NodeId>& nodes) const {
     for (const Expr Amounts::*amount : {&Amounts::macs, &Amounts::flops}) {
       int32_t owner = -1;
@@ -250,7 +250,7 @@ class ProfileJoiner {
 
   int32_t ModuleOf(NodeId id) const { return tree_.node_module[static_cast<size_t>(id)]; }
 
-  // The smallest module that holds both; -1 stands for no module.
+  // The smallest module that contains both; -1 is no module.
   int32_t Common(int32_t a, int32_t b) const {
     if (a < 0) return b;
     const auto module = [this](int32_t i) -> const Module& {

@@ -22,9 +22,9 @@ struct Side {
   const ModelData& model() const { return *inference->model; }
 };
 
-// `optimized`: the graph that was executed, or null, and kernels are joined by the names of nodes.
-// The first `warmup` runs are left out. Errors: FailedPrecondition where a size of the model is
-// open, or no run is left; OutOfRange for figures that are too large.
+// `optimized`: the executed graph; if null, kernels are joined by the names of nodes. The first
+// `warmup` runs are left out. Errors: FailedPrecondition if a size of the model is open, or no run
+// is left; OutOfRange for figures that are too large.
 absl::StatusOr<ProfileReport> JoinProfile(const Side& original, const Side* optimized,
                                           const Profile& profile, int64_t warmup);
 

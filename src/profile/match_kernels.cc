@@ -53,13 +53,13 @@ class GraphNames {
     return it->second;
   }
 
-  // Whether a kernel has the name that the runtime gives to nodes without one.
+  // True if a kernel has the runtime's name for a node without a name.
   bool IsNameless(const ProfileKernel& kernel) const {
     return kernel.index >= 0 && nameless_.contains(kernel.op) &&
            kernel.name == absl::StrCat(kernel.op, "_", kernel.index) && !Find(kernel.name);
   }
 
-  // `places`: the runtime's numbers of all kernels of one operator that have no name, sorted.
+  // `places`: the runtime's numbers of all nameless kernels of one operator, sorted.
   OptionalNodeId FindNameless(const ProfileKernel& kernel,
                               const std::vector<int64_t>& places) const {
     const std::vector<std::pair<int64_t, NodeId>>& nodes = nameless_.at(kernel.op);
@@ -78,8 +78,8 @@ class GraphNames {
   absl::flat_hash_map<absl::string_view, std::vector<std::pair<int64_t, NodeId>>> nameless_;
 };
 
-// Between the names of a TensorRT layer that stands for several nodes: one after the other, or side
-// by side. Pointwise ones are a list: "PWN(/Sigmoid, /Mul)".
+// Separators in the name of a TensorRT layer that represents several nodes: in sequence, or in
+// parallel. Pointwise ones are a list: "PWN(/Sigmoid, /Mul)".
 constexpr absl::string_view kJoints[] = {" + ", " || "};
 constexpr absl::string_view kPointwise = "PWN(";
 // A copy of TensorRT's own, which has the name of the layer that it is for.

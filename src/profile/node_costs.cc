@@ -21,7 +21,7 @@ class CostCollector {
       : in_(inference), model_(*inference.model), counts_(counts), costs_(model_.nodes.size()) {}
 
   std::vector<NodeCost> Run() {
-    // As many visits as a file of this size may cause: unrolled loops have a body per trip.
+    // The limit of visits for a file of this size: unrolled loops have a body per trip.
     int64_t left =
         kMaxExtraEvaluations + kMaxEvaluationsPerNode * static_cast<int64_t>(model_.nodes.size());
     std::vector<Visit> stack = {{0, 1}};
@@ -62,7 +62,7 @@ class CostCollector {
     node.counted.Add(amounts, times);
   }
 
-  // In a loop of growing sizes the first body does not count, and the others stand for all trips.
+  // In a loop of growing sizes the first body does not count, and the others represent all trips.
   void PushBodies(CallId call_id, const Expr& times, std::vector<Visit>* stack) const {
     const Call& call = in_.call(call_id);
     const CallCost& cost = counts_.cost(call_id);

@@ -28,13 +28,13 @@ struct KernelSample {
 
 struct ProfileKernel {
   std::string name;                // as in the profile: a node's name, or names joined by " + "
-  std::string op;                  // "Conv"; "" where the profile does not say
-  std::vector<std::string> parts;  // nodes that it stands for, where the runtime says so
-  int64_t index = -1;              // the runtime's own number of the node; -1: none
+  std::string op;                  // "Conv"; "" if unknown
+  std::vector<std::string> parts;  // nodes that it represents, if the runtime lists them
+  int64_t index = -1;              // the runtime's own number of the node, or -1
   int32_t parent = -1;             // the kernel whose body runs it; -1: it is in the main graph
   // Shapes of its outputs, as the last execution had them.
   std::vector<std::vector<int64_t>> outputs;
-  std::vector<KernelSample> samples;  // by run, where it was executed
+  std::vector<KernelSample> samples;  // by run, if executed
 };
 
 struct ProfileRun {
@@ -56,7 +56,7 @@ struct Profile {
   ProfileSource source = ProfileSource::kOnnxRuntime;
   std::vector<ProfileKernel> kernels;  // each after its parent
   std::vector<ProfileRun> runs;
-  // The runtime gives means of many runs, or its last ones: none of `runs` is a warm-up.
+  // The runtime gives means of many runs, or only its last runs, so none of `runs` is a warm-up.
   bool averaged = false;
   std::vector<TraceEvent> events;  // ReadProfileOptions::events
   bool events_omitted = false;     // there are more than kMaxTraceEvents

@@ -1,4 +1,4 @@
-// A joined profile as a page: what src/render/html/ draws.
+// A joined profile as a page, drawn by src/render/html/.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ constexpr Quantity kProfileQuantities[] = {
     {"bytes", "bytes moved", Quantity::Unit::kBytes, Quantity::Of::kWork, &Amounts::bytes_read},
 };
 
-// The run, with its modules and the kernels in them, and with what of its time is in no module.
+// The run with its modules and their kernels, and the time outside modules.
 class ProfileTree {
  public:
   explicit ProfileTree(const ProfileReport& report) : report_(report), tree_(Quantities()) {

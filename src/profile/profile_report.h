@@ -15,7 +15,7 @@
 
 namespace onnxflops {
 
-// Of the runs that count.
+// Over the runs that count.
 struct TimeSpread {
   int64_t median_ns = 0, least_ns = 0, most_ns = 0;
 };
@@ -32,13 +32,13 @@ struct ProfileWork {
   std::optional<double> flops_per_second() const;
 };
 
-// Kernels of the profile that stand for the same nodes of the model, mostly one.
+// Kernels of the profile that represent the same nodes of the model; usually one.
 struct ProfileGroup {
   std::vector<std::string> kernels;  // as the profile calls them
-  std::vector<std::string> nodes;    // of the model; none: it did not join
+  std::vector<std::string> nodes;    // of the model; empty if it did not join
   std::string op;                    // of the kernel that does most
   int32_t module = 0;                // the smallest that holds its matrix products
-  int64_t calls = 0;                 // of one kernel, in a run
+  int64_t calls = 0;                 // of one kernel, per run
   TimeSpread time;                   // of all of them
   ProfileWork work;
   bool joined() const { return !nodes.empty(); }
@@ -75,7 +75,7 @@ struct ProfileCounters {
   std::vector<Kernel> kernels;  // in the order of the file
   absl::int128 measured = 0;    // of all of them
   double measured_to_counted = 0;
-  // Counters where the file has them, the count elsewhere.
+  // Counters if the file has them, otherwise the count.
   absl::int128 hybrid_measured = 0, hybrid_counted = 0;
   int64_t joined = 0;                // kernels of the file that are some of the profile
   std::vector<std::string> reasons;  // why both differ, likely
@@ -122,7 +122,7 @@ struct ProfileReport {
   int64_t run_ns() const { return total.ns + outside_ns.value_or(0); }
   // FLOPs of a run, including nodes without a kernel.
   absl::int128 run_flops() const { return total.flops + flops_without_kernel; }
-  // These over the time of the median run, or of its kernels where it is not known.
+  // These divided by the time of the median run, or of its kernels if that is unknown.
   std::optional<double> flops_per_second() const;
 };
 

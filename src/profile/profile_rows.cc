@@ -34,8 +34,8 @@ std::string ModuleName(const ProfileReport& report, size_t i) {
   return module.path;
 }
 
-// The modules of one depth, and those above it that have no modules inside. Kernels of the other
-// modules above are in rows of their own.
+// The modules at one depth, and modules above it without children. Kernels of other modules above
+// have rows of their own.
 std::vector<ProfileRow> RowsAtDepth(const ProfileReport& report, int depth) {
   std::vector<ProfileRow> rows;
   for (size_t i = 0; i < report.modules.size(); ++i) {
@@ -64,8 +64,8 @@ struct Numbered {
   std::vector<int64_t> numbers;
 };
 
-// Numbers that are a part of a path, and those that end one after "_". In the last part the latter
-// may tell different modules apart (ln_1, ln_2), so they count `with_last` only.
+// Numbers that are a whole part of a path, or end one after "_". In the last part the latter may
+// distinguish modules (ln_1, ln_2), so they count only `with_last`.
 Numbered NumbersOf(absl::string_view path, bool with_last) {
   Numbered result;
   std::vector<std::string> parts = absl::StrSplit(path, '.');

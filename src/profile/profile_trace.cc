@@ -58,7 +58,7 @@ void WriteTraceEvent(const ProfileReport& r, const TraceEvent& event, JsonWriter
   json->EndObject();
 }
 
-// Frames of a flame graph: a module stands on those around it.
+// Frames of a flame graph: a module is above its parents.
 class Flames {
  public:
   explicit Flames(const ProfileReport& report) : r_(report) {

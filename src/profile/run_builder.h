@@ -1,5 +1,5 @@
-// Puts the events of a profile in order: which kernels a run executes, and which of them a body
-// runs. Events come as they ended: those inside of another come before it.
+// Orders the events of a profile: which kernels a run executes, and which of them a body runs.
+// Events arrive at their end, inner ones first.
 #ifndef ONNXFLOPS_SRC_PROFILE_RUN_BUILDER_H_
 #define ONNXFLOPS_SRC_PROFILE_RUN_BUILDER_H_
 
@@ -56,7 +56,7 @@ class RunBuilder {
   };
 
   absl::Status Intern(Event* event, Pending* pending);
-  // Gives what lies inside of the last event its parent.
+  // Sets the last event as parent of the events inside it.
   void Adopt();
   void AdoptFrom(std::vector<int32_t>* open);
   void EndRun();

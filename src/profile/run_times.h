@@ -32,12 +32,12 @@ class RunTimes {
 
   std::optional<TimeSpread> Wall() const;
   TimeSpread Kernels() const;
-  // Of the median run. nullopt where it is not known, or kernels ran at the same time.
+  // For the median run. nullopt if unknown, or if kernels ran in parallel.
   std::optional<int64_t> Outside() const;
-  // Of the median run; all 0 where it does not execute the kernel.
+  // In the median run; all 0 if it does not execute the kernel.
   KernelSample SampleOf(int32_t kernel) const;
 
-  // Of one kernel, or of several together; 0 in a run that does not execute it.
+  // For one kernel, or several together; 0 in a run that does not execute it.
   TimeSpread TimeOf(absl::Span<const int32_t> kernels) const;
   TimeSpread CallsOf(int32_t kernel) const;
   TimeSpread BodiesOf(int32_t kernel) const;

@@ -11,7 +11,7 @@
 namespace onnxflops::profile {
 namespace {
 
-// The symbol's value, where the expression is linear in its only symbol.
+// The symbol's value, if the expression is linear in its only symbol.
 std::optional<int64_t> ValueOf(const Expr& expr, const std::string& symbol, int64_t value) {
   const auto at = [&](int64_t size) -> std::optional<absl::int128> {
     const auto result = expr.Evaluate({{symbol, size}});

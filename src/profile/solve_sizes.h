@@ -24,7 +24,7 @@ SeenShapes ShapesOf(const ModelData& model, const Profile& profile,
 
 // An expression of the model, and its value in the profile.
 using Equation = std::pair<Expr, int64_t>;
-// Of outputs of kernels, of tensors that `seen` has, and of how often nodes of bodies run.
+// Equations from outputs of kernels, tensors in `seen`, and the number of runs of nodes in bodies.
 std::vector<Equation> EquationsOf(const ModelData& model, const Profile& profile,
                                   const std::vector<std::vector<NodeId>>& matched,
                                   const SeenShapes& seen, const std::vector<NodeCost>& costs);
@@ -32,7 +32,7 @@ std::vector<Equation> EquationsOf(const ModelData& model, const Profile& profile
 struct SolvedSizes {
   Bindings sizes;
   int64_t contradictions = 0;  // equations that do not hold
-  std::string example;         // "16, where the profile has 12"
+  std::string example;         // "16, but the profile has 12"
 };
 // Expressions in one symbol, one after the other, that are linear in it.
 SolvedSizes Solve(std::vector<Equation> equations);

@@ -233,7 +233,7 @@ nb::object OpsOf(const nb::object& name, const nb::object& rules_file) {
   return Parsed(ToJson(Require(FindOperators(text, rules))), "operators");
 }
 
-// FLOP/s of a device in a type of numbers, for what runs on every step.
+// FLOP/s of a device in a number type, for code that runs on every step.
 double PeakOf(const std::string& device, const std::string& dtype) {
   const Device found = Require(FindDevice(device));
   const PeakFigure peak = Require(FindPeak(found, Require(ParsePrecision(dtype))));

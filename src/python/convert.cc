@@ -101,7 +101,7 @@ absl::int128 FromInt(nb::handle value, const std::string& what) {
   const long long small = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (small == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   if (overflow == 0) return small;
-  // Hexadecimal has no limit of digits in Python; 128 bits are 32 of them.
+  // Python does not limit the digits of hexadecimal text; 128 bits are 32 digits.
   const std::string digits = FromStr(Steal(PyNumber_ToBase(index.ptr(), 16)), what);
   constexpr size_t kMostDigits = 35;  // "-0x" and 32
   absl::int128 wide = 0;

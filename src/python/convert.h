@@ -21,7 +21,7 @@ namespace onnxflops::python {
 [[noreturn]] void Raise(const absl::Status& error);
 [[noreturn]] void RaiseTypeError(const std::string& message);
 
-// Of what class it is, for such an error.
+// Its class name, for such an error.
 std::string TypeName(nanobind::handle value);
 
 inline void Require(const absl::Status& status) {

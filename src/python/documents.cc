@@ -79,7 +79,7 @@ std::string Screen(const Report& report) {
 template <typename Report>
 nb::class_<Report> Define(nb::module_& m, const char* name, const char* text) {
   nb::class_<Report> cls(m, name, text);
-  // Also where a prompt shows it.
+  // Also in an interactive prompt.
   for (const char* method : {"__str__", "__repr__"}) {
     cls.def(method, [](const Report& d) { return ToStr(Screen(d)); });
   }
@@ -241,7 +241,7 @@ void DefineSweepAndServing(nb::module_& m) {
   Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
 }
 
-// "| " of the first column stands for lines of a terminal; cells are as they are.
+// "| " in the first column is a tree line of the terminal; cells are unchanged.
 nb::tuple TableParts(const Document::Table& part) {
   nb::list columns, rows, notes;
   for (const TextTable::Column& column : part.table.columns) {

@@ -78,7 +78,7 @@ nb::object Power(const Expr& base, nb::handle exponent) {
   Raise(absl::InvalidArgumentError("an exponent of an Expr is from 0 to 64"));
 }
 
-// A division, which fails as Python's does where the divisor is 0.
+// A division, which fails like Python's if the divisor is 0.
 template <typename Operator>
 auto Division(const Operator& divide, bool reflected = false) {
   return [divide, reflected](const Expr& self, nb::handle other) -> nb::object {
@@ -108,8 +108,7 @@ std::vector<std::string> BareSymbols(const Expr& expr) {
   return names;
 }
 
-// The sizes that a call gives. The formula has every one of them: a name that it does not have is a
-// mistake in writing.
+// The sizes given in a call. A name that the formula does not contain is an error.
 Bindings OwnSizes(const Expr& expr, const nb::kwargs& given, const std::string& function) {
   Bindings sizes = FromSizes(given, function);
   const std::vector<std::string> known = expr.Symbols();
@@ -267,7 +266,7 @@ void DefineOrder(nb::class_<Expr>* expr) {
       nb::sig("def __eq__(self, other: object, /) -> bool"));
 }
 
-// Texts, and what other libraries take.
+// Text forms, and conversions for other libraries.
 void DefineForms(nb::class_<Expr>* expr) {
   expr->def("__str__", [](const Expr& e) { return ToStr(e.ToString()); });
   expr->def("__repr__",

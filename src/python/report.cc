@@ -276,7 +276,7 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
 }
 
-// Equal are reports that say the same of the same graph.
+// Reports are equal if they say the same of the same graph.
 bool SameReports(const PyReport& a, const PyReport& b) {
   return a.report == b.report ||
          (SameGraphs(**a.of.model, **b.of.model) && ToJson(*a.report) == ToJson(*b.report));

@@ -13,8 +13,7 @@
 namespace onnxflops::python {
 namespace {
 
-// The types of options that are more in Python than a text. "" stands for the words that the option
-// may be.
+// Python types of options that are not strings. "" stands for the option's words.
 constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"dim", "Mapping[str, int]"},
     {"tokens", "int"},

@@ -149,12 +149,12 @@ struct PyAudit {
   std::vector<AuditRow> rows;
 };
 
-// The parts of a document as tuples: what onnxflops/_html.py draws.
+// The parts of a document as tuples, drawn by onnxflops/_html.py.
 nanobind::list DocumentParts(const Document& document);
 
 // `source` if it is a model, else the model that onnxflops.load() makes from it.
 PyModel ModelOf(nanobind::handle source);
-// Of arguments that count() takes.
+// Counts with the arguments of count().
 PyReport CountModel(const PyModel& of, const nanobind::kwargs& given);
 
 void DefineErrorsAndExpr(nanobind::module_& m);

@@ -20,7 +20,7 @@
 
 namespace onnxflops {
 
-// Texts may hold names from files as they are: whoever draws a document escapes them. Titles and
+// Texts may contain names from files unescaped: code that draws a document escapes them. Titles and
 // labels are ours.
 struct Document {
   // Texts under labels.
@@ -30,9 +30,9 @@ struct Document {
   struct Table {
     TextTable table;
     std::string title;    // for formats with headings
-    bool stable = false;  // columns of one width: see DrawStableText
-    // Drawn instead where the table is wider than the screen. Without it, `divides` puts columns
-    // that have no room into further tables; else they are cut or dropped.
+    bool stable = false;  // columns of fixed width: see DrawStableText
+    // Drawn instead if the table is wider than the screen. Without it, columns that do not fit go
+    // into further tables if `divides` is set; otherwise they are cut or dropped.
     std::optional<TextTable> if_wide;
     bool divides = false;
   };
@@ -64,7 +64,7 @@ struct Document {
 
 // For terminals and logs, at the width of `style`.
 std::string DrawText(Document document, const TableStyle& style = {});
-// As GitHub reads it. Nothing of a file becomes markup.
+// For GitHub. Text from a file never becomes markup.
 std::string DrawMarkdown(const Document& document);
 // For papers: tables of the package booktabs, everything else as comments. Nothing of a file
 // becomes a command.

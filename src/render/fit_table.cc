@@ -92,7 +92,7 @@ class Fitter {
     }
   }
 
-  // A stub of a text helps nobody, nor does a part of a figure.
+  // A few letters of a text, or a part of a figure, would not help.
   void DropExtra() {
     for (size_t c = 1; c < result_.widths.size() && total_ > limit_; ++c) {
       if (!Is(c, Narrow::kExtra)) continue;

@@ -38,8 +38,8 @@ int IndentOf(const TextTable::Row& row, int width);
 // look different.
 void CutCells(const std::vector<int>& widths, TextTable* table);
 
-// A cell as lines of so many columns. It is broken between words, else after a slash, a dot or the
-// like; later lines are indented by 2.
+// A cell as lines of this width. It is broken between words, else after a slash, a dot or a similar
+// sign; later lines are indented by 2.
 std::vector<std::string> CellLines(absl::string_view cell, int width);
 
 }  // namespace onnxflops::render

@@ -52,7 +52,7 @@ std::string AmountText(const Quantity& quantity, absl::int128 amount, bool exact
 // "1.710 GB"; of an expression: "4*batch bytes".
 std::string BytesText(const Expr& bytes);
 
-// Whether a contraction multiplies values of one floating-point type as they are stored.
+// True if a contraction multiplies values of one floating-point type as stored.
 bool IsPlainFloat(const MacOperands& operands);
 
 absl::string_view StatusName(Coverage status);              // "counted", "free", "unknown"
@@ -60,7 +60,7 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", 
 
 // ---- names: data from strangers
 
-// Columns that a text takes on a terminal: code points, with none for combining ones.
+// The width of a text on a terminal: code points, without combining ones.
 int DisplayWidth(absl::string_view text);
 // A text of `width` columns. A longer text loses its beginning after the indent, like a path ("
 // ..resblocks.0-23"), or its end.

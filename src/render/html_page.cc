@@ -102,7 +102,7 @@ class JsonFolder {
 
   const absl::string_view json_;
   const size_t items_, bytes_;
-  size_t at_ = 0, gone_ = 0;  // the level whose elements have no room; 0: none
+  size_t at_ = 0, gone_ = 0;  // the level whose elements do not fit; 0: none
   int64_t left_out_ = 0;
   std::vector<Level> levels_;
   std::string out_;
@@ -111,7 +111,7 @@ class JsonFolder {
 std::string PageOf(absl::string_view title, absl::string_view kind, absl::string_view json,
                    bool fold) {
   const std::string shown = HtmlText(Escaped(title));
-  // In JSON "<" stands in strings only. Without it no text ends the element, or opens a comment.
+  // In JSON "<" appears only in strings. Without it no text can end the element, or open a comment.
   std::string data = absl::StrReplaceAll(json, {{"<", "\\u003c"}});
   constexpr size_t kMarkup = 2'000;
   const size_t taken = kReportScript.size() + kReportStyle.size() + 2 * shown.size() + kMarkup;

@@ -23,7 +23,7 @@ extern const absl::string_view kReportStyle;
 // `kind`: which document it is, "count". `json`: whole, in UTF-8. A document that has no room is
 // replaced by a sentence that says so.
 std::string HtmlPage(absl::string_view title, absl::string_view kind, absl::string_view json);
-// The same, where a document that has no room is folded.
+// The same; a document that does not fit is folded.
 std::string FoldedHtmlPage(absl::string_view title, absl::string_view kind, absl::string_view json);
 
 // An object in JSON in at most so many bytes: without blanks between its parts and, if that is not

@@ -27,7 +27,7 @@ enum class Known : uint8_t {
   kNothing,
 };
 
-// Whether it is a figure at all: "at least 0" says nothing of an amount of work.
+// True if it is a figure: "at least 0" tells nothing about an amount of work.
 inline bool HasFigure(const Expr& amount, bool lower_bound) {
   return !lower_bound || amount != Expr(0);
 }
@@ -39,27 +39,27 @@ inline bool HasFigure(const Quantity& q, const Expr& amount, bool lower_bound) {
 // For a figure that is not fully counted. If nothing of it is counted it is unknown, because "at
 // least 0" tells nothing.
 Known LowerBound(const Expr& amount);
-// Of a figure that rests on a guess, and may be more or less; else as above.
+// For a figure that is a guess, and may be too high or too low; otherwise as above.
 Known GuessOrBound(const Expr& amount, bool guessed, bool lower_bound);
 // The same of a quantity of a model, a module, an operator or a node. Weights are known in any
 // case.
 Known KnownOf(const Quantity& q, const Expr& amount, bool lower_bound);
-// Of another tool's figure.
+// For another tool's figure.
 Known KnownOf(convention::Standing standing);
 // For head - base. A bound is dropped if it only states that amounts are not negative ("at least
 // less"). `change` is the change of the counted parts, if it has a value.
 Known KnownOfChange(Known base, Known head, std::optional<absl::int128> change);
-// Of head / base, or where it is not known which of both is more.
+// For head / base, or if it is unknown which is larger.
 Known KnownOfChange(Known base, Known head);
 
 // "1.234 k"; "1.234 k*"; ">= 1.234 k"; "<= 1.234 k"; "1.234 k counted"; "unknown".
 std::string KnownText(Known known, absl::string_view text);
-// The number of what KnownText wrote, if that says no more than a bound.
+// The number in a text of KnownText, if the rest only says that it is a bound.
 absl::string_view WithoutBound(absl::string_view text);
 // A field for programs: empty if the figure is unknown. Another field gives the standing.
 std::string KnownField(Known known, absl::string_view text);
 
-// "at least 98.31 k FLOPs, at most 1.234 M"; an empty `high`: none is known.
+// "at least 98.31 k FLOPs, at most 1.234 M"; an empty `high` means no upper bound.
 std::string RangeText(absl::string_view low, absl::string_view title, absl::string_view high);
 
 }  // namespace onnxflops::report

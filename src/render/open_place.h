@@ -10,7 +10,7 @@
 namespace onnxflops::report {
 
 // `add(group, times, indent)` adds a place to `places` and returns its index. A place has a group
-// of `count` equal modules, in each of the `times` that the row above stands for.
+// of `count` equal modules, in each of the `times` copies of the row above.
 template <typename Place, typename Group, typename Add>
 void OpenPlace(size_t at, std::vector<Group> below, std::vector<Place>* places, const Add& add) {
   const int64_t times = (*places)[at].times * (*places)[at].group.count;

@@ -161,8 +161,7 @@ size_t LongestRun(absl::string_view text, char c) {
   return longest;
 }
 
-// A code span. GitHub takes "\|" in a cell for a bar wherever it stands, but readers differ on
-// "\\|".
+// A code span. GitHub reads "\|" in a cell as a bar everywhere, but parsers differ on "\\|".
 std::string CodeSpan(absl::string_view raw, bool in_table) {
   std::string text;
   for (char c : Printable(raw)) {

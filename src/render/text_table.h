@@ -10,7 +10,7 @@
 
 namespace onnxflops {
 
-// Cells hold names from files as they are: whoever draws the table escapes them.
+// Cells may contain names from files unescaped: code that draws the table escapes them.
 struct TextTable {
   struct Column {
     std::string title;
@@ -19,9 +19,9 @@ struct TextTable {
     enum class Narrow {
       kKeep,   // nothing
       kName,   // broken into lines, never cut
-      kText,   // its end is cut; it goes last of all
-      kExtra,  // a text is cut at its end, or it goes, before any other does
-      kSpare,  // it goes where breaking names is not enough
+      kText,   // its end is cut; dropped last
+      kExtra,  // text is cut at its end, or dropped, before any other
+      kSpare,  // dropped if breaking names is not enough
     } narrow = Narrow::kKeep;
     bool foreign = false;  // the title holds text of a file
     bool picture = false;  // drawn with letters: on a screen only
@@ -30,7 +30,7 @@ struct TextTable {
     std::vector<std::string> cells;
     int indent = 0;  // of the first cell
     bool strong = false;
-    bool faint = false;  // stands for others
+    bool faint = false;  // drawn faintly
   };
   std::vector<Column> columns;
   std::vector<Row> rows;
@@ -41,16 +41,15 @@ struct TextTable {
 // For terminals and logs: escaped by Printable, each row after report::kLineMark. A table without
 // rows is its notes.
 std::string DrawText(TextTable table, const TableStyle& style);
-// The same with columns of one width, so that a row is the same text whatever the others hold.
+// The same with fixed column widths, so that a row's text does not depend on other rows.
 std::string DrawStableText(TextTable table);
 
-// As GitHub reads it. Figures are plain text, any other cell is a code span: see
-// report::MarkdownCode.
+// For GitHub. Figures are plain text, any other cell is a code span: see report::MarkdownCode.
 std::string DrawMarkdown(const TextTable& table);
 
-// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
-// they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
-// begins after a semicolon, which divides fields in many countries.
+// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written
+// unchanged. Text that a spreadsheet would read as a formula gets an apostrophe, also after a
+// semicolon, which separates fields in many countries.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops
@@ -82,9 +81,9 @@ std::string DrawLabelled(const LabelledLine& line, int width);
 // A sentence broken at its words; later lines are indented. It begins with `begin`, which is ours.
 std::string DrawSentence(absl::string_view begin, absl::string_view text, int width);
 
-// Text that may hold text of a file, outside of tables: a code span, in which nothing is HTML,
-// emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,
-// where it stands as \x40name.
+// Text that may come from a file, outside tables: a code span, in which nothing is HTML, emphasis,
+// a link or a reference. It is not a mention either, but since programs search the source for
+// @name, it is written as \x40name.
 std::string MarkdownCode(absl::string_view text);
 // The same as a cell of a table. A figure is plain text.
 std::string MarkdownCell(absl::string_view text);
