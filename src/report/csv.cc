@@ -58,7 +58,7 @@ std::vector<Figure> FiguresOf(const ViewOptions& options, const Report& report) 
   return figures;
 }
 
-// The lines of one report, before they are text.
+// The lines of one report, before conversion to text.
 class Lines {
  public:
   // `report`, `options` and `figures` must outlive it.
@@ -111,8 +111,8 @@ class Lines {
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
       return Bound(figure.kind, amounts, known);
     }
-    // Shares of a total that is a bound are bounds themselves; work per byte, and which of them
-    // takes longer, are open where a part is not counted.
+    // Shares of a total that is a bound are bounds themselves; if a part is not counted, work per
+    // byte, and which of the two takes longer, are unknown.
     const bool share = figure.kind == Figure::Kind::kShare;
     if (share ? report_.totals.lower_bound : known != Known::kExact) return "";
     if (figure.kind == Figure::Kind::kBound) {

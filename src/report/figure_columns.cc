@@ -80,7 +80,7 @@ namespace {
 
 constexpr int kBarWidth = 6;
 
-// A bar of as many signs as sixths of the total, rounded; negative parts have none.
+// A bar with one sign per sixth of the total, rounded; negative parts have none.
 std::string Bar(absl::int128 part, absl::int128 whole) {
   if (part <= 0 || whole <= 0) return "";
   while (std::max(part, whole) > absl::Int128Max() / (4 * kBarWidth)) {
@@ -185,7 +185,7 @@ FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
       figures_(ShownFigures(report, options)) {}
 
 void FigureColumns::AddColumns(TextTable* table) const {
-  // On a very narrow terminal, columns that nobody asked for may be dropped, but not the first and
+  // On a very narrow terminal, columns that were not requested may be dropped, except the first and
   // the share.
   constexpr size_t kKept = 2;
   using Narrow = TextTable::Column::Narrow;
@@ -307,7 +307,7 @@ absl::int128 FigureColumns::SortKey(const Amounts& amounts) const {
   }
   absl::int128 bytes = ValueOf(kBytesMoved.In(amounts));
   absl::int128 work = ValueOf(OperationsOf(report_, amounts));
-  constexpr int kPrecision = 1'000'000;  // in millionths, so that close ones have an order
+  constexpr int kPrecision = 1'000'000;  // in millionths, so that close values are ordered
   while (work > absl::Int128Max() / kPrecision) {
     work /= 2;
     bytes /= 2;

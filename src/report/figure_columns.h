@@ -1,4 +1,4 @@
-// The columns of figures of a table, and what stands in them.
+// The columns of figures in a table, and their cells.
 #ifndef ONNXFLOPS_SRC_REPORT_FIGURE_COLUMNS_H_
 #define ONNXFLOPS_SRC_REPORT_FIGURE_COLUMNS_H_
 
@@ -28,12 +28,12 @@ const Quantity& CostQuantity(const Report& report, const ViewOptions& options);
 // The columns, as asked for or by default. Operators and nodes have no weights.
 std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options);
 
-// Operations per byte, with about three digits: "41.8", "0.52"; "-" where nothing is moved.
+// Operations per byte, with about three digits: "41.8", "0.52"; "-" if no bytes are moved.
 std::string Intensity(absl::int128 operations, absl::int128 bytes);
 // The slower one on a device: the arithmetic at its peak, or moving the bytes.
 enum class Bound { kCompute, kMemory };
 const char* BoundName(Bound bound);  // "compute", "memory"
-// nullopt where it depends on open sizes, and of what does nothing.
+// nullopt if it depends on open sizes, or there is no work.
 std::optional<Bound> BoundOf(const Roofline& rates, const Expr& operations, const Expr& bytes);
 
 // The counted operations: FLOPs, plus integer operations if integers are multiplied.
@@ -53,7 +53,7 @@ class FigureColumns {
   absl::int128 Cost(const Amounts& amounts) const { return ValueOf(report_.In(cost_, amounts)); }
   // How far a quantity of a row is known, if its work is known so far.
   static Known KnownOfCell(const Quantity& q, const Expr& amount, Known row);
-  // "compute", "memory"; "-" without a device, and of what does nothing.
+  // "compute", "memory"; "-" without a device, or without work.
   std::string BoundText(const Amounts& amounts) const;
   // The amount for sorting, in whole numbers.
   absl::int128 SortKey(const Amounts& amounts) const;
@@ -62,7 +62,7 @@ class FigureColumns {
   std::string Title(const Figure& figure) const;
   std::string Cell(const Figure& figure, const Amounts& amounts, Known known) const;
   std::string Show(const Quantity& q, const Expr& amount) const;
-  // With the unit where a reader would not know it; every digit stands alone.
+  // With the unit if a reader would not know it; every digit is shown without a unit.
   std::string ShowNumber(const Quantity& q, absl::int128 number) const;
   // The lower or upper end of the sorted quantity; "?" if it is unknown.
   std::string RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const;

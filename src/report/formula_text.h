@@ -1,5 +1,5 @@
-// How much text the expressions of a report take, held to a limit: one dimension of a file may
-// stand in every module and operator, and sums of many symbols in each of them.
+// Measures the text of a report's expressions and limits it: one dimension of a file may appear in
+// every module and operator, and sums of many symbols in each of them.
 #ifndef ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_
 #define ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_
 

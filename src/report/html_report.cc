@@ -171,7 +171,7 @@ class ReportTree {
     tree_.Add(std::move(item));
   }
 
-  // All nodes of an operator; returns where the next one begins.
+  // Adds all nodes of an operator; returns the start of the next one.
   Order::iterator AddOperator(Order::iterator first) {
     AmountsSum sum;
     HtmlTree::Item item;

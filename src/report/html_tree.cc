@@ -32,7 +32,7 @@ using TreeKind = HtmlTree::Kind;
 // About how many bytes a row takes in addition to its names and formulas.
 constexpr size_t kTreeRowBytes = 60;
 
-// Equal neighbours: items `first` to `last`, which stand for their subtrees.
+// Equal neighbours: items `first` to `last`, with their subtrees.
 struct TreeRow {
   size_t first = 0, last = 0;
   int64_t times = 1;
@@ -103,7 +103,7 @@ class TreeRowFinder {
     return strings_.Of(look);
   }
 
-  // Modules of one kind share their amounts: each is looked at once.
+  // Modules of one kind share their amounts, so each is numbered once.
   size_t NumberOf(const Amounts* amounts) {
     const auto [known, is_new] = seen_.try_emplace(amounts, 0);
     if (is_new) known->second = amounts_.Of(*amounts);

@@ -41,7 +41,7 @@ class HtmlTree {
     Kind kind = Kind::kModule;
     int32_t depth = 0;
     absl::string_view name, type, status;
-    absl::string_view base_name, base_type;  // in the base, where they differ; else ""
+    absl::string_view base_name, base_type;  // the base's, if they differ; else ""
     int64_t nodes = 0;
     std::vector<const Amounts*> figures;  // of a report; or of a base and a head
     std::vector<bool> lower_bounds;       // whether they are; as many

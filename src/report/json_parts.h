@@ -21,7 +21,7 @@ void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key 
 
 // {"name", "dtype", "shape"}.
 void WriteTensor(const TensorInfo& tensor, JsonWriter* json);
-// A list of TensorInfo, or of what derives from it.
+// A list of TensorInfo, or of a derived type.
 template <typename Tensors>
 void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->Key(key).BeginArray();
@@ -29,23 +29,23 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->EndArray();
 }
 
-// "symbols": what sizes are open, and where they come from.
+// "symbols": the open sizes, and their origins.
 void WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* json);
 
-// "roofline": the device, and what bounds the time of a run of the model.
+// "roofline": the device, and the bound on the time of a run of the model.
 void WriteRoofline(const Report& report, JsonWriter* json);
-// "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
+// "bound": the limiting factor of a row's time. REQUIRES: Report::roofline is set.
 void WriteBound(const Report& report, const Amounts& amounts, bool lower_bound, JsonWriter* json);
 
-// "samples": what CountOptions::samples asked for. `lower_bound`: a part is not counted.
+// "samples": the result of CountOptions::samples. `lower_bound`: a part is not counted.
 void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* json);
 
-// "lora": what CountOptions::lora inserted.
+// "lora": the result of CountOptions::lora.
 void WriteLora(const LoraSummary& lora, JsonWriter* json);
-// "training": what CountOptions::training asked for.
+// "training": the result of CountOptions::training.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 
-// "peak_activation_bytes" of the totals, and "memory": what CountOptions::memory asked for.
+// "peak_activation_bytes" of the totals, and "memory": the result of CountOptions::memory.
 void WritePeakTotal(const MemoryReport& memory, JsonWriter* json);
 void WriteMemory(const MemoryReport& memory, JsonWriter* json);
 

@@ -1,5 +1,4 @@
-// How reports are made of what the stages before found. The driver (src/api/) is how others get
-// them.
+// Makes reports from the results of earlier stages. Other code uses the driver (src/api/).
 #ifndef ONNXFLOPS_SRC_REPORT_MAKE_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_MAKE_REPORT_H_
 

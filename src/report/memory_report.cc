@@ -76,7 +76,7 @@ void AddRow(const std::string& name, std::string bytes, std::string text, int in
   table->rows.push_back({{name, std::move(bytes), std::move(text)}, indent, indent == 0});
 }
 
-// The peak of inference, and the same by the other rules of what shares memory.
+// The peak of inference, and the same under other rules of memory sharing.
 void AddPeakRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* table) {
   const bool is_bound = memory.unknown_sizes > 0;
   std::string text = absl::StrCat(

@@ -28,23 +28,23 @@ struct AliveTensor {
   Expr bytes;
 };
 
-// A peak of live activations, under one rule of what shares memory.
+// A peak of live activations, under one rule of memory sharing.
 struct PeakRow {
   bool views = false, in_place = false, inputs = false;
-  std::optional<Expr> bytes;           // of all sizes; nullopt where the largest cannot be shown
+  std::optional<Expr> bytes;           // for all sizes; nullopt if the largest sum is not provable
   std::optional<absl::int128> value;   // at MemoryReport::at
-  std::string node, op, domain;        // where it is, at MemoryReport::at; "" if nothing is alive
-  std::vector<Expr> sums;              // the peak is the largest of them; empty: too many
-  std::vector<std::string> sum_nodes;  // where each of them is alive
+  std::string node, op, domain;        // its place, at MemoryReport::at; "" if nothing is alive
+  std::vector<Expr> sums;              // the peak is the largest of these; empty: too many
+  std::vector<std::string> sum_nodes;  // the node of each sum
 };
 
 // The peak of a whole training step.
 struct StepRow {
-  std::optional<Expr> bytes;          // of all sizes; nullopt where the largest cannot be shown
+  std::optional<Expr> bytes;          // for all sizes; nullopt if the largest sum is not provable
   std::optional<absl::int128> value;  // at MemoryReport::at
-  std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
+  std::vector<Expr> sums;             // the peak is the largest of these; empty: too many
   std::string phase;                  // "forward", "loss", "backward", "optimizer"
-  std::string node, op, domain;       // where it is, at MemoryReport::at; "" outside of nodes
+  std::string node, op, domain;       // its place, at MemoryReport::at; "" outside nodes
   Expr loss_bytes;                    // bytes of the loss, without the outputs
   // The output for a cross entropy, "" if none has gradients, and the bytes of that loss.
   std::string loss_output;
@@ -90,7 +90,7 @@ struct MemoryReport {
   std::vector<PeakRow> other;  // the same by other rules
   std::vector<AliveTensor> alive;
   int64_t alive_omitted = 0;
-  Expr alive_inside;          // what bodies of the node hold
+  Expr alive_inside;          // memory inside the node's bodies
   int64_t unknown_sizes = 0;  // then the peak is a lower bound
   // Of training.
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;

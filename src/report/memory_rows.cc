@@ -40,7 +40,7 @@ class RowBytes {
             report::RestsOnSizesInside(report_, *bytes)};
   }
 
-  // As Of(), for a peak: its value may be known although its formula is not.
+  // Like Of(), for a peak: its value may be known although its formula is not.
   MemoryRow::Bytes OfPeak(const std::optional<Expr>& bytes,
                           const std::optional<absl::int128>& value, bool at_least) const {
     MemoryRow::Bytes peak = Of(bytes, at_least);

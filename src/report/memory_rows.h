@@ -29,7 +29,7 @@ inline constexpr MemoryFigure kMemoryFigures[] = {
     {"kv_cache_bytes", "KV cache"},
 };
 
-// Small, so that a thousand of them are.
+// Small, so that a thousand of them fit in memory.
 struct MemoryRow {
   struct Bytes {
     std::string exact;                  // a formula if sizes are open; else ""

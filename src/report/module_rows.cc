@@ -32,11 +32,11 @@ namespace {
 constexpr size_t kMaxSiblings = 24;
 // If not all rows below have room, a row is opened only if at least so many have.
 constexpr size_t kLeastOpened = 3;
-// A row of less than 1/100 of the model is joined with other small ones.
+// Rows below 1/100 of the model are merged with other small ones.
 constexpr int kLeastPart = 100;
 constexpr int kMaxJoinedNames = 16;  // columns of the names in a row that joins others
 
-// One row under a parent: a module, equal neighbours that are numbered, or others.
+// One row under a parent: a module, numbered equal neighbours, or the rest.
 struct Group : Amounts {        // of all of them
   int32_t first = 0, last = 0;  // -1: others, which are not opened
   int64_t count = 1;
@@ -79,7 +79,7 @@ class RowMaker {
   struct Place {
     Group group;
     Amounts amounts;    // in the model: of `times` times the group
-    int64_t times = 1;  // that the row above stands for
+    int64_t times = 1;  // copies that the row above stands for
     int indent = 0;
     std::vector<Group> below;
     std::vector<size_t> rows;  // of the rows below that are shown
@@ -87,7 +87,7 @@ class RowMaker {
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
   absl::int128 CostOf(const Amounts& amounts) const { return cost_.Cost(amounts); }
-  // Whether `times` such costs are small. Rounds up instead of multiplying, which may overflow.
+  // True if `times` such costs are small. Rounds up instead of multiplying, which may overflow.
   bool IsSmall(absl::int128 cost, int64_t times = 1) const {
     const auto divide = [](absl::int128 a, absl::int128 b) { return a / b + (a % b > 0 ? 1 : 0); };
     return cost < divide(divide(total_, kLeastPart), times);
@@ -121,13 +121,13 @@ class RowMaker {
       if (group.count == 1) continue;
       group.label = NumberedLabel(At(group.first).name(), At(group.last).name(), group.count);
       group.Amounts::operator=({});
-      group.Amounts::Add(*At(group.first).amounts, group.count);  // exact in what tells kinds apart
+      group.Amounts::Add(*At(group.first).amounts, group.count);  // exact within a kind
     }
     return groups;
   }
 
-  // Whether a module is the next of a group: of the same kind, with the next number. Kinds do not
-  // tell bytes and the like apart.
+  // True if a module continues a group: the same kind, with the next number. Kinds do not include
+  // bytes and similar amounts.
   bool Extends(const Group& group, const Module& next) const {
     const Module& first = At(group.first);
     if (first.kind != next.kind || first.own || next.own) return false;
@@ -135,8 +135,8 @@ class RowMaker {
     return ContinuesNumbers(first.name(), group.count, next.name());
   }
 
-  // Shows a module with a single child row together with it, but never the model with a row that
-  // stands for many. Returns the rows below.
+  // Shows a module with a single child row together with it, but never the model with a row for
+  // many. Returns the rows below.
   std::vector<Group> Unchain(Group* group) const {
     if (group->first < 0) return {};
     std::vector<Group> below = Groups(group->first);
@@ -169,7 +169,7 @@ class RowMaker {
     return places_.size() - 1;
   }
 
-  // Adds a row for what the rows below do not have, such as bytes that a module moves itself, so
+  // Adds a row for amounts missing in the rows below, such as bytes that a module moves itself, so
   // that they add up.
   void AddRest(const Place& place, std::vector<Group>* below) const {
     const int64_t times = place.times * place.group.count;
@@ -181,7 +181,7 @@ class RowMaker {
       return report_.In(*q, rest) == Expr(0);
     });
     if (none || below->empty()) return;
-    // In terms of one of the rows above, as the others are; whole numbers by construction.
+    // Per copy of the row above, like the others; whole numbers by construction.
     Group group{{}, -1, -1, 1, "(moving data)"};
     for (const Quantity& q : kQuantities) {
       const std::optional<Expr> one = DivideExactly(rest.*q.value, Expr(times));
@@ -272,7 +272,7 @@ class RowMaker {
     });
   }
 
-  // The costliest row first. A row is not opened if nothing in it would stand alone.
+  // Opens the costliest row first. A row is not opened if nothing in it would get its own row.
   void OpenByCost() {
     std::vector<std::pair<absl::int128, size_t>> queue = {{total_, 0}};
     while (!queue.empty()) {
@@ -379,7 +379,7 @@ class RowMaker {
   const Report& report_;
   const std::vector<Module>& modules_;
   const ViewOptions& options_;
-  const bool by_cost_;  // opened where the cost is
+  const bool by_cost_;  // opened by cost
   const FigureColumns cost_;
   const absl::int128 total_;
   std::vector<const Quantity*> shown_;

@@ -18,7 +18,8 @@ namespace onnxflops::report {
 void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                    Report* report);
 
-// Bytes of text that lists of nodes may have, each: a multiple of what the file's own names take.
+// The limit of text bytes for lists of nodes, each: a multiple of the bytes of the file's own
+// names.
 int64_t MaxRowText(const ModelData& model);
 
 // The first counted execution of a node, or the first one if none is counted; nullopt for a node

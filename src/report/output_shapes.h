@@ -1,4 +1,4 @@
-// The shapes of what modules give.
+// The output shapes of modules.
 #ifndef ONNXFLOPS_SRC_REPORT_OUTPUT_SHAPES_H_
 #define ONNXFLOPS_SRC_REPORT_OUTPUT_SHAPES_H_
 

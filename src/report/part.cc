@@ -50,7 +50,7 @@ void KeepNodes(const ModulePart& part, Report* report) {
   report->nodes = std::move(kept);
 }
 
-// Finds what nodes need, directly or through others.
+// Finds values that nodes need, directly or through other nodes.
 class NeedFinder {
  public:
   NeedFinder(const ModelData& model, const std::vector<bool>& nodes)
@@ -111,7 +111,7 @@ absl::flat_hash_set<absl::string_view> ReadInputs(const ModelData& model,
   return names;
 }
 
-// The inputs that the part reads. If it reads none, those that it needs through other nodes.
+// The inputs that the part reads. If it reads none, those that it depends on through other nodes.
 void MarkInputs(const ModelData& model, const std::vector<bool>& in_part, Report* report) {
   absl::flat_hash_set<absl::string_view> names = ReadInputs(model, in_part);
   const auto is_listed = [&](const InputInfo& input) { return names.contains(input.name); };

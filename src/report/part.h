@@ -1,4 +1,4 @@
-// A part of a model as a report of its own.
+// Makes a report of a part of a model.
 #ifndef ONNXFLOPS_SRC_REPORT_PART_H_
 #define ONNXFLOPS_SRC_REPORT_PART_H_
 

@@ -16,13 +16,13 @@
 
 namespace onnxflops::report {
 
-// Formulas over the sizes of inputs. Each is worked out once. One thread at a time.
+// Formulas over the sizes of inputs. Each is computed once. Not thread-safe.
 class Ranges {
  public:
   explicit Ranges(const Report& report);
 
   bool Varies(const Expr& amount) const { return extremes_.Varies(amount); }
-  // nullopt where no bound is known, or where it takes too much to find it.
+  // nullopt if no bound is known, or finding it takes too much work.
   std::optional<Expr> Lowest(const Expr& amount) const { return Of(amount).first; }
   std::optional<Expr> Highest(const Expr& amount) const { return Of(amount).second; }
   // The amount with sizes at their upper bounds, as far as these are known.
@@ -31,7 +31,7 @@ class Ranges {
  private:
   using Ends = std::pair<std::optional<Expr>, std::optional<Expr>>;
   const Ends& Of(const Expr& amount) const;
-  // Whether there are steps left for an amount, which are taken.
+  // Takes the terms of an amount from the budget; false if too few are left.
   bool Take(const Expr& amount) const;
 
   const Extremes extremes_;
@@ -40,11 +40,11 @@ class Ranges {
   mutable absl::flat_hash_map<Expr, Expr> raised_;
 };
 
-// Whether a total depends on sizes that no input has.
+// True if a total depends on sizes that no input has.
 bool HasRanges(const Report& report);
 
-// Puts every size inside the model that has an upper bound there, in all of the report. Rows go on
-// adding up to the totals where no amount falls as a size rises.
+// Replaces every size inside the model by its upper bound, if it has one, in the whole report. Rows
+// still add up to the totals if no amount falls as a size rises.
 void RaiseToUpperBounds(Report* report);
 
 }  // namespace onnxflops::report

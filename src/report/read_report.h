@@ -8,7 +8,7 @@
 
 namespace onnxflops {
 
-// Whether a text begins as our JSON documents do: an object whose first key is "schema".
+// True if a text begins like our JSON documents: an object whose first key is "schema".
 bool LooksLikeReport(absl::string_view beginning);
 inline constexpr size_t kReportPrefix = 256;
 

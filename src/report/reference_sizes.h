@@ -14,8 +14,8 @@ namespace onnxflops::report {
 // Default sizes where nothing is bound: batch-like symbols (the first axis of an input) and
 // data-dependent ones are 1, others 128. Columns of shares use them, and say so.
 Bindings ReferenceSizes(const Report& report);
-// Values of expressions at these sizes. Each is worked out once: rows are equal, and a total may
-// have as many terms as there are rows. One thread at a time.
+// Values of expressions at these sizes. Each is computed once, because rows are often equal, and a
+// total may have as many terms as there are rows. Not thread-safe.
 class ReferenceValues {
  public:
   explicit ReferenceValues(const Report& report) : sizes_(ReferenceSizes(report)) {}

@@ -97,7 +97,7 @@ std::vector<TensorInfo> DescribeOutputs(const Inference& inference) {
   return result;
 }
 
-// A named dimension whose size an input's given shape tells is bound as well.
+// A named dimension whose size follows from an input's given shape is bound as well.
 void AddBindingsOfInputs(const std::vector<InputInfo>& inputs, Bindings* bindings) {
   for (const InputInfo& input : inputs) {
     if (!input.declared.ranked() || !input.shape.ranked()) continue;

@@ -38,12 +38,12 @@ namespace onnxflops {
 
 struct TensorInfo {
   std::string name;
-  std::string type = "?";              // "float32"; "seq(float32)" and the like; "?" if unknown
+  std::string type = "?";              // "float32"; "seq(float32)" and so on; "?" if unknown
   Shape shape = Shape::UnknownRank();  // of a tensor
 };
 
 struct InputInfo : TensorInfo {
-  // As the file declares it, which a binding does not change.
+  // As declared in the file; bindings do not change it.
   Shape declared = Shape::UnknownRank();
   bool in_part = true;  // false if the report's part of the model does not read it
 };
@@ -58,8 +58,7 @@ struct ModelInfo {
 
 // The costs of one run of the model.
 struct Totals : Amounts {
-  // By the rule that backward takes twice what forward takes (PaLM, appendix B); exactly, where
-  // Report::training is set.
+  // Twice the forward pass (PaLM, appendix B), or exact if Report::training is set.
   Expr backward_flops, backward_macs;
   Expr training_flops;       // forward and backward
   bool lower_bound = false;  // something is unknown: the true figures may be larger
@@ -92,7 +91,7 @@ struct NodeRow : Amounts {
   std::string name, op, domain;
   int32_t module = 0;  // index in Report::modules
   std::vector<TensorInfo> inputs, outputs;
-  // Of those, how many more there are than kMaxRowTensors and kMaxRowTensorText let a row list.
+  // Further inputs and outputs, beyond kMaxRowTensors and kMaxRowTensorText.
   int64_t inputs_omitted = 0, outputs_omitted = 0;
   Expr multiplicity;  // how often it runs; 0 in a branch that is not counted
   // Weights of its module that no node uses before it, and their bytes. If it has several rows, the
@@ -108,8 +107,8 @@ struct ToolFigure {
   Expr headline;                         // as totals.macs or totals.flops
   Expr of_model;                         // its part that belongs to the model as a whole
   bool has_rows = false;                 // true if some of it belongs to nodes
-  std::optional<absl::int128> params;    // where the tool prints its own count of them
-  std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
+  std::optional<absl::int128> params;    // if the tool prints its own count of them
+  std::vector<std::string> assumptions;  // unknown facts; empty: the figure is exact
   std::string version;                   // of the tool; empty if its figure never changed
 };
 
@@ -148,8 +147,8 @@ struct Report {
   MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
-  // CountOptions::upper_bounds: figures are what sizes inside the model allow at most. `raised`
-  // are those with a bound, which stand in no figure any more; the others stay in `symbols`.
+  // CountOptions::upper_bounds: figures assume the upper bounds of sizes inside the model. `raised`
+  // are the sizes with a bound, which no figure contains any more; the others stay in `symbols`.
   bool upper_bounds = false;
   std::vector<SymbolOrigin> raised;
   int64_t undecided_branches = 0;  // If nodes whose larger branch is counted
@@ -176,16 +175,16 @@ struct Report {
   Expr In(const Quantity& quantity, const Amounts& amounts) const {
     return quantity.In(amounts, exact_backward());
   }
-  // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
+  // True if the report has a quantity. Ours has all. Another tool's has one, and perhaps `params`.
   bool Has(const Quantity& quantity) const;
-  // Whether writers have a place for the quantity, if only to say that it is missing.
+  // True if writers have a place for the quantity, if only to show that it is missing.
   bool Lists(const Quantity& quantity) const {
     return quantity.needs == Quantity::Needs::kNothing || Has(quantity);
   }
-  // Whether the report has a count in this unit. Ours has both, another tool's has one.
+  // True if the report has a count in this unit. Ours has both, another tool's has one.
   bool has_flops() const { return !tool || !tool->counts_macs; }
   bool has_macs() const { return !tool || tool->counts_macs; }
-  // Whether operators and nodes have figures. If not, modules has only [0], the model.
+  // True if operators and nodes have figures. If not, modules has only [0], the model.
   bool has_rows() const { return !tool || tool->has_rows; }
 };
 

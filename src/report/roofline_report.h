@@ -1,4 +1,4 @@
-// The roofline part of a report: the device, what bounds the time of a run on it, and estimates.
+// The roofline part of a report: the device, the bound on the time of a run, and estimates.
 #ifndef ONNXFLOPS_SRC_REPORT_ROOFLINE_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_ROOFLINE_REPORT_H_
 
@@ -24,9 +24,9 @@ struct RooflineReport {
   Roofline rates;
   std::optional<int64_t> cache_bytes;
   std::string cache_source;
-  // Of the whole model, not of a part (CountOptions::module): arithmetic that no run can leave out;
-  // inputs, parameters and outputs, once
-  // each; and the estimate with element-wise operators fused into what makes their input.
+  // For the whole model, not a part (CountOptions::module): arithmetic that no run can skip; bytes
+  // of inputs, parameters and outputs, once each; and the estimate with element-wise operators
+  // fused into their producers.
   std::optional<Expr> arithmetic_time, compulsory_bytes, fused_time_estimate;
 
   // The time for memory alone: compulsory_bytes, minus those that a cache may keep from the run

@@ -123,7 +123,7 @@ class SamplesSummer {
     }
   }
 
-  // Modules of one kind go on sharing their amounts.
+  // Modules of one kind still share their amounts.
   void AllOf(Module* module) {
     std::shared_ptr<const Amounts>& shared = shared_[module->amounts];
     if (shared == nullptr) {

@@ -1,5 +1,5 @@
-// The samples that a report was summed over, and what the same batch takes where nothing is left
-// out: CountOptions::samples.
+// The samples that a report is summed over, and the cost of the same batch with padding:
+// CountOptions::samples.
 #ifndef ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_
 
@@ -16,7 +16,7 @@ namespace onnxflops {
 struct Report;
 
 struct SamplesReport {
-  std::string count;  // the symbol of the number of samples; "" where each is a run of its own
+  std::string count;  // the symbol of the number of samples; "" if each is a separate run
   int64_t samples = 0;
   bool packed = false;  // one after the other in one row
   struct Size {
@@ -33,7 +33,7 @@ struct SamplesReport {
   // All samples at the largest sizes; packed, one row without a mask between the samples.
   Bindings rectangle_sizes;
   Work rectangle;
-  Work one_by_one;  // each sample in a run of its own
+  Work one_by_one;  // each sample in a separate run
   // Operators whose cost is not a sum over samples: they count as in the padded rectangle.
   std::vector<std::string> mixing;
 

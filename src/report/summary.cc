@@ -437,7 +437,7 @@ LabelledLine LoraLine(const LoraSummary& lora, bool exact) {
   return line;
 }
 
-// An exact backward pass, and what comes with it.
+// An exact backward pass with its parts.
 LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
                           const TotalTexts& texts) {
   const Totals& t = report.totals;
@@ -672,7 +672,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
     s.head.push_back({"samples", SampleTexts(*report.samples, report.totals.lower_bound)});
   }
   s.totals = TotalLines(report, options);
-  // The lines of inputs show where their symbols stand, if all inputs are listed.
+  // The lines of inputs show the axes of their symbols, if all inputs are listed.
   const bool all_inputs = GroupInputs(report).size() <= kMaxShownInputs + 1;
   size_t symbols = 0;
   for (const SymbolOrigin& symbol : report.symbols) {

@@ -23,7 +23,7 @@ struct Summary {
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
 
-// Report::warnings, and what weights may be copies: for writers without the lines of totals.
+// Report::warnings, and likely copies of weights: for writers without the lines of totals.
 std::vector<std::string> AllWarnings(const Report& report);
 // Advice on nodes without a rule: a sentence, or nothing.
 std::vector<std::string> HintsOnUnknown(const Report& report);
@@ -34,14 +34,14 @@ std::string ShownSizes(const Report& report);
 std::vector<std::string> CaveatsOfFigures(const Report& report);
 // "(Softmax, Gelu, ...)": the operators whose FLOPs are not multiply-accumulates; or "".
 std::string OthersText(const Report& report);
-// Whether a training step has a figure that is shown: a model that multiplies integers is quantised
-// for inference.
+// True if a training step has a figure to show; a model that multiplies integers is quantised for
+// inference and has none.
 bool HasTraining(const Report& report);
 // Lines of the totals that hold at all sizes: adapters, tied weights, causal attention.
 std::vector<LabelledLine> FixedLines(const Report& report);
 
-// How many sizes the totals depend on that no input has, since they follow from what tensors hold,
-// from the trips of loops, or from sizes by no formula.
+// The number of sizes in the totals that no input has: they follow from the content of tensors,
+// from trips of loops, or from sizes by no formula.
 int64_t SizesInside(const Report& report);
 // How attention with a causal mask is counted. REQUIRES: there is some.
 std::string CausalText(const Report& report);
@@ -50,7 +50,7 @@ bool RestsOnSizesInside(const Report& report, const Expr& figure);
 // "20 sizes that depend on data, 1 loop count"; or "".
 std::string SizesInsideText(const Report& report);
 
-// The lines above a comparison: the file, its sizes, and what goes in.
+// The lines above a comparison: the file, its sizes, and its inputs.
 std::vector<LabelledLine> HeadOf(const Report& report);
 
 }  // namespace onnxflops::report

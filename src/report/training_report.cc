@@ -36,7 +36,7 @@ void SetOperators(const Backward& backward, Report* report) {
   }
 }
 
-// A node that several rows stand for has its backward pass in the first.
+// A node with several rows has its backward pass in the first.
 void SetNodes(const Backward& backward, Report* report) {
   absl::flat_hash_map<NodeId, const BackwardNode*> nodes;
   for (const BackwardNode& node : backward.by_node) nodes[node.node] = &node;
@@ -61,7 +61,7 @@ std::vector<int32_t> OwnWork(const std::vector<Module>& modules) {
   return own;
 }
 
-// Modules of one kind go on sharing their amounts where their backward passes are the same, too.
+// Modules of one kind still share their amounts if their backward passes are also equal.
 void SetModules(const Backward& backward, const ModuleTree& tree, Report* report) {
   std::vector<ExprSum> flops(report->modules.size()), macs(report->modules.size());
   const std::vector<int32_t> own = OwnWork(report->modules);

@@ -1,4 +1,4 @@
-// The training part of a report: an exact backward pass, and what an optimizer adds.
+// The training part of a report: an exact backward pass, and the cost of an optimizer.
 #ifndef ONNXFLOPS_SRC_REPORT_TRAINING_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_TRAINING_REPORT_H_
 
@@ -26,10 +26,10 @@ struct UnknownGradient {
 struct TrainingReport {
   TrainingOptions options;
   absl::int128 trained_params = 0, params = 0;
-  // Of the forward pass, executed again by activation checkpointing. In HFU, never in MFU.
+  // The part of the forward pass that activation checkpointing runs again. In HFU, never in MFU.
   Expr recompute_flops, recompute_macs;
   Expr optimizer_flops;  // of one step of the optimizer. Never in MFU.
-  // Places of attention that have a backward pass; how many of them count as flash attention.
+  // Attention nodes with a backward pass; how many of them count as flash attention.
   int64_t attentions = 0, flash_attentions = 0;
   std::vector<GradientRow> by_op;
   std::vector<UnknownGradient> unknown;  // then the backward pass is a lower bound

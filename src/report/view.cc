@@ -35,7 +35,7 @@ std::string ModuleLabel(const ModuleRow& row) {
   return label;
 }
 
-// Notes what the table leaves out, and the options that show it.
+// Notes rows that the table leaves out, and the options that show them.
 void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* table) {
   if (options.top > 0 || options.depth >= 0 || !options.fold || options.stable) return;
   std::vector<std::string> parts;
@@ -86,7 +86,7 @@ void AddHidden(size_t count, const char* what, TextTable* table) {
                                       WithSettings("; {no-fold on} shows all")));
 }
 
-// One row of operators or nodes, before it is text.
+// One row of operators or nodes, before conversion to text.
 struct Line {
   Amounts amounts;
   Known known = Known::kExact;
@@ -122,7 +122,7 @@ void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
   lines->push_back(std::move(others));
 }
 
-// Drops a column that tells nothing.
+// Drops a column without information.
 void DropColumn(size_t column, TextTable* table) {
   table->columns.erase(table->columns.begin() + static_cast<std::ptrdiff_t>(column));
   for (TextTable::Row& row : table->rows) {
@@ -164,13 +164,13 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
                      {OpLabel(row.domain, row.op), GroupedDigits(row.nodes),
                       ShowExpr(row.runs, /*exact=*/true)}});
   }
-  // The most work first; operators that do none, and unknown ones, stand at the end.
+  // The most work first; free and unknown operators come last.
   KeepTop(figures, options.top, report.totals, &lines);
   TextTable table;
   table.columns = {{"operator", false, kName}, {"nodes", true}, {"runs", true, kText}};
   AddLines(figures, std::move(lines), &table);
   AddHidden(hidden, "operator", &table);
-  // "runs" tells nothing if it repeats "nodes".
+  // "runs" is redundant if it repeats "nodes".
   const bool same = std::all_of(report.by_op.begin(), report.by_op.end(),
                                 [](const OpRow& row) { return row.runs == Expr(row.nodes); });
   if (same) DropColumn(2, &table);
@@ -195,7 +195,7 @@ std::string ShapesText(const NodeRow& row) {
   return absl::StrCat(list(row.inputs), " -> ", list(row.outputs));
 }
 
-// Nodes that do the same at the same sizes, by the first of them.
+// Nodes with the same work at the same sizes, identified by the first of them.
 struct EqualNodes {
   const NodeRow* first = nullptr;
   int64_t count = 0;

@@ -22,8 +22,8 @@ struct Figure {
     kQuantity,
     kShare,      // of the total, in percent
     kIntensity,  // operations per byte read or written
-    kBound,      // what takes longer on a device: "compute" or "memory"
-    kAtLeast,    // what rows are sorted by, where sizes depend on data
+    kBound,      // the slower one on a device: "compute" or "memory"
+    kAtLeast,    // bounds of the sorted quantity, if sizes depend on data
     kAtMost,
   };
   Kind kind = Kind::kQuantity;
@@ -42,19 +42,19 @@ std::string FigureKeys();
 
 struct ViewOptions {
   GroupBy by = GroupBy::kModule;
-  int depth = -1;               // of the module tree below the model; -1: opened where the cost is
+  int depth = -1;               // of the module tree below the model; -1: opened by cost
   bool fold = true;             // equal siblings into one row, only children into their parent's
   bool exact = false;           // every digit instead of SI units
   int top = 0;                  // only so many rows, the costliest first; 0: all
   std::optional<Figure> sort;   // sort key; default FLOPs, else MACs
   std::vector<Figure> columns;  // empty: FLOPs, their share, MACs, parameters
   bool shapes = false;          // output shapes of modules or nodes; needs node rows
-  // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one
-  // width, and a row holds nothing that depends on other rows.
+  // For comparing texts: rows keep the order of the model, none is merged or cut, columns have a
+  // fixed width, and a row does not depend on other rows.
   bool stable = false;
   // Modules are opened as far as so many rows allow, without --depth.
   int page_rows = 32;
-  TableStyle screen;  // where it is shown: totals and modules on one screen, if it has a height
+  TableStyle screen;  // the screen: totals and modules fit on one, if it has a height
   // How the title names the file.
   enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
 };

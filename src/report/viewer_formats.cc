@@ -179,7 +179,7 @@ std::string ToFolded(const Report& report, const ViewOptions& options) {
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& module = report.modules[i];
     std::string frame = costs.NameOf(module);
-    std::replace(frame.begin(), frame.end(), ';', ',');  // which stands between frames
+    std::replace(frame.begin(), frame.end(), ';', ',');  // the separator of frames
     stack.resize(static_cast<size_t>(module.depth));
     stack.push_back(stack.empty() ? std::move(frame) : absl::StrCat(stack.back(), ";", frame));
     if (own[i].value_or(0) <= 0) continue;

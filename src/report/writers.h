@@ -38,8 +38,8 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options);
 // GitHub's tables.
 std::string ToMarkdown(const Report& report, const ViewOptions& options);
 
-// One page that needs nothing else: a picture and a table of the modules, and of the operators in
-// them if the report has nodes. Its first quantity is what `options.sort` names. At most 1 MB.
+// One self-contained page: a picture and a table of the modules, and of their operators if the
+// report has nodes. It opens with the quantity of `options.sort`. At most 1 MB.
 std::string ToHtml(const Report& report, const ViewOptions& options);
 
 }  // namespace onnxflops

@@ -9,8 +9,8 @@
 
 namespace onnxflops {
 
-// Where function bodies of operators come from that have no row: the official library, which no
-// stage links.
+// The source of function bodies for operators without a row: the official library, which no stage
+// links.
 class FunctionBodySource {
  public:
   virtual ~FunctionBodySource() = default;

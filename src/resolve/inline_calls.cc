@@ -289,7 +289,7 @@ class Inliner {
     out_->nodes[static_cast<size_t>(id)] = copy;
   }
 
-  // The version that the function imports of the node's domain, where the model imports another.
+  // The version of the node's domain that the function imports, if the model imports another.
   int32_t OpsetOf(const Node& node, const Scope& scope) const {
     if (scope.function == nullptr || scope.function->opsets.empty()) return 0;
     int64_t version = node.domain.empty() ? 0 : 1;
@@ -385,7 +385,7 @@ class Inliner {
   // An output of a function whose call names it.
   struct Output {
     ValueId inside = 0, outside = 0;
-    const Function* of = nullptr;  // where the name outside stands
+    const Function* of = nullptr;  // the scope of outer names
   };
 
   // The value that a node of a function makes for the call; nullopt if it is one inside.

@@ -1,6 +1,5 @@
-// Local functions in the place of their calls, so that every later stage sees the graph that runs:
-// patterns, roles of weights and what backward keeps do not end at a call. ONNX Runtime does the
-// same when it loads a model.
+// Inlines local functions, so that every later stage sees the executed graph: patterns, roles of
+// weights and saved tensors do not end at a call. ONNX Runtime does the same when it loads a model.
 #ifndef ONNXFLOPS_SRC_RESOLVE_INLINE_CALLS_H_
 #define ONNXFLOPS_SRC_RESOLVE_INLINE_CALLS_H_
 
@@ -8,13 +7,13 @@
 
 namespace onnxflops {
 
-// `model` without local functions: the nodes of each stand where it is called, with the caller's
-// values and attributes (Node::caller says for which call). The model itself where it has no call,
-// where it would have more than kMaxInlinedNodes nodes more than the file or be too deep, where a
-// call gives a left-out input as its output, and where a body is an attribute of a call. A call of
-// a function that has the name of an operator becomes that operator, with a warning.
+// `model` without local functions: each call is replaced by the function's nodes, with the caller's
+// values and attributes (Node::caller names the call). Returns the model itself if it has no call;
+// if it would get more than kMaxInlinedNodes additional nodes or become too deep; if a call returns
+// an omitted input; or if a body is an attribute of a call. A call of a function with the name of
+// an operator becomes that operator, with a warning.
 Model InlineCalls(const Model& model);
-// Whether the main graph calls local functions.
+// True if the main graph calls local functions.
 bool HasCalls(const ModelData& model);
 
 }  // namespace onnxflops

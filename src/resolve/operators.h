@@ -26,7 +26,7 @@ struct OperatorRow {
   bool is_newer = false;       // than the opset asked for, which does not have the operator
 };
 
-// Looks rows up, and remembers the last ones: a model has far fewer operators than nodes.
+// Looks up rows, and caches the last ones: a model has far fewer operators than nodes.
 class RowFinder {
  public:
   explicit RowFinder(const Operators& operators)

@@ -126,7 +126,7 @@ class RoleFinder {
 
   // ---- order
 
-  // The function that a graph is part of; the last number stands for the main graph.
+  // The function that contains a graph; the last number is the main graph.
   size_t FunctionOf(GraphId graph) const {
     const OptionalFunctionId function = model_.graph(graph).function;
     return function ? static_cast<size_t>(*function) : model_.functions.size();
@@ -166,7 +166,7 @@ class RoleFinder {
     return order;
   }
 
-  // ---- what values stand for
+  // ---- sources of values
 
   // Uses are collected for tensors of the file and for inputs of functions.
   void FindStored() {
@@ -225,7 +225,7 @@ class RoleFinder {
     }
   }
 
-  // Exporters write an Identity for shared weights: its output stands for its input.
+  // Exporters write an Identity for shared weights: its output is its input.
   bool HandsOn(const Node& node) const {
     return node.op_type == "Identity" && node.domain.empty() && StoredIn(node.input(0));
   }
@@ -265,7 +265,7 @@ class RoleFinder {
   // collected.
   bool IsMadeOfStored(ValueId value) const { return StoredIn(value) || !flow_.Into(value).empty(); }
 
-  // The use of the value or, if it stands for a stored one, of that.
+  // The use of the value, or of the stored tensor that it stands for.
   ValueUse& UseOf(ValueId value) {
     return uses_[static_cast<size_t>(StoredIn(value) ? *StoredIn(value) : value)];
   }
@@ -431,11 +431,11 @@ class RoleFinder {
   const ModelData& model_;
   const bool is_config_ = !ConfigOf(model_).empty();  // its weights are outside the file
   const bool is_pytorch_ = exporter::ExporterOf(model_) != exporter::Exporter::kOther;
-  std::vector<ValueUse> uses_;                // by ValueId: of what stands for itself
+  std::vector<ValueUse> uses_;                // by ValueId: of values that are their own source
   std::vector<OptionalValueId> stands_for_;   // by ValueId: the stored value or input that it is
   std::vector<std::optional<size_t>> place_;  // by ValueId: of an input of a function
   std::vector<OptionalTensorId>
-      constants_;  // by ValueId: tensors of Constant nodes that may be weights; empty if none
+      constants_;  // by ValueId: tensors of Constant nodes that may be weights, or empty
   const ValueFlow flow_;
   const exporter::Signature signature_;
 };

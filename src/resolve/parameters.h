@@ -64,7 +64,7 @@ struct Parameter {
   OptionalNodeId first_user;
 };
 
-// The weights, each once, in the order of the file, without copies of tied ones.
+// The weights, each once, in the order of the file, without copies of tied weights.
 std::vector<Parameter> FindParameters(const ModelData& model, const Ties& ties = {});
 
 }  // namespace onnxflops::resolve

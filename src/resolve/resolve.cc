@@ -30,14 +30,14 @@
 namespace onnxflops {
 namespace {
 
-constexpr char kOfficialDomains[] = "ai.onnx";  // and those below it; "" is one of them
+constexpr char kOfficialDomains[] = "ai.onnx";  // and domains below it; "" is ai.onnx
 constexpr size_t kBytesAroundQuestion = 128;    // to keep one
 
 bool IsOfficial(absl::string_view domain) {
   return domain.empty() || absl::StartsWith(domain, kOfficialDomains);
 }
 
-// The types of one node's inputs, as far as they are known without inference.
+// The types of one node's inputs that are known without inference.
 class InputTypes {
  public:
   // `is_stored`: whether the file stores the node's output.

@@ -1,6 +1,7 @@
-// Weights that are one parameter in PyTorch, and two tensors in a file: TorchScript's exporter
-// transposes the weight of an output layer, and so writes a copy of the table of tokens that it is
-// tied to. Weights are not read, so no file tells whether such a tensor is a copy. The user can.
+// Weights that are one parameter in PyTorch and two tensors in a file. TorchScript's exporter
+// transposes the weight of an output layer, and so copies the table of tokens to which it is tied.
+// Weights are not read, so the file cannot show whether such a tensor is a copy. The user can
+// declare it.
 #ifndef ONNXFLOPS_SRC_RESOLVE_TIES_H_
 #define ONNXFLOPS_SRC_RESOLVE_TIES_H_
 
@@ -24,9 +25,9 @@ namespace resolve {
 // From each copy to its original, which is never a copy itself.
 using Ties = absl::btree_map<ValueId, ValueId>;
 
-// One list may be for several models: a pair whose first name is not in the model is left out if
-// another pair is there. Errors: NotFound for names; InvalidArgument for two weights that cannot
-// be one, as they differ in sizes or type.
+// One list may serve several models: a pair whose first name is not in the model is skipped if
+// another pair is in it. Errors: NotFound for names; InvalidArgument for two weights that differ in
+// sizes or type, so that they cannot be one.
 absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeights>& tied);
 
 // A likely copy: an unnamed second factor of a product, with the transposed shape of an embedding

@@ -28,7 +28,7 @@ uint32_t TypeInputs(const OpDef& def) {
   return Has(def.traits, Traits::kCasts) ? InputBits({1}) : 0;
 }
 
-// Sorts by a value, stably. Returns where the items of each value begin, and the end.
+// Sorts by a value, stably. Returns the start of each value's items, and the end.
 template <typename T>
 std::vector<size_t> SortBy(size_t values, ValueId T::*by, std::vector<T>* items) {
   std::vector<size_t> first(values + 1, 0);

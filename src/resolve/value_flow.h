@@ -18,7 +18,7 @@
 
 namespace onnxflops::resolve {
 
-// Elements of one value that go to another.
+// Elements that pass from one value to another.
 struct Flow {
   enum class Kind : uint8_t {
     kMoved,     // as they are, or as another type
@@ -55,7 +55,7 @@ class ValueFlow {
   };
   // The inputs of a node that are only moved, so that uses of the outputs are all their uses.
   Passing MovedBy(const Node& node) const;
-  // Whether a value depends on what the model is given, or on chance.
+  // True if a value depends on the model's inputs, or on random numbers.
   bool Varies(ValueId value) const { return varies_[static_cast<size_t>(value)]; }
 
  private:

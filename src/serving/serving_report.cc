@@ -102,7 +102,7 @@ std::string PeakText(const ServingColumn& c, const Bindings& at, bool exact) {
                    ShowServing(peak, true, at, exact));
 }
 
-// Of weights, cache and activations.
+// The sum of weights, cache and activations.
 std::optional<Expr> MemoryOf(const ServingColumn& c) {
   if (!c.memory || !c.memory->cache || !c.memory->activations) return std::nullopt;
   return c.memory->weights + *c.memory->cache + *c.memory->activations;

@@ -44,18 +44,18 @@ struct ServingRequests {
   int64_t count = 0;
   int64_t decoding = 0;  // that have got a token before
   int64_t get_a_token = 0;
-  // Of tokens, and of tokens in the cache.
+  // Ranges of new tokens, and of tokens in the cache.
   int64_t least_tokens = 0, most_tokens = 0, least_past = 0, most_past = 0;
 };
 
 struct ServingColumn {
   std::string name;               // "prefill", "decode", "step"
   int64_t tokens = 0, past = 0;   // of all requests of a step
-  bool of_configuration = false;  // counted on a graph of its own, which the configuration makes
+  bool of_configuration = false;  // counted on a separate graph built from the configuration
   Bindings bindings;              // that the step sets
   Totals totals;
   std::optional<Expr> cache_bytes;  // keys and values in the cache after the step
-  std::string causal;  // how attention with a causal mask is counted; "" of one token, or if none
+  std::string causal;  // how causal attention is counted; "" for one token, or without it
   std::optional<ServingRequests> requests;  // of a step
   ServingTraffic traffic;
   std::optional<ServingTime> time;

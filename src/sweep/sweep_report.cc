@@ -122,7 +122,7 @@ struct CellStyle {
   }
 };
 
-// Operations per byte at a point; "-" where a size is open.
+// Operations per byte at a point; "-" if a size is open.
 std::string IntensityAt(const Report& report, const Totals& totals) {
   const Expr work = OperationsOf(report, totals), bytes = kBytesMoved.In(totals);
   const bool is_known = work.is_literal() && bytes.is_literal() && !totals.lower_bound;
@@ -181,7 +181,7 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table)
   }
 }
 
-// Explains "(long)": where the formula is, and how to make it a number.
+// Explains "(long)": where to see the formula, and how to get a number.
 void NoteLong(TextTable* table) {
   const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
   const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {

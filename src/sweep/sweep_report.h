@@ -17,7 +17,7 @@
 
 namespace onnxflops {
 
-// A module (equal ones together), or an operator.
+// A module (equal ones merged), or an operator.
 struct SweepRow {
   std::string label;     // "resblocks.0-23"
   std::string path;      // "transformer.resblocks.0-23"; "" of the model

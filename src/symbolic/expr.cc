@@ -33,7 +33,7 @@ std::vector<Expr> Operands(Kind kind, const Expr& e) {
   return atom != nullptr ? atom->args : std::vector<Expr>{e};
 }
 
-// Whether a <= b is provable (for Max: a >= b), so that `b` can be dropped next to `a`. Each pair
+// True if a <= b is provable (for Max: a >= b), so that `b` can be dropped next to `a`. Each pair
 // has its own budget: with a shared one the order of operands would decide.
 bool Dominates(Kind kind, const Expr& a, const Expr& b, int budget) {
   const Expr &low = kind == Kind::kMin ? a : b, &high = kind == Kind::kMin ? b : a;

@@ -50,11 +50,10 @@ class Expr {
   Expr(int64_t value) : literal_(value) {}       // NOLINT(google-explicit-constructor)
   Expr(absl::int128 value) : literal_(value) {}  // NOLINT(google-explicit-constructor)
 
-  // A named unknown. The name is a written symbol (symbol_name.h); any other text is the name of a
-  // dimension of a file, which is written in quotes. `at_least` is what the caller knows of its
-  // range (dimensions of inputs are
-  // >= 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
-  // come with one bound.
+  // A named unknown. The name is a written symbol (symbol_name.h); any other text is a dimension's
+  // name in a file, which is written in quotes. `at_least` is its known lower bound (dimensions of
+  // inputs are >= 1, data-dependent ones >= 0). It decides comparisons, but not equality: one name
+  // must always have the same bound.
   static Expr Symbol(absl::string_view name, int64_t at_least = 0);
 
   bool is_literal() const { return poly_ == nullptr; }
@@ -63,8 +62,8 @@ class Expr {
   absl::int128 literal() const { return literal_; }
   // The literal value, if it is one and fits.
   std::optional<int64_t> AsInt64() const;
-  // As written out, with those inside of divisions, minima and maxima, about; 0 of a literal and of
-  // an error.
+  // Approximate number of terms as written, including those inside divisions, minima and maxima; 0
+  // for a literal and for an error.
   int64_t NumTerms() const;
   // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "broadcasts different
   // sizes" (only from Substitute), or which limit of limits.h it would exceed: "has more than
@@ -141,7 +140,7 @@ Expr FloorDiv(const Expr& a, const Expr& b);
 Expr CeilDiv(const Expr& a, const Expr& b);
 // a - b * floor(a / b).
 Expr Mod(const Expr& a, const Expr& b);
-// Simplified where the bounds decide; operands are flattened, sorted and made unique. Beside a
+// Simplified if the bounds decide; operands are flattened, sorted and made unique. Next to a
 // symbolic operand a literal >= 2^62 in Min, or <= -2^62 in Max, is infinity and drops out: Slice
 // writes INT64_MAX for "to the end". At most kMaxOperands operands.
 Expr Min(const Expr& a, const Expr& b);
@@ -172,9 +171,9 @@ std::vector<Expr> SumWeights(const Expr& count);
 // powers up to kMaxSummedPower. REQUIRES: the symbol's bound is 0; count >= 0.
 std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Expr& count);
 
-// Parses what ToString prints: integers, written symbols (symbol_name.h), + - * ^, parentheses,
-// floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also
-// where an operand would have more terms.
+// Parses the output of ToString: integers, written symbols (symbol_name.h), + - * ^, parentheses,
+// floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also if
+// an operand would have more terms.
 absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0,
                                size_t max_terms = kMaxParsedTerms);
 

@@ -38,7 +38,7 @@ class ExprSum {
     return sum;
   }
 
-  // Terms with symbols so far. The total of one is that term, which nothing was added to.
+  // Terms with symbols so far. The total of a single term is that term itself, without an addition.
   size_t open_terms() const { return count_; }
 
  private:

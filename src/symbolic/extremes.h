@@ -25,11 +25,11 @@ class Extremes {
   // REQUIRES: no bound has a symbol that is a key.
   explicit Extremes(SizeBounds bounds) : bounds_(std::move(bounds)) {}
 
-  // Whether one of the sizes is in it.
+  // True if the expression contains one of the sizes.
   bool Varies(const Expr& e) const;
-  // Nowhere less than `e`, or nowhere more, for all values of the sizes and of other symbols within
-  // their ranges; no size is in it. nullopt where no bound is known. Not always the least one:
-  // every term counts for itself.
+  // An upper or lower bound of `e` for all values of the sizes and of other symbols within their
+  // ranges; it contains none of the sizes. nullopt if no bound is known. Not always the tightest
+  // one, because terms are treated separately.
   std::optional<Expr> Highest(const Expr& e) const;
   std::optional<Expr> Lowest(const Expr& e) const;
   // The same where terms without a bound stay as they are.

@@ -35,7 +35,7 @@ Range IntervalOfAtom(const Atom& atom, const SizeRanges& ranges) {
   return any;
 }
 
-// As deep as kMaxExprDepth.
+// The recursion is at most kMaxExprDepth deep.
 Range IntervalOf(const Expr& e, const SizeRanges& ranges) {
   if (e.is_literal()) return {LiteralOf(e), LiteralOf(e)};
   if (e.error() != nullptr) return {};

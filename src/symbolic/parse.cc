@@ -95,7 +95,7 @@ class Parser {
   Expr ParsePart(absl::string_view name);
   Expr ValueOf(absl::string_view name);
   Expr Found(absl::string_view name, const absl::StatusOr<Expr>& value);
-  // Whether a condition holds; nullopt if it is open.
+  // The value of a condition; nullopt if it is open.
   std::optional<bool> Decide(std::optional<bool> condition, absl::string_view what);
 
   bool failed() const { return !status_.ok(); }

@@ -30,8 +30,8 @@ struct FormulaPart {
 struct FormulaNames {
   NameValue value;
   std::function<absl::StatusOr<Expr>(absl::string_view name, const FormulaPart& part)> part;
-  // Whether a condition that the values leave open is an error, or any value will do: when only the
-  // text is checked.
+  // True if an undecided condition is an error; false if only the text is checked, so that any
+  // value will do.
   bool must_decide = true;
 };
 

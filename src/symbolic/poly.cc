@@ -259,7 +259,7 @@ const char* MultiplyTerm(const Term& a, const Term& b, Term* out) {
   return nullptr;
 }
 
-// Keeps the order of `a`, so the product is canonical as it stands.
+// Keeps the order of `a`, so the product is already canonical.
 const char* MultiplyTerms(absl::Span<const Term> a, const Term& b, Terms* out) {
   if (!Spend(a.size() * (kStepsPerTerm + b.factors.size()))) return kTooMuchWork;
   out->resize(a.size());

@@ -141,8 +141,8 @@ struct Term {
   absl::InlinedVector<Factor, 3> factors;  // atoms ascending; empty for the constant
 };
 
-// In the order of CompareMonomials, no two alike, no coefficient 0. One term sits within its Poly,
-// so that a product such as 32*batch*seq is a single allocation.
+// In the order of CompareMonomials, without duplicates or zero coefficients. One term is stored
+// inside its Poly, so that a product such as 32*batch*seq is a single allocation.
 using Terms = absl::InlinedVector<Term, 1>;
 
 }  // namespace symbolic
@@ -219,8 +219,8 @@ Expr FromAtom(std::shared_ptr<const Atom> atom);
 // An atom of operands that nothing simplifies any more (except that its range may be one value).
 Expr MakeAtom(Kind kind, std::vector<Expr> args);
 
-// Collects terms in any order. Terms that fall together are joined whenever the buffer has doubled,
-// so that it stays within twice the size of the result.
+// Collects terms in any order. Equal monomials are merged whenever the buffer has doubled, so it
+// stays within twice the size of the result.
 class TermAccumulator {
  public:
   void Add(Term t) {

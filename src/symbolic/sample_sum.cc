@@ -33,15 +33,14 @@ bool Has(const Expr& formula, const std::vector<std::string>& symbols) {
   });
 }
 
-// Whether an operand of a division, minimum or maximum has one of the symbols.
+// True if an operand of a division, minimum or maximum contains one of the symbols.
 bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
   const std::vector<Expr>& operands = factor.atom->args;
   return std::any_of(operands.begin(), operands.end(),
                      [&](const Expr& operand) { return Has(operand, symbols); });
 }
 
-// The minimum or maximum of the batch as a whole that a term is a multiple of; nullptr where it is
-// anything else.
+// The minimum or maximum over the whole batch of which a term is a multiple, or nullptr.
 const symbolic::Atom* ChoiceOf(const SampleSizes& sizes, const Term& term) {
   const symbolic::Atom* found = nullptr;
   std::vector<std::string> own = sizes.symbols;
@@ -82,7 +81,7 @@ Expr ChoiceOfSums(const SampleSum& sum, const Term& term, const symbolic::Atom& 
 }  // namespace
 
 void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
-  // Places are sorted, and not the rows: of equal ones only one is ever made.
+  // Indices are sorted, not rows, so that equal rows are made only once.
   std::vector<uint32_t> order(columns[0].size());
   std::iota(order.begin(), order.end(), 0);
   const auto compare = [&](uint32_t a, uint32_t b) {
@@ -149,8 +148,8 @@ SampleSum::SampleSum(SampleSizes sizes) : sizes_(std::move(sizes)), rectangle_(s
   if (sizes_.packed) least_ = rectangle_;
 }
 
-// With the number that a minimum or maximum is, where the number of samples stands in it and it is
-// the same number at the smallest and at the largest sizes.
+// Replaces a minimum or maximum by its value, if it contains the number of samples and has the same
+// value at the smallest and at the largest sizes.
 Expr SampleSum::WithoutSwitches(const Expr& formula) const {
   const std::vector<std::string> count = {sizes_.count};
   std::vector<Expr> sums;
@@ -198,7 +197,7 @@ Expr SampleSum::MixedOf(const Expr& mixed) const {
   return onnxflops::Sum(sums);
 }
 
-// `each` comes without its factor of the number of samples.
+// `each` is without its factor, the number of samples.
 SampleSum::Split SampleSum::SplitOf(const Expr& formula) const {
   if (sizes_.count.empty()) return {0, formula, 0};
   Terms parts[3];

@@ -30,7 +30,7 @@
 namespace onnxflops {
 
 struct SampleSizes {
-  // The symbol of the number of samples in a run; "" where each sample is a run of its own.
+  // The symbol of the number of samples in a run; "" if each sample is a separate run.
   std::string count;
   std::vector<std::string> symbols;  // of the sizes
   // Sizes of a sample, in the order of the symbols, and how many samples have them.
@@ -38,12 +38,12 @@ struct SampleSizes {
     std::vector<int64_t> sizes;
     int64_t samples = 1;
   };
-  std::vector<Row> rows;  // SetRows() joins equal ones
+  std::vector<Row> rows;  // SetRows() merges equal ones
   // The samples follow each other in one row. Work done once in a run is then done for each of
   // them, as far as it depends on their sizes.
   bool packed = false;
 
-  // From the sizes of all samples, a list for each symbol. REQUIRES: lists of one length.
+  // From the sizes of all samples, a list for each symbol. REQUIRES: lists of equal length.
   void SetRows(const std::vector<std::vector<int64_t>>& columns);
 
   int64_t samples() const;
@@ -51,11 +51,11 @@ struct SampleSizes {
   absl::int128 SumOf(size_t symbol) const;
   int64_t LeastOf(size_t symbol) const;
   int64_t LargestOf(size_t symbol) const;
-  // The sizes of a run in which all samples have the largest sizes, or of one row of all samples.
+  // The sizes of a run in which all samples have the largest sizes, or of one row with all samples.
   Bindings Rectangle() const;
 };
 
-// One thread at a time. Sums of powers and of formulas are kept, so equal parts cost nothing more.
+// Not thread-safe. Sums of powers and of formulas are cached, so equal parts cost nothing more.
 class SampleSum {
  public:
   // REQUIRES: sizes within the symbols' ranges, each row with one for each symbol.

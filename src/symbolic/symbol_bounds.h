@@ -6,7 +6,7 @@
 
 namespace onnxflops {
 
-// By name as written (symbol_name.h): what Expr::Symbol() was given as `at_least`.
+// By written name (symbol_name.h): the `at_least` of Expr::Symbol().
 Bindings SymbolBounds(const Expr& expr);
 
 }  // namespace onnxflops

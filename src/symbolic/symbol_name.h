@@ -30,8 +30,8 @@ std::string FileSymbol(absl::string_view name);
 std::string AxisSymbol(absl::string_view input, int axis);
 // A size that is not known.
 std::string DataSymbol(absl::string_view hint, absl::string_view place);
-// A name that is too long for an expression: its beginning, of at most so many bytes as written,
-// and a number that tells it from others.
+// Shortens a name that is too long for an expression: its beginning, at most `most` bytes as
+// written, and a number that makes it unique.
 std::string CutSymbol(absl::string_view name, size_t most, size_t number);
 // `name`, or its beginning that takes at most so many bytes between quotes.
 absl::string_view WrittenPrefix(absl::string_view name, size_t most);
@@ -45,11 +45,11 @@ std::string BareName(absl::string_view symbol);
 // For messages: a written symbol in quotes, if it does not begin with one.
 std::string QuotedSymbol(absl::string_view symbol);
 
-// The length of the written symbol that `text` begins with; 0 if it begins with none.
+// The length of the written symbol at the start of `text`, or 0.
 size_t SymbolLength(absl::string_view text);
-// The length of the identifier that `text` begins with; 0 if it begins with none.
+// The length of the identifier at the start of `text`, or 0.
 size_t IdentifierLength(absl::string_view text);
-// Whether an identifier before "(" begins a function of expressions: floor, min, max, broadcast.
+// True if an identifier before "(" is a function of expressions: floor, min, max, broadcast.
 bool IsFunctionName(absl::string_view name);
 
 }  // namespace onnxflops

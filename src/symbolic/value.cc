@@ -168,8 +168,8 @@ struct Given {
   }
 };
 
-// Sizes of all magnitudes, each symbol its own, the same in every process. At odd points half of
-// them are as small as they can be.
+// Sizes of all magnitudes, different for each symbol, the same in every process. At odd points half
+// of them have their least value.
 struct Sampled {
   static constexpr bool kExplains = false;
   static constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio

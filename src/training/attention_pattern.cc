@@ -58,8 +58,8 @@ class Finder {
     return call_of_.contains(producer) ? std::optional<NodeId>(producer) : std::nullopt;
   }
 
-  // Whether a chain of so many nodes back from this one may end in a product. The order of nodes
-  // decides nothing.
+  // True if a chain of this many nodes back from this one may end in a product. The order of nodes
+  // does not matter.
   bool LeadsToProduct(NodeId id, int most) {
     if (IsProduct(id)) return true;
     if (most == 0) return false;

@@ -20,8 +20,8 @@ QueryShape ReadQuery(const Shape& query, const std::optional<Expr>& batch) {
   return {DivideExactly(query[0], *batch), query[2], query[1]};
 }
 
-// Whether heads of keys are repeated on their way from the product that makes them: as a file has
-// one tensor for all queries of a group.
+// True if heads of keys are repeated between the product and its use: the file has one tensor for
+// all queries of a group.
 bool RepeatsHeads(const ModelData& model, ValueId keys) {
   constexpr size_t kMostNodes = 64;
   std::vector<ValueId> way = {keys};

@@ -21,7 +21,7 @@ struct AttentionSummary {
   std::optional<Expr> heads, kv_heads, head_size, tokens;
 };
 
-// `batch`: of the model's inputs, where it is known.
+// `batch`: of the model's inputs, if known.
 AttentionSummary SummarizeAttention(const Inference& inference, const Counts& counts,
                                     const std::optional<Expr>& batch);
 

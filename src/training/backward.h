@@ -47,8 +47,8 @@ struct NeededGradients {
   absl::flat_hash_set<NodeId> flash;  // products with values of attention that is taken as flash
 };
 
-// Of a node of the main graph or of a body, in one step: a call of a function is one node with all
-// that it runs. A sum of gradients counts with the node that gives the second.
+// A node of the main graph or of a body, in one step. A call of a function is one node with all
+// that it runs. A sum of gradients counts with the node that gives the second one.
 struct BackwardNode {
   NodeId node = 0;
   Expr flops, macs;

@@ -46,8 +46,8 @@ std::string NameOfBuffer(absl::string_view tensor) {
   return absl::StrCat(exporter::kFxBufferName, absl::StrReplaceAll(tensor, {{".", "_"}}));
 }
 
-// A tensor that the exporter named, and that stands for no argument, was made up; where the rest
-// are buffers, it is one.
+// A tensor with an invented name that is not an argument of a call; if the others are buffers, it
+// is one.
 ByCalls OfReader(const exporter::Signature& signature, absl::string_view text,
                  const CallNames& call, const Tensor& tensor) {
   if (exporter::IsViewOfMade(signature, text, tensor)) return ByCalls::kMadeUp;

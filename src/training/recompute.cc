@@ -45,7 +45,7 @@ std::optional<absl::string_view> StemOf(absl::string_view name) {
   return is_numbered ? std::optional(stem) : std::nullopt;
 }
 
-// Repeated modules, "layers.0" and "layers.1" of one class: the outermost of each path.
+// Repeated modules, "layers.0" and "layers.1" of one class: the outermost ones of each path.
 class Blocks {
  public:
   explicit Blocks(const modules::ModulePaths& paths) {
@@ -183,7 +183,7 @@ class Recomputer {
   ExprSum flops_, macs_;
 };
 
-// The outermost module around a path that matches; "" if none does.
+// The outermost enclosing module that matches, or "".
 absl::string_view OutermostMatch(absl::string_view glob, absl::string_view path) {
   absl::string_view outermost;
   for (absl::string_view at = path; !at.empty(); at = modules::ParentPath(at)) {

@@ -18,7 +18,7 @@ namespace onnxflops::training {
 // The backward work of a node in the main graph.
 enum class NodeBackward : uint8_t {
   kNone,
-  kRuns,   // reads nothing of the forward pass: a sum
+  kRuns,   // reads nothing from the forward pass: a sum
   kReads,  // tensors that the forward pass saved
 };
 
@@ -35,8 +35,8 @@ absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Cou
                                            const std::vector<NodeBackward>& backward,
                                            const Recompute& recompute);
 
-// Nodes of the main graph, as places in it, that are computed again together: blocks, modules or
-// attention. Backward keeps what goes into them, and nothing inside.
+// Groups of nodes of the main graph, by place, that are recomputed together: blocks, modules or
+// attention. The backward pass keeps their inputs, and nothing inside.
 std::vector<std::vector<size_t>> RecomputedGroups(const Inference& inference,
                                                   const modules::Attribution& attribution,
                                                   const AttentionPatterns& patterns,

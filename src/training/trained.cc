@@ -147,7 +147,8 @@ std::string Join(absl::string_view module, absl::string_view name) {
 //   <module>.weight         a matrix that the module uses: the exporter transposed it, or kept the
 //                           name that it has in another module
 //   <parent>.shared.weight  a table that several modules below the parent look tokens up in
-//   positional_embedding    and the like: what the exporter computed and adds to tokens or patches
+//   positional_embedding    and similar names: computed by the exporter, added to tokens or
+//                           patches
 struct OtherName {
   std::string name;
   bool guessed = false;  // the last two: the file says less
@@ -209,8 +210,7 @@ class OtherNames {
     return parent;
   }
 
-  // A matrix without a name of its own that one addition adds to tokens that were looked up, or to
-  // patches that were put in a row.
+  // An unnamed matrix that one addition adds to looked-up tokens, or to flattened patches.
   bool IsPositions(const resolve::Parameter& parameter, const std::vector<NodeId>& users) const {
     if (!exporter::IsRenamed(parameter.name) || users.size() != 1) return false;
     const Node& node = model_.node(users[0]);
@@ -237,7 +237,7 @@ class OtherNames {
   absl::flat_hash_map<ValueId, std::vector<NodeId>> users_;  // of matrices
 };
 
-// Patterns of one option, and which of them met a parameter.
+// Patterns of one option, and which of them matched a parameter.
 class Patterns {
  public:
   explicit Patterns(const std::vector<std::string>& globs)
@@ -317,8 +317,8 @@ std::string NamesText(const std::vector<std::string>& names) {
       names.size() > kNamed ? absl::StrCat(" and ", names.size() - kNamed, " more") : "");
 }
 
-// Warns of what the file does not tell: whether a tensor is a parameter or a buffer, and which
-// parameters went into a product that the exporter computed.
+// Warns of facts that the file does not show: whether a tensor is a parameter or a buffer, and
+// which parameters went into a product that the exporter computed.
 void WarnOfUntold(const ModelData& model, const exporter::Signature& signature,
                   TrainedParameters* result) {
   std::vector<std::string> buffers, products;

@@ -21,7 +21,7 @@ struct TrainedParameters {
   // kept in their place: gradients run to these too.
   std::vector<bool> gradient;
   absl::int128 elements = 0, bytes = 0;
-  absl::int128 all_elements = 0;  // of frozen ones, too
+  absl::int128 all_elements = 0;  // including frozen ones
   int64_t tensors = 0;
   std::vector<std::string> warnings;  // patterns that match nothing or by a guess; copies
 };

@@ -1,4 +1,4 @@
-// How a model is trained, as far as the file cannot tell.
+// How a model is trained, which the file does not show.
 #ifndef ONNXFLOPS_SRC_TRAINING_TRAINING_OPTIONS_H_
 #define ONNXFLOPS_SRC_TRAINING_TRAINING_OPTIONS_H_
 
@@ -13,7 +13,7 @@ namespace onnxflops {
 
 // The tensors that attention saves for its backward pass.
 enum class AttentionBackward : uint8_t {
-  kMath,   // the scores: four products, twice what forward takes
+  kMath,   // the scores: four products, twice the forward pass
   kFlash,  // not even those: they are computed again, five products
 };
 
@@ -89,8 +89,8 @@ struct TrainingOptions {
 // True if the backward pass differs from that of training everything in PyTorch's default way.
 // Twice the forward pass would then be wrong.
 bool HasOwnBackward(const TrainingOptions& options);
-// The same training where nothing is computed again, neither by checkpointing nor by flash
-// attention: what MFU counts.
+// The same training without any recomputation, neither by checkpointing nor by flash attention: the
+// work that MFU counts.
 TrainingOptions WithoutRecomputation(TrainingOptions options);
 
 }  // namespace onnxflops
