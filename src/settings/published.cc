@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<Published>> ParsePublished(absl::string_view text,
       continue;
     }
     published.fault = ReadLine(fields, columns, layout, &published);
-    // A line that is read goes by its own name.
+    // A line that could be read has its own name.
     if (published.fault.ok()) published.name = fields[columns.at(layout.name)];
     std::string model = layout.pattern.empty() ? fields[columns.at(layout.model)] : "";
     if (!layout.pattern.empty()) {

@@ -1,6 +1,6 @@
-// Prints what this machine reaches at best, as a device for --devices-file: arithmetic in float32
-// by multiply-adds in registers, and reading of an array that no cache holds. All threads, the best
-// of some runs: an upper end, as a bound on time needs it.
+// Prints the best rates of this machine, as a device for --devices-file: float32 arithmetic by
+// multiply-adds in registers, and reading of an array larger than all caches. All threads, the best
+// of some runs: an upper end, as a bound on time requires.
 //   g++ -O3 -march=native -std=c++20 -pthread machine_peak.cc -o machine_peak
 #include <algorithm>
 #include <chrono>

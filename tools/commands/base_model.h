@@ -20,7 +20,7 @@ namespace onnxflops::tools {
 struct BaseMissingArgument {
   std::string what = "fail";
   void AddTo(OptionList* list);
-  // Whether a base that is not there is fine.
+  // True if a missing base is allowed.
   absl::StatusOr<bool> Parse() const;
 };
 
@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
 // Adds advice on naming a base to an error about a missing base.
 absl::Status WithBaseHint(const absl::Status& status);
 
-// The difference from what LoadBase gave.
+// The difference from the result of LoadBase.
 absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
                                   const ModelOrReport& head, const CountOptions& options);
 

@@ -57,7 +57,7 @@ class BudgetFiles {
   BudgetFile none_;
 };
 
-// Of a model, or the folder itself, with a slash at its end; "": the working directory.
+// The folder of a model, or a folder itself, with a slash at its end; "": the working directory.
 std::string FolderOfModels(const std::string& path);
 
 }  // namespace onnxflops::tools

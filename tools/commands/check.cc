@@ -260,7 +260,7 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
   return absl::OkStatus();
 }
 
-// An error of one of several models is a row of its own: the others have their verdicts.
+// An error of one of several models is a row: the others have their verdicts.
 absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budgets) {
   struct Outcome {
     ReviewedModel model;
@@ -431,7 +431,7 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
   return write_review();  // last, because its readers may expect the other files
 }
 
-// Raises what the models break, each in its own file.
+// Raises the broken limits, each in its own file.
 absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
                            const std::vector<std::string>& inputs, BudgetFiles* budgets) {
   for (size_t i = 0; i < budgets->files().size(); ++i) {

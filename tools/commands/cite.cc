@@ -28,7 +28,7 @@ struct CiteArguments {
   }
 };
 
-// Of LaTeX's entries, every style knows @misc.
+// Among LaTeX's entry types, every style supports @misc.
 std::string Entry() {
   return absl::StrCat(
       "% To cite a figure, give the version, the command and the unit, as in\n"

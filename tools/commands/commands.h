@@ -10,7 +10,7 @@
 
 namespace onnxflops::tools {
 
-// As of diff(1).
+// As in diff(1).
 enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
 
 // `arguments` are those after the command. The message of an error goes to stderr; the exit code

@@ -136,7 +136,7 @@ struct CompareCall : settings::CompareArguments {
   }
 };
 
-// Whether every term is shown, and not only figures.
+// True if every term is shown, not only figures.
 bool HasWaterfalls(const CompareRequest& request) {
   return !request.with.empty() || request.by_module || request.node_names;
 }

@@ -1,4 +1,4 @@
-// onnxflops completion: what shells and man(1) know of the program.
+// onnxflops completion: what shells and man(1) need to know about the program.
 #include <algorithm>
 #include <iterator>
 #include <optional>

@@ -16,7 +16,7 @@ namespace onnxflops::tools {
 struct JobsArgument {
   std::string jobs;
   void AddTo(OptionList* list);
-  // As many threads as given, or else as there are cores for this program.
+  // The given number of threads, else the number of cores for this program.
   absl::StatusOr<int> Parse() const;
 };
 

@@ -87,8 +87,8 @@ std::vector<std::string> GitEnvironment() {
 absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string> words) {
   GitRun run = {File(platform::MakeUnnamedFile())};
   if (run.output.fd < 0) return absl::UnknownError(strerror(errno));
-  // A folder of the repository may look like a repository of its own, whose configuration names
-  // programs to run: git is not to take it for one.
+  // A folder of the repository may look like a repository, whose configuration names programs to
+  // run: git must not use it.
   words.insert(words.begin(), {"-c", "safe.bareRepository=explicit", "-C", folder});
   const absl::StatusOr<intptr_t> git =
       platform::StartProgram("git", words, GitEnvironment(), {-1, run.output.fd, -1});
@@ -176,8 +176,8 @@ std::string ExistingFolder(const std::string& path) {
   }
 }
 
-// The folder before the first symbolic link in the path: at a revision, the link may have been a
-// folder. If that is in no repository, the folder where the link leads.
+// The folder before the first symbolic link in the path, because at a revision the link may have
+// been a folder. If that is in no repository, the folder of the link's target.
 std::string FolderForGit(const std::string& path) {
   struct stat info;
   size_t end = 0;  // of the folders that are not links

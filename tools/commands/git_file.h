@@ -16,9 +16,9 @@ namespace onnxflops::tools {
 // revision, object, repository or git; OutOfRange above kMaxTextBytes.
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
 
-// The commit that is checked out in the repository of a file, its hash in full; "" where git finds
-// none: outside of a repository, before its first commit, without git. As OpenGitFile it runs no
-// program of the repository.
+// The hash of the commit that is checked out in the repository of a file; "" if git finds none:
+// outside a repository, before its first commit, without git. Like OpenGitFile it runs no program
+// of the repository.
 std::string HeadCommit(const std::string& path);
 
 }  // namespace onnxflops::tools

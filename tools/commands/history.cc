@@ -81,7 +81,7 @@ absl::StatusOr<HistoryView> ViewOf(const HistoryArguments& args) {
   return view;
 }
 
-// Where a pattern or a quantity stands for nothing, it is a mistake.
+// A pattern or a quantity that matches nothing is a mistake.
 absl::Status RequireFigures(const HistoryArguments& args, const HistoryReport& report) {
   if (report.series.empty()) {
     return absl::NotFoundError(

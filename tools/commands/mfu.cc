@@ -62,7 +62,7 @@ struct MfuCall {
   }
 };
 
-// Why the call fails though there is a report: "" where it does not.
+// Why the call fails although there is a report, or "".
 std::string Objection(const MfuReport& report, bool strict) {
   if (report.mfu > 1 || report.hfu > 1) {
     constexpr double kPercent = 100;

@@ -48,7 +48,7 @@ absl::Status TooMany() {
   return LimitError("models", absl::StrCat("more than ", kMaxModels, " models in one call"));
 }
 
-// The files below a folder, by name. Links to folders are not followed, so that it ends.
+// The files below a folder, by name. Links to folders are not followed, so the search terminates.
 absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
   return found;
 }
 
-// "a/**/b*.onnx": what "b*.onnx" matches in a, or in a folder below it.
+// "a/**/b*.onnx": matches of "b*.onnx" in a, or in a folder below it.
 absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pattern) {
   const size_t at = pattern.find(kAnyFolders);
   const std::string base = at == 0 ? "." : pattern.substr(0, at);
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) 
   return files;
 }
 
-// A folder with the configuration of a model, as hubs have them, stands for that model.
+// A folder with a model's configuration, as on hubs, stands for that model.
 bool IsModelFolder(absl::string_view folder, const ModelFiles& found) {
   if (found.files.size() != 1) return false;
   const absl::string_view path = found.files[0].path;

@@ -14,7 +14,7 @@ namespace onnxflops::tools {
 
 struct ModelFile {
   std::string path;
-  absl::Status fault;  // why a folder or a pattern stands for no model
+  absl::Status fault;  // why a folder or a pattern gives no model
 };
 
 struct ModelFiles {
@@ -25,7 +25,7 @@ struct ModelFiles {
   std::vector<std::string> paths() const;
 };
 
-// In hexadecimal; nullopt of what can be read only once, or not at all.
+// In hexadecimal; nullopt if it can be read only once, or not at all.
 std::optional<std::string> Sha256OfFile(const std::string& path);
 bool Exists(const std::string& path);
 bool IsFolder(const std::string& path);
@@ -35,7 +35,7 @@ bool IsFolder(const std::string& path);
 // at any depth) that is not the name of a file stands for its matches. OutOfRange for more than
 // kMaxModels.
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
-// The same where a folder stands for every configuration in it, *.json of any name.
+// The same, but a folder stands for every configuration in it, *.json of any name.
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);
 
 }  // namespace onnxflops::tools

@@ -292,7 +292,7 @@ std::string NameOfLog(const std::string& log) {
   return log == "-" ? "standard input" : Escaped(log);
 }
 
-// "step, step_time as step_seconds"; `all` of them, or those only whose name is another's.
+// "step, step_time as step_seconds"; `all` of them, or only those with another program's name.
 std::string FieldsRead(const StepLog& log, bool all) {
   std::vector<std::string> fields;
   for (const auto& [name, means] : log.read()) {

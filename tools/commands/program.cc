@@ -92,8 +92,8 @@ absl::StatusOr<ExitCode> RunHelp(const Arguments& arguments) {
   return NoCommand(arguments[0], "not a command");
 }
 
-// True if a word cannot be meant as a file: none has this name, with or without the extension of a
-// model, and it has neither a folder nor an extension, nor is it a pattern.
+// True if a word cannot be meant as a file: no file has this name, with or without the extension of
+// a model, and it has neither a folder nor an extension, nor is it a pattern.
 bool IsMistypedCommand(const std::string& word) {
   if (word.find_first_of("./*?[-") != std::string::npos) return false;
   constexpr const char* kExtensions[] = {"", ".onnx", ".onnxtxt", ".json"};

@@ -17,7 +17,7 @@ struct RecordArgument {
   std::string file;  // "": nothing is recorded
 
   void AddTo(OptionList* list);
-  // Whether lines can be added to the file: it is not there yet, or it is a history.
+  // Checks that lines can be added to the file: it does not exist yet, or it is a history.
   absl::Status Require(bool init) const;
   // Adds a line for each model that has no error in `report`, all of them in one write. A model
   // with open sizes is counted at those of the call, and at the first sizes of its budgets. The

@@ -18,7 +18,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 using onnx::OpSchema;
 
-// The types of the node's inputs, default ones where they are not known.
+// The types of the node's inputs, default ones if unknown.
 std::vector<onnx::TypeProto> InputTypes(const FunctionProto& question) {
   std::vector<onnx::TypeProto> types;
   for (const std::string& input : question.node(0).input()) {
@@ -30,7 +30,7 @@ std::vector<onnx::TypeProto> InputTypes(const FunctionProto& question) {
   return types;
 }
 
-// A body may depend on what the node's attributes are, and on all types.
+// A body may depend on the values of the node's attributes, and on all types.
 bool IsWholeContext(const FunctionProto& question, const std::vector<onnx::TypeProto>& types) {
   const NodeProto& node = question.node(0);
   const bool types_known =
@@ -44,7 +44,7 @@ bool IsWholeContext(const FunctionProto& question, const std::vector<onnx::TypeP
   return types_known && !refers && question.metadata_props().empty();
 }
 
-// The opset from which on an operator has a body: bodies of old operators are written in newer
+// The first opset in which an operator has a body: bodies of old operators are written in newer
 // ones, which they import themselves.
 int FirstBody(const OpSchema& schema) {
   std::vector<int> opsets = schema.function_opset_versions();
@@ -65,7 +65,7 @@ std::optional<FunctionProto> BuildBody(const OpSchema& schema, const FunctionPro
   return body;
 }
 
-// The library leaves defaults of attributes to whoever expands the body.
+// The library does not set default attributes in an expanded body.
 void AddDefaults(const OpSchema& schema, FunctionProto* body) {
   body->clear_attribute();
   body->clear_attribute_proto();
