@@ -2,7 +2,7 @@
 "use strict";
 
 const at = (id) => document.getElementById(id);
-// Files are [{ name, blob }]: a second file of one name stands in a folder of its number, "2/config.json".
+// Files are [{ name, blob }]: a second file with the same name is put in a folder named by its number, "2/config.json".
 const state = { files: [], command: "count", calls: 0, shown: null, open: [], of: "" };
 
 const worker = new Worker(URL.createObjectURL(new Blob([kWorker], { type: "text/javascript" })));
@@ -62,7 +62,7 @@ function drawSizes() {
   at("sizes").replaceChildren(...state.open.map(sizeField));
   at("sizes").hidden = state.open.length === 0;
 }
-// The sizes of inputs that a report leaves open. Those known before stay, as a size that is given is open no more.
+// The sizes of inputs that a report leaves open. Earlier ones stay, because a given size is no longer open.
 function learnSizes(html) {
   const data = dataOf(html), symbols = data.symbols || (data.report && data.report.symbols);
   const names = symbols ? symbols.filter((symbol) => symbol.origin.kind === "input").map((symbol) => symbol.name) : Object.keys(data.sizes || {});
@@ -80,7 +80,7 @@ function options(everySize) {
   return [...dims, ...(rules ? ["--rules", rules.name] : [])];
 }
 const words = (format, everySize = false) => [state.command, format, ...options(everySize), ...taken().map((file) => file.name)];
-// The same by the program, as a shell reads it.
+// The command line of the program with the same result.
 function command(format, file) {
   const quoted = (word) => (/^[A-Za-z0-9_.,=/:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const [command, , ...all] = words(format, true);
@@ -187,7 +187,7 @@ async function run() {
   at("save-json").disabled = isSweep();
   at("command").textContent = command("html", "report.html");
   if (!good) return;
-  // Names of a model cannot get out of there: no origin, no network, scripts by their hashes.
+  // Names of a model cannot do harm in this frame: no origin, no network, scripts by their hashes.
   const frame = document.createElement("iframe");
   frame.id = "report";
   frame.title = "Report";

@@ -1,9 +1,9 @@
-// A system for one run of engine.wasm: files that are read where the engine asks for bytes, standard output, nothing else.
+// A system for one run of engine.wasm: files that are read on demand, standard output, nothing else.
 //
 //   const { code, output, errors } = runEngine(module, ["count", "json", "clip.onnx"], files)
 //
 // `files` is a Map from names to {size, read(offset, length)}; read gives a Uint8Array. A payload that the engine skips is never
-// read. What follows is the part of WASI (wasi_snapshot_preview1) that the engine uses.
+// read. The rest of this file is the part of WASI (wasi_snapshot_preview1) that the engine uses.
 "use strict";
 
 const kWasi = { success: 0, badf: 8, inval: 28, noent: 44, nosys: 52, spipe: 70 };

@@ -1,9 +1,9 @@
-// Runs the engine in a worker: one call at a time, each in an instance of its own.
+// Runs the engine in a worker: one call at a time, each in its own instance.
 "use strict";
 
 let engine = null;
 
-// Only what the engine asks for is read of a file: the graph, never the weights.
+// Only the bytes that the engine requests are read from a file: the graph, never the weights.
 function reader(blob, counted) {
   const files = new FileReaderSync();
   return {

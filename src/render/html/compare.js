@@ -4,12 +4,12 @@ function comparePage(data) {
   const { compare } = data;
   const tools = compare.conventions, known = tools.filter((tool) => tool.headline), none = tools.filter((tool) => !tool.headline);
   const sized = new Sized(sizesOf(data)), inside = insideNames(data);
-  // Both in the tool's unit; of a tool that counts a training step, ours is the same step.
+  // Both in the tool's unit; if the tool counts a training step, so does our figure.
   const rowOf = (tool) => {
     const [start, theirs] = [sized.of(tool.start), sized.of(tool.headline)];
     return { tool, theirs, part: start === null || theirs === null || start === 0n ? null : ratio(theirs, start * BigInt(tool.passes)) };
   };
-  // The one that is farthest from our count is the one that asks for reasons.
+  // Opens with the tool farthest from our count, because its difference needs reasons most.
   const distance = ({ part }) => (part === null ? -1 : Math.abs(part - 1));
   const farthest = () => known.map(rowOf).reduce((far, row) => (far && distance(far) >= distance(row) ? far : row), null);
   let chosen = tools.find((tool) => tool.name === pathOfAddress()) || (farthest() || { tool: tools[0] }).tool;
@@ -23,7 +23,7 @@ function comparePage(data) {
       try {
         history.replaceState(null, "", `#${encodeURIComponent(chosen.name)}`);
       } catch (error) {
-        // A page inside of another has no address of its own.
+        // A page inside another page has no address.
       }
       draw();
       list.querySelector("[aria-pressed=true]").focus();
@@ -64,7 +64,7 @@ function bar(part, most, kind) {
 function ourItem(most) {
   return h("li", { class: "ours" }, h("span", { class: "tool", text: "our count" }), bar(1, most, "family0"), h("span", { class: "share", text: "100 %" }), h("span"));
 }
-// How far a tool's figure is known.
+// The standing of a tool's figure.
 function knownOfTool(tool, { inside, lower }) {
   return lower ? "atLeast" : tool.status === "assumed" || restsOn(tool.headline, inside) ? "assumed" : "exact";
 }

@@ -26,7 +26,7 @@ function total(of, key, { unit = "", lower = of.lower, known = null } = {}) {
   return exactly(`totals.${key}`, value, knownText(known || knownOf(value, lower), show(value, unit)), {}, unit);
 }
 
-// What another tool reports.
+// The figure of another tool.
 function toolFigures({ report, sized, lower }) {
   const value = sized.of(report.headline), assumed = (report.assumptions || []).length > 0 && !lower;
   const params = report.totals.params === null ? null : big(report.totals.params);
@@ -74,7 +74,7 @@ function timeFigures(of) {
   ];
 }
 
-// --fit: the largest size with which a run fits into the memory asked for.
+// --fit: the largest size at which a run fits into the given memory.
 function fitFigures(fit) {
   if (!fit) return [];
   return ["inference", "training"].filter((run) => fit[`${run}_at_most`] !== undefined).map((run) => {
@@ -111,7 +111,7 @@ function formulaLine(list, lower) {
   })];
 }
 
-// What figures may be at other sizes of what no input has.
+// The range of figures if sizes that no input has are different.
 function rangeWords(of) {
   const { report, sized, data, lower } = of;
   if (data.inside === "") return null;
@@ -127,7 +127,7 @@ function rangeWords(of) {
   return h("p", { class: "lead" }, `Figures are at the sizes below, also for ${data.inside}: `, parts, data.range_notes.join("; "));
 }
 
-// The types that are multiplied, unless all are one floating-point type.
+// The operand types of multiplications, unless all are one floating-point type.
 function typesLine({ report, sized }) {
   const types = Object.entries(report.macs_by_dtype || {}).map(([type, macs]) => [type, sized.of(macs)]);
   if (types.length === 0 || (types.length === 1 && /^(bfloat|float|double)[0-9]*$/.test(types[0][0]))) return null;
@@ -142,7 +142,7 @@ function foldedLine(of) {
   return folded > 0n && folded * 1000n >= flops ? ["folded", [["of the FLOPs, ", total(of, "foldable_flops"), " work on constants; a runtime computes them once"]]] : null;
 }
 
-// What an exact backward pass trains, and what comes with it.
+// The weights that an exact backward pass trains, and its other parts.
 function trainingLine(of) {
   const { training } = of.report;
   if (!training) return null;
@@ -161,7 +161,7 @@ function trainingLine(of) {
   ]];
 }
 
-// What the bound on the time follows from.
+// The cause of the bound on the time.
 function boundLine({ report: { roofline }, data: { times }, sized }) {
   if (!roofline) return null;
   const took = (key) => {
@@ -177,7 +177,7 @@ function boundLine({ report: { roofline }, data: { times }, sized }) {
   ]];
 }
 
-// --memory: what a run holds, and the tensors that are alive at its peak. No figure of it is a sum over modules.
+// --memory: the memory of a run, and the tensors alive at its peak. None of its figures is a sum over modules.
 function memoryTables(memory, view) {
   const box = h("section");
   const sizes = sizeWords(memory.at);

@@ -31,7 +31,7 @@ function totalChanges(data, tree, sized) {
   });
 }
 
-// "+9.7 %", "unchanged", "new"; "" of what nobody knows.
+// "+9.7 %", "unchanged", "new"; "" if unknown.
 function changePercent({ before, after, change, known }) {
   if (change === null || known === "nothing") return "";
   if (change === 0n && known === "exact") return "unchanged";
@@ -39,7 +39,7 @@ function changePercent({ before, after, change, known }) {
   return known === "exact" ? `${change > 0n ? "+" : ""}${percent(change, before)}` : "";
 }
 
-// [title, figure, what is said below it]: what the head has, and how it changed.
+// [title, figure, text below it]: the head's figure, and its change.
 function changeFigure(total) {
   const { key, title, unit, before, after, change, known, knownHead } = total;
   const figure = exactly(`totals.${key}.head`, after, knownText(knownHead, show(after, unit)));
@@ -61,7 +61,7 @@ function changeWords({ diff, modules_in_words: modules }, changes) {
   return [equal ? "Equal totals" : figures.map((words) => words.join(" ")).join(", "), modules].filter(Boolean).join("; ");
 }
 
-// Operators, those of the largest change first.
+// Operators, the largest change first.
 function operatorTable(diff, view, sized) {
   const box = h("section");
   const draw = () => {

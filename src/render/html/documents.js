@@ -5,7 +5,7 @@
 // The roof with points under it: {x, y, share, color, text}.
 function roofline(roof, points, words, width) {
   const { peak_flops_per_second: peak } = roof;
-  // Without the speed of a memory the roof is flat.
+  // Without a memory bandwidth the roof is flat.
   const slope = roof.bytes_per_second > 0, ridge = slope ? peak / roof.bytes_per_second : 1, speed = peak / ridge;
   const low = 10 ** Math.floor(Math.log10(Math.min(ridge / 10, ...points.map((p) => p.x))));
   const high = 10 ** Math.ceil(Math.log10(Math.max(ridge * 10, ...points.map((p) => p.x))));
@@ -30,7 +30,7 @@ function roofWords(roof) {
          `(${roof.peak_source})${speed}.`;
 }
 
-// With the estimate of a device's time (--device), or with the one that was measured (profile).
+// With the estimated time on a device (--device), or the measured time (profile).
 function rooflineChart(roof, view, measured = false) {
   const box = h("section", {}, h("h2", { text: "Roofline" }));
   const draw = () => {
@@ -54,7 +54,7 @@ function rooflineChart(roof, view, measured = false) {
   return box;
 }
 
-// ---- check: verdicts, what failed first
+// ---- check: verdicts, failures first
 
 const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skipped", "passed"];
 
@@ -88,7 +88,7 @@ function checkPage(data) {
     plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true), told);
 }
 
-// ---- mfu: utilisation, and what other formulas give
+// ---- mfu: utilisation, and the figures of other formulas
 
 function mfuPage(data) {
   const part = (value) => `${number(value * 100)} %`;
@@ -128,8 +128,8 @@ function mfuPage(data) {
 
 // ---- Sweeps: cost against size
 
-// Points without totals of their own have the formulas of the document, at their sizes and those of all (the page that counts by
-// itself, tools/web/page.js).
+// Points without totals use the formulas of the document, at their own sizes and the common ones (for the page that counts,
+// tools/web/page.js).
 function workOut(data) {
   const { totals, at } = data;
   if (!totals) return;
@@ -218,7 +218,7 @@ const page = document.getElementById("page");
 const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, profile: profilePage, sweep: sweepPage,
                  history: historyPage };
 
-// On paper nothing can be opened.
+// On paper nothing can be unfolded.
 function openForPaper() {
   const closed = [...document.querySelectorAll("section details:not([open]):not(.menu), .lines details:not([open])")];
   for (const details of closed) details.open = true;
@@ -230,7 +230,7 @@ function openForPaper() {
 function start() {
   const holder = document.getElementById("data");
   const { kind } = holder.dataset;
-  // Integers stay exact, where the browser tells how a number was written.
+  // Integers stay exact if the browser gives the source text of numbers.
   const exact = (key, value, context) =>
       (typeof value === "number" && !Number.isSafeInteger(value) && context && /^-?[0-9]+$/.test(context.source) ? BigInt(context.source) : value);
   const data = ["count", "diff", "profile"].includes(kind) ? JSON.parse(holder.textContent) : JSON.parse(holder.textContent, exact);

@@ -1,10 +1,10 @@
-// ---- history: a chart for each model and quantity, and what changed
+// ---- history: a chart for each model and quantity, and the changes
 
 const kStatusKnown = { exact: "exact", lower_bound: "atLeast", unknown: "nothing" };
 const shortCommit = (commit) => (commit ? commit.slice(0, 7) : "no commit");
 const dayOf = (date) => date.slice(0, 10);
 
-// "8.207 G", "unknown", or the formula of what depends on open sizes.
+// "8.207 G", "unknown", or a formula if it depends on open sizes.
 function recordedText(point, unit) {
   if (point.status === "missing") return "no figure";
   if (point.status === "open") return point.expr || "a formula";
@@ -17,7 +17,7 @@ function changeText(before, after, sameSizes) {
   return b > a && /^[0-9]/.test(text) ? `+${text}` : text === "\u2013" ? "" : text;
 }
 
-// The lowest and highest figure of a chart's axis, with room around them. A budget that is far above stays outside.
+// The lowest and highest figure of a chart's axis, with margins. A budget far above stays outside.
 function rangeOf(values, limits) {
   let low = Math.min(...values), high = Math.max(...values);
   const near = limits.filter((limit) => limit <= high * 3 && limit * 3 >= low);
@@ -27,7 +27,7 @@ function rangeOf(values, limits) {
   return { low: low >= 0 ? Math.max(0, low - room) : low - room, high: high + room, near };
 }
 
-// The pieces of each line: figures of the same sizes that are known as far, [{place, end, value, point}, ...].
+// The pieces of each line: figures with equal sizes and standing, [{place, end, value, point}, ...].
 function pieces(points, series, isWeights) {
   const list = [];
   let open = null, at = null;
@@ -59,7 +59,7 @@ function budgetLines(chart, limits, near, axis) {
   });
 }
 
-// The commits of changes below the axis, the latest first where there is no room for all.
+// The commits of changes below the axis; if there is no room for all, the latest are shown.
 function commitLabels(chart, changes) {
   let free = chart.right + 10;
   for (const { change, point } of [...changes].reverse()) {
@@ -122,7 +122,7 @@ function historyChart(series, quantity, width) {
   return [svg, budget === null ? null : h("p", { class: "muted", text: `budget ${axis(budget)}, outside of the chart` })].filter(Boolean);
 }
 
-// Draws a chart when its place has a width, and again when that changes.
+// Draws a chart once its element has a width, and again when the width changes.
 const kDrawn = new WeakMap();
 const chartPlaces = new ResizeObserver((entries) => {
   for (const { target } of entries) {

@@ -1,4 +1,4 @@
-// A page of modules: what the pages of count, diff and profile have in common.
+// A page of modules: the common part of the pages of count, diff and profile.
 
 function toolbar(view) {
   const search = h("input", { type: "search", placeholder: "name, path or type", autocomplete: "off", spellcheck: "false",
@@ -61,7 +61,7 @@ function breadcrumb(view) {
   return box;
 }
 
-// What is under the pointer or has the focus, in full.
+// Full details of the module under the pointer or with the focus.
 function details(view) {
   const name = h("bdi", { class: "name" }), type = h("bdi", { class: "muted" }), words = h("span", { class: "words" });
   const draw = (node) => {
@@ -105,7 +105,7 @@ function pictures(view, titles) {
   return list.map((picture, i) => [titles.length > 1 ? h("p", { class: "subtitle", text: titles[i] }) : null, picture.box]);
 }
 
-// What the rows that are joined have of the model.
+// The share of the merged rows in the model.
 function joinedWords(view) {
   const { tree } = view;
   const parts = tree.nodes.filter((node) => node.kind === "others").map((node) => tree.of(node, view.quantity, node.sides.length - 1));

@@ -1,10 +1,10 @@
 "use strict";
-// What all pages share: exact numbers, formulas, elements. Text from a model is only ever text:
-// nothing here or elsewhere makes markup of a string.
+// Shared by all pages: exact numbers, formulas, elements. Text from a model always stays text:
+// no code here or elsewhere makes markup from a string.
 
 // ---- Elements
 
-// What a reader cannot see, or what turns text around, is shown escaped, as in all outputs.
+// Invisible characters, and those that change the direction of text, are escaped, as in all outputs.
 const kUnseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
 const printable = (text) => String(text).replace(kUnseen, (c) => {
   const code = c.codePointAt(0);
@@ -39,7 +39,7 @@ const big = (value) => {
 const abs = (v) => (v < 0n ? -v : v);
 const sum = (values) => values.reduce((a, b) => (a === null || b === null ? null : a + b), 0n);
 
-// "396.6 G": four digits, rounded half up, as the program has them.
+// "396.6 G": four digits, rounded half up, as in the program.
 function si(value) {
   if (value === null) return "?";
   const v = abs(value), sign = value < 0n ? "\u2212" : "";
@@ -78,13 +78,13 @@ function show(value, unit) {
   const text = si(value);
   return unit === "B" && value !== null ? (/ [kMGTPE]$/.test(text) ? `${text}B` : `${text} B`) : text;
 }
-// How far a figure is known, as src/render/known.h has it: the only place of a page that decides how it is shown.
+// The standing of a figure, as in src/render/known.h: the only code of a page that decides how it is shown.
 const kKnownTexts = {
   exact: (text) => text, assumed: (text) => `${text}*`, atLeast: (text) => `\u2265 ${text}`, atMost: (text) => `\u2264 ${text}`,
   counted: (text) => `${text} counted`, nothing: () => "unknown",
 };
 const knownText = (known, text) => kKnownTexts[known](text);
-// Of a figure of which a part is not counted, if `lowerBound` is true.
+// The standing of a figure; if `lowerBound` is true, a part of it is not counted.
 const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n || value === null ? "nothing" : "atLeast");
 function knownOfChange(base, head, change) {
   if (base === "nothing" || head === "nothing") return "nothing";
@@ -236,7 +236,7 @@ function Formula(written) {
 // ---- Parts of a page
 
 const fileName = (path) => path.slice(path.lastIndexOf("/") + 1) || "model";
-// Names that tell two files apart: with their folders where the files have one name.
+// Names that distinguish two files: with their folders if the file names are equal.
 function fileNames(first, second) {
   const parts = [first, second].map((path) => path.split("/"));
   const end = (list, n) => list.slice(-n).join("/");
@@ -258,7 +258,7 @@ function modelWords(model) {
 const sizeWords = (bindings) =>
     Object.entries(bindings || {}).map(([name, size]) => `${name} = ${size}`).join(", ");
 
-// [title, figure, what is said below it]; the figure is a text or of `exactly`.
+// [title, figure, text below it]; the figure is a text or comes from `exactly`.
 function figures(list) {
   return h("dl", { class: "figures" }, list.filter(Boolean).map(
       ([title, figure, below]) =>
@@ -287,14 +287,14 @@ function choice(label, options, chosen, onchange) {
                         h("option", { value, selected: value === chosen, text })));
   return field(label, control);
 }
-// For who cannot see a picture, and for what has just been done.
+// Text for screen readers: descriptions of pictures, and results of actions.
 const told = h("div", { role: "status", class: "unseen" });
 function tell(text) {
   told.textContent = printable(text);
 }
 
 // A plain table: columns are [title, is a number]; cells are texts or elements. With `stacks`, a narrow screen shows each row as a
-// block of its own, whose cells have their titles beside them.
+// block, with the title next to each cell.
 function plainTable(caption, columns, rows, stacks = false) {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", { class: stacks ? "stacks" : null },
       h("caption", { class: "unseen", text: caption }),
@@ -308,7 +308,7 @@ function plainTable(caption, columns, rows, stacks = false) {
       }))))));
 }
 
-// Texts as an axis-free measure needs them: how wide they are.
+// The width of a text, measured without drawing it.
 const measure = (() => {
   const context = document.createElement("canvas").getContext("2d");
   const family = "system-ui, sans-serif";
@@ -318,7 +318,7 @@ const measure = (() => {
     return context.measureText(text).width;
   };
 })();
-// The text, or its beginning with "..." that has room; "" where not even that has.
+// The text, or as much of its beginning as fits, with "..."; "" if nothing fits.
 function fit(text, width, font) {
   if (text.length * 20 > width && text.length > 400) text = text.slice(0, 400);
   if (measure(text, font) <= width) return text;
@@ -331,7 +331,7 @@ function fit(text, width, font) {
   return low < 2 ? "" : `${text.slice(0, low)}\u2026`;
 }
 
-// Round figures from `low` to `high` for an axis; by powers of ten where it is logarithmic.
+// Round figures from `low` to `high` for an axis; powers of ten if it is logarithmic.
 function ticks(low, high, logarithmic, most = 6) {
   const list = [];
   if (logarithmic) {

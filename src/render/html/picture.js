@@ -1,4 +1,4 @@
-// The picture: blocks of modules, as large as their figures. In rows, each level below the one around it, or as areas in areas.
+// The picture: blocks of modules, as large as their figures. In rows, each level below its parent, or as nested areas.
 
 const kLeastWidth = 2;  // pixels of a block; narrower neighbours share one
 const kMostBlocks = 4000;
@@ -50,7 +50,7 @@ class Picture {
                                             : this.levels(root, width * part);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.setAttribute("height", height);
-    // Texts are beside the blocks, whose names say more than has room.
+    // Texts are next to the blocks, because full names need more room.
     this.texts = s("g", { class: "texts", "aria-hidden": "true" });
     for (const block of this.blocks) this.svg.append(this.block(block));
     this.svg.append(this.texts);
@@ -69,7 +69,7 @@ class Picture {
     this.svg.append(s("text", { class: "tick", x: 2, y: 20, text: why }));
   }
 
-  // What is in a node, in the order of the view: [child, its part of the node]. Parts may add up to more than the whole, where modules
+  // The children of a node, in the order of the view: [child, its part of the node]. Parts may add up to more than the whole if modules
   // share weights.
   inside(node) {
     const { view, side } = this, own = view.of(node, side);
@@ -80,7 +80,7 @@ class Picture {
 
   // ---- Rows
 
-  // Each level a row below the one around it; returns the height.
+  // Each level is a row below its parent; returns the height.
   levels(root, width) {
     const todo = [[root, 0, width, 0]];
     while (todo.length > 0) {
@@ -107,7 +107,7 @@ class Picture {
 
   // ---- Areas
 
-  // Each node an area in that of the one around it (a squarified treemap: Bruls, Huizing, van Wijk, 2000); returns the height.
+  // Each node is an area inside its parent's (a squarified treemap: Bruls, Huizing, van Wijk, 2000); returns the height.
   areas(root, width, height) {
     const kTitle = 20, kEdge = 3, kLeast = 9;
     const todo = [{ node: root, x: 0, y: 0, w: width, h: height, level: 0 }];
@@ -132,7 +132,7 @@ class Picture {
   colorOf(block) {
     const { view } = this;
     if (!block.others) return view.colorOf(block.node);
-    // Of many that have no room: the color that most of them have.
+    // For many nodes without room: the most frequent of their colors.
     const weight = new Map();
     for (const node of block.others) weight.set(view.colorOf(node), (weight.get(view.colorOf(node)) || 0n) + (view.of(node, this.side) || 0n));
     return [...weight].reduce((most, next) => (next[1] > most[1] ? next : most))[0];
@@ -156,7 +156,7 @@ class Picture {
     block.element = element;
     return element;
   }
-  // The name of a block and, below it, its figure, as far as they have room.
+  // The name of a block and, below it, its figure, as far as they fit.
   write(block, name, shade) {
     const { view } = this, { node, x, y, w } = block, room = w - 12;
     if (room <= 16 || block.clear === false) return;
@@ -203,8 +203,8 @@ class Picture {
   }
 }
 
-// Rectangles of these parts in a room, row by row along its shorter side, as square as they get. Areas are shares of the whole room:
-// what the parts leave of it stays empty.
+// Rectangles of these parts in an area, row by row along its shorter side, as square as possible. They are shares of the whole area:
+// the rest stays empty.
 function squarify(list, room) {
   const out = [], area = room.w * room.h;
   let { x, y, w, h: tall } = room;
@@ -232,7 +232,7 @@ function squarify(list, room) {
   return out;
 }
 
-// What is under the pointer, beside it.
+// Details of the block under the pointer, shown next to it.
 class Tip {
   constructor() {
     this.box = h("div", { class: "tip", "aria-hidden": "true", hidden: true });

@@ -1,4 +1,4 @@
-// profile: where the time of a run went, beside what it computes.
+// profile: where the time of a run went, and its computed work.
 
 const kProfileKeys = ["time", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
 
@@ -50,7 +50,7 @@ function profileFigures(profile) {
   ]);
 }
 
-// Three figures and the one that is of two, never blended.
+// Three separate figures, and the hybrid of two, which is never mixed with them.
 function profileModes(profile) {
   const { estimate_flops: estimate, smart, measured, hybrid } = profile.modes;
   if (!smart && !measured) return null;

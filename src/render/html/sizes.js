@@ -2,15 +2,15 @@
 
 const kSizeRule = "a whole number, 0 or more";
 
-// A field for every size. `sizes` are those shown now; `apply` is called when a field changes, where
-// one without a number is null.
+// A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
+// null for a field without a number.
 function sizeFields(sizes, symbols, apply) {
   const origin = new Map((symbols || []).map((symbol) => [symbol.name, symbol]));
   if (sizes.size === 0) return null;
   const isInput = (name) => !origin.has(name) || origin.get(name).origin.kind === "input";
   const names = [...sizes.keys()].sort((a, b) => isInput(b) - isInput(a));
   const fields = names.map((name) => sizeField(name, origin.get(name), sizes, apply));
-  // Sizes of inputs are what a reader knows.
+  // A reader knows only sizes of inputs.
   const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, names.filter(isInput).length));
   const first = h("div", { class: "fields" }, fields.slice(0, shown));
   const rest = fields.length > shown
@@ -50,7 +50,7 @@ class Sized {
     this.sizes = sizes;
     this.known = new Map();
   }
-  // Of {"expr"}, of a text, or of an integer; null where there is none, and where it has no value.
+  // The value of {"expr"}, of a text, or of an integer; null if it is missing or has no value.
   of(quantity) {
     if (quantity === null || quantity === undefined) return null;
     const text = typeof quantity === "object" ? quantity.expr : String(quantity);
@@ -72,7 +72,7 @@ function symbolsOf(written) {
   return names;
 }
 
-// A formula as the program prints it, with grouped digits: the numbers of names stay as they are.
+// A formula as printed by the program, with grouped digits; numbers in names are not changed.
 function grouped(text) {
   let out = "";
   for (let at = 0; at < text.length;) {

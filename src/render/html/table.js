@@ -75,12 +75,12 @@ class TreeTable {
              })));
   }
 
-  // As far as a screen shows rows: the costliest first.
+  // Opens as many rows as fit a screen, the costliest first.
   openByCost() {
     const { tree } = this.view;
     const cost = (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side))) || 0n;
     const floor = cost(tree.root) / 100n;
-    // The first level with several parts, however many they are.
+    // The first level with several parts, whatever their number.
     let top = tree.root;
     while (top.children.length === 1 && top.children[0].children.length > 0) {
       this.open.add(top);
@@ -103,13 +103,13 @@ class TreeTable {
     this.open = new Set(open ? this.view.tree.nodes.filter((node) => node.children.length > 0) : [this.view.tree.root]);
     this.draw();
   }
-  // What the picture marks has a row in sight.
+  // The module marked in the picture gets a visible row.
   reveal() {
     for (let n = this.view.marked && this.view.marked.parent; n; n = n.parent) this.open.add(n);
     this.draw();
   }
 
-  // Rows in sight, in order.
+  // Visible rows, in order.
   rows() {
     const { hits, tree } = this.view;
     const column = this.columns.get(this.sort.key);
@@ -231,7 +231,7 @@ class TreeTable {
     event.preventDefault();
   }
 
-  // Every digit; what a spreadsheet would take for a formula is text.
+  // Every digit; text that a spreadsheet would read as a formula is quoted.
   csv() {
     const cell = (text) => {
       const safe = /^[=+\-@\t\r;]/.test(text) && !/^-?[0-9]+$/.test(text) ? `'${text}` : text;

@@ -1,4 +1,4 @@
-// The tree of modules, and what its picture and its table have in common.
+// The tree of modules, and the common part of its picture and its table.
 
 const kKinds = ["module", "own", "operator", "others"];
 const kMostUnfolded = 10000;  // rows, at once
@@ -46,21 +46,21 @@ class Tree {
     }
     return this.values[formula];
   }
-  // Of one of the modules that the node stands for.
+  // The figure of one of the modules of the node.
   one(node, quantity, side = 0) {
     if (quantity.parts) return sum(quantity.parts.map((part) => this.one(node, part, side)));
     return this.value(this.amounts[node.sides[side]][quantity.index]);
   }
-  // Of all that it stands for, in the model.
+  // The figure of all its modules in the model.
   of(node, quantity, side = 0) {
     const one = this.one(node, quantity, side);
     return one === null ? null : one * node.all;
   }
-  // How far `value`, the figure of a node, is known.
+  // The standing of `value`, the figure of a node.
   known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
     return knownOf(value, !quantity.weights && quantity.key !== "time" && ((node.lower >> side) & 1) === 1);
   }
-  // "96.6 %"; of a model of which a part is not counted, it may be less.
+  // "96.6 %"; if a part of the model is not counted, it may be less.
   shareText(node, quantity) {
     const text = percent(this.of(node, quantity), this.of(this.root, quantity));
     if (this.known(this.root, quantity) === "exact") return text;
@@ -77,7 +77,7 @@ class Tree {
   quantity(key) {
     return this.quantities.find((q) => q.key === key);
   }
-  // Operations per byte; null where nothing is moved, and where a part is not counted.
+  // Operations per byte; null if no bytes are moved, or a part is not counted.
   intensity(node, side = 0) {
     if (((node.lower >> side) & 1) === 1) return null;
     const [work, ...moved] = ["flops", "bytes", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
@@ -86,12 +86,12 @@ class Tree {
     const bytes = moved.reduce((all, part) => all + (part || 0n), 0n);
     return bytes > 0n ? ratio(work, bytes) : null;
   }
-  // Of a profile: FLOP/s of a node; null where it took no time, or does no work.
+  // In a profile: FLOP/s of a node; null if it took no time, or does no work.
   rate(node) {
     const [work, time] = ["flops", "time"].map((key) => this.of(node, this.quantity(key)));
     return work > 0n && time > 0n ? 1e21 * Number(work) / Number(time) : null;
   }
-  // Of a profile: its shares of the time and of the FLOPs of a run.
+  // In a profile: its shares of a run's time and FLOPs.
   shares(node) {
     return ["time", "flops"].map((key) => this.quantity(key))
         .map((q) => ratio(this.of(node, q), this.of(this.root, q)));
@@ -117,19 +117,19 @@ class Tree {
     }
     weight.delete("");
     const order = [...weight].sort((a, b) => (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0));
-    // A color for what is a two-hundredth at least.
+    // A color for parts of at least 1/200.
     const floor = sum(order.map(([, cost]) => cost)) / 200n;
     const dear = order.filter(([, cost], i) => cost > floor || i === 0);
     this.families = new Map(dear.slice(0, 7).map(([family], i) => [family, i]));
   }
 
-  // Whether the modules of a row can stand side by side.
+  // True if the modules of a row can be shown side by side.
   canUnfold(node) {
     let inside = 0;
     for (const todo = [node]; todo.length > 0; ++inside) todo.push(...todo.pop().children);
     return node.times > 1 && numbered(node) !== null && inside * node.times <= kMostUnfolded;
   }
-  // Each module of a row as a row of its own, in its place. What is in them stays as it is.
+  // Replaces a row by one row for each of its modules. Their children do not change.
   unfold(node) {
     const copy = (from, parent, name) => {
       const own = name === null ? {} : { name, last: name, times: 1, folded: node };
@@ -164,7 +164,7 @@ class Tree {
     }
   }
 
-  // A path leads to a node, and to which of the modules that its row and those above stand for.
+  // Finds the node of a path, and which module it is in its row and in the rows above.
   find(path) {
     let node = this.root;
     const members = new Map();
@@ -180,7 +180,7 @@ class Tree {
   }
 }
 
-// What the base calls a node, which may be otherwise.
+// The base's name of a node, which may differ.
 function baseLabel(node) {
   const [name, last] = node.base;
   if (!name) return node.label;
@@ -199,7 +199,7 @@ function numbered(node) {
 function label(node) {
   const n = node.times > 1 && numbered(node);
   const name = n ? `${n.prefix}${n.first}\u2013${n.first + node.times - 1}${n.suffix}` : node.name;
-  // A number alone says nothing: "layer3.0".
+  // A number alone is not a useful name: "layer3.0".
   return /^[0-9\u2013]+$/.test(name) && node.parent.parent ? `${node.parent.name}.${name}` : name;
 }
 function range(node) {
@@ -233,7 +233,7 @@ function memberIn(node, path) {
 
 const signOf = (change) => (change > 0n ? "more" : change < 0n ? "less" : "same");
 
-// What the picture and the table have in common.
+// The common part of the picture and the table.
 class View {
   constructor(tree, cost) {
     this.tree = tree;
@@ -260,14 +260,14 @@ class View {
   change() {
     for (const draw of this.changed) draw();
   }
-  // What blocks can be colored by.
+  // The ways to color blocks.
   colors() {
     if (this.two) return [["change", "change"]];
     const { profile } = this.tree;
     return [...(profile ? [["gap", "time over FLOPs"]] : []), ...(profile && profile.peak ? [["peak", "share of the peak"]] : []),
             ["type", "type"], ["intensity", "FLOP/byte"]];
   }
-  // The figure of a node, seen from where the view is: of one of several modules if that is chosen.
+  // The figure of a node in the present view: of one of several modules if that is chosen.
   of(node, side = 0, quantity = this.quantity) {
     const one = this.tree.one(node, quantity, side);
     return one === null ? null : one * this.times(node);
@@ -283,14 +283,14 @@ class View {
     if (this.two && side === 0) return node.baseLabel;
     return this.zoom.members.has(node) ? memberName(node, this.zoom.members.get(node)) : node.label;
   }
-  // Nodes in the order of the view: the costliest first, or as they run.
+  // Nodes in the order of the view: by cost, or in the order of execution.
   ordered(nodes, cost) {
     if (this.order === "run") return nodes;
     const list = nodes.map((node) => [node, cost(node)]);
     list.sort((a, b) => (a[1] === b[1] ? 0 : a[1] === null || (b[1] !== null && a[1] < b[1]) ? 1 : -1));
     return list.map(([node]) => node);
   }
-  // "3.4 %" of the model and, inside of it, of what is shown.
+  // "3.4 %" of the model and, if a part is shown, of that part.
   shareWords(node, side) {
     const { node: shown } = this.zoom, value = this.of(node, side);
     const part = (whole) => percent(value, this.of(whole, side));
@@ -307,7 +307,7 @@ class View {
     try {
       history.replaceState(null, "", path ? `#${encodeURIComponent(path)}` : "#");
     } catch (error) {
-      // A page inside of another has no address of its own.
+      // A page inside another page has no address.
     }
     this.change();
     tell(`${this.nameOf(node)}: ${this.words(node)}`);
@@ -354,7 +354,7 @@ class View {
   unit() {
     return this.quantity.unit;
   }
-  // What stands beside the pointer: the name, then a line each.
+  // The text next to the pointer: the name, then one line each.
   tipOf(node, side) {
     const times = this.times(node), intensity = this.two ? null : this.tree.intensity(node);
     const renamed = this.two && node.baseLabel !== node.label ? `base: ${node.baseLabel}, head: ${node.label}` : "";
