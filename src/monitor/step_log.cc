@@ -436,7 +436,7 @@ std::string JsonOfPython(absl::string_view line) {
 }  // namespace
 }  // namespace monitor
 
-// If several fields mean the same, the one whose name stands first in kLogNames is read.
+// If several fields mean the same, the first name in kLogNames is read.
 StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
   constexpr size_t kMostUnread = 12;  // that a message could name
   StepRecord record;

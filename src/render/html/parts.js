@@ -131,8 +131,9 @@ const kFunctions = {
   broadcast: (values) => values.reduce(broadcast),
 };
 
-// A function from sizes to the value; null where a size is missing or the value does not exist.
+// A formula without the factor of one in seconds, "1e-21*(2*batch)".
 const bare = (text) => text.replace(/^1e-21\*\((.*)\)$/s, "$1");
+// A function from sizes to the value; null if a size is missing or the value does not exist.
 function Formula(written) {
   if (written === null) return () => null;
   const text = bare(written);
@@ -265,7 +266,7 @@ function figures(list) {
           h("div", {}, h("dt", { text: title }), h("dd", { class: "figure" }, figure),
             below ? h("dd", { class: "muted" }, below) : null)));
 }
-// A figure that says, for who wants every digit, what it is: by its place in the document ("totals.flops") and its value.
+// A figure that also shows every digit on request: its place in the document ("totals.flops") and its exact value.
 function exactly(place, value, text, properties = {}, unit = "") {
   return h("span", { "data-place": place, "data-value": value === null ? "" : String(value),
                      title: typeof value === "bigint" ? exactDigits(value, unit) : null, text, ...properties });

@@ -59,7 +59,7 @@ class Sized {
   }
 }
 
-// Names of the sizes in a formula, each as often as it stands there.
+// Names of the sizes in a formula, each as often as it occurs.
 function symbolsOf(written) {
   const text = bare(written);
   const names = [];
