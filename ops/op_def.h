@@ -365,8 +365,9 @@ struct FormulaData {
   const char* signature = nullptr;   // "A[a..., K] B[b..., K, N] bias? -> Y[y..., N]"
   const char* attributes = nullptr;  // "group = 1; alpha = 1.0; mode = linear|nearest"
   const char* let = nullptr;         // "K = if(attr.transA, A[0], A[1])"
-  // "mac = Y.elements*K; add = bias.given*Y.elements", or "free". The kinds are those of --rules,
-  // of the element type of input 0. This is the cost rule of a row without `count`.
+  // "mac = Y.elements*K; add = bias.given*Y.elements", "free", or "as Conv": the formulas of that
+  // row. The kinds are those of --rules, of the element type of input 0. This is the cost rule of a
+  // row without `count`.
   const char* costs = nullptr;
   const char* unknown = nullptr;  // why `unknown` in a formula has no value
 };

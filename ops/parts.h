@@ -12,24 +12,6 @@
 
 namespace onnxflops {
 
-// ---- formulas that several rows share
-
-// A GridSample, whatever the order of its axes: the signature names N, o... and Y.
-constexpr FormulaData GridSampleData(const char* signature) {
-  return {.signature = signature,
-          .attributes =
-              "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
-              "zeros|border|reflection; align_corners = 0",
-          .let =
-              "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
-              "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
-              "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
-          .costs =
-              "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
-              "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
-              "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"};
-}
-
 // ---- elementwise parts, per element
 inline constexpr ElementCost kSigmoidCost = {.add = 1, .div = 1, .exp = 1};
 inline constexpr ElementCost kSiluCost = {.add = 1, .mul = 1, .div = 1, .exp = 1};

@@ -155,37 +155,27 @@ absl::StatusOr<Cost> LeastQLinearConv(const NodeView& n) {
 // ---- pooling
 
 absl::StatusOr<Facts> InferNhwcMaxPool(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "MaxPool", {ChannelsFirst(n.input(0))}));
-  return Facts{ChannelsLast(facts[0])};
+  return InferImageAs(n, "MaxPool", /*channels_last=*/true);
 }
 
 // MaxpoolWithMask: only elements whose mask is not 0 compete.
-absl::StatusOr<Facts> InferMaxpoolWithMask(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "MaxPool", {n.input(0)}));
-  return Facts{facts[0]};
-}
+absl::StatusOr<Facts> InferMaxpoolWithMask(const NodeView& n) { return InferImageAs(n, "MaxPool"); }
 
 // Quantised average pooling: X, x_scale, x_zero_point, y_scale, y_zero_point; stands for
 // DequantizeLinear, the pooling on floats and QuantizeLinear.
-absl::StatusOr<Facts> InferQLinearPool(const NodeView& n, absl::string_view plain) {
-  const bool channels_last = n.Flag("channels_last");
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, plain, {ChannelsFirstIf(channels_last, n.input(0))}));
-  return Facts{ChannelsLastIf(channels_last, facts[0])};
-}
-
-absl::StatusOr<Facts> ConvInferQLinearAveragePool(const NodeView& n) {
-  return InferQLinearPool(n, "AveragePool");
+absl::StatusOr<Facts> InferQLinearAveragePool(const NodeView& n) {
+  return InferImageAs(n, "AveragePool", n.Flag("channels_last"));
 }
 absl::StatusOr<Facts> InferQLinearGlobalAveragePool(const NodeView& n) {
-  return InferQLinearPool(n, "GlobalAveragePool");
+  return InferImageAs(n, "GlobalAveragePool", n.Flag("channels_last"));
 }
 
 // ---- ConvTransposeWithDynamicPads: X, W, the pads as an input, B
 
-Facts ConvConvTransposeInputs(const NodeView& n) { return {n.input(0), n.input(1), n.input(3)}; }
+Facts DynamicPadsInputs(const NodeView& n) { return {n.input(0), n.input(1), n.input(3)}; }
 
 absl::StatusOr<Facts> InferConvTransposeWithDynamicPads(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", ConvConvTransposeInputs(n)));
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", DynamicPadsInputs(n)));
   const absl::string_view auto_pad = n.String("auto_pad", "NOTSET");
   if (!n.HasInput(2) || (auto_pad != "NOTSET" && !auto_pad.empty())) return facts;
   Shape& y = facts[0].shape;
@@ -208,7 +198,7 @@ absl::StatusOr<Facts> InferConvTransposeWithDynamicPads(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> LeastConvTransposeWithDynamicPads(const NodeView& n) {
-  return LeastAs(n, "ConvTranspose", ConvConvTransposeInputs(n), {n.output(0)});
+  return LeastAs(n, "ConvTranspose", DynamicPadsInputs(n), {n.output(0)});
 }
 
 // ---- WordConvEmbedding: Y[S,M] of words[S,L] of characters, whose vectors [E] are looked up in
@@ -236,15 +226,6 @@ absl::StatusOr<Facts> InferWordConvEmbedding(const NodeView& n) {
   return Facts{n.Like(1, Shape{conv.words, conv.filters})};
 }
 
-constexpr FormulaData FusedConvFormulas(const char* signature) {
-  return {.signature = signature,
-          .attributes = "group = 1; kernel_shape = k...; activation = activation",
-          .let = "C = same(Cin, c*attr.group) // attr.group",
-          .costs =
-              "mac = Y.elements*C*k; add = (B.given + Z.given)*Y.elements; attr.activation = "
-              "Y.elements"};
-}
-
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
@@ -266,7 +247,10 @@ constexpr OpDef kMsConvRows[] = {
                   .sums = InputBits({3})}},
     {.name = "FusedConv",
      .formula = "Y = activation(Conv(X, W, B) + Z)",
-     .data = FusedConvFormulas("X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y"),
+     .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y",
+              .attributes = "group = 1; kernel_shape = k...; activation = activation",
+              .let = "C = same(Cin, c*attr.group) // attr.group",
+              .costs = "mac = Y.elements*C*k; add = (B.given + Z.given)*Y.elements"},
      .infer = InferFusedConv,
      .least = LeastFusedConv,
      .examples =
@@ -307,7 +291,8 @@ constexpr OpDef kMsConvRows[] = {
      .gradient = kFusedConvGradient},
     {.name = "NhwcFusedConv",
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
-     .data = FusedConvFormulas("X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y"),
+     .data = {.signature = "X[N, i..., Cin] W[Cout, c, k...] B? Z? -> Y",
+              .costs = "as com.microsoft.FusedConv"},
      .infer = InferNhwcFusedConv,
      .least = LeastNhwcFusedConv,
      .examples = {{"float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z -> "
@@ -316,9 +301,7 @@ constexpr OpDef kMsConvRows[] = {
      .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
      .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]",
-     .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints",
-              .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
+     .data = {.signature = "X -> Y", .costs = "as MaxPool"},
      .infer = InferNhwcMaxPool,
      .examples = {{"uint8[N,8,8,3] X -> uint8[N,4,4,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
                    "int_cmp=192*N"}}},
@@ -329,7 +312,7 @@ constexpr OpDef kMsConvRows[] = {
               .costs = "float_mul = X.elements; float_add = x_zero_point.given*X.elements + "
                        "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
                        "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
-     .infer = ConvInferQLinearAveragePool,
+     .infer = InferQLinearAveragePool,
      .examples = {{"uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,3,2,2] Y "
                    "<kernel_shape = [2, 2], strides = [2, 2]>",
                    "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
@@ -338,11 +321,9 @@ constexpr OpDef kMsConvRows[] = {
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
      .data = {.signature = "x x_scale x_zero_point w[Cout, c, k...] w_scale w_zero_point y_scale "
                            "y_zero_point B? -> y",
-              .attributes = "group = 1; kernel_shape = k...; channels_last = 0",
+              .attributes = "channels_last = 0",
               .let = "C = same(if(attr.channels_last, x[-1], x[1]), c*attr.group) // attr.group",
-              .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
-                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
-                       "float_add = y.elements; float_cmp = 2*y.elements"},
+              .costs = "as QLinearConv"},
      .infer = InferQLinearConv,
      .least = LeastQLinearConv,
      .mac_operands = TypesOf<0, 3>,

@@ -115,7 +115,7 @@ absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
 }
 
 // SwiGLU: of gate and up, or of both halves in gate[..., 2C], gate first.
-absl::StatusOr<Facts> MsInferSwiGlu(const NodeView& n) {
+absl::StatusOr<Facts> InferSwiGlu(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
   if (n.HasInput(1)) {
     ASSIGN_OR_RETURN(Shape up, n.RankedShape(1, y.rank()));
@@ -449,7 +449,7 @@ constexpr OpDef kMsElementwiseRows[] = {
                        "Y.elements*if(attr.activation_beta.is_0, 1, 2); mul = "
                        "Y.elements*if(attr.activation_alpha.is_1, 2, 3); cmp = "
                        "attr.limit.is_positive*3*Y.elements"},
-     .infer = MsInferSwiGlu,
+     .infer = InferSwiGlu,
      .examples = {{"float[N,4] A, float[N,4] B -> float[N,4] Y", "add=4*N mul=8*N div=4*N exp=4*N"},
                   {"float[N,8] A -> float[N,4] Y <limit = 7.0, activation_alpha = 1.702, "
                    "activation_beta = 1.0>",

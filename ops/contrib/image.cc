@@ -57,7 +57,7 @@ constexpr OpDef kMsImageRows[] = {
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "GridSample",
      .formula = "as ai.onnx GridSample of version 16",
-     .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
+     .data = {.costs = "as GridSample"},
      .infer = InferGridSample,
      .examples = {{"float[N,3,8,8] X, float[N,4,5,2] G -> float[N,3,4,5] Y <mode = \"nearest\">",
                    "add=80*N mul=40*N div=40*N round=40*N"}},

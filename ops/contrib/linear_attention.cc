@@ -475,8 +475,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
      .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
      .data = {.signature = "x weight bias? past? -> y state updates?",
               .attributes = "activation = activation|none",
-              .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements; "
-                       "attr.activation = y.elements"},
+              .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements"},
      .infer = InferCausalConv,
      .least = NoMacs,  // the past may be zeros
      .examples = {{"float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p -> float[N,6,L] y, "
@@ -561,8 +560,7 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                            "y state updates?",
               .attributes = "activation = activation|none",
               .costs = "mac = y.elements*weight[2]; mul = kernel_delta.given*y.elements; add = "
-                       "(bias.given + 2*kernel_delta.given)*y.elements; attr.activation = "
-                       "y.elements"},
+                       "(bias.given + 2*kernel_delta.given)*y.elements"},
      .infer = InferVarlenCausalConv,
      .least = NoMacs,  // the past may be zeros
      .examples =

@@ -159,9 +159,7 @@ constexpr FormulaData kFusedMatMulFormulas = {
         "a = if((attr.transA != 0)*(A.rank > 1), if(attr.transBatchA, A[0], A[-2]), A[-1]); b = "
         "if((attr.transB != 0) + (B.rank == 1), B[-1], if(attr.transBatchB, B[0], B[-2])); K = "
         "same(a, b)",
-    .costs =
-        "mac = Y.elements*K; mul = if(attr.alpha.is_1, 0, Y.elements); attr.activation = "
-        "Y.elements"};
+    .costs = "mac = Y.elements*K; mul = if(attr.alpha.is_1, 0, Y.elements)"};
 
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
@@ -245,8 +243,7 @@ constexpr OpDef kMsMatMulRows[] = {
                      "C.given*(1 - attr.beta.is_0)",
               .costs = "mac = Y.elements*K; add = biased*Y.elements; mul = if(attr.alpha.is_1, 0, "
                        "Y.elements) + scaleA.given*A.elements + scaleB.given*B.elements + "
-                       "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements; "
-                       "attr.activation = Y.elements"},
+                       "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements"},
      .infer = InferGemmFloat8,
      .examples = {{"float8e4m3fn[N,16] A, float8e4m3fn[9,16] B, , float As, float Bs, float Ys -> "
                    "float16[N,9] Y <transB = 1, dtype = 10>",

@@ -37,10 +37,7 @@ absl::StatusOr<Cost> LeastConv(const NodeView& n) {
 
 // ---- pooling
 
-absl::StatusOr<Facts> InferPool(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, n.op_type(), {n.input(0)}));
-  return Facts{facts[0]};
-}
+absl::StatusOr<Facts> InferPool(const NodeView& n) { return InferImageAs(n, n.op_type()); }
 
 // ---- Upsample: every size times its scale
 
@@ -100,20 +97,14 @@ absl::StatusOr<Facts> InferReorderOutput(const NodeView& n) {
 constexpr OpDef kMsNchwcRows[] = {
     {.name = "AveragePool",
      .formula = "as ai.onnx AveragePool",
-     .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints",
-              .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
+     .data = {.costs = "as AveragePool"},
      .infer = InferPool,
      .examples =
          {{"float[N,16,4,4] X -> float[N,16,2,2] Y <kernel_shape = [2, 2], strides = [2, 2]>",
            "add=256*N div=64*N"}}},
     {.name = "Conv",
      .formula = "Y = activation(Conv(X, W, B) + Sum)",
-     .data = {.signature = "X[N, Cin, i...] W[Cout, c, k...] B? Z? -> Y",
-              .attributes = "group = 1; kernel_shape = k...; activation = activation",
-              .let = "C = same(Cin, c*attr.group) // attr.group",
-              .costs = "mac = Y.elements*C*k; add = (B.given + Z.given)*Y.elements; "
-                       "attr.activation = Y.elements"},
+     .data = {.costs = "as com.microsoft.FusedConv"},
      .infer = InferConv,
      .least = LeastConv,
      .examples = {{"float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S -> "
@@ -133,9 +124,7 @@ constexpr OpDef kMsNchwcRows[] = {
      .examples = {{"float[N,16,4,4] X -> float[N,16,1,1] Y", "cmp=256*N"}}},
     {.name = "MaxPool",
      .formula = "as ai.onnx MaxPool",
-     .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints",
-              .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
+     .data = {.signature = "X -> Y", .costs = "as MaxPool"},
      .infer = InferPool,
      .examples =
          {{"float[N,16,4,4] X -> float[N,16,2,2] Y <kernel_shape = [2, 2], strides = [2, 2]>",

@@ -55,34 +55,30 @@ absl::StatusOr<Cost> CountResize(const NodeView& n) {
 }
 
 // QLinearAveragePool is in com.microsoft: X, x_scale, x_zero_point, y_scale, y_zero_point.
-absl::StatusOr<Facts> NhwcInferQLinearAveragePool(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "AveragePool", {ChannelsFirst(n.input(0))}));
-  return Facts{ChannelsLast(facts[0])};
+absl::StatusOr<Facts> InferNhwcQLinearAveragePool(const NodeView& n) {
+  return InferImageAs(n, "AveragePool", /*channels_last=*/true);
 }
 
 // QLinearConvTranspose: the inputs of QLinearConv, x and w and the bias at 0, 3 and 8.
-Facts NhwcConvTransposeInputs(const NodeView& n) {
+Facts QLinearConvTransposeInputs(const NodeView& n) {
   return {ChannelsFirst(n.input(0)), n.input(3), n.input(8)};
 }
 
 absl::StatusOr<Facts> InferQLinearConvTranspose(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", NhwcConvTransposeInputs(n)));
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", QLinearConvTransposeInputs(n)));
   facts[0].dtype = n.dtype(7);
   return Facts{ChannelsLast(facts[0])};
 }
 
 absl::StatusOr<Cost> LeastQLinearConvTranspose(const NodeView& n) {
-  return LeastAs(n, "ConvTranspose", NhwcConvTransposeInputs(n), {ChannelsFirst(n.output(0))});
+  return LeastAs(n, "ConvTranspose", QLinearConvTransposeInputs(n), {ChannelsFirst(n.output(0))});
 }
 
 constexpr OpDef kMsNhwcRows[] = {
     {.name = "AveragePool",
      .versions = {7, 10, 11, 19},
      .formula = "as ai.onnx AveragePool with the channels last, then the activation",
-     .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints; activation = activation",
-              .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
-                       "Y.elements"},
+     .data = {.attributes = "activation = activation", .costs = "as AveragePool"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
                    "add=48*N div=12*N"},
@@ -92,15 +88,7 @@ constexpr OpDef kMsNhwcRows[] = {
     {.name = "BatchNormalization",
      .versions = {7, 9, 14, 15},
      .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
-     .data =
-         {.signature = "X scale B mean var -> Y running_mean? running_var? saved_mean? saved_var?",
-          .attributes = "is_test = 0; training_mode = 0; activation = activation",
-          .let =
-              "C = var.elements; trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
-              "attr.training_mode != 0)",
-          .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
-                   "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C; "
-                   "attr.activation = Y.elements"},
+     .data = {.attributes = "activation = activation", .costs = "as BatchNormalization"},
      .infer = InferNhwc,
      .examples =
          {{"float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V -> float[N,4,4,3] Y",
@@ -110,10 +98,8 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = {1, 11},
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B))",
      .data = {.signature = "X[N, i..., Cin] W[Cout, c, k...] B? -> Y",
-              .attributes = "group = 1; kernel_shape = k...; activation = activation",
-              .let = "C = same(Cin, c*attr.group) // attr.group",
-              .costs =
-                  "mac = Y.elements*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
+              .attributes = "activation = activation",
+              .costs = "as Conv"},
      .infer = InferNhwc,
      .least = LeastNhwc,
      .examples = {{"float[N,8,8,3] X, float[4,3,3,3] W, float[4] B -> float[N,6,6,4] Y <activation "
@@ -125,7 +111,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .formula = "as ai.onnx ConvTranspose with the channels last, then the activation",
      .data = {.signature = "X[N, i..., Cin] W[Cin, C, k...] B? -> Y",
               .attributes = "kernel_shape = k...; activation = activation",
-              .costs = "mac = N*i*Cin*C*k; add = B.given*Y.elements; attr.activation = Y.elements"},
+              .costs = "mac = N*i*Cin*C*k; add = B.given*Y.elements"},
      .infer = InferNhwc,
      .least = LeastNhwc,
      .examples = {{"float[N,8,8,4] X, float[4,2,2,2] W -> float[N,16,16,2] Y <strides = [2, 2]>",
@@ -140,7 +126,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .formula = "as ai.onnx GlobalAveragePool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
-              .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
+              .costs = "add = X.elements; div = Y.elements"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "add=48*N div=3*N"}}},
     {.name = "GlobalLpPool",
@@ -151,20 +137,20 @@ constexpr OpDef kMsNhwcRows[] = {
               .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
               .costs =
                   "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*Y.elements; "
-                  "pow = power*(X.elements + Y.elements); attr.activation = Y.elements"},
+                  "pow = power*(X.elements + Y.elements)"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "add=48*N mul=48*N sqrt=3*N"}}},
     {.name = "GlobalMaxPool",
      .formula = "as ai.onnx GlobalMaxPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
-              .costs = "cmp = X.elements; attr.activation = Y.elements"},
+              .costs = "cmp = X.elements"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,1,1,3] Y", "cmp=48*N"}}},
     {.name = "GridSample",
      .versions = {16, 20},
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
-     .data = GridSampleData("X[N, i..., C] grid -> Y[N, o..., C]"),
+     .data = {.signature = "X[N, i..., C] grid -> Y[N, o..., C]", .costs = "as GridSample"},
      .infer = InferNhwc,
      .examples = {{"float[N,8,8,3] X, float[N,4,5,2] G -> float[N,4,5,3] Y <mode = \"nearest\">",
                    "add=80*N mul=40*N div=40*N round=40*N"}},
@@ -176,7 +162,7 @@ constexpr OpDef kMsNhwcRows[] = {
               .attributes = "activation = activation",
               .let = "rows = N*C",
               .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
-                       "2*rows; sqrt = rows; attr.activation = Y.elements"},
+                       "2*rows; sqrt = rows"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X, float[3] S, float[3] B -> float[N,4,4,3] Y",
                    "add=198*N mul=99*N div=54*N sqrt=3*N"}},
@@ -185,32 +171,22 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = {1, 13},
      .formula = "as ai.onnx LRN with the channels last",
      .data = {.signature = "X[N, i..., C] -> Y",
-              .attributes = "size = int; activation = activation",
-              .let = "left = max(C - 1 - (attr.size - 1)//2, 0); right = max(C - 1 - attr.size//2, "
-                     "0); windows = C*C - (left*(left + 1) + right*(right + 1))//2",
-              .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
-                       "X.elements; pow = X.elements; attr.activation = Y.elements"},
+              .attributes = "activation = activation",
+              .costs = "as LRN"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,8] X -> float[N,4,4,8] Y <size = 5>",
                    "add=672*N mul=672*N div=128*N pow=128*N"}}},
     {.name = "LpPool",
      .versions = {11, 18},
      .formula = "as ai.onnx LpPool with the channels last",
-     .data = {.signature = "X -> Y",
-              .attributes = "kernel_shape = ints; p = 2.; activation = activation",
-              .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
-              .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
-                       "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1); "
-                       "attr.activation = Y.elements"},
+     .data = {.attributes = "activation = activation", .costs = "as LpPool"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y <kernel_shape = [2, 2], strides = [2, 2]>",
                    "add=48*N mul=48*N sqrt=12*N"}}},
     {.name = "MaxPool",
      .versions = {1, 8, 10, 11, 12},
      .formula = "as ai.onnx MaxPool with the channels last, then the activation",
-     .data = {.signature = "X -> Y Indices?",
-              .attributes = "kernel_shape = ints; activation = activation",
-              .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
+     .data = {.attributes = "activation = activation", .costs = "as MaxPool"},
      .infer = InferNhwc,
      .examples = {{"float[N,4,4,3] X -> float[N,2,2,3] Y, int64[N,2,2,3] I <kernel_shape = [2, 2], "
                    "strides = [2, 2]>",
@@ -227,12 +203,8 @@ constexpr OpDef kMsNhwcRows[] = {
      .traits = Traits::kReadsContent},
     {.name = "QLinearAveragePool",
      .formula = "as com.microsoft QLinearAveragePool with the channels last",
-     .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
-              .attributes = "kernel_shape = ints",
-              .costs = "float_mul = X.elements; float_add = x_zero_point.given*X.elements + "
-                       "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
-                       "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
-     .infer = NhwcInferQLinearAveragePool,
+     .data = {.costs = "as com.microsoft.QLinearAveragePool"},
+     .infer = InferNhwcQLinearAveragePool,
      .examples = {{"uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz -> uint8[N,2,2,3] Y "
                    "<kernel_shape = [2, 2], strides = [2, 2]>",
                    "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"}},
@@ -242,11 +214,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .formula = "as ai.onnx QLinearConv with the channels last",
      .data = {.signature = "x[N, i..., Cin] x_scale x_zero_point w[Cout, c, k...] w_scale "
                            "w_zero_point y_scale y_zero_point B? -> y",
-              .attributes = "group = 1; kernel_shape = k...",
-              .let = "C = same(Cin, c*attr.group) // attr.group",
-              .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
-                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
-                       "float_add = y.elements; float_cmp = 2*y.elements"},
+              .costs = "as QLinearConv"},
      .infer = InferNhwc,
      .least = LeastNhwc,
      .mac_operands = TypesOf<0, 3>,

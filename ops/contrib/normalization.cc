@@ -294,7 +294,7 @@ constexpr OpDef kMsNormalizationRows[] = {
               .attributes = "activation = activation|silu",
               .let = "rows = Y[:-1]*(Y[-1] // K)",
               .costs = "mul = 3*Y.elements; add = Y.elements + rows; div = Y.elements + rows; sqrt "
-                       "= rows; attr.activation = Y.elements"},
+                       "= rows"},
      .infer = InferGatedRmsNorm,
      .examples = {{"float[N,5,16] X, float[8] S, float[N,5,16] G -> float[N,5,16] Y",
                    "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"}}},

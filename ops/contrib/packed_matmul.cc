@@ -271,7 +271,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
           .costs =
               "mac = 2*Y.elements*K; mul = 2*attr.N*K + Y.elements + 2*normed; add = "
               "(gate_bias.given + up_bias.given)*Y.elements + skip.given*A.elements + normed + "
-              "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
+              "rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsMlp,
      .mac_operands = NBitsOperands,
      .examples = {{"float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, "

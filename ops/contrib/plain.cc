@@ -68,6 +68,12 @@ absl::StatusOr<Cost> LeastAs(const NodeView& n, absl::string_view op_type,
   return AskAs(n, op_type, inputs, outputs, opset, /*least=*/true);
 }
 
+absl::StatusOr<Facts> InferImageAs(const NodeView& n, absl::string_view op_type,
+                                   bool channels_last) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, op_type, {ChannelsFirstIf(channels_last, n.input(0))}));
+  return Facts{ChannelsLastIf(channels_last, facts[0])};
+}
+
 Facts InputsOf(const NodeView& n) {
   Facts facts;
   for (int i = 0; i < n.num_inputs(); ++i) facts.push_back(n.input(i));

@@ -27,6 +27,10 @@ absl::StatusOr<Cost> LeastAs(const NodeView& n, absl::string_view op_type,
                              absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
                              int opset = kMaxOpset);
 
+// Output 0 of input 0 by the rule of ai.onnx's `op_type`, with the channels last if so.
+absl::StatusOr<Facts> InferImageAs(const NodeView& n, absl::string_view op_type,
+                                   bool channels_last = false);
+
 // All inputs (or outputs) of the node.
 Facts InputsOf(const NodeView& n);
 Facts OutputsOf(const NodeView& n);

@@ -45,7 +45,9 @@
 //
 // Costs are by the names of kinds (`mac`, `add`, ...): work of the operator's type; `float_add` is
 // always floating point, `int_add` always integer work. `attr.NAME = x` is the work of an
-// activation on x elements.
+// activation on x elements; in rows, it is that of every element of the first output unless a cost
+// says so. A row may say `as NAME` for its costs: it then has the formulas of that operator, its
+// attributes beside its own, and, unless it has its own, its signature and definitions.
 #ifndef ONNXFLOPS_OPS_FORMULA_FORMULA_H_
 #define ONNXFLOPS_OPS_FORMULA_FORMULA_H_
 

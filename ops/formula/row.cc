@@ -21,8 +21,10 @@
 #include "absl/strings/strip.h"
 #include "ops/formula/formula.h"
 #include "ops/formula/scope.h"
+#include "ops/registry.h"
 #include "ops/rules.h"
 #include "ops/user/user_rule.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
@@ -47,10 +49,11 @@ constexpr char kFirstSignature[] = "X others... -> Y";
 
 class RowReader {
  public:
-  RowReader(const OpDef& row, bool checks) : row_(row), checks_(checks) {}
+  RowReader(const OpDef& row, bool checks) : row_(row), data_(row.data), checks_(checks) {}
 
   absl::StatusOr<Formulas> Read() {
-    for (const auto& [what, read] : {std::make_pair("attributes", &RowReader::ReadAttributes),
+    for (const auto& [what, read] : {std::make_pair("costs", &RowReader::ReadOther),
+                                     {"attributes", &RowReader::ReadAttributes},
                                      {"signature", &RowReader::ReadSignature},
                                      {"let", &RowReader::ReadLets},
                                      {"costs", &RowReader::ReadCosts}}) {
@@ -66,6 +69,26 @@ class RowReader {
  private:
   static absl::string_view Text(const char* text) { return text == nullptr ? "" : text; }
 
+  // "as Conv": takes the texts of that row for which this one has none, and all its attributes.
+  absl::Status ReadOther() {
+    absl::string_view name = Text(data_.costs);
+    if (!absl::ConsumePrefix(&name, "as ")) return absl::OkStatus();
+    const size_t dot = name.rfind('.');
+    const absl::string_view domain = name.substr(0, dot == absl::string_view::npos ? 0 : dot);
+    const FoundOp other = FindOp(domain, name.substr(dot + 1), kMaxOpset);
+    if (other.def == nullptr || other.def->data.costs == nullptr) {
+      return ErrorAt(0, absl::StrCat("no operator ", Quoted(name), " has formulas"));
+    }
+    const FormulaData& theirs = other.def->data;
+    if (data_.signature == nullptr) data_.signature = theirs.signature;
+    if (data_.let == nullptr) data_.let = theirs.let;
+    data_.costs = theirs.costs;
+    const bool both = theirs.attributes != nullptr && data_.attributes != nullptr;
+    attributes_ = absl::StrCat(Text(theirs.attributes), both ? "; " : "", Text(data_.attributes));
+    data_.attributes = attributes_.c_str();
+    return absl::OkStatus();
+  }
+
   // "name = text" at its place.
   static absl::StatusOr<std::pair<TextPart, TextPart>> SplitAtEquals(const TextPart& part) {
     const size_t equals = part.text.find('=');
@@ -77,7 +100,7 @@ class RowReader {
   }
 
   absl::Status ReadAttributes() {
-    for (const TextPart& part : SplitList({Text(row_.data.attributes), 0}, ';')) {
+    for (const TextPart& part : SplitList({Text(data_.attributes), 0}, ';')) {
       ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
       FormulaAttribute attribute;
       attribute.name = std::string(sides.first.text);
@@ -115,7 +138,7 @@ class RowReader {
   }
 
   absl::string_view Signature() const {
-    if (row_.data.signature != nullptr) return row_.data.signature;
+    if (data_.signature != nullptr) return data_.signature;
     return row_.count == CountPerInputElement ? kFirstSignature : kAnySignature;
   }
 
@@ -157,7 +180,7 @@ class RowReader {
   }
 
   absl::Status ReadLets() {
-    for (const TextPart& part : SplitList({Text(row_.data.let), 0}, ';')) {
+    for (const TextPart& part : SplitList({Text(data_.let), 0}, ';')) {
       ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
       const auto& [name, formula] = sides;
       if (!IsName(name.text)) {
@@ -173,9 +196,9 @@ class RowReader {
   }
 
   absl::Status ReadCosts() {
-    if (row_.data.costs == nullptr) return DeriveCosts();
-    if (absl::string_view(row_.data.costs) == "free") return absl::OkStatus();
-    for (const TextPart& part : SplitList({row_.data.costs, 0}, ';')) {
+    if (data_.costs == nullptr) return DeriveCosts();
+    if (absl::string_view(data_.costs) == "free") return absl::OkStatus();
+    for (const TextPart& part : SplitList({data_.costs, 0}, ';')) {
       ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
       const auto& [key, formula] = sides;
       if (!KindNamed(key.text).has_value() && !IsActivation(key.text)) {
@@ -185,6 +208,7 @@ class RowReader {
       result_.costs.push_back({std::string(key.text), std::string(formula.text)});
     }
     if (result_.costs.empty()) return ErrorAt(0, "nothing is said");
+    AddActivations();
     return absl::OkStatus();
   }
 
@@ -193,6 +217,17 @@ class RowReader {
     return std::any_of(result_.attributes.begin(), result_.attributes.end(), [&](const auto& a) {
       return a.type == FormulaAttribute::Type::kActivation && key == absl::StrCat("attr.", a.name);
     });
+  }
+
+  // An activation that no cost names works on each element of the first output.
+  void AddActivations() {
+    for (const FormulaAttribute& a : result_.attributes) {
+      if (a.type != FormulaAttribute::Type::kActivation || result_.outputs.empty()) continue;
+      const std::string key = absl::StrCat("attr.", a.name);
+      const auto names = [&](const NamedFormula& cost) { return cost.key == key; };
+      if (std::any_of(result_.costs.begin(), result_.costs.end(), names)) continue;
+      result_.costs.push_back({key, absl::StrCat(result_.outputs[0].name, ".elements")});
+    }
   }
 
   // The formulas of the two shared cost rules.
@@ -216,6 +251,8 @@ class RowReader {
   }
 
   const OpDef& row_;
+  FormulaData data_;  // the row's, with what it takes from another
+  std::string attributes_;
   const bool checks_;  // whether names are known and formulas are well-formed
   Scope scope_;
   Formulas result_;
@@ -226,7 +263,8 @@ class RowReader {
 absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row) {
   if (row.user_rule != nullptr) return row.user_rule->formulas;
   const bool shared = row.count == CountPerOutputElement || row.count == CountPerInputElement;
-  if (row.data.signature == nullptr && !shared) return std::nullopt;
+  const bool has_data = row.data.signature != nullptr || row.data.costs != nullptr;
+  if (!has_data && !shared) return std::nullopt;
   return RowReader(row, /*checks=*/true).Read();
 }
 

@@ -643,8 +643,7 @@ constexpr OpDef kAttentionRows[] = {
      .formula = "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]",
      .data = {.signature = "input weight bias? past? -> y state",
               .attributes = "activation = activation|none",
-              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
-                       "attr.activation = y.elements"},
+              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements"},
      .infer = InferCausalConv,
      .least = LeastCausalConv,
      .examples = {{"float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p -> float[N,6,L] y, "

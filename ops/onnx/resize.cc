@@ -346,7 +346,16 @@ constexpr OpDef kResizeRows[] = {
     {.name = "GridSample",
      .versions = {16, 20, 22},
      .formula = "Y[N,C,o1..od] = X sampled at grid",
-     .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
+     .data = {.signature = "X[N, C, i...] grid -> Y[N, C, o...]",
+              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
+                            "zeros|border|reflection; align_corners = 0",
+              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
+                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
+                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
+              .costs =
+                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
+                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
+                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
      .infer = InferGridSample,
      .examples = {{"float[N,3,8,8] x, float[N,4,5,2] p -> float[N,3,4,5] y",
                    "add=520*N mul=400*N div=40*N round=40*N"},

@@ -268,6 +268,8 @@ constexpr BadData kBadData[] = {
     {"SecondKind",
      {.signature = "A -> Y", .costs = "mac = 1; foo = 2"},
      "costs: column 10: 'foo' is no kind of work"},
+    {"NoOther", {.costs = "as Nothing"}, "costs: column 1: no operator 'Nothing' has formulas"},
+    {"OtherInWords", {.costs = "as LSTM"}, "costs: column 1: no operator 'LSTM' has formulas"},
     {"ListAsActivation",
      {.signature = "A -> Y", .attributes = "t = list", .costs = "attr.t = 1"},
      "costs: column 1: 'attr.t' is no kind of work"},
@@ -316,6 +318,20 @@ TEST(FormulaDataTest, SignaturesWithoutInputsAndCostsWithDefinitions) {
   EXPECT_EQ(SignatureText(**formulas), "-> Y[2]");
   EXPECT_EQ(CostsText(**formulas), "integer mac = k, add = j, float mul = 2; k = 3; j = k + 1");
   EXPECT_EQ(CostsText(Formulas()), "free");
+}
+
+TEST(FormulaDataTest, TakesFormulasOfAnotherRow) {
+  const auto row = RowWith({.signature = "X[N, i..., Cin] W[Cout, c, k...] B? -> Z Y",
+                            .attributes = "activation = activation",
+                            .costs = "as Conv"});
+  const auto formulas = FormulasOf(row);
+  ASSERT_TRUE(formulas.ok() && formulas->has_value()) << formulas.status();
+  EXPECT_EQ(SignatureText(**formulas), row.data.signature);
+  ASSERT_EQ((*formulas)->attributes.size(), 3);
+  EXPECT_EQ((*formulas)->attributes[2].name, "activation");
+  EXPECT_EQ(CostsText(**formulas),
+            "mac = Y.elements*C*k, add = B.given*Y.elements, attr.activation = Z.elements; C = "
+            "same(Cin, c*attr.group) // attr.group");
 }
 
 TEST(FormulaDataTest, KindsByName) {
