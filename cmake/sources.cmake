@@ -70,7 +70,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/load/ignored.cc
   src/load/input_file.cc
   src/load/link.cc
-  src/load/load.cc
+  src/load/load_file.cc
   src/load/looks_like_model.cc
   src/load/name_table.cc
   src/load/parse_attribute.cc
@@ -89,7 +89,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/node_name.cc
   src/exporter/packed_projection.cc
   src/exporter/python_list.cc
-  src/exporter/scope.cc
+  src/exporter/module_scope.cc
   src/exporter/signature.cc
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
@@ -120,7 +120,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/whisper.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc
-  src/resolve/operators.cc
+  src/resolve/operator_rows.cc
   src/resolve/parameters.cc
   src/resolve/resolve.cc
   src/resolve/ties.cc
@@ -143,7 +143,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/infer/session.cc
   src/infer/shape_work.cc
   src/infer/symbol_table.cc
-  src/count/count.cc
+  src/count/count_model.cc
   src/module/attribution.cc
   src/module/module_part.cc
   src/module/module_path.cc
@@ -224,8 +224,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/hardware/cpu.cc
   src/hardware/device.cc
   src/hardware/devices_toml.cc
-  src/hardware/mfu.cc
-  src/hardware/roofline.cc
+  src/hardware/utilisation.cc
+  src/hardware/time_bound.cc
   src/render/document.cc
   src/render/fit_table.cc
   src/render/format.cc
@@ -281,7 +281,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/sweep/sweep_report.cc
   src/devices/device_report.cc
   src/operators/operator_values.cc
-  src/operators/operators.cc
+  src/operators/operator_list.cc
   src/profile/averages.cc
   src/profile/control_rows.cc
   src/profile/counters.cc
@@ -304,7 +304,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/annotate/annotated_copy.cc
   src/annotate/node_notes.cc
   src/diff/comment.cc
-  src/diff/diff.cc
+  src/diff/model_diff.cc
   src/diff/diff_csv.cc
   src/diff/diff_html.cc
   src/diff/diff_json.cc
@@ -383,7 +383,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   ops/formula/binding.cc
   ops/formula/costs.cc
   ops/formula/row.cc
-  ops/formula/scope.cc
+  ops/formula/formula_names.cc
   ops/onnx/activation.cc
   ops/onnx/attention.cc
   ops/onnx/binary.cc
@@ -476,7 +476,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/cost/cost.h
   src/cost/coverage.h
   src/cost/roofline.h
-  src/diff/diff.h
+  src/diff/model_diff.h
   src/diff/diff_writers.h
   src/estimate/estimate_report.h
   src/explain/explain.h
@@ -487,16 +487,16 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/graph/optional_id.h
   src/graph/symbol_origin.h
   src/hardware/device.h
-  src/hardware/mfu.h
-  src/load/load.h
+  src/hardware/utilisation.h
+  src/load/load_file.h
   src/memory/memory_options.h
   src/mfu/mfu_report.h
   src/module/module.h
   src/onnxflops.h
-  src/operators/operators.h
+  src/operators/operator_list.h
   src/profile/counters.h
   src/profile/layer_info.h
-  src/profile/profile.h
+  src/profile/measured.h
   src/profile/profile_report.h
   src/profile/read_profile.h
   src/render/document.h

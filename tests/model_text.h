@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/formula/formula.h"
-#include "ops/formula/scope.h"
+#include "ops/formula/formula_names.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 #include "src/base/platform/platform.h"

@@ -20,7 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/formula/formula.h"
-#include "ops/formula/scope.h"
+#include "ops/formula/formula_names.h"
 #include "ops/registry.h"
 #include "ops/rules.h"
 #include "ops/user/user_rule.h"

@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "ops/formula/scope.h"
+#include "ops/formula/formula_names.h"
 #include "ops/registry.h"
 #include "ops/user/user_rule.h"
 #include "ops/user/user_rules.h"
@@ -86,7 +86,7 @@ class RulesReader : private TomlFile {
     return At(place, what);
   }
 
-  // An error of ops/formula/scope.h in that string, at its column if it names one.
+  // An error of ops/formula/formula_names.h in that string, at its column if it names one.
   absl::Status FaultIn(const toml::node& node, const absl::Status& error) const {
     const std::string message(error.message());
     absl::string_view rest = message;

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops::annotate {

@@ -34,7 +34,7 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/graph/image_inputs.h"
-#include "src/hardware/roofline.h"
+#include "src/hardware/time_bound.h"
 #include "src/module/attribution.h"
 #include "src/resolve/inline_calls.h"
 #include "src/resolve/resolve.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "src/adapter/lora_options.h"
 #include "src/api/count.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/sample_sum.h"

@@ -25,8 +25,8 @@
 #include "src/check/judge.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
-#include "src/hardware/mfu.h"
-#include "src/profile/profile.h"
+#include "src/hardware/utilisation.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops {
 

@@ -28,7 +28,7 @@
 #include "src/compare/make_comparison.h"
 #include "src/convention/conventions.h"
 #include "src/explain/make_explanation.h"
-#include "src/hardware/roofline.h"
+#include "src/hardware/time_bound.h"
 #include "src/report/make_report.h"
 #include "src/report/samples_report.h"
 #include "src/training/backward.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 #include "src/graph/model.h"
 #include "src/report/report.h"
 

@@ -22,7 +22,7 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/load/input_file.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 namespace {

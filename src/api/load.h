@@ -9,7 +9,7 @@
 #include "src/api/count.h"
 #include "src/base/limits.h"
 #include "src/graph/model.h"
-#include "src/load/load.h"  // LoadFromBytes
+#include "src/load/load_file.h"  // LoadFromBytes
 
 namespace onnxflops {
 
@@ -17,7 +17,7 @@ namespace onnxflops {
 // (src/family/family.h), a folder that holds one, and a model written as text (text_forms.h), which
 // the official library reads in a separate process. The extension of a file decides its form. For
 // standard input the first bytes decide, if they can be read without consuming them (a file, a
-// pipe). Errors name the file and the fault: see src/load/load.h.
+// pipe). Errors name the file and the fault: see src/load/load_file.h.
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 
 // The same for a count: if `options` give the image input (pixel_values, image) another size than

@@ -24,7 +24,7 @@
 #include "src/api/count.h"
 #include "src/convention/formulas.h"
 #include "src/hardware/device.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 #include "src/mfu/mfu_report.h"
 
 namespace onnxflops {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/user/user_rules.h"
-#include "src/operators/operators.h"
+#include "src/operators/operator_list.h"
 
 namespace onnxflops {
 

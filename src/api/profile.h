@@ -19,7 +19,7 @@
 #include "src/hardware/device.h"
 #include "src/profile/counters.h"
 #include "src/profile/layer_info.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/read_profile.h"
 

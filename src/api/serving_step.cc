@@ -20,7 +20,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
-#include "src/hardware/roofline.h"
+#include "src/hardware/time_bound.h"
 #include "src/memory/liveness.h"
 
 namespace onnxflops {

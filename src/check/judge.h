@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/check/budgets.h"
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 
 namespace onnxflops {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "src/check/judge.h"
-#include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
+#include "src/diff/model_diff.h"
 
 namespace onnxflops {
 

@@ -28,7 +28,7 @@
 #include "absl/types/span.h"
 #include "src/convention/convention_info.h"
 #include "src/convention/formula_facts.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/module/attribution.h"
 

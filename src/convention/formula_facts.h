@@ -6,7 +6,7 @@
 #include <string>
 
 #include "src/convention/formulas.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
 #include "src/training/attention_summary.h"

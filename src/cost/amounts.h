@@ -5,7 +5,7 @@
 //
 // What adds up, sums or prints amounts goes through the table. A new quantity that adds up is a
 // member, a row of the table, and the place that computes it (CountOperator in
-// src/count/count.cc, for what a node does). One that follows from others is a row of
+// src/count/count_model.cc, for what a node does). One that follows from others is a row of
 // kDerivedQuantities.
 #ifndef ONNXFLOPS_SRC_COST_AMOUNTS_H_
 #define ONNXFLOPS_SRC_COST_AMOUNTS_H_

@@ -8,7 +8,7 @@
 #include "absl/container/btree_map.h"
 #include "src/cost/amounts_sum.h"
 #include "src/cost/cost.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/symbolic/expr_sum.h"
 
 namespace onnxflops {

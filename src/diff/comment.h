@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
+#include "src/diff/model_diff.h"
 
 namespace onnxflops {
 

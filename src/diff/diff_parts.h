@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
-#include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
+#include "src/diff/model_diff.h"
 #include "src/render/json_writer.h"
 #include "src/render/text_table.h"
 

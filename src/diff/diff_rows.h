@@ -9,8 +9,8 @@
 
 #include "absl/numeric/int128.h"
 #include "src/cost/amounts.h"
-#include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
+#include "src/diff/model_diff.h"
 
 namespace onnxflops::diff {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "src/cost/amounts.h"
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 #include "src/render/document.h"
 #include "src/report/view_options.h"
 

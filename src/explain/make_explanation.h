@@ -8,7 +8,7 @@
 
 namespace onnxflops {
 
-struct Counts;     // of src/count/count.h
+struct Counts;     // of src/count/count_model.h
 struct Inference;  // of src/infer/infer.h
 
 // The result of Explain. NotFound, with similar names.

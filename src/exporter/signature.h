@@ -19,7 +19,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "src/exporter/scope.h"
+#include "src/exporter/module_scope.h"
 #include "src/graph/model.h"
 
 namespace onnxflops::exporter {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/family/blocks.h"
-#include "src/family/families.h"
+#include "src/family/builders.h"
 
 namespace onnxflops::family {
 namespace {

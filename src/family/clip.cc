@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
-#include "src/family/families.h"
+#include "src/family/builders.h"
 
 namespace onnxflops::family {
 namespace {

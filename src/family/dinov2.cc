@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/family/blocks.h"
+#include "src/family/builders.h"
 #include "src/family/clip.h"
-#include "src/family/families.h"
 
 namespace onnxflops::family {
 namespace {

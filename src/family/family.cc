@@ -28,11 +28,11 @@
 #include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/family/builders.h"
 #include "src/family/config.h"
 #include "src/family/decoder_families.h"
-#include "src/family/families.h"
 #include "src/family/graph_builder.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 namespace family {

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
+#include "src/family/builders.h"
 #include "src/family/clip.h"
 #include "src/family/decoder_families.h"
-#include "src/family/families.h"
 
 namespace onnxflops::family {
 namespace {

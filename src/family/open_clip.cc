@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/family/blocks.h"
+#include "src/family/builders.h"
 #include "src/family/clip_resnet.h"
-#include "src/family/families.h"
 #include "src/family/open_clip_text.h"
 #include "src/family/timm.h"
 

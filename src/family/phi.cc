@@ -2,8 +2,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "src/family/builders.h"
 #include "src/family/decoder_families.h"
-#include "src/family/families.h"
 
 namespace onnxflops::family {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/family/blocks.h"
-#include "src/family/families.h"
+#include "src/family/builders.h"
 
 namespace onnxflops::family {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/family/blocks.h"
-#include "src/family/families.h"
+#include "src/family/builders.h"
 
 namespace onnxflops::family {
 namespace {

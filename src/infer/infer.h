@@ -31,7 +31,7 @@
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
-#include "src/resolve/operators.h"
+#include "src/resolve/operator_rows.h"
 #include "src/resolve/ties.h"
 
 namespace onnxflops {

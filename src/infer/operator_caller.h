@@ -14,7 +14,7 @@
 #include "src/infer/frame.h"
 #include "src/infer/infer.h"
 #include "src/infer/session.h"
-#include "src/resolve/operators.h"
+#include "src/resolve/operator_rows.h"
 
 namespace onnxflops::infer {
 

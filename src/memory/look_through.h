@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops::memory {

@@ -20,7 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"

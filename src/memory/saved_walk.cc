@@ -24,7 +24,7 @@
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
 #include "src/graph/model.h"

@@ -23,7 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/call_patterns.h"
 #include "ops/op_def.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/signature.h"
 #include "src/graph/model.h"

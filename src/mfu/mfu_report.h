@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 #include "src/render/document.h"
 #include "src/report/samples_report.h"
 #include "src/report/view_options.h"

@@ -29,9 +29,9 @@
 #include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/exporter/exporter.h"
+#include "src/exporter/module_scope.h"
 #include "src/exporter/node_metadata.h"
 #include "src/exporter/node_name.h"
-#include "src/exporter/scope.h"
 #include "src/exporter/tensor_name.h"
 #include "src/symbolic/term_count.h"
 

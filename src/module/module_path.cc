@@ -21,8 +21,8 @@
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "src/base/limits.h"
+#include "src/exporter/module_scope.h"
 #include "src/exporter/node_name.h"
-#include "src/exporter/scope.h"
 #include "src/exporter/tensor_name.h"
 
 namespace onnxflops::modules {

@@ -27,7 +27,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/module/module.h"
 #include "src/module/module_path.h"

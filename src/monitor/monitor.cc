@@ -27,7 +27,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 #include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 

@@ -31,7 +31,7 @@
 #include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 
 namespace onnxflops {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ops/op_def.h"
-#include "src/operators/operators.h"
+#include "src/operators/operator_list.h"
 
 namespace onnxflops::report {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "src/base/byte_reader.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops::profile {
 

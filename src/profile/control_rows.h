@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/profile/join_profile.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/run_times.h"
 

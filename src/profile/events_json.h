@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/base/byte_reader.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/profile/read_profile.h"
 
 namespace onnxflops::profile {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
+#include "src/profile/measured.h"
 #include "src/profile/node_costs.h"
-#include "src/profile/profile.h"
 #include "src/profile/profile_report.h"
 
 namespace onnxflops::profile {

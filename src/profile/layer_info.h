@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops {
 

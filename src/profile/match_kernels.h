@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/graph/model.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops::profile {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/cost/amounts.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/profile/counters.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/profile/read_profile.h"
 
 namespace onnxflops {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/render/document.h"
 #include "src/report/view_options.h"
 #include "src/symbolic/expr.h"

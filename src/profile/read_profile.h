@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/base/byte_reader.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops {
 

@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 
 namespace onnxflops::profile {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "src/profile/profile.h"
+#include "src/profile/measured.h"
 #include "src/profile/profile_report.h"
 
 namespace onnxflops::profile {

@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
+#include "src/profile/measured.h"
 #include "src/profile/node_costs.h"
-#include "src/profile/profile.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops::profile {

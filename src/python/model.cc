@@ -25,7 +25,7 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/graph/same_model.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/package.h"

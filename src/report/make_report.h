@@ -15,7 +15,7 @@
 namespace onnxflops {
 
 struct Backward;    // of src/training/backward.h
-struct Counts;      // of src/count/count.h
+struct Counts;      // of src/count/count_model.h
 struct Inference;   // of src/infer/infer.h
 struct ModuleTree;  // of src/module/module_tree.h
 

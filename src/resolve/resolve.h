@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "src/graph/model.h"
 #include "src/resolve/function_body_source.h"
-#include "src/resolve/operators.h"
+#include "src/resolve/operator_rows.h"
 
 namespace onnxflops {
 

@@ -15,7 +15,7 @@
 #include "src/base/limits.h"
 #include "src/graph/dtype.h"
 #include "src/resolve/body_map.h"
-#include "src/resolve/operators.h"
+#include "src/resolve/operator_rows.h"
 
 namespace onnxflops::resolve {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/hardware/device.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 #include "src/settings/table.h"
 
 namespace onnxflops::settings {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
 

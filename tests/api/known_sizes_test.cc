@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_text.h"
 
 namespace onnxflops {

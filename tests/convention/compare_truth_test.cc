@@ -30,7 +30,7 @@
 #include "src/api/count.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops::convention {
 namespace {

@@ -13,9 +13,9 @@
 #include "onnx/onnx_pb.h"
 #include "src/convention/conventions.h"
 #include "src/convention/ledger_part.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {

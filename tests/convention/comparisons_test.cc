@@ -15,7 +15,7 @@
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/compare/compare_report.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/ops/examples.h"
 #include "tests/ops/variants.h"
 #include "tests/table.h"

@@ -13,11 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/formula_facts.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/family/family.h"
 #include "src/family/graph_builder.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/resolve/ties.h"
 #include "tests/model_maker.h"
 

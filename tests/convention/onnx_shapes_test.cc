@@ -22,7 +22,7 @@
 #include "onnx/shape_inference/implementation.h"
 #include "ops/registry.h"
 #include "src/convention/onnx/shapes.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/convention/onnx_graphs.h"
 #include "tests/infer/node_suite.h"
 #include "tests/model_maker.h"

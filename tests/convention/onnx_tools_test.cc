@@ -13,7 +13,7 @@
 #include "onnx/defs/parser.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 

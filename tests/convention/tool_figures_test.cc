@@ -28,9 +28,9 @@
 #include "src/api/count.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/torch/trace.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/table.h"
 
 namespace onnxflops::convention {

@@ -16,7 +16,7 @@
 #include "src/compare/compare_report.h"
 #include "src/compare/make_comparison.h"
 #include "src/convention/torch/names.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 

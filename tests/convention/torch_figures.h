@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/compare/compare_report.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {

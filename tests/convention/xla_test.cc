@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/compare/compare_report.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 

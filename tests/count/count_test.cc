@@ -1,6 +1,4 @@
 // Sums by operator, and what is said of branches that are not decided.
-#include "src/count/count.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/cost/roofline.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
 #include "tests/model_text.h"

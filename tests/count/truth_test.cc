@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 #include "src/onnxflops.h"
 #include "tests/diff/diff_properties.h"
 #include "tests/model_maker.h"

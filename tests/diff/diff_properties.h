@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 #include "src/onnxflops.h"
 
 namespace onnxflops {

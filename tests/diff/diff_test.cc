@@ -1,6 +1,4 @@
 // What changed from one model to another.
-#include "src/diff/diff.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +19,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "src/diff/comment.h"
+#include "src/diff/model_diff.h"
 #include "src/onnxflops.h"
 #include "tests/diff/diff_properties.h"
 #include "tests/model_maker.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "src/graph/model.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/fuzz/require.h"
 
 namespace {

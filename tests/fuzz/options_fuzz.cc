@@ -18,7 +18,7 @@
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
 #include "src/compare/audit.h"
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 #include "src/history/history.h"
 #include "src/history/history_writers.h"
 #include "src/monitor/event_file.h"

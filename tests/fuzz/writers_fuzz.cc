@@ -20,7 +20,7 @@
 #include "src/convention/conventions.h"
 #include "src/explain/explain.h"
 #include "src/onnxflops.h"
-#include "src/operators/operators.h"
+#include "src/operators/operator_list.h"
 #include "src/render/text_table.h"
 #include "src/report/memory_rows.h"
 #include "tests/fuzz/require.h"

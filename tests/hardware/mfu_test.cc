@@ -1,6 +1,4 @@
 // MFU against published figures: each row with its own formula and peak.
-#include "src/hardware/mfu.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +22,7 @@
 #include "src/base/setting.h"
 #include "src/convention/formulas.h"
 #include "src/family/family.h"
+#include "src/hardware/utilisation.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"

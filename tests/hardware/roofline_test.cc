@@ -1,7 +1,5 @@
 // Bounds on time and estimates, worked out by hand: of a device that does an operation, or moves a
 // byte, in a picosecond.
-#include "src/hardware/roofline.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/hardware/time_bound.h"
 #include "src/onnxflops.h"
 #include "tests/model_text.h"
 

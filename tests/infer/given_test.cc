@@ -9,9 +9,9 @@
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "src/base/limits.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/model_text.h"
 
 namespace onnxflops {

@@ -11,9 +11,9 @@
 
 #include "onnx/onnx_pb.h"
 #include "ops/content.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/infer/runtime_truth.h"
 
 namespace onnxflops {

@@ -8,7 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/resolve/resolve.h"

@@ -17,7 +17,7 @@
 #include "onnx/onnx_pb.h"
 #include "ops/content.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/infer/runtime_truth.h"
 #include "tests/table.h"
 

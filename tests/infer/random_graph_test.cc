@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "onnx/shape_inference/implementation.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/module/module_tree.h"
 #include "tests/sample.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops {
 

@@ -20,7 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
 #include "onnx/onnx_pb.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/load/load_bytes.h"
 #include "tests/load/load_compare.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/load/load_bytes.h"
 
 namespace onnxflops {

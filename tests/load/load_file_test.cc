@@ -1,4 +1,6 @@
 // The loader: files and pipes, whole, huge, and cut short, and the addresses they are read into.
+#include "src/load/load_file.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +26,6 @@
 #include "src/load/address_range.h"
 #include "src/load/byte_region.h"
 #include "src/load/input_file.h"
-#include "src/load/load.h"
 #include "src/load/looks_like_model.h"
 #include "tests/load/load_bytes.h"
 

@@ -1,6 +1,4 @@
 // The loader: what a Model says of a file.
-#include "src/load/load.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/load/load_file.h"
 #include "tests/load/load_bytes.h"
 
 namespace onnxflops {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/onnxflops.h"
 #include "tests/ops/fused_pairs.h"
 

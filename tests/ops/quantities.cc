@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {

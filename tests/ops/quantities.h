@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {

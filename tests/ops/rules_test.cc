@@ -17,7 +17,7 @@
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/base/limits.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/report/report.h"
 
 namespace onnxflops {

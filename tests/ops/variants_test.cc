@@ -24,9 +24,9 @@
 #include "absl/strings/strip.h"
 #include "onnx/onnx_pb.h"
 #include "ops/content.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "tests/ops/examples.h"
 #include "tests/table.h"
 

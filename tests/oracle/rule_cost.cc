@@ -6,9 +6,9 @@
 #include "absl/strings/str_join.h"
 #include "onnx/onnx_pb.h"
 #include "src/base/status_macros.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops::oracle {
 

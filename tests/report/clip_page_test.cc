@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
 #include "src/compare/compare_report.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/render/format.h"
 
 namespace onnxflops {

@@ -16,7 +16,7 @@
 #include "src/base/quote.h"
 #include "src/base/utf8.h"
 #include "src/explain/explain.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/onnxflops.h"
 #include "src/render/text_table.h"
 #include "src/report/view.h"

@@ -21,7 +21,7 @@
 #include "src/estimate/estimate_report.h"
 #include "src/explain/explain.h"
 #include "src/graph/dtype.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/onnxflops.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"

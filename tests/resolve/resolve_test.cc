@@ -9,7 +9,7 @@
 
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 #include "src/onnxflops.h"
 #include "tests/model_text.h"

@@ -12,10 +12,10 @@
 #include "decoder.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
-#include "src/count/count.h"
-#include "src/hardware/mfu.h"
+#include "src/count/count_model.h"
+#include "src/hardware/utilisation.h"
 #include "src/infer/infer.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 namespace onnxflops::bench {
 namespace {

@@ -26,7 +26,7 @@
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/load/looks_like_model.h"
 #include "tools/cli/write_file.h"
 

@@ -20,7 +20,7 @@
 #include "src/compare/compare_report.h"
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/size_arguments.h"
 #include "src/settings/value.h"

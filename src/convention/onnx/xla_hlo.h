@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops::convention {

@@ -4,7 +4,7 @@
 // formula is checked by evaluating it with symbols in place of the names: an unknown name is an
 // error that lists known ones, and a cost that can never be positive is an error, too. Names of
 // optional inputs are known but not usable on their own, since the input may be left out.
-#include "ops/formula/scope.h"
+#include "ops/formula/formula_names.h"
 
 #include <algorithm>
 #include <optional>

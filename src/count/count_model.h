@@ -1,13 +1,13 @@
-// count: facts become costs. Every distinct Call is counted once; control flow multiplies its bodies
-// in.
+// count: facts become costs. Every distinct Call is counted once; control flow multiplies its
+// bodies in.
 //
 //   Counts counts = Count(inference).value();
 //   counts.total.amounts.flops   // FLOPs of one run, an Expr
 //
 // Errors: OutOfRange when a cost overflows 128 bits (names the node); InvalidArgument when a cost
 // rule finds the model contradicting itself.
-#ifndef ONNXFLOPS_SRC_COUNT_COUNT_H_
-#define ONNXFLOPS_SRC_COUNT_COUNT_H_
+#ifndef ONNXFLOPS_SRC_COUNT_COUNT_MODEL_H_
+#define ONNXFLOPS_SRC_COUNT_COUNT_MODEL_H_
 
 #include <cstdint>
 #include <memory>
@@ -119,4 +119,4 @@ absl::StatusOr<Counts> Count(const Inference& inference,
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_COUNT_COUNT_H_
+#endif  // ONNXFLOPS_SRC_COUNT_COUNT_MODEL_H_

@@ -11,7 +11,7 @@
 // trips 0 to 3 with weights. Their sum is exact only if every amount is a polynomial of the trip's
 // number of power 3 at most. If not, the node is unknown. Terms and steps are checked after every
 // call: a file can make formulas grow without end.
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 
 #include <algorithm>
 #include <limits>

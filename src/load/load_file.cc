@@ -1,4 +1,4 @@
-#include "src/load/load.h"
+#include "src/load/load_file.h"
 
 #include <algorithm>
 #include <cerrno>

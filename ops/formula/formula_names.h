@@ -1,8 +1,8 @@
 // The texts of signatures and formulas, and the names that formulas may use, before there is a
 // node. Internal to ops/formula/ and ops/user/. Errors are InvalidArgument, and name the column of
 // the text if there is one: "column 5: ...".
-#ifndef ONNXFLOPS_OPS_FORMULA_SCOPE_H_
-#define ONNXFLOPS_OPS_FORMULA_SCOPE_H_
+#ifndef ONNXFLOPS_OPS_FORMULA_FORMULA_NAMES_H_
+#define ONNXFLOPS_OPS_FORMULA_FORMULA_NAMES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -84,4 +84,4 @@ class Scope {
 
 }  // namespace onnxflops::formula
 
-#endif  // ONNXFLOPS_OPS_FORMULA_SCOPE_H_
+#endif  // ONNXFLOPS_OPS_FORMULA_FORMULA_NAMES_H_

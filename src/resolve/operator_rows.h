@@ -1,6 +1,6 @@
 // Which row an operator has: the user's own before ours.
-#ifndef ONNXFLOPS_SRC_RESOLVE_OPERATORS_H_
-#define ONNXFLOPS_SRC_RESOLVE_OPERATORS_H_
+#ifndef ONNXFLOPS_SRC_RESOLVE_OPERATOR_ROWS_H_
+#define ONNXFLOPS_SRC_RESOLVE_OPERATOR_ROWS_H_
 
 #include <array>
 #include <cstdint>
@@ -67,4 +67,4 @@ class RowFinder {
 
 }  // namespace onnxflops::resolve
 
-#endif  // ONNXFLOPS_SRC_RESOLVE_OPERATORS_H_
+#endif  // ONNXFLOPS_SRC_RESOLVE_OPERATOR_ROWS_H_

@@ -12,15 +12,15 @@
 // skip, at the peak rate, and the bytes that must pass through memory whatever is fused. Only a
 // cache that still holds data of the run before can reduce these bytes. The estimates assume that
 // tensors between kernels go to memory and back. A cache may hold them, so a run may take less.
-#ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
-#define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
+#ifndef ONNXFLOPS_SRC_HARDWARE_TIME_BOUND_H_
+#define ONNXFLOPS_SRC_HARDWARE_TIME_BOUND_H_
 
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "src/cost/roofline.h"
-#include "src/count/count.h"
+#include "src/count/count_model.h"
 #include "src/hardware/device.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
@@ -60,4 +60,4 @@ absl::StatusOr<Expr> FusedTimeEstimate(const Inference& inference, const Counts&
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
+#endif  // ONNXFLOPS_SRC_HARDWARE_TIME_BOUND_H_

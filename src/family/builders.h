@@ -1,6 +1,6 @@
 // The families: each makes a ModelProto of a configuration.
-#ifndef ONNXFLOPS_SRC_FAMILY_FAMILIES_H_
-#define ONNXFLOPS_SRC_FAMILY_FAMILIES_H_
+#ifndef ONNXFLOPS_SRC_FAMILY_BUILDERS_H_
+#define ONNXFLOPS_SRC_FAMILY_BUILDERS_H_
 
 #include <string>
 
@@ -39,4 +39,4 @@ absl::StatusOr<std::string> BuildWhisper(const Config& config);
 
 }  // namespace onnxflops::family
 
-#endif  // ONNXFLOPS_SRC_FAMILY_FAMILIES_H_
+#endif  // ONNXFLOPS_SRC_FAMILY_BUILDERS_H_

@@ -1,4 +1,4 @@
-#include "src/operators/operators.h"
+#include "src/operators/operator_list.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "src/hardware/mfu.h"
+#include "src/hardware/utilisation.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Generates Llama-like decoders as an exporter would write them: one node per operation, shapes
 // computed by Shape/Gather/Concat chains. About 128 nodes a layer.
-#ifndef ONNXFLOPS_TOOLS_BENCH_DECODER_H_
-#define ONNXFLOPS_TOOLS_BENCH_DECODER_H_
+#ifndef ONNXFLOPS_TOOLS_BENCH_DECODER_MODEL_H_
+#define ONNXFLOPS_TOOLS_BENCH_DECODER_MODEL_H_
 
 #include <cstdint>
 #include <string>
@@ -27,4 +27,4 @@ onnx::ModelProto MakeDecoder(const DecoderSize& size);
 
 }  // namespace onnxflops::bench
 
-#endif  // ONNXFLOPS_TOOLS_BENCH_DECODER_H_
+#endif  // ONNXFLOPS_TOOLS_BENCH_DECODER_MODEL_H_

@@ -4,8 +4,8 @@
 //   Profile profile = ReadProfile(source, "p.json").value();
 //   profile.kernels[0].name            // "/conv1/Conv"
 //   profile.kernels[0].samples[0].ns   // in the first run that executes it
-#ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_H_
-#define ONNXFLOPS_SRC_PROFILE_PROFILE_H_
+#ifndef ONNXFLOPS_SRC_PROFILE_MEASURED_H_
+#define ONNXFLOPS_SRC_PROFILE_MEASURED_H_
 
 #include <cstdint>
 #include <string>
@@ -65,4 +65,4 @@ struct Profile {
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_PROFILE_PROFILE_H_
+#endif  // ONNXFLOPS_SRC_PROFILE_MEASURED_H_

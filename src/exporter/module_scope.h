@@ -6,8 +6,8 @@
 //   list.last()   // visual.conv1, of class Conv2d; the operator at the end is dropped
 //
 // The texts may be anything: what cannot be read names no module.
-#ifndef ONNXFLOPS_SRC_EXPORTER_SCOPE_H_
-#define ONNXFLOPS_SRC_EXPORTER_SCOPE_H_
+#ifndef ONNXFLOPS_SRC_EXPORTER_MODULE_SCOPE_H_
+#define ONNXFLOPS_SRC_EXPORTER_MODULE_SCOPE_H_
 
 #include <optional>
 
@@ -70,4 +70,4 @@ absl::string_view ClassOfFunction(absl::string_view name);
 
 }  // namespace onnxflops::exporter
 
-#endif  // ONNXFLOPS_SRC_EXPORTER_SCOPE_H_
+#endif  // ONNXFLOPS_SRC_EXPORTER_MODULE_SCOPE_H_

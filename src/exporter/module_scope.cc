@@ -1,4 +1,4 @@
-#include "src/exporter/scope.h"
+#include "src/exporter/module_scope.h"
 
 #include <algorithm>
 #include <cstddef>

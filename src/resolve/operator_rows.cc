@@ -1,4 +1,4 @@
-#include "src/resolve/operators.h"
+#include "src/resolve/operator_rows.h"
 
 #include "src/base/limits.h"
 

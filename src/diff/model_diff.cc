@@ -9,7 +9,7 @@
 // children add up to the change of the parent. Operators are matched by name, nodes in three passes
 // from the strictest key to the loosest. A new model is compared with an empty report, so that most
 // steps need no case of their own for it.
-#include "src/diff/diff.h"
+#include "src/diff/model_diff.h"
 
 #include <algorithm>
 #include <map>

@@ -2,8 +2,8 @@
 //
 //   for (const onnxflops::Operator& op : onnxflops::Operators()) ... op.name, op.formula
 //   std::cout << ToTable(onnxflops::Operators(rules), {.width = 80});
-#ifndef ONNXFLOPS_SRC_OPERATORS_OPERATORS_H_
-#define ONNXFLOPS_SRC_OPERATORS_OPERATORS_H_
+#ifndef ONNXFLOPS_SRC_OPERATORS_OPERATOR_LIST_H_
+#define ONNXFLOPS_SRC_OPERATORS_OPERATOR_LIST_H_
 
 #include <cstdint>
 #include <optional>
@@ -58,4 +58,4 @@ std::string ToText(const Operator& op, int width);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_OPERATORS_OPERATORS_H_
+#endif  // ONNXFLOPS_SRC_OPERATORS_OPERATOR_LIST_H_

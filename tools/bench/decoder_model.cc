@@ -3,8 +3,6 @@
 // The benchmarks load and count it, so it must have the nodes that real files have, in the same
 // proportion: most of them are shape arithmetic. Weights are filled with bytes of 1. Names give the
 // sizes: "big", a fixed shape, or a number of layers.
-#include "decoder.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "decoder.h"
 
 namespace onnxflops::bench {
 

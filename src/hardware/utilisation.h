@@ -3,8 +3,8 @@
 //
 // MFU = FLOPs of the model per step / (seconds per step x devices x peak). It counts forward and
 // backward once: no recomputation, no optimizer. HFU counts recomputation, too.
-#ifndef ONNXFLOPS_SRC_HARDWARE_MFU_H_
-#define ONNXFLOPS_SRC_HARDWARE_MFU_H_
+#ifndef ONNXFLOPS_SRC_HARDWARE_UTILISATION_H_
+#define ONNXFLOPS_SRC_HARDWARE_UTILISATION_H_
 
 #include <cstdint>
 #include <optional>
@@ -42,4 +42,4 @@ std::vector<std::string> ReasonsOfRatio(double executed_to_counted);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_HARDWARE_MFU_H_
+#endif  // ONNXFLOPS_SRC_HARDWARE_UTILISATION_H_

@@ -9,8 +9,8 @@
 // Errors name the file and the fault: NotFound, PermissionDenied, InvalidArgument (not ONNX,
 // truncated, inconsistent: duplicate names, missing values, cycles with their nodes, payloads that
 // do not match their shape), OutOfRange (a limit of limits.h).
-#ifndef ONNXFLOPS_SRC_LOAD_LOAD_H_
-#define ONNXFLOPS_SRC_LOAD_LOAD_H_
+#ifndef ONNXFLOPS_SRC_LOAD_LOAD_FILE_H_
+#define ONNXFLOPS_SRC_LOAD_LOAD_FILE_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_LOAD_LOAD_H_
+#endif  // ONNXFLOPS_SRC_LOAD_LOAD_FILE_H_

@@ -11,7 +11,7 @@
 // repeat an earlier one, and the costlier branch of an open If. CompulsoryTraffic looks at the main
 // graph only. It counts inputs and parameters that a node reads completely, and outputs, once each.
 // These two are lower bounds, so in doubt they count nothing.
-#include "src/hardware/roofline.h"
+#include "src/hardware/time_bound.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -8,8 +8,8 @@
 // Modules are matched by their paths, then by their content, so a rename or another exporter does
 // not look like a new model. FLOPs, MACs and weights of a module's children add up to its own
 // change, as in a ModuleTree.
-#ifndef ONNXFLOPS_SRC_DIFF_DIFF_H_
-#define ONNXFLOPS_SRC_DIFF_DIFF_H_
+#ifndef ONNXFLOPS_SRC_DIFF_MODEL_DIFF_H_
+#define ONNXFLOPS_SRC_DIFF_MODEL_DIFF_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -176,4 +176,4 @@ absl::Status BindReport(const Bindings& sizes, Report* report);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_DIFF_DIFF_H_
+#endif  // ONNXFLOPS_SRC_DIFF_MODEL_DIFF_H_
