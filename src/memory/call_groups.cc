@@ -160,8 +160,9 @@ void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
                    AreModule(match)};
 }
 
-// Patterns marked for any export also apply to dynamo, as torch.export writes them as several
-// calls.
+// True if the place belongs to a call already. A pattern marked in_any_export may claim places of
+// stated calls, because torch.export writes it as several calls; for it only groups found by
+// patterns count.
 bool CallGroups::IsTaken(const CallPattern& pattern, size_t place) const {
   if (group_[place] < 0) return false;
   return !pattern.in_any_export || found_.contains(group_[place]);
