@@ -1,4 +1,4 @@
-// Usage: onnxflops_gen_decoder NAME FILE. Writes a generated decoder; NAME as in decoder.h.
+// Usage: onnxflops_gen_decoder NAME FILE. Writes a generated decoder; NAME as in decoder_model.h.
 #include <cstdio>
 #include <fstream>
 
