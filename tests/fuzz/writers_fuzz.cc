@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -195,25 +196,28 @@ void RequireExpression(const nlohmann::json& text, const Expr& original) {
   Require(parsed->ToString() == original.ToString(), "an expression is not what JSON prints");
 }
 
-// The quantities that a report has, each as it is; the others are null.
-void RequireAmounts(const Report& report, const nlohmann::json& json, const Amounts& amounts) {
-  for (const Quantity& q : kQuantities) {
-    if (q.of == Quantity::Of::kWeights) continue;
-    if (!report.Lists(q)) {
-      Require(!json.contains(std::string(q.key)), "a quantity that nobody asked for");
-      continue;
-    }
-    const nlohmann::json& value = json[std::string(q.key)];
-    Require(value.is_null() == !report.Has(q), "a quantity that is not there, or is");
-    if (report.Has(q)) RequireExpression(value["expr"], amounts.*q.value);
+// A quantity that a report has is what JSON says; another is null.
+void RequireAmount(const Report& report, const nlohmann::json& json, const Quantity& q,
+                   const Amounts& amounts) {
+  if (q.of == Quantity::Of::kWeights) return;
+  if (!q.is_derived() && !report.Lists(q)) {
+    Require(!json.contains(std::string(q.key)), "a quantity that nobody asked for");
+    return;
   }
+  const nlohmann::json& value = json[std::string(q.key)];
+  Require(value.is_null() == !report.Has(q), "a quantity that is not there, or is");
+  if (!report.Has(q)) return;
+  const std::string text = value["expr"];
+  const std::optional<absl::string_view> formula = FormulaIn(q, text);
+  Require(formula.has_value(), "a formula in another unit");
+  RequireExpression(std::string(*formula), report.In(q, amounts));
 }
 
 void RequireNode(const Report& report, const nlohmann::json& json, const NodeRow& row) {
   RequireSame(json["name"], row.name);
   RequireSame(json["inputs"][0]["name"], row.inputs[0].name);
   Require(json.contains("inputs_omitted") == (row.inputs_omitted > 0), "inputs_omitted");
-  RequireAmounts(report, json, row);
+  for (const Quantity& q : kQuantities) RequireAmount(report, json, q, row);
   const Shape& shape = row.outputs[0].shape;
   for (int i = 0; i < (shape.ranked() ? shape.rank() : 0); ++i) {
     RequireExpression(json["outputs"][0]["shape"][static_cast<size_t>(i)], shape[i]);
@@ -245,7 +249,9 @@ void RequireReport(const Report& report, Choices* choose) {
   Require(json["model"]["opsets"].size() == report.model.opsets.size(), "domains became one key");
   Require(report.tool || json["macs_by_dtype"].size() == report.macs_by_dtype.size(),
           "types became one key");
-  RequireAmounts(report, json["totals"], report.totals);
+  for (const Quantity* q : AllQuantities()) {
+    RequireAmount(report, json["totals"], *q, report.totals);
+  }
   Require(json["nodes"].is_null() == !report.has_rows(), "rows that are not there, or are");
   for (size_t i = 0; report.has_rows() && i < report.nodes.size(); ++i) {
     RequireNode(report, json["nodes"][i], report.nodes[i]);

@@ -115,9 +115,9 @@ TEST(SumTest, RowsOfEveryTreeAddUp) {
   }
 }
 
-// A cell of exact digits; what is free of something has an empty one.
+// A cell of exact digits, of bytes with their unit; what is free of something has an empty one.
 absl::int128 Digits(const std::string& cell) {
-  const absl::StatusOr<Expr> value = ParseExpr(absl::StrReplaceAll(cell, {{",", ""}}));
+  const absl::StatusOr<Expr> value = ParseExpr(absl::StrReplaceAll(cell, {{",", ""}, {" B", ""}}));
   return value.ok() && value->is_literal() ? value->literal() : 0;
 }
 
