@@ -46,7 +46,15 @@ const char* StatusName(Known known) {
 }
 
 std::string TextOf(const PyFigure& figure) {
-  return report::KnownText(figure.known, figure.value.Shortened(100));
+  constexpr size_t kMost = 100;
+  const Quantity& q = *figure.quantity;
+  const bool is_time = q.unit == Quantity::Unit::kSeconds;
+  if (figure.value.is_literal() && figure.value.error() == nullptr) {
+    const std::string text = ExactText(q, figure.value.literal());
+    return report::KnownText(figure.known, absl::StrCat(text, is_time ? " s" : ""));
+  }
+  const std::string text = figure.value.Shortened(kMost);
+  return report::KnownText(figure.known, is_time ? absl::StrCat("1e-21*(", text, ") s") : text);
 }
 
 // A memory figure from its row: exact, or a formula.

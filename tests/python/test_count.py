@@ -21,6 +21,29 @@ def test_json_is_the_programs(path, program):
     assert report.to_dict()["totals"]["flops"]["expr"] == str(report.flops)
 
 
+def test_times_are_seconds():
+    model = onnxflops.load(str(ROOT / "models/resnet50.onnx"))
+    report = model.count(device="h100-sxm", dtype="bf16")
+    written = report.to_dict()["totals"]["time_bound_seconds"]["value"]
+    # 4.09 G multiply-accumulates, but for those of no use, at 989.4 TFLOP/s
+    assert isinstance(report.time_bound_seconds, float) and 7.5e-6 < report.time_bound_seconds < 8.3e-6
+    assert report.time_bound_seconds == pytest.approx(written, rel=1e-15)
+    figure = report.figures["time_bound_seconds"]
+    assert figure.unit == "s" and str(figure).endswith(" s") and float(str(figure)[:-2]) == pytest.approx(written, rel=1e-15)
+    assert model.count().time_bound_seconds is None
+    lstm = onnxflops.load(str(ROOT / "models/lstm.onnx")).count(device="h100-sxm", dtype="bf16")
+    assert lstm.time_bound_seconds is None and "1e-21*(" in str(lstm.figures["time_bound_seconds"])
+    assert lstm.at(batch=2, seq=3).time_bound_seconds > 0
+
+
+def test_backward_has_one_name():
+    report = onnxflops.load(str(ROOT / "models/resnet50.onnx")).count(backward="exact")
+    layers = [module for module in report.modules if module.path.count(".") == 0 and module.path]
+    assert report.backward_flops != 2 * report.flops
+    assert sum(module.backward_flops for module in layers) == report.backward_flops
+    assert report.bytes_moved == report.bytes_read + report.bytes_written
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
