@@ -12,12 +12,10 @@
 namespace onnxflops::tools {
 namespace {
 
-namespace nb = nanobind;
-
-int RunWords(const nb::list& given) {
+int RunWords(const nanobind::list& given) {
   std::vector<std::string> words = {"onnxflops"};
-  for (const nb::handle word : given) {
-    const nb::bytes bytes = nb::cast<nb::bytes>(word);
+  for (const nanobind::handle word : given) {
+    const nanobind::bytes bytes = nanobind::cast<nanobind::bytes>(word);
     words.emplace_back(bytes.c_str(), bytes.size());
   }
   std::vector<char*> argv;
