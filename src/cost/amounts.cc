@@ -63,7 +63,9 @@ Expr Quantity::In(const Amounts& amounts, bool exact_backward) const {
 
 absl::Span<const Quantity* const> AllQuantities() {
   static constexpr auto kAll = [] {
-    constexpr size_t kExactForms = 2;
+    constexpr size_t kExactForms =
+        std::count_if(std::begin(kQuantities), std::end(kQuantities),
+                      [](const Quantity& q) { return q.is_exact_form(); });
     std::array<const Quantity*, kNumQuantities - kExactForms + std::size(kDerivedQuantities)> all =
         {};
     size_t i = 0;
@@ -118,15 +120,16 @@ std::optional<absl::int128> ParseExactText(const Quantity& quantity, absl::strin
   if (!IsTime(quantity)) {
     return absl::SimpleAtoi(text, &amount) ? std::optional(amount) : std::nullopt;
   }
+  if (text.size() > kMostDigits) return std::nullopt;
   const std::optional<int> shift = TakeExponent(&text);
   if (!shift) return std::nullopt;
   const size_t point = std::min(text.find('.'), text.size());
   const absl::string_view after = text.substr(std::min(point + 1, text.size()));
-  int decimals = *shift + static_cast<int>(std::min<size_t>(after.size(), kMostDigits));
+  int decimals = *shift + static_cast<int>(after.size());
   std::string digits = absl::StrCat(text.substr(0, point), after);
   for (; decimals > 0 && digits.size() > 1 && digits.back() == '0'; --decimals) digits.pop_back();
   const int zeros = kTimeDecimals - decimals;
-  if (digits.size() > kMostDigits || !absl::SimpleAtoi(digits, &amount)) return std::nullopt;
+  if (!absl::SimpleAtoi(digits, &amount)) return std::nullopt;
   if (amount == 0) return amount;
   if (zeros < 0 || zeros > kMostDigits) return std::nullopt;
   digits.append(static_cast<size_t>(zeros), '0');

@@ -14,7 +14,7 @@
 
 namespace onnxflops {
 
-// Times as they are kept.
+// Times are kept as whole numbers of 10^-21 s.
 inline constexpr double kTimesPerSecond = 1e21;
 
 struct Roofline {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -164,16 +165,16 @@ std::string WithByteUnit(std::string number) {
 
 std::string TimeText(absl::int128 amount, bool exact) {
   if (exact) return absl::StrCat(ExactText(QuantityOf(&Amounts::time_bound), amount), " s");
-  if (amount < 0) return absl::StrCat("-", TimeText(-amount, exact));
   constexpr std::pair<double, const char*> kUnits[] = {
       {1e21, "s"}, {1e18, "ms"}, {1e15, "us"}, {1e12, "ns"}, {1e9, "ps"}};
-  const auto value = static_cast<double>(amount);
+  const double value = std::abs(static_cast<double>(amount));
+  const char* const sign = amount < 0 ? "-" : "";
   if (value == 0) return "0 s";
   for (const auto& [size, unit] : kUnits) {
     if (value < 0.99995 * size) continue;
-    return fmt::format("{:.{}f} {}", value / size, DecimalsOf(value / size), unit);
+    return fmt::format("{}{:.{}f} {}", sign, value / size, DecimalsOf(value / size), unit);
   }
-  return "<1 ps";
+  return absl::StrCat(sign, "<1 ps");
 }
 
 std::string AmountText(const Quantity& quantity, absl::int128 amount, bool exact) {

@@ -33,6 +33,7 @@
 namespace onnxflops {
 namespace {
 
+using report::AmountText;
 using report::DisplayWidth;
 using report::GroupedDigits;
 using report::JsonWriter;
@@ -145,6 +146,8 @@ TEST(AmountTextTest, WhatOtherWritersMakeOfSeconds) {
     EXPECT_EQ(ParseExactText(time, text), absl::int128(9'006'311'000'000'000)) << text;
   }
   EXPECT_EQ(ParseExactText(time, "0e99"), absl::int128(0));
+  // So many digits are refused, not rounded.
+  EXPECT_EQ(ParseExactText(time, "1." + std::string(140, '0')), std::nullopt);
   for (const char* text : {"", "1.5", "3e2", "x", "170141183460469231731687303715884105728"}) {
     EXPECT_EQ(ParseExactText(flops, text), std::nullopt) << text;
   }
@@ -152,6 +155,24 @@ TEST(AmountTextTest, WhatOtherWritersMakeOfSeconds) {
                            "170141183460469232", "1 s", "nan"}) {
     EXPECT_EQ(ParseExactText(time, text), std::nullopt) << text;
   }
+}
+
+TEST(AmountTextTest, TimesForPeople) {
+  const Quantity& time = QuantityOf(&Amounts::time_bound);
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"0", "0 s"},
+      {"1", "<1 ps"},
+      {"1183000000000000000", "1.183 ms"},
+      {"9006311000000000", "9.006 us"},
+      {"999960000000000000000", "1.000 s"}};
+  for (const auto& [digits, text] : cases) {
+    const absl::int128 amount = Int128(digits);
+    EXPECT_EQ(AmountText(time, amount, /*exact=*/false), text);
+    const std::string negative = amount == 0 ? text : "-" + text;
+    EXPECT_EQ(AmountText(time, -amount, /*exact=*/false), negative);
+  }
+  EXPECT_THAT(AmountText(time, absl::Int128Min(), /*exact=*/false), HasSubstr("-170141183460"));
+  EXPECT_EQ(AmountText(time, -1'500'000, /*exact=*/true), "-0.0000000000000015 s");
 }
 
 // ---- the value
