@@ -39,8 +39,8 @@ absl::string_view BaseName(const Diff& diff, const ModuleDiff& m) {
 
 HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
   std::vector<const Quantity*> quantities = diff.quantities;
-  if (cost.is_derived()) quantities.push_back(&cost);
-  HtmlTree tree(std::move(quantities));
+  report::AddCost(cost, &quantities);
+  HtmlTree tree(std::move(quantities), diff.modules[0].exact_backward);
   const auto value = [&](const Expr& expr) -> absl::int128 {
     return expr.Evaluate(diff.sizes).value_or(0);
   };

@@ -1,9 +1,9 @@
 // The output of a command, part by part, before a format draws it.
 //
 // Each report makes one document (ToDocument, in the report's folder), and each text format draws
-// any document. A new format is therefore one function here and one row in tools/cli/render.h, for
-// all commands. JSON, CSV and pages contain more than a screen, and are written from the report
-// itself.
+// any document. A new format is therefore one function here and one row in
+// tools/cli/output_arguments.cc, for all commands. JSON, CSV and pages contain more than a screen,
+// and are written from the report itself.
 //
 //   std::cout << DrawText(ToDocument(report, {}), {.width = 80});
 #ifndef ONNXFLOPS_SRC_RENDER_DOCUMENT_H_

@@ -125,9 +125,7 @@ class ReportTree {
     for (const Quantity& q : kQuantities) {
       if (report.Has(q)) quantities.push_back(&q);
     }
-    const bool has = std::any_of(quantities.begin(), quantities.end(),
-                                 [&](const Quantity* q) { return q->key == cost.key; });
-    if (!has) quantities.push_back(&cost);
+    report::AddCost(cost, &quantities);
     return quantities;
   }
 

@@ -412,6 +412,12 @@ class TreeWriter {
 
 }  // namespace
 
+void AddCost(const Quantity& cost, std::vector<const Quantity*>* quantities) {
+  const bool is_there = std::any_of(quantities->begin(), quantities->end(),
+                                    [&](const Quantity* q) { return q->key == cost.key; });
+  if (cost.is_derived() && !is_there) quantities->push_back(&cost);
+}
+
 void HtmlTree::Write(JsonWriter* json) const {
   TreeWriter(quantities_, exact_backward_, items_).Write(json);
 }

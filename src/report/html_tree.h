@@ -61,6 +61,10 @@ class HtmlTree {
   std::vector<Item> items_;
 };
 
+// Adds a derived quantity by which a page sizes its modules, unless one of its name is there: an
+// exact backward pass.
+void AddCost(const Quantity& cost, std::vector<const Quantity*>* quantities);
+
 }  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_HTML_TREE_H_

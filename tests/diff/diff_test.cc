@@ -316,6 +316,12 @@ TEST(DiffModelsTest, TheExactBackwardPassWhereBothHaveIt) {
     const Diff same = MakeDiff(&read, exact).value(), other = MakeDiff(&exact, rule).value();
     EXPECT_EQ(same.modules[0].BaseOf(*q), of_exact) << q->key;
     EXPECT_TRUE(same.modules[0].Change(*q).is_zero()) << q->key;
+    // A page has each name once, with the exact figure.
+    const std::string page = ToHtml(same, {.quantity = q});
+    const std::vector<std::string> around =
+        absl::StrSplit(page, absl::StrCat("[\"", q->key, "\","));
+    EXPECT_EQ(around.size(), 2U) << q->key;
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("\"", of_exact.ToString(), "\""))) << q->key;
     EXPECT_EQ(other.modules[0].BaseOf(*q), by_rule) << q->key;
     EXPECT_TRUE(other.modules[0].Change(*q).is_zero()) << q->key;
   }

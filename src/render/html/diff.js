@@ -76,9 +76,9 @@ function operatorTable(diff, view, sized) {
     const shown = differs.filter(({ change, after }) => change !== 0n || after !== 0n), others = differs.filter((one) => !shown.includes(one));
     const row = ({ op, before, after, change }) => {
       const place = `by_op.${op.domain ? `${op.domain}.` : ""}${op.op}.${q.key}`, known = op.lower_bound ? "counted" : "exact";
-      const cell = (side, value) => exactly(`${place}.${side}`, value, show(value, q.unit));
+      const cell = (side, value) => exactly(`${place}.${side}`, value, show(value, q.unit), {}, q.unit);
       return [op.domain ? `${op.domain}.${op.op}` : op.op, `${op.base_nodes} \u2192 ${op.head_nodes}`, cell("base", before), cell("head", after),
-              change === 0n ? "" : exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit))),
+              change === 0n ? "" : exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit)), {}, q.unit),
               changePercent({ before, after, change, known }).replace("unchanged", "")];
     };
     const same = all.length - differs.length;
