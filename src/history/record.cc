@@ -425,8 +425,9 @@ std::string ToJsonLine(const HistoryRecord& record) {
   json.EndObject();
   if (!record.limits.empty()) {
     json.Key("limits").BeginObject(report::kOneLine);
-    for (const auto& [quantity, limit] : record.limits)
+    for (const auto& [quantity, limit] : record.limits) {
       json.Key(quantity->key).Exact(*quantity, limit);
+    }
     json.EndObject();
   }
   json.EndObject();

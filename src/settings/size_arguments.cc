@@ -78,13 +78,8 @@ absl::StatusOr<Scalar> ParseScalar(absl::string_view name, absl::string_view tex
 
 // A whole number of 1 or more; nullopt where none is given.
 absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view name, absl::string_view text) {
-  constexpr int64_t kMost = int64_t{1} << 40;  // more than any batch has
-  int64_t count = 0;
   if (text.empty()) return std::optional<int64_t>();
-  if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= kMost) {
-    return std::optional<int64_t>(count);
-  }
-  return BadValue(name, text, absl::StrCat("it should be a whole number of 1 to ", kMost));
+  return ParsePositiveWhole(name, std::string(text));
 }
 
 // "336" or "336x448".
