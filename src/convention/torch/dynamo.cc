@@ -94,12 +94,12 @@ class DynamoTracer {
       if (evidence_.Ours(Unit::kFlop, id) != kZero) ++trace_.unattributed;
       return;
     }
-    const int32_t call = CallOf(entry, text.name);
+    // The convolution comes before its BatchNorm, so that it claims the MACs.
     if (text.is_fused && evidence_.Ours(Unit::kMac, id) != kZero &&
-        trace_.calls[static_cast<size_t>(call)].op == Aten::kBatchNorm) {
+        texts_.OfCall(entry.node).op == Aten::kBatchNorm) {
       links_.push_back({AddFusedCall(id), id});
     }
-    links_.push_back({call, id});
+    links_.push_back({CallOf(entry, text.name), id});
   }
 
   using Key = std::pair<int32_t, int64_t>;  // name; graph and times
