@@ -477,7 +477,8 @@ constexpr OpDef kMsAttentionRows[] = {
                   .not_parameters = InputBits({3, 4, 5}),
                   .states = InputBits({4})},
      .traits = Traits::kReadsContent,
-     .note = "of a buffer that past and present share, T is the part that is used"},
+     .note = "of a buffer that past and present share, T is the part that is used",
+     .gradient = {.weighs_scores = true}},
     {.name = "PackedAttention",
      .formula = "Attention of T packed tokens: mac = T*I*(Dq+Dk+Dv) + B*S*S*(Dq+Dv); per score of "
                 "B*H*S*S: mul, add for a bias, softmax (2 add, div, cmp, exp)",
@@ -492,7 +493,8 @@ constexpr OpDef kMsAttentionRows[] = {
            "mac=1808 add=284 mul=58 div=58 cmp=58 exp=58"}},
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({5})},
      .traits = Traits::kReadsContent,
-     .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
+     .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
+     .gradient = {.weighs_scores = true}},
     {.name = "QAttention",
      .formula =
          "as Attention, the projection of (X - zero point) and (W - zero point) in integers: "
@@ -508,7 +510,8 @@ constexpr OpDef kMsAttentionRows[] = {
                   .states = InputBits({8})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless {causal half} says "
-             "otherwise"},
+             "otherwise",
+     .gradient = {.weighs_scores = true}},
     {.name = "QOrderedAttention",
      .formula = "as Attention, all products in integers: integer mac = B*S*I*3D + 2*B*S*S*D; every "
                 "result is quantised again: mul, round, 2 cmp",

@@ -75,6 +75,38 @@ class Summarizer {
  private:
   const Expr& Macs(CallId call) const { return counts_.cost(call).own().flops[Kind::kMac]; }
 
+  // The matrix by which the operator makes queries, keys and values of its first input; nullptr
+  // where these are inputs.
+  const Fact* ProjectionOf(const Call& call) const {
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const Fact& fact = in_.fact(call.inputs[i]);
+      const bool is_weight = (call.def->operands.weights >> i & 1U) != 0;
+      if (is_weight && fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 2) {
+        return &fact;
+      }
+    }
+    return nullptr;
+  }
+
+  // The shape of the queries: as wide as a third of the projection, unless an attribute says more.
+  Shape QueriesOf(const Node& node, const Call& call) const {
+    Shape queries = in_.fact(call.inputs[0]).shape;
+    const Fact* projection = ProjectionOf(call);
+    if (projection == nullptr) return queries;
+    const Attribute* sizes = node.FindAttribute("qkv_hidden_sizes");
+    const bool given = sizes != nullptr && sizes->ints.size() == 3;
+    queries[queries.rank() - 1] = given ? Expr(sizes->ints[0]) : FloorDiv(projection->shape[1], 3);
+    return queries;
+  }
+
+  // Without the projection; that of integers is not among the MACs.
+  Expr MacsOfScores(CallId id) const {
+    const Call& call = in_.call(id);
+    const Fact* projection = ProjectionOf(call);
+    if (projection == nullptr || !IsFloat(projection->dtype)) return Macs(id);
+    return Macs(id) - in_.fact(call.inputs[0]).shape.NumElements() * projection->shape[1];
+  }
+
   // Operators that are an attention by themselves: they weigh scores, and multiply.
   void AddOperatorsOf(const Instance& instance) {
     const std::vector<NodeId>& nodes = in_.model->graph(instance.graph).nodes;
@@ -85,7 +117,7 @@ class Summarizer {
       const Fact& query = in_.fact(call.inputs[0]);
       if (Macs(id) == Expr(0) || !query.is_tensor() || !query.shape.ranked()) continue;
       const Node& node = in_.model->node(nodes[i]);
-      QueryShape shape = ReadPackedQuery(node, query.shape);
+      QueryShape shape = ReadPackedQuery(node, QueriesOf(node, call));
       shape.kv_heads = KeyHeads(node, call, shape.heads);
       Add(shape, {id});
     }
@@ -111,7 +143,7 @@ class Summarizer {
     Agree(&summary_.head_size, shape.head_size);
     Agree(&summary_.tokens, shape.tokens);
     ++summary_.layers;
-    for (CallId call : calls) flops_.Add(2 * Macs(call));
+    for (CallId call : calls) flops_.Add(2 * MacsOfScores(call));
   }
 
   void Agree(std::optional<Expr>* all, const std::optional<Expr>& one) const {

@@ -177,6 +177,42 @@ TEST(FormulaFactsTest, OfHeadsAndMlps) {
   }
 }
 
+// An operator that projects queries, keys and values itself: X[2,5,7] W[7,24], two heads of four.
+// The scores alone are attention: 2 x 2 sequences and heads x 25 pairs x (4 + 4). In QAttention the
+// projection is of integers, and in PackedAttention the tokens of all sequences are one dimension.
+TEST(FormulaFactsTest, OfAttentionWithItsProjection) {
+  const struct {
+    const char* op;
+    ModelMaker::Strings x, inputs;
+    int type;
+    int heads, head_size;  // -1: not known
+  } cases[] = {
+      {"Attention", {"2", "5", "7"}, {"x", "w"}, onnx::TensorProto::FLOAT, 2, 4},
+      {"QAttention", {"2", "5", "7"}, {"x", "w", "b", "s", "s"}, onnx::TensorProto::INT8, 2, 4},
+      {"PackedAttention",
+       {"10", "7"},
+       {"x", "w", "b", "offsets", "sums"},
+       onnx::TensorProto::FLOAT,
+       -1,
+       -1},
+  };
+  for (const auto& c : cases) {
+    ModelMaker make;
+    AddIds(make.Import("com.microsoft"), "x", c.x,
+           c.type == onnx::TensorProto::FLOAT ? c.type : onnx::TensorProto::UINT8);
+    make.Weight("w", {7, 24}, c.type).Weight("b", {24}).Weight("s", {});
+    make.Weight("offsets", {2, 5}, onnx::TensorProto::INT32);
+    make.Weight("sums", {3}, onnx::TensorProto::INT32);
+    make.Node("a", c.op, c.inputs, {"y"}, {{"num_heads", 2}}).Output("y");
+    make.node->set_domain("com.microsoft");
+    const AttentionSummary attention = Subject(make).facts().attention;
+    EXPECT_EQ(attention.layers, 1) << c.op;
+    EXPECT_EQ(attention.flops, Expr(2 * 2 * 2 * 25 * (4 + 4))) << c.op;
+    EXPECT_EQ(attention.heads.value_or(-1), Expr(c.heads)) << c.op;
+    EXPECT_EQ(attention.head_size.value_or(-1), Expr(c.head_size)) << c.op;
+  }
+}
+
 // A table that is multiplied as well, as a tied output layer, is not only looked up.
 TEST(FormulaFactsTest, OfTablesThatAreTied) {
   ModelMaker make = Embeds();
