@@ -23,6 +23,7 @@ constexpr float kQuickGelu = 1.702F;
 struct Function {
   absl::string_view name, op;
   Attrs attrs = {};
+  bool squared = false;  // what the operator gives
 };
 
 // The functions of transformers' ACT2FN for which ONNX has an operator.
@@ -37,6 +38,7 @@ absl::Span<const Function> Functions() {
       {"silu", "Swish"},
       {"swish", "Swish"},
       {"relu", "Relu"},
+      {"relu2", "Relu", {}, true},
       {"tanh", "Tanh"},
       {"sigmoid", "Sigmoid"},
   };
@@ -127,7 +129,9 @@ std::string ReadActivation(const Config& config, const char* key, absl::string_v
 
 Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view name) {
   for (const Function& function : Functions()) {
-    if (function.name == name) return b->Op(function.op, {x}, function.attrs);
+    if (function.name != name) continue;
+    const Tensor y = b->Op(function.op, {x}, function.attrs);
+    return function.squared ? Mul(b, y, y) : y;
   }
   return x;
 }
@@ -354,6 +358,7 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
   }
   x = m.tied ? TiedLinear(&b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
              : Linear(&b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
+  if (m.scaled) x = b.Op("Div", {x, Factor(&b, 1)});
   if (m.softcap > 0) {
     const Tensor cap = Factor(&b, m.softcap);
     x = Mul(&b, b.Op("Tanh", {b.Op("Div", {x, cap})}), cap);

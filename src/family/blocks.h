@@ -145,7 +145,8 @@ struct LanguageModel {
   int64_t vocab = 0, hidden = 0;
   bool tied = false;  // the output layer is the embedding
   bool head_bias = false;
-  double softcap = 0;  // of the logits
+  double softcap = 0;   // of the logits
+  bool scaled = false;  // logits are divided by a number
 };
 // Hidden states of ids at positions; *table: of their embedding.
 using LayersFn = std::function<Tensor(GraphBuilder* b, const Tensor& ids, const Tensor& positions,

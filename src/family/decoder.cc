@@ -1,6 +1,6 @@
 // How it works. One LayerBuilder builds the layers of all families in decoder_families.cc. The
-// flags of DecoderShape decide the parts of a layer: additional norms after attention and MLP
-// (sandwich), fused projections, norms of heads, a window, experts instead of the MLP.
+// flags of DecoderShape decide the parts of a layer: which norms there are, fused projections,
+// norms of heads, a window, experts instead of the MLP.
 //
 // There are two kinds of attention. Grouped attention projects, rotates and leaves the cache to the
 // Attention operator. Latent attention (DeepSeek) caches a compressed vector per token and a
@@ -21,27 +21,32 @@ class LayerBuilder {
 
   Tensor Layer(Tensor x, int64_t index) {
     const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
-    Tensor y = Norm(x, "input_layernorm", s_.hidden);
+    const LayerNorms& norms = s_.norms;
+    Tensor y = Norm(x, norms.before_attention, s_.hidden);
     {
       const Scope attention(b_, "self_attn", absl::StrCat(s_.prefix, "Attention"));
       y = s_.latent ? Latent(y, index) : Grouped(y, index);
     }
-    if (s_.sandwich) y = Norm(y, "post_attention_layernorm", s_.hidden);
-    x = Add(b_, x, y);
-    y = Norm(x, s_.sandwich ? "pre_feedforward_layernorm" : "post_attention_layernorm", s_.hidden);
+    x = Residual(x, Norm(y, norms.after_attention, s_.hidden));
+    y = Norm(x, norms.before_mlp, s_.hidden);
     const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
     y = experts ? Experts(y) : Mlp(y, "mlp", s_.intermediate);
-    if (s_.sandwich) y = Norm(y, "post_feedforward_layernorm", s_.hidden);
-    return Add(b_, x, y);
+    return Residual(x, Norm(y, norms.after_mlp, s_.hidden));
   }
 
   Tensor Norm(const Tensor& x, const char* name, int64_t width) {
+    if (name == nullptr) return x;
     return RmsNorm(b_, x, name, width, absl::StrCat(s_.prefix, "RMSNorm"));
   }
 
  private:
-  // Over each head of [batch, seq, heads * head_dim].
+  Tensor Residual(const Tensor& x, const Tensor& y) {
+    return Add(b_, x, s_.scaled_residuals ? Mul(b_, y, Factor(b_, 1)) : y);
+  }
+
+  // Over each head of [batch, seq, heads * head_dim], or over all.
   Tensor HeadNorm(const Tensor& x, const char* name, int64_t heads) {
+    if (s_.width_norms) return Norm(x, name, heads * s_.head_dim);
     if (!s_.head_norms) return x;
     const Tensor split = Reshape(b_, x, {0, 0, heads, s_.head_dim});
     return Reshape(b_, Norm(split, name, s_.head_dim), {0, 0, heads * s_.head_dim});
@@ -50,7 +55,7 @@ class LayerBuilder {
   Tensor Grouped(const Tensor& x, int64_t index) {
     const int64_t q_width = s_.heads * s_.head_dim, kv_width = s_.kv_heads * s_.head_dim;
     Tensor q, k, v;
-    if (s_.fused) {
+    if (s_.fused_qkv) {
       const Tensor all = Linear(b_, x, "qkv_proj", s_.hidden, q_width + 2 * kv_width, s_.qkv_bias);
       const std::vector<Tensor> parts = Split(b_, all, {q_width, kv_width, kv_width}, -1);
       q = parts[0], k = parts[1], v = parts[2];
@@ -59,8 +64,12 @@ class LayerBuilder {
       k = Linear(b_, x, "k_proj", s_.hidden, kv_width, s_.qkv_bias);
       v = Linear(b_, x, "v_proj", s_.hidden, kv_width, s_.qkv_bias);
     }
-    q = Rotate(b_, HeadNorm(q, "q_norm", s_.heads), angles_, s_.heads, s_.rotary_dim);
-    k = Rotate(b_, HeadNorm(k, "k_norm", s_.kv_heads), angles_, s_.kv_heads, s_.rotary_dim);
+    q = HeadNorm(q, s_.query_norm, s_.heads);
+    k = HeadNorm(k, s_.key_norm, s_.kv_heads);
+    if (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)]) {
+      q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim);
+      k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim);
+    }
     AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
     shape.softcap = s_.attention_softcap;
@@ -130,8 +139,13 @@ class LayerBuilder {
 
   Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {
     const Scope scope(b_, name, absl::StrCat(s_.prefix, "MLP"));
+    if (!s_.gated) {
+      const Tensor up = Linear(b_, x, "up_proj", s_.hidden, intermediate, s_.mlp_bias);
+      return Linear(b_, Activate(b_, up, s_.activation), "down_proj", intermediate, s_.hidden,
+                    s_.mlp_bias);
+    }
     Tensor gate, up;
-    if (s_.fused) {
+    if (s_.fused_gate) {
       const Tensor both = Linear(b_, x, "gate_up_proj", s_.hidden, 2 * intermediate, s_.mlp_bias);
       const std::vector<Tensor> parts = Split(b_, both, {intermediate, intermediate}, -1);
       gate = parts[0], up = parts[1];
@@ -153,7 +167,12 @@ class LayerBuilder {
     }
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0) return y;
-    return Add(b_, y, Mlp(x, "shared_experts", s_.shared_intermediate));
+    if (!s_.gated_shared_expert) {
+      return Add(b_, y, Mlp(x, "shared_experts", s_.shared_intermediate));
+    }
+    const Tensor gate = Linear(b_, x, "shared_expert_gate", s_.hidden, 1, false);
+    const Tensor shared = Mlp(x, "shared_expert", s_.shared_intermediate);
+    return Add(b_, y, Mul(b_, b_->Op("Sigmoid", {gate}), shared));
   }
 
   GraphBuilder* b_;
@@ -176,7 +195,8 @@ absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShap
                                .vocab = s.vocab,
                                .hidden = s.hidden,
                                .tied = s.tied,
-                               .softcap = s.output_softcap};
+                               .softcap = s.output_softcap,
+                               .scaled = s.scaled_logits};
   return CausalModel(
       config, model,
       [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {

@@ -21,14 +21,28 @@ struct LatentAttention {
   int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
+// The norms of a layer by their names; nullptr where there is none.
+struct LayerNorms {
+  const char* before_attention = "input_layernorm";
+  const char* after_attention = nullptr;
+  const char* before_mlp = "post_attention_layernorm";
+  const char* after_mlp = nullptr;
+};
+
 // How the layers of a family are made.
 struct DecoderForm {
   const char* body = "Model";  // after the prefix, of the class without a head
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  bool head_norms = false;    // of queries and keys, over each head
-  bool fused = false;         // qkv_proj, and gate_up_proj of the MLP
-  bool sandwich = false;      // norms after attention and MLP as well
-  bool scaled_input = false;  // embeddings times sqrt(hidden)
+  bool fused_qkv = false;    // one projection, qkv_proj
+  bool fused_gate = false;   // one projection of the MLP, gate_up_proj
+  bool gated = true;         // the MLP; else one projection, a function, and another projection
+  bool head_norms = false;   // of queries and keys, over each head
+  bool width_norms = false;  // the same, over all heads at once
+  const char *query_norm = "q_norm", *key_norm = "k_norm";
+  LayerNorms norms = {};
+  // Times a number: embeddings, what attention and MLP add, logits.
+  bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
+  bool gated_shared_expert = false;  // by a sigmoid for each token
 };
 
 struct DecoderShape : DecoderForm {
@@ -40,6 +54,7 @@ struct DecoderShape : DecoderForm {
   bool tied = false;   // the output layer is the embedding
   double attention_softcap = 0, output_softcap = 0;
   std::vector<int64_t> windows;  // by layer; 0: all
+  std::vector<bool> unrotated;   // by layer: without positions; empty: none
   std::optional<LatentAttention> latent;
   // Mixtures of experts, by layer; a layer without one has an MLP.
   std::vector<bool> has_experts;

@@ -103,6 +103,55 @@ void ReadQwenWindows(const Config& config, bool is_mixture, DecoderShape* s) {
 
 void QwenWindows(const Config& config, DecoderShape* s) { ReadQwenWindows(config, false, s); }
 
+// ---- layers without positions
+
+// Those are listed, 0 for a layer without positions, or they are each interval-th.
+void RestOfSmolLm3(const Config& config, DecoderShape* s) {
+  const auto layers = static_cast<size_t>(s->layers);
+  const int64_t interval = config.Size("no_rope_layer_interval", 4);
+  const bool listed = config.Has("no_rope_layers");
+  const std::vector<int64_t> rotated = config.Indices("no_rope_layers");
+  if (listed && rotated.size() != layers) {
+    return config.Fault("no_rope_layers",
+                        absl::StrCat("has ", rotated.size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    s->unrotated.push_back(listed ? rotated[i] == 0
+                                  : (static_cast<int64_t>(i) + 1) % interval == 0);
+  }
+  if (!config.Flag("use_sliding_window", false) || !config.Has("sliding_window")) return;
+  ReadWindows(config, config.Size("sliding_window", kWindow), s);
+  if (config.Has("layer_types")) return;
+  for (size_t i = 0; i < s->windows.size(); ++i) {
+    if (!s->unrotated[i]) s->windows[i] = 0;
+  }
+}
+
+// Where there are windows, only layers with one have positions.
+void RestOfExaone4(const Config& config, DecoderShape* s) {
+  if (config.HasNull("sliding_window")) return;
+  ReadGemmaWindows(config, config.Has("layer_types") ? 1 : config.Size("sliding_window_pattern", 4),
+                   s);
+  for (const int64_t window : s->windows) s->unrotated.push_back(window == 0);
+}
+
+void RestOfOlmo3(const Config& config, DecoderShape* s) { ReadGemmaWindows(config, 4, s); }
+
+// ---- biases
+
+void RestOfErnie(const Config& config, DecoderShape* s) {
+  s->qkv_bias = s->out_bias = s->mlp_bias = config.Flag("use_bias", false);
+}
+
+void BiasUnlessFalse(const Config& config, DecoderShape* s) {
+  s->qkv_bias = config.Flag("attention_bias", true);
+}
+
+void RestOfSeedOss(const Config& config, DecoderShape* s) {
+  BiasUnlessFalse(config, s);
+  s->out_bias = config.Flag("attention_out_bias", false);
+}
+
 // ---- caps of scores and logits
 
 double Cap(const Config& config, const char* key, double otherwise) {
@@ -140,13 +189,23 @@ void RestOfMixtral(const Config& config, DecoderShape* s) {
   RequireExperts(config, *s);
 }
 
-void RestOfQwen3Moe(const Config& config, DecoderShape* s) {
-  ReadQwenWindows(config, true, s);
+// The keys of a mixture of experts, and their defaults.
+void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t top_k,
+                 DecoderShape* s) {
   const char* const kExperts[] = {"num_experts", "num_local_experts"};
-  s->experts = {s->hidden, config.Size("moe_intermediate_size", 768),
-                config.SizeOfAny(kExperts, 128), config.Size("num_experts_per_tok", 8),
-                config.Flag("norm_topk_prob", false)};
+  s->experts = {s->hidden, width, config.SizeOfAny(kExperts, experts),
+                config.Size("num_experts_per_tok", top_k), config.Flag("norm_topk_prob", false)};
   RequireExperts(config, *s);
+}
+
+void RestOfOlmoe(const Config& config, DecoderShape* s) {
+  ReadExperts(config, s->intermediate, 64, 8, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+  if (config.Has("clip_qkv")) config.Fault("clip_qkv", "is not known: it clips Q, K and V");
+}
+
+// The layers of Qwen's mixtures that have experts.
+void ReadSparseLayers(const Config& config, DecoderShape* s) {
   const int64_t step = config.Size("decoder_sparse_step", 1);
   const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
   for (int64_t i = 0; i < s->layers; ++i) {
@@ -172,6 +231,27 @@ void ReadDeepseekExperts(const Config& config, const DeepseekExperts& d, Decoder
   for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
 }
 
+void RestOfQwen3Moe(const Config& config, DecoderShape* s) {
+  ReadQwenWindows(config, true, s);
+  ReadExperts(config, config.Size("moe_intermediate_size", 768), 128, 8, s);
+  ReadSparseLayers(config, s);
+}
+
+// Every other layer has the window, up to max_window_layers.
+void RestOfQwen2Moe(const Config& config, DecoderShape* s) {
+  if (config.Flag("use_sliding_window", false)) {
+    ReadQwenWindows(config, true, s);
+    const int64_t end = config.Integer("max_window_layers", 28, 0);
+    for (size_t i = 0; i < s->windows.size() && !config.Has("layer_types"); ++i) {
+      if (i % 2 == 1 || static_cast<int64_t>(i) >= end) s->windows[i] = 0;
+    }
+  }
+  s->qkv_bias = config.Flag("qkv_bias", true);
+  ReadExperts(config, config.Size("moe_intermediate_size", 1408), 60, 4, s);
+  s->shared_intermediate = config.Size("shared_expert_intermediate_size", 5632);
+  ReadSparseLayers(config, s);
+}
+
 void RestOfDeepseekV2(const Config& config, DecoderShape* s) {
   if (!config.Has("num_experts_per_tok")) config.Fault("num_experts_per_tok", "is missing");
   ReadDeepseekExperts(config, {.experts = 64, .shared = 2, .width = 1407}, s);
@@ -183,9 +263,36 @@ void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
   ReadDeepseekExperts(config, kDefaults, s);
 }
 
+void RestOfGlm4Moe(const Config& config, DecoderShape* s) {
+  s->qkv_bias = config.Flag("attention_bias", false);
+  s->head_norms = config.Flag("use_qk_norm", false);
+  constexpr DeepseekExperts kDefaults = {
+      .experts = 128, .shared = 1, .width = 1408, .dense_layers = 1, .normalize = true};
+  ReadDeepseekExperts(config, kDefaults, s);
+}
+
 // ---- the table
 
+// Norms after attention and MLP, and before them or not.
+constexpr LayerNorms kAround = {.after_attention = "post_attention_layernorm",
+                                .before_mlp = "pre_feedforward_layernorm",
+                                .after_mlp = "post_feedforward_layernorm"};
+constexpr LayerNorms kAroundInGlm = {.after_attention = "post_self_attn_layernorm",
+                                     .after_mlp = "post_mlp_layernorm"};
+constexpr LayerNorms kAfter = {.before_attention = nullptr,
+                               .after_attention = "post_attention_layernorm",
+                               .before_mlp = nullptr,
+                               .after_mlp = "post_feedforward_layernorm"};
+
 constexpr DecoderFamily kDecoders[] = {
+    {.model_type = "arcee",
+     .prefix = "Arcee",
+     .sizes = {.vocab = 32000, .hidden = 2560, .intermediate = 18432, .layers = 32},
+     .heads = {.queries = 32},
+     .activation = "relu2",
+     .form = {.gated = false},
+     .has_attention_bias = true,
+     .has_mlp_bias = true},
     {.model_type = "deepseek_v2",
      .prefix = "DeepseekV2",
      .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -201,6 +308,18 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .latent = true,
      .rest = RestOfDeepseekV3},
+    {.model_type = "ernie4_5",
+     .prefix = "Ernie4_5",
+     .sizes = {.vocab = 103424, .hidden = 1024, .intermediate = 3072, .layers = 18},
+     .heads = {.queries = 16, .keys = 2, .dim = 128},
+     .tied = true,
+     .rest = RestOfErnie},
+    {.model_type = "exaone4",
+     .prefix = "Exaone4",
+     .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.head_norms = true, .norms = kAfter},
+     .rest = RestOfExaone4},
     // Old files have both keys of the activation; hidden_activation is the correct one.
     {.model_type = "gemma",
      .prefix = "Gemma",
@@ -218,7 +337,7 @@ constexpr DecoderFamily kDecoders[] = {
      .activation = "gelu_pytorch_tanh",
      .activation_key = "hidden_activation",
      .tied = true,
-     .form = {.sandwich = true, .scaled_input = true},
+     .form = {.norms = kAround, .scaled_input = true},
      .has_attention_bias = true,
      .rest = RestOfGemma2},
     {.model_type = "gemma3_text",
@@ -228,15 +347,53 @@ constexpr DecoderFamily kDecoders[] = {
      .activation = "gelu_pytorch_tanh",
      .activation_key = "hidden_activation",
      .tied = true,
-     .form = {.body = "TextModel", .head_norms = true, .sandwich = true, .scaled_input = true},
+     .form = {.body = "TextModel", .head_norms = true, .norms = kAround, .scaled_input = true},
      .has_attention_bias = true,
      .rest = RestOfGemma3},
+    {.model_type = "glm",
+     .prefix = "Glm",
+     .sizes = {.vocab = 151552, .hidden = 4096, .intermediate = 13696, .layers = 40},
+     .heads = {.queries = 32, .keys = 2, .dim = 128},
+     .form = {.fused_gate = true},
+     .rotary_part = 0.5,
+     .rest = BiasUnlessFalse},
+    {.model_type = "glm4",
+     .prefix = "Glm4",
+     .sizes = {.vocab = 151552, .hidden = 4096, .intermediate = 13696, .layers = 40},
+     .heads = {.queries = 32, .keys = 2, .dim = 128},
+     .form = {.fused_gate = true, .norms = kAroundInGlm},
+     .rotary_part = 0.5,
+     .rest = BiasUnlessFalse},
+    {.model_type = "glm4_moe",
+     .prefix = "Glm4Moe",
+     .sizes = {.vocab = 151552, .hidden = 4096, .intermediate = 10944, .layers = 46},
+     .heads = {.queries = 96, .keys = 8},
+     .rotary_part = 0.5,
+     .rest = RestOfGlm4Moe},
+    {.model_type = "granite",
+     .prefix = "Granite",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true, .scaled_residuals = true, .scaled_logits = true},
+     .has_attention_bias = true,
+     .has_mlp_bias = true},
+    {.model_type = "hunyuan_v1_dense",
+     .prefix = "HunYuanDenseV1",
+     .sizes = {.vocab = 290943, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.head_norms = true, .query_norm = "query_layernorm", .key_norm = "key_layernorm"},
+     .has_attention_bias = true},
     {.model_type = "llama",
      .prefix = "Llama",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "ministral",
+     .prefix = "Ministral",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .rest = WindowUnlessNull},
     {.model_type = "mistral",
      .prefix = "Mistral",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
@@ -247,11 +404,31 @@ constexpr DecoderFamily kDecoders[] = {
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
      .heads = {.queries = 32, .keys = 8},
      .rest = RestOfMixtral},
+    {.model_type = "olmo2",
+     .prefix = "Olmo2",
+     .sizes = {.vocab = 50304, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.width_norms = true, .norms = kAfter},
+     .has_attention_bias = true},
+    {.model_type = "olmo3",
+     .prefix = "Olmo3",
+     .sizes = {.vocab = 50304, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.width_norms = true, .norms = kAfter},
+     .has_attention_bias = true,
+     .rest = RestOfOlmo3},
+    {.model_type = "olmoe",
+     .prefix = "Olmoe",
+     .sizes = {.vocab = 50304, .hidden = 2048, .intermediate = 2048, .layers = 16},
+     .heads = {.queries = 16},
+     .form = {.width_norms = true},
+     .has_attention_bias = true,
+     .rest = RestOfOlmoe},
     {.model_type = "phi3",
      .prefix = "Phi3",
      .sizes = {.vocab = 32064, .hidden = 3072, .intermediate = 8192, .layers = 32},
      .heads = {.queries = 32},
-     .form = {.fused = true},
+     .form = {.fused_qkv = true, .fused_gate = true},
      .rotary_part = 1.0,
      .rest = WindowIfGiven},
     {.model_type = "qwen2",
@@ -260,6 +437,12 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32, .keys = 32},
      .form = {.qkv_bias = true},
      .rest = QwenWindows},
+    {.model_type = "qwen2_moe",
+     .prefix = "Qwen2Moe",
+     .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 5632, .layers = 24},
+     .heads = {.queries = 16, .keys = 16},
+     .form = {.gated_shared_expert = true},
+     .rest = RestOfQwen2Moe},
     {.model_type = "qwen3",
      .prefix = "Qwen3",
      .sizes = {.vocab = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32},
@@ -274,6 +457,20 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.head_norms = true},
      .has_attention_bias = true,
      .rest = RestOfQwen3Moe},
+    {.model_type = "seed_oss",
+     .prefix = "SeedOss",
+     .sizes = {.vocab = 155136, .hidden = 4096, .intermediate = 27648, .layers = 64},
+     .heads = {.queries = 80, .keys = 8, .dim = 128},
+     .has_mlp_bias = true,
+     .rest = RestOfSeedOss},
+    {.model_type = "smollm3",
+     .prefix = "SmolLM3",
+     .sizes = {.vocab = 128256, .hidden = 2048, .intermediate = 11008, .layers = 36},
+     .heads = {.queries = 16, .keys = 4},
+     .tied = true,
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rest = RestOfSmolLm3},
 };
 
 }  // namespace

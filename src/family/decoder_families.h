@@ -5,7 +5,7 @@
 //    .prefix = "Phi3",
 //    .sizes = {.vocab = 32064, .hidden = 3072, .intermediate = 8192, .layers = 32},
 //    .heads = {.queries = 32},
-//    .form = {.fused = true},
+//    .form = {.fused_qkv = true, .fused_gate = true},
 //    .rotary_part = 1.0,
 //    .rest = WindowIfGiven},
 #ifndef ONNXFLOPS_SRC_FAMILY_DECODER_FAMILIES_H_

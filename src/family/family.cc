@@ -86,6 +86,7 @@ constexpr OtherName kOtherNames[] = {
     {"distilbert", "hidden_size", "dim"},
     {"distilbert", "num_attention_heads", "n_heads"},
     {"distilbert", "num_hidden_layers", "n_layers"},
+    {"glm4_moe", "num_local_experts", "n_routed_experts"},
     {"gpt2", "hidden_size", "n_embd"},
     {"gpt2", "max_position_embeddings", "n_positions"},
     {"gpt2", "num_attention_heads", "n_head"},

@@ -144,9 +144,38 @@ DRAW = {"bert": lambda: bert("bert", "Bert"), "roberta": lambda: bert("roberta",
  "gemma": lambda: gem("gemma", "Gemma"), "gemma2": lambda: gem("gemma2", "Gemma2"), "gemma3_text": lambda: gem("gemma3_text", "Gemma3"), "gpt2": gpt2, "gpt_neox": neox, "phi": phi, "phi3": lambda: window(dec("phi3", "Phi3", hd=False)),
  "llama": lambda: {**dec("llama", "Llama"), **({"attention_bias": True} if flip() else {}), **({"mlp_bias": True} if flip() else {})}, "mistral": lambda: types(window(dec("mistral", "Mistral")), 0.0), "mixtral": lambda: window(dec("mixtral", "Mixtral", num_local_experts=R.choice([4, 5]), num_experts_per_tok=R.choice([1, 2, 3]))),
  "qwen2": lambda: qwen("qwen2", "Qwen2"), "qwen3": lambda: qwen("qwen3", "Qwen3"), "qwen3_moe": qwenm, "t5": lambda: t5("t5"), "mt5": lambda: t5("mt5"), "whisper": whisper, "llava": llava}
-CAUSAL = {"deepseek_v2", "deepseek_v3", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "phi", "phi3", "llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe"}
-
-CAUSAL = {"deepseek_v2", "deepseek_v3", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "phi", "phi3", "llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe"}
+# Drawn after all others, so that these stay what they are.
+def biased(d, *keys):
+    for key in keys: maybe(d, key, True, False)
+    return d
+def experts(d, **extra):
+    d.update({"num_experts": R.choice([4, 6]), "num_experts_per_tok": R.choice([1, 2, 3]), "norm_topk_prob": flip(), **extra}); return d
+def exaone():
+    d = dec("exaone4", "Exaone4")
+    if flip(0.3): return {**d, "sliding_window": None, "layer_types": ["full_attention"] * d["num_hidden_layers"]}
+    maybe(d, "sliding_window_pattern", 2, 3); return types(window(d), 0.4)
+def glm(kind, arch):
+    d = biased(dec(kind, arch, hd=False), "attention_bias"); d["head_dim"] = R.choice([8, 12, 16]); maybe(d, "partial_rotary_factor", 0.5, 1.0); return d
+def glm_moe():
+    return {**glm("glm4_moe", "Glm4Moe"), "moe_intermediate_size": R.randint(20, 50), "n_routed_experts": R.choice([4, 8]), "n_shared_experts": R.choice([1, 2]), "num_experts_per_tok": R.choice([1, 2, 3]), "first_k_dense_replace": R.choice([0, 1, 2]), "use_qk_norm": flip(), "n_group": 2, "topk_group": R.choice([1, 2])}
+def granite():
+    return {**biased(dec("granite", "Granite"), "attention_bias", "mlp_bias"), "residual_multiplier": 0.22, "embedding_multiplier": 12.0}
+def ministral():
+    d = dec("ministral", "Ministral"); d.setdefault("head_dim", 8); return types(window(d))
+def qwen2m():
+    d = experts(dec("qwen2_moe", "Qwen2Moe"), moe_intermediate_size=R.randint(20, 50), shared_expert_intermediate_size=R.randint(20, 60), decoder_sparse_step=R.choice([1, 2]), mlp_only_layers=R.choice([[], [0], [1]]))
+    maybe(d, "qkv_bias", True, False)
+    if flip(): d["use_sliding_window"] = True; types(window(d), 0.4); maybe(d, "max_window_layers", 1, 3)
+    return d
+def smollm():
+    d = biased(dec("smollm3", "SmolLM3"), "attention_bias", "mlp_bias")
+    if flip(): d["no_rope_layers"] = [R.choice([0, 1]) for _ in range(d["num_hidden_layers"])]
+    if flip(): d["use_sliding_window"] = True; types(window(d), 0.4)
+    return d
+DRAW.update({"arcee": lambda: biased(dec("arcee", "Arcee"), "attention_bias", "mlp_bias"), "ernie4_5": lambda: biased(dec("ernie4_5", "Ernie4_5"), "use_bias"), "exaone4": exaone, "glm": lambda: glm("glm", "Glm"), "glm4": lambda: glm("glm4", "Glm4"),
+ "glm4_moe": glm_moe, "granite": granite, "hunyuan_v1_dense": lambda: {"head_dim": 8, **biased(dec("hunyuan_v1_dense", "HunYuanDenseV1"), "attention_bias")}, "ministral": ministral, "olmo2": lambda: biased(dec("olmo2", "Olmo2"), "attention_bias"), "olmo3": lambda: types(window(dec("olmo3", "Olmo3"))),
+ "olmoe": lambda: experts(biased(dec("olmoe", "Olmoe", hd=False), "attention_bias")), "qwen2_moe": qwen2m, "seed_oss": lambda: biased(dec("seed_oss", "SeedOss"), "attention_bias", "attention_out_bias", "mlp_bias"), "smollm3": smollm})
+CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "granite", "hunyuan_v1_dense", "llama", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
 IMAGES = {"vit", "deit", "dinov2", "clip_vision_model", "siglip_vision_model", "blip_vision_model"}
 
 
