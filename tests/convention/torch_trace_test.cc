@@ -72,6 +72,23 @@ TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
                                        "batch_norm of torch.nn in m: Conv"));
 }
 
+// nn.ReLU6 without the exporter's optimisations: its limits are made first, as scalars.
+TEST(TorchTraceTest, AClampWorksOnItsInputAndNotOnItsLimits) {
+  TorchMaker make;
+  make.Input("x", {"3", "5"}).Weight("six", {});
+  const auto from = [&] {
+    make.From("torch.nn.modules.activation.ReLU6", "hardtanh", "%x, 0.0, 6.0");
+  };
+  make.Node("c", "CastLike", {"six", "x"}, {"limit"});
+  from();
+  make.Node("n", "Clip", {"x", "", "limit"}, {"y"}).Output("y");
+  from();
+  Traced traced(make);
+  ASSERT_EQ(traced.trace().calls.size(), 1U);
+  EXPECT_EQ(traced.trace().calls[0].op, Aten::kRelu6);
+  EXPECT_EQ(traced.trace().calls[0].shape_of_x().NumElements(), Expr(15));
+}
+
 // A linear layer, with so many users by its text, a call of tanh on it, and a sum of what `inputs`
 // are, which its arguments name as `args`. How many more linear layers and calls with several
 // results there were.

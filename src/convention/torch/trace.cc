@@ -67,9 +67,12 @@ Work FindWork(const Evidence& evidence, Aten op, absl::Span<const EntryId> entri
     const absl::string_view type = evidence.node(evidence.entry(id)).op_type;
     if (std::find(names.begin(), names.end(), type) != names.end()) return {id, id};
   }
-  const auto first = std::find_if(entries.begin(), entries.end(), [&](EntryId id) {
-    return IsFloatTensor(evidence.Input(evidence.entry(id), 0));
-  });
+  // Not what prepares a constant operand, such as the limits of a clamp.
+  const auto works = [&](EntryId id) {
+    const Fact& x = evidence.Input(evidence.entry(id), 0);
+    return IsFloatTensor(x) && !x.constant;
+  };
+  const auto first = std::find_if(entries.begin(), entries.end(), works);
   return {first == entries.end() ? entries.front() : *first, entries.back()};
 }
 
