@@ -525,6 +525,11 @@ const SpellingCase kSpellings[] = {
     {kAttentionOfNn, "bmm", "MatMul", "", Spelling::kTorch, true},
     {kAttentionOfNn, "linear", "MatMul", "", Spelling::kFunctional, true},
     {"transformers.models.x.Attn", "matmul", "MatMul", "", Spelling::kTorch, false},
+    // Functions of torchvision have no line.
+    {"torchvision.models.swin_transformer.ShiftedWindowAttention", "matmul", "MatMul", "",
+     Spelling::kMethod, false},
+    {"torchvision.models.swin_transformer.ShiftedWindowAttention", "softmax", "Softmax", "",
+     Spelling::kFunctional, false},
     {kNet, "add", "Add", "", Spelling::kSymbol, false},
     {kNet, "add", "Add", "return x + y", Spelling::kSymbol, true},
     {kNet, "add", "Add", "x += y", Spelling::kInPlace, true},

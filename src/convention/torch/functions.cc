@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -23,8 +24,16 @@ bool AddsToConvolution(const Evidence& evidence, const TorchCall& call) {
 
 }  // namespace
 
+bool IsSwinOfTorchvision(const TorchScope& scope) {
+  return absl::StartsWith(scope.class_name, "torchvision.models.swin_transformer.");
+}
+
 Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call) {
   const Aten op = call.op;
+  if (IsSwinOfTorchvision(scope)) {
+    if (op == Aten::kMatmul) return Spelling::kMethod;
+    if (op == Aten::kSoftmax) return Spelling::kFunctional;
+  }
   if (op == Aten::kAdd && AddsToConvolution(evidence, call)) return Spelling::kInPlace;
   if (op == Aten::kAdd || op == Aten::kMul) return Spelling::kSymbol;
   if (op == Aten::kMatmul) return scope.of_transformers ? Spelling::kTorch : Spelling::kSymbol;

@@ -302,6 +302,10 @@ absl::string_view AssumedSpelling(const TorchScope& scope, Aten op, bool is_in_p
     return "layers outside of torch.nn are taken for calls of torch.nn.functional; the file does "
            "not tell";
   }
+  if (IsSwinOfTorchvision(scope)) {
+    return "the attention of torchvision's Swin calls x.matmul(y) and F.softmax; the file does not "
+           "tell";
+  }
   if (scope.of_transformers) {
     return "modules of transformers call torch.matmul and F.softmax by name; the file does not "
            "tell";

@@ -222,6 +222,9 @@ TorchTrace TraceTorchScript(Evidence* evidence);
 // The most likely spelling of an operator in the source, if the file does not show it. REQUIRES:
 // operands are known.
 Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call);
+// The attention of torchvision's Swin is a function, which no line of an export shows: it calls
+// x.matmul(y) and F.softmax.
+bool IsSwinOfTorchvision(const TorchScope& scope);
 
 // Fills in the operands of a call from its nodes.
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
