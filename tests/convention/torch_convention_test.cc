@@ -291,6 +291,28 @@ TEST(TorchConventionTest, ParametersOfRecurrentLayers) {
   }
 }
 
+// Its hook for it: of 2 heads and 5 tokens, 40 elements are scaled, 2 * 25 scores take 4 + 4
+// products and a softmax of 1. So it is in one operator or in two products.
+TEST(TorchConventionTest, PtflopsHooksTheAttentionOfTimm) {
+  constexpr char kAttention[] = "timm.layers.attention.Attention";
+  for (const bool fused : {true, false}) {
+    TorchMaker make;
+    make.Input("q", {"1", "2", "5", "4"}).Input("k", {"1", "2", "4", "5"});
+    make.Input("v", {"1", "2", "5", "4"});
+    const auto from = [&](const char* call, const char* args) {
+      make.From(kAttention, fused ? "scaled_dot_product_attention" : call,
+                fused ? "%q, %k, %v" : args);
+    };
+    make.Node("s", "MatMul", {"q", "k"}, {"s"});
+    from("matmul", "%q, %k");
+    make.Node("w", "Softmax", {"s"}, {"w"});
+    from("softmax", "%matmul, -1");
+    make.Node("n", "MatMul", {"w", "v"}, {"y"}).Output("y");
+    from("matmul_1", "%softmax, %v");
+    ExpectFigures(fused ? "fused" : "products", make, {{"ptflops", "490"}});
+  }
+}
+
 // ptflops counts timm's Attention as a whole: what its calls do besides is not seen.
 TEST(TorchConventionTest, ActivationsInsideOfTimmsAttention) {
   for (const bool timm : {false, true}) {

@@ -26,6 +26,7 @@ constexpr char kBeside[] = "elements, counted beside the MACs";
 constexpr char kTwice[] = "elements, once by the module and once by the function it calls";
 constexpr char kKept[] = "the module keeps the function from before it was wrapped";
 constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
+constexpr char kTimm[] = "the hook of timm's Attention has a formula, with scaling and softmax";
 
 class Ptflops : public TorchTool {
  public:
@@ -72,8 +73,19 @@ class Ptflops : public TorchTool {
   }
 
   Decision Matmul(const TorchCall& call) {
+    if (trace().nn_class(call) == NnClass::kTimmAttention) return ProductOfTimm(call);
     if (!IsByName(this, call)) return {kZero, "the operator @ has no wrapper"};
     return {MatmulByFirst(call)};
+  }
+
+  // The hook of timm's Attention: scaling of queries, both products, an element per score.
+  Decision Sdpa(const TorchCall& call) {
+    const Shape& q = call.shape_of_x();
+    if (trace().nn_class(call) != NnClass::kTimmAttention || !q.ranked() || q.rank() != 4) {
+      return {kZero, kNotSeen};
+    }
+    const Expr rows = q[0] * q[1] * q[2];
+    return {Times(call, rows * q[3] + rows * q[2] * (2 * q[3] + 1)), kTimm};
   }
 
   Decision Normalization(const TorchCall& call) {
@@ -154,12 +166,20 @@ class Ptflops : public TorchTool {
   }
 
   Decision Decide(const AtenRules<Ptflops>& rules, const TorchCall& call) {
-    if (!IsContraction(call.op) && !IsNormalization(call.op)) {
-      const bool in_timm = trace().scope(call).in_timm_attention;
-      if (in_timm && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
-    }
+    const bool in_timm = trace().scope(call).in_timm_attention;
+    if (in_timm && !IsContraction(call.op) && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
     if (TakesFastPath(call)) return {kZero, "the fast path is one native operator"};
     return rules.Decide(this, call);
+  }
+
+  // The same hook where the attention is written as two products: what it counts beside them is
+  // what the first one reads of queries and writes.
+  Decision ProductOfTimm(const TorchCall& call) {
+    const OptionalValueId x = evidence().node(evidence().entry(call.main)).input(0);
+    const ModelData& model = evidence().model();
+    const OptionalNodeId maker = x ? model.value(*x).producer : OptionalNodeId(kNone);
+    const bool is_second = maker && model.node(*maker).op_type == "Softmax";
+    return {is_second ? call.macs : Plus(call.macs, Plus(call.in, call.out)), kTimm};
   }
 
   // Elements of the input times the factors. Of several, each is cut to a whole number.
@@ -309,7 +329,7 @@ constexpr AtenRules<Ptflops> kRules = {{
     {Aten::kEinsum, kNotCounted, kNotSeen},
     {Aten::kConv, &Ptflops::Conv, kBias},
     {Aten::kConvTranspose, &Ptflops::ConvTranspose, kBias},
-    {Aten::kSdpa, kNotCounted, kNotSeen},
+    {Aten::kSdpa, &Ptflops::Sdpa, kNotSeen},
     {Aten::kLstm, &Ptflops::Recurrent, kOwnFormula},
     {Aten::kGru, &Ptflops::Recurrent, kOwnFormula},
     {Aten::kRnn, &Ptflops::Recurrent, kOwnFormula},
