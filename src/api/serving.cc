@@ -283,14 +283,14 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   report.bindings = options.bindings;
   report.token_input = decoder->token_input;
   report.use_cache = decoder->use_cache;
-  report.cache_bytes_per_token = CacheBytesPerToken(*decoder);
-  if (report.cache_bytes_per_token) {
-    report.cache_bytes_per_token = report.cache_bytes_per_token->Substitute(options.bindings);
-    // A request is one sequence.
-    const std::string batch = FindInputSizes(*(step ? *step : model)).batch;
-    if (!request.requests.empty() && !batch.empty()) {
-      report.cache_bytes_per_token = report.cache_bytes_per_token->Substitute({{batch, 1}});
-    }
+  const InputSizes inputs = FindInputSizes(*(step ? *step : model));
+  const Expr sequences =
+      inputs.batch.empty() ? Expr(inputs.batch_size.value_or(1)) : Expr::Symbol(inputs.batch, 1);
+  if (const std::optional<Expr> bytes = CacheBytesPerToken(*decoder); bytes) {
+    const std::optional<Expr> of_one = inputs.batch.empty()
+                                           ? DivideExactly(*bytes, sequences)
+                                           : bytes->Substitute({{inputs.batch, 1}});
+    if (of_one) report.cache_bytes_per_token = of_one->Substitute(options.bindings);
   }
   std::vector<ServingColumn> columns;
   if (request.prefill) columns.push_back({.name = "prefill", .tokens = *request.prefill});
@@ -300,6 +300,7 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   }
   if (!request.requests.empty()) columns.push_back(StepColumn(request.requests));
   for (ServingColumn& column : columns) {
+    if (!column.requests) column.sequences = sequences.Substitute(options.bindings);
     const std::string option = column.requests ? "requests" : column.name;
     const absl::Status added = server.Add(std::move(column), request, &report);
     if (added.ok()) continue;

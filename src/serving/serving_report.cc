@@ -115,14 +115,24 @@ std::optional<double> SecondsOf(const Expr& time, const Bindings& at) {
   return static_cast<double>(*value) / kTimesPerSecond;
 }
 
-// "1,234" tokens in a second at most.
-std::string TokenRate(int64_t tokens, const Expr& time, const Bindings& at) {
+// New tokens of a step, of all sequences; nullopt where a size is open.
+std::optional<absl::int128> TokensOf(const ServingColumn& c, const Bindings& at) {
+  const auto tokens = (c.tokens * c.sequences).Evaluate(at);
+  return tokens.ok() ? std::optional(*tokens) : std::nullopt;
+}
+
+std::optional<double> PerSecond(std::optional<absl::int128> tokens, const Expr& time,
+                                const Bindings& at) {
   const std::optional<double> seconds = SecondsOf(time, at);
-  if (!seconds) return "?";
-  const double rate = static_cast<double>(tokens) / *seconds;
-  if (rate >= 0x1p62) return "?";
-  return KnownText(Known::kAtMost, rate < 1000 ? fmt::format("{:.4g}", rate)
-                                               : SiNumber(static_cast<int64_t>(rate)));
+  if (!tokens || !seconds) return std::nullopt;
+  return static_cast<double>(*tokens) / *seconds;
+}
+
+// "1,234" tokens in a second at most.
+std::string RateText(const std::optional<double>& rate) {
+  if (!rate || *rate >= 0x1p62) return "?";
+  return KnownText(Known::kAtMost, *rate < 1000 ? fmt::format("{:.4g}", *rate)
+                                                : SiNumber(static_cast<int64_t>(*rate)));
 }
 
 // The cause of a time bound.
@@ -140,13 +150,14 @@ void AddTimeRows(const ServingReport& report, const Add& add) {
     return value.ok() ? KnownText(Known::kAtLeast, report::TimeText(*value, false)) : "?";
   });
   add("bound by", [&](const ServingColumn& c) { return BoundBy(*c.time, report.at); });
-  add("tokens per second",
-      [&](const ServingColumn& c) { return TokenRate(c.tokens, c.time->bound, report.at); });
+  add("tokens per second", [&](const ServingColumn& c) {
+    return RateText(PerSecond(TokensOf(c, report.at), c.time->bound, report.at));
+  });
   const bool has_requests = std::any_of(report.columns.begin(), report.columns.end(),
                                         [](const ServingColumn& c) { return c.requests; });
   if (!has_requests) return;
   add("generated per second", [&](const ServingColumn& c) {
-    return c.requests ? TokenRate(c.requests->get_a_token, c.time->bound, report.at) : "";
+    return c.requests ? RateText(PerSecond(c.requests->get_a_token, c.time->bound, report.at)) : "";
   });
 }
 
@@ -176,9 +187,10 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
   add("FLOP/byte", [&](const ServingColumn& c) { return IntensityText(c.totals, report.at); });
   add("FLOPs per token", [&](const ServingColumn& c) {
     const auto flops = c.totals.flops.Evaluate(report.at);
-    if (!flops.ok()) return std::string("?");
+    const std::optional<absl::int128> tokens = TokensOf(c, report.at);
+    if (!flops.ok() || !tokens || *tokens <= 0) return std::string("?");
     return KnownText(c.totals.lower_bound ? LowerBound(c.totals.flops) : Known::kExact,
-                     ShowServing(Expr(*flops / c.tokens), false, report.at, exact));
+                     ShowServing(Expr(*flops / *tokens), false, report.at, exact));
   });
   const auto add_bytes = [&](absl::string_view title, const auto& of) {
     add(title, [&](const ServingColumn& c) { return ShowServing(of(c), true, report.at, exact); });
@@ -331,17 +343,13 @@ void WriteTime(const ServingColumn& column, const Bindings& at, JsonWriter* json
       json->Null();
     }
   };
-  const std::optional<double> seconds = SecondsOf(column.time->bound, at);
-  write("seconds", seconds);
+  write("seconds", SecondsOf(column.time->bound, at));
   write("arithmetic_seconds", SecondsOf(column.time->arithmetic, at));
   write("memory_seconds", SecondsOf(column.time->memory, at));
   WriteExprOrNull("bytes", column.traffic.bytes, json);
-  write("tokens_per_second",
-        seconds ? std::optional(static_cast<double>(column.tokens) / *seconds) : std::nullopt);
+  write("tokens_per_second", PerSecond(TokensOf(column, at), column.time->bound, at));
   if (column.requests) {
-    write("generated_per_second",
-          seconds ? std::optional(static_cast<double>(column.requests->get_a_token) / *seconds)
-                  : std::nullopt);
+    write("generated_per_second", PerSecond(column.requests->get_a_token, column.time->bound, at));
   }
   json->EndObject();
 }
@@ -362,6 +370,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   json->Key("name").String(column.name);
   json->Key("tokens").Int(column.tokens);
   json->Key("past").Int(column.past);
+  json->Key("sequences").Quantity(column.sequences);
   WriteBindings("bindings", column.bindings, json);
   for (const Quantity& q : ServingQuantities()) {
     const Expr& amount = column.totals.*q.value;

@@ -50,7 +50,8 @@ struct ServingRequests {
 
 struct ServingColumn {
   std::string name;               // "prefill", "decode", "step"
-  int64_t tokens = 0, past = 0;   // of all requests of a step
+  int64_t tokens = 0, past = 0;   // of each sequence, or of all requests of a step
+  Expr sequences = 1;             // in the batch; 1 where `tokens` are of all requests
   bool of_configuration = false;  // counted on a separate graph built from the configuration
   Bindings bindings;              // that the step sets
   Totals totals;
@@ -67,7 +68,7 @@ struct ServingReport {
   Bindings bindings;  // that the user gave
   Bindings at;        // sizes of open symbols at which people's formats show figures
   std::string token_input, use_cache;
-  std::optional<Expr> cache_bytes_per_token;  // of all sequences of a batch
+  std::optional<Expr> cache_bytes_per_token;  // of one sequence
   std::string device, dtype;                  // of times; "" without
   std::vector<ServingColumn> columns;
 };

@@ -101,8 +101,8 @@ TEST(ServingTest, IsACountAtTheSizesThatItBinds) {
     EXPECT_EQ(column.totals.flops, report->totals.flops) << column.name;
     EXPECT_EQ(column.totals.bytes_read, report->totals.bytes_read) << column.name;
   }
-  // A key and a value x 12 layers x 768 features x 4 bytes x 2 sequences.
-  EXPECT_EQ(*serving->cache_bytes_per_token, Expr(2 * 12 * 768 * 4 * 2));
+  // A key and a value x 12 layers x 768 features x 4 bytes.
+  EXPECT_EQ(*serving->cache_bytes_per_token, Expr(2 * 12 * 768 * 4));
 }
 
 }  // namespace

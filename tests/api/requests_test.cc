@@ -150,6 +150,33 @@ TEST(RequestsTest, EqualRequestsAreABatch) {
 
 // A causal prompt in chunks: each meets what is before it and all of itself, so full squares of
 // chunks above the diagonal are what a whole prompt has more.
+// Tokens are those of all sequences: rates and costs of a token are equal in both.
+TEST(RequestsTest, EqualRequestsHaveTheRatesOfABatch) {
+  const Model model = Gpt2();
+  CountOptions options;
+  options.on_device = {*FindDevice("h100-sxm"), Precision::kBf16};
+  ServingRequest step, batch;
+  step.requests = {{.prompt = 16}, {.prompt = 16}};
+  batch.prefill = 16;
+  const ServingReport of_step = CountServing(model, options, step).value();
+  options.bindings = {{"batch", 2}};
+  const ServingReport of_batch = CountServing(model, options, batch).value();
+  const auto json = [](const ServingReport& report) {
+    return nlohmann::json::parse(ToJson(report));
+  };
+  EXPECT_EQ(json(of_batch)["steps"][0]["time"]["tokens_per_second"],
+            json(of_step)["steps"][0]["time"]["tokens_per_second"]);
+  EXPECT_EQ(json(of_batch)["steps"][0]["sequences"]["value"], 2);
+  EXPECT_EQ(of_batch.cache_bytes_per_token, of_step.cache_bytes_per_token);
+  const auto per_token = [](const ServingReport& report) {
+    const std::string text = DrawText(ToDocument(report, {}), {});
+    const size_t at = text.find("FLOPs per token");
+    return std::string(absl::StripAsciiWhitespace(
+        absl::string_view(text).substr(at + 15, text.find('\n', at) - at - 15)));
+  };
+  EXPECT_EQ(per_token(of_batch), per_token(of_step));
+}
+
 TEST(RequestsTest, ChunksOfAPromptAddUp) {
   const Model model = Gpt2();
   const Expr whole = StepOf(model, {{300}}).totals.macs;

@@ -471,8 +471,8 @@ TEST(MemoryTest, StepsOfServingBindTheirSizes) {
   options.bindings = {{"batch", 2}};
   const auto serving = CountServing(*model, options, {.prefill = 16, .decode = {{1, 16}}});
   ASSERT_TRUE(serving.ok()) << serving.status();
-  EXPECT_EQ(serving->cache_bytes_per_token, Expr(2 * 12 * 2 * 12 * 64 * 4));  // k and v, 12 layers
-  EXPECT_EQ(serving->columns[1].cache_bytes, *serving->cache_bytes_per_token * 17);
+  EXPECT_EQ(serving->cache_bytes_per_token, Expr(2 * 12 * 12 * 64 * 4));  // k and v, 12 layers
+  EXPECT_EQ(serving->columns[1].cache_bytes, *serving->cache_bytes_per_token * 17 * 2);
   options.bindings = {{"batch", 2}, {"seq", 1}, {"past_seq", 16}, {"total_seq", 17}};
   EXPECT_EQ(serving->columns[1].totals.flops, Count(*model, options)->totals.flops);
   options.bindings = {{"batch", 2}, {"seq", 16}, {"past_seq", 0}, {"total_seq", 16}};
