@@ -116,6 +116,9 @@ class MfuMaker {
         (options_.count.training ? backward_.flops : report_.totals.backward_flops);
     rectangle_ = training.Substitute(sum_->sizes().Rectangle());
     report::SumOverSamples(*sum_, &report_);
+    // The report takes the 2x rule, and this may count the exact backward pass.
+    report_.samples->rectangle.training_flops = *rectangle_;
+    report_.samples->one_by_one.training_flops = sum_->OneByOne(training);
     out_.samples = report_.samples;
     backward_.flops = sum_->Of(backward_.flops);
     recomputed_ = sum_->Of(recomputed_);
@@ -357,9 +360,6 @@ class MfuMaker {
       out_.notes = ReasonsOfRatio(out_.measured_to_counted);
     }
     out_.notes.insert(out_.notes.end(), report_.warnings.begin(), report_.warnings.end());
-    if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
-      out_.notes.push_back(WithSettings(kNothingCausal));
-    }
     if (analysis_.lora) out_.notes.push_back(NoteOnLora(*analysis_.lora));
     NoteCopies();
     NoteDivision();

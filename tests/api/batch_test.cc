@@ -291,6 +291,19 @@ TEST(BatchTest, MfuOfARectangleIsThatOfItsSizes) {
   }
 }
 
+// The padded batch by the rule that the sum is counted by.
+TEST(BatchTest, MfuCountsTheRectangleAsTheSamples) {
+  const Model model = LoadKept("models/gpt2.onnx");
+  MfuOptions options = Rate(0.5);
+  options.count.training = TrainingOptions();
+  CountOptions padded = options.count;
+  padded.bindings = {{"batch", 3}, {"seq", 64}};
+  options.count.samples = Lengths({64, 17, 3});
+  const MfuReport report = CountMfu(model, options).value();
+  EXPECT_EQ(report.samples->rectangle.training_flops, Count(model, padded)->totals.training_flops);
+  EXPECT_NE(report.samples->rectangle.training_flops, 3 * report.samples->rectangle.flops);
+}
+
 TEST(BatchTest, MfuLeavesOutPadding) {
   const Model model = LoadKept("models/gpt2.onnx");
   MfuOptions options = Rate(0.5);
