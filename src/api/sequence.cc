@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -129,7 +130,9 @@ bool IsRepeated(const DeclaredType& type) {
 // The batch is the first dimension of the first input that takes tokens, else of the first input.
 InputSizes FindInputSizes(const ModelData& model) {
   InputSizes sizes;
-  for (const TokenInput& input : FindTokenInputs(model)) sizes.lengths.push_back(input.tokens);
+  for (const TokenInput& input : FindTokenInputs(model)) {
+    if (!absl::c_linear_search(sizes.lengths, input.tokens)) sizes.lengths.push_back(input.tokens);
+  }
   const DeclaredDim* batch = nullptr;
   bool by_tokens = false;
   for (const Value* value : TensorInputs(model)) {

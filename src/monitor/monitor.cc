@@ -354,7 +354,12 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   }
   if (!last_time_) return 0;               // the first
   constexpr double kLeastSeconds = 1e-12;  // so that rates are finite
-  const double passed = *record.time - *last_time_ - pause_;
+  double passed = *record.time - *last_time_ - pause_;
+  // A pause longer than the time since the last step came after the time was taken.
+  if (passed <= kLeastSeconds && record.pause_seconds) {
+    later_pause_ = *record.pause_seconds;
+    passed += later_pause_;
+  }
   if (passed > kLeastSeconds) {
     *seconds = passed;
     return *record.step - time_step_;
@@ -570,7 +575,7 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   if (record.time && record.time != last_time_) {
     last_time_ = record.time;
     time_step_ = *record.step;
-    pause_ = 0;
+    pause_ = std::exchange(later_pause_, 0);
   }
   if (!point_step_) point_step_ = *record.step - steps;
   if (*record.step / options_.every <= *point_step_ / options_.every) return std::nullopt;

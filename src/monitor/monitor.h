@@ -141,8 +141,9 @@ class Monitor {
   Window window_;
   std::optional<int64_t> last_step_, stride_, point_step_;
   std::optional<double> last_time_;
-  int64_t time_step_ = 0;  // of the last time
-  double pause_ = 0;       // since then
+  int64_t time_step_ = 0;   // of the last time
+  double pause_ = 0;        // since then
+  double later_pause_ = 0;  // after the time of this line
   std::optional<double> mfu_;
   int64_t mfu_step_ = 0;
   absl::btree_set<std::string> told_;

@@ -20,6 +20,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
 #include "src/memory/kv_cache.h"
@@ -264,6 +265,11 @@ void TakeWarnings(const Inference& inference, const Counts& counts, const Module
   for (const std::vector<std::string>* more :
        {&inference.model->warnings, &inference.warnings, &counts.warnings, &tree.warnings}) {
     report->warnings.insert(report->warnings.end(), more->begin(), more->end());
+  }
+  if (report->causal == CausalCounting::kHalf && report->causal_nodes == 0) {
+    report->warnings.push_back(
+        WithSettings("no operator says that it is causal, so {causal half} changes nothing; "
+                     "attention under a mask that is a tensor counts in full"));
   }
   if (report->nodes_omitted > 0) {
     report->warnings.push_back(absl::StrCat(Plural(report->nodes_omitted, "node"),

@@ -112,12 +112,6 @@ struct ToolFigure {
   std::string version;                   // of the tool; empty if its figure never changed
 };
 
-// The message, for WithSettings(), if causal attention is to be halved and no operator is known to
-// be causal.
-inline constexpr char kNothingCausal[] =
-    "no operator says that it is causal, so {causal half} changes nothing; attention under a mask "
-    "that is a tensor counts in full";
-
 // A weight that is, or looks like, a copy of another: CountOptions::tied.
 struct WeightCopy {
   std::string copy, original;

@@ -535,10 +535,6 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
 }
 
 void AddCausal(const Report& report, std::vector<LabelledLine>* lines) {
-  const bool half = report.causal == CausalCounting::kHalf;
-  if (half && report.causal_nodes == 0) {
-    lines->push_back({"causal", {WithSettings(kNothingCausal)}});
-  }
   if (report.causal_nodes > 0) lines->push_back({"causal", {CausalText(report)}});
 }
 

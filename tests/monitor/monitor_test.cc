@@ -105,7 +105,7 @@ TEST(MonitorTest, LogsOfAllKinds) {
 // 2 x 4 + 3 x 9 of samples that are apart; at the mean length it would be less.
 TEST(MonitorTest, SamplesOfDifferentLengths) {
   StepWork work;
-  work.flops = *ParseExpr("10*batch*seq^2");
+  work.flops = *ParseExpr("10*batch*seq*(seq + past)");
   work.batch = "batch";
   work.sequences = {"seq"};
   Monitor monitor(work, {.every = 1, .devices = 1, .peak = 100});
@@ -265,6 +265,11 @@ TEST(MonitorTest, LinesThatAreNoStep) {
        "{\"step\": 1, \"eval_runtime\": 60}\n"
        "{\"step\": 2, \"time\": 64, \"batch\": 1, \"seq\": 1}",
        "2 0.5 0;"},
+      // In the line of the step before it: its time was taken first.
+      {"{\"step\": 1, \"time\": 2, \"batch\": 1, \"seq\": 1}\n"
+       "{\"step\": 2, \"time\": 4, \"batch\": 1, \"seq\": 1, \"eval_runtime\": 60}\n"
+       "{\"step\": 3, \"time\": 66, \"batch\": 1, \"seq\": 1}",
+       "2 0.5 0;3 0.5 0;"},
       {"{\"step\": 1, \"rank\": 0, \"step_time\": 2, \"batch\": 1, \"seq\": 1}\n"
        "{\"step\": 1, \"rank\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1}",
        "1 0.5 0;a step has a line for each rank: the first is read, as that of all devices;"},
