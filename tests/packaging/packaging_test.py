@@ -236,9 +236,29 @@ def test_needs():
     expect(needed and needed == asked, f"debian/control needs {sorted(asked)}, tools/setup installs {sorted(needed)}")
 
 
+def test_batches(folder):
+    """The folder of a build is in no batch's name: a program of the same sources would have other bytes in another folder."""
+    source = os.path.join(ROOT, "cmake", "unity.cmake")
+    write(os.path.join(folder, "CMakeLists.txt"), f"""cmake_minimum_required(VERSION 3.25)
+project(batches LANGUAGES CXX)
+set(ONNXFLOPS_UNITY ON)
+include({source})
+file(WRITE ${{PROJECT_BINARY_DIR}}/made.cc "")
+add_library(batches src/load/wire.cc ${{PROJECT_BINARY_DIR}}/made.cc)
+onnxflops_unity(batches)
+""")
+    write(os.path.join(folder, "src", "load", "wire.cc"), "")
+    names = []
+    for build in ("one", "another"):
+        done = subprocess.run(["cmake", "-S", folder, "-B", os.path.join(folder, build), "-G", "Ninja"], capture_output=True, text=True, check=False)
+        expect(done.returncode == 0, done.stderr)
+        names.append(re.findall(r"(\S+)\.o: CXX_COMPILER", read(os.path.join(folder, build, "build.ninja"))))
+    expect(len(names[0]) == 2 and names[0] == names[1], f"objects of two builds: {names}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version)):
+        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_batches)):
             place = os.path.join(folder, str(number))
             os.mkdir(place)
             test(place)
