@@ -20,6 +20,9 @@ install(DIRECTORY tools/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops)
 # Help texts name pages of docs/.
 install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What the commands of README.md and of the tutorial read; a source distribution has no models.
+install(FILES models/clip-vit-l-14-336.onnx models/gpt2.onnx models/vit-b-16.onnx DESTINATION ${CMAKE_INSTALL_DOCDIR}/models OPTIONAL)
+install(FILES models/deployed/gpt2_past.ort_fused.onnx DESTINATION ${CMAKE_INSTALL_DOCDIR}/models/deployed OPTIONAL)
 install(FILES tools/packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)  # not in a source distribution
 install(DIRECTORY tools/ci DESTINATION ${CMAKE_INSTALL_DATADIR}/onnxflops USE_SOURCE_PERMISSIONS PATTERN pin EXCLUDE)
 

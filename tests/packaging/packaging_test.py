@@ -236,6 +236,19 @@ def test_needs():
     expect(needed and needed == asked, f"debian/control needs {sorted(asked)}, tools/setup installs {sorted(needed)}")
 
 
+def test_follow(folder):
+    """The commands of both pages run with the archive's program, and another output is seen."""
+    pages = os.path.join(folder, "share", "doc", "onnxflops")
+    program = os.path.join(folder, "bin", "onnxflops")
+    write(program, '#!/bin/sh\necho "ours $1"; echo more; exit 3\n')
+    os.chmod(program, 0o755)
+    write(os.path.join(pages, "README.md"), "```\n$ tools/run one\nours one\n...\n[exit 3]\n$ tools/run two\nours two\nmore\n[exit 3]\n```\n")
+    for line, code in (("ours", 0), ("others", 1)):
+        write(os.path.join(pages, "docs", "tutorial.md"), f"```\n$ tools/run three\n{line} three\nmore\n[exit 3]\n```\n")
+        done = run(os.path.join(PACKAGING, "follow"), folder)
+        expect((done.returncode, f"3 commands, {code} differ" in done.stdout) == (code, True), done.stdout + done.stderr)
+
+
 def test_batches(folder):
     """The folder of a build is in no batch's name: a program of the same sources would have other bytes in another folder."""
     source = os.path.join(ROOT, "cmake", "unity.cmake")
@@ -258,7 +271,7 @@ onnxflops_unity(batches)
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_batches)):
+        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_follow, test_batches)):
             place = os.path.join(folder, str(number))
             os.mkdir(place)
             test(place)
