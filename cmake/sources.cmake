@@ -150,7 +150,11 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/module/module_tree.cc
   src/module/shared_parameters.cc
   src/adapter/add_adapters.cc
+  src/adapter/at_batch.cc
   src/adapter/at_image.cc
+  src/adapter/batch_flow.cc
+  src/adapter/batch_products.cc
+  src/adapter/batch_step.cc
   src/adapter/graph_editor.cc
   src/adapter/linear_layers.cc
   src/adapter/lora_options.cc

@@ -4,8 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ops/op_def.h"
 #include "src/base/limits.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops {
 
@@ -83,6 +86,17 @@ Scalar ReadElement(DType type, absl::string_view data, size_t i) {
   }
 }
 
+// Sizes that an adapter wrote as texts.
+Fact WithSizes(const Tensor& tensor, Fact fact) {
+  Content content;
+  for (const absl::string_view text : tensor.strings) {
+    absl::StatusOr<Expr> size = ParseExpr(text, 1);
+    content.push_back(size.ok() ? Scalar::Int(*std::move(size)) : Scalar());
+  }
+  fact.content = std::make_shared<const Content>(std::move(content));
+  return fact;
+}
+
 }  // namespace
 
 Fact NodeView::FactOfTensor(const Tensor& tensor) const { return FactOf(tensor); }
@@ -95,6 +109,7 @@ Fact FactOf(const Tensor& tensor) {
   fact.from_shapes = true;
   const int64_t limit = IsFloat(tensor.dtype) ? kMaxFloatContent : kMaxIntContent;
   if (!tensor.has_data || tensor.elements > limit || tensor.dtype == DType::kString) return fact;
+  if (!tensor.strings.empty()) return WithSizes(tensor, std::move(fact));
   const auto elements = static_cast<size_t>(tensor.elements);
   const auto bits = static_cast<size_t>(BitsPerElement(tensor.dtype));
   if (tensor.data.size() < (elements * bits + 7) / 8) return fact;

@@ -113,6 +113,18 @@ void GraphEditor::ReplaceInts(ValueId value, const std::vector<int64_t>& ints) {
   tensor.data = Keep(absl::string_view(bytes));
 }
 
+ValueId GraphEditor::AddSizes(absl::string_view name, absl::Span<const Expr> sizes,
+                              const std::vector<int64_t>& dims) {
+  const ValueId value = AddTensor(name, DType::kInt64, dims);
+  std::vector<absl::string_view> texts;
+  for (const Expr& size : sizes) texts.push_back(Keep(absl::string_view(size.ToString())));
+  Tensor& tensor = model_->tensors.back();
+  tensor.external = false;
+  tensor.has_data = true;
+  tensor.strings = Keep(texts);
+  return value;
+}
+
 void GraphEditor::ReplaceConstant(NodeId id, const std::vector<int64_t>& dims) {
   Node& node = model_->nodes[static_cast<size_t>(id)];
   std::vector<Attribute> attributes(node.attributes.begin(), node.attributes.end());
@@ -128,11 +140,12 @@ void GraphEditor::ReplaceConstant(NodeId id, const std::vector<int64_t>& dims) {
   node.attributes_comparable = false;
 }
 
-void GraphEditor::SetInputSize(ValueId input, size_t axis, int64_t size) {
+void GraphEditor::SetInputSize(ValueId input, size_t axis, const Expr& size) {
   Value& value = model_->values[static_cast<size_t>(input)];
   DeclaredType type = *value.declared;
   std::vector<DeclaredDim> dims(type.dims.begin(), type.dims.end());
-  dims[axis] = {size, {}};
+  const std::optional<int64_t> number = size.AsInt64();
+  dims[axis] = number ? DeclaredDim{*number, {}} : DeclaredDim{-1, Keep(size.Symbols().at(0))};
   type.dims = Keep(dims);
   value.declared = Keep(std::vector<DeclaredType>{type}).data();
 }
@@ -150,16 +163,28 @@ void GraphEditor::SetInput(NodeId id, size_t index, ValueId value) {
   node.inputs = Keep(inputs);
 }
 
-ValueId GraphEditor::AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
-                             OptionalValueId output) {
+NodeId GraphEditor::PushNode(Node node, const std::vector<OptionalValueId>& inputs,
+                             ValueId output) {
   const auto id = static_cast<NodeId>(model_->nodes.size());
-  const ValueId made = output ? *output : AddValue(node.name);
   node.graph = 0;
   node.inputs = Keep(inputs);
-  node.outputs = Keep(std::vector<OptionalValueId>{made});
-  model_->values[static_cast<size_t>(made)].producer = id;
+  node.outputs = Keep(std::vector<OptionalValueId>{output});
+  model_->values[static_cast<size_t>(output)].producer = id;
   model_->nodes.push_back(node);
-  added_[after].push_back(id);
+  return id;
+}
+
+ValueId GraphEditor::AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
+                             OptionalValueId output) {
+  const ValueId made = output ? *output : AddValue(node.name);
+  added_[after].push_back(PushNode(node, inputs, made));
+  return made;
+}
+
+ValueId GraphEditor::AddNodeBefore(NodeId before, Node node,
+                                   const std::vector<OptionalValueId>& inputs) {
+  const ValueId made = AddValue(node.name);
+  added_before_[before].push_back(PushNode(node, inputs, made));
   return made;
 }
 
@@ -185,12 +210,14 @@ Model GraphEditor::Finish() && {
   Graph& graph = model_->graphs[0];
   std::vector<NodeId> nodes;
   nodes.reserve(model_->nodes.size());
+  const auto append = [&nodes](const auto& added, NodeId id) {
+    const auto found = added.find(id);
+    if (found != added.end()) nodes.insert(nodes.end(), found->second.begin(), found->second.end());
+  };
   for (const NodeId id : graph.nodes) {
+    append(added_before_, id);
     nodes.push_back(id);
-    const auto added = added_.find(id);
-    if (added != added_.end()) {
-      nodes.insert(nodes.end(), added->second.begin(), added->second.end());
-    }
+    append(added_, id);
   }
   graph.nodes = std::move(nodes);
   graph.end_value = static_cast<ValueId>(model_->values.size());

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/graph/model.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops::adapter {
 
@@ -51,8 +52,11 @@ class GraphEditor {
   // A Constant with the attribute `value` gives a tensor of these sizes from now on, whose content
   // is not known.
   void ReplaceConstant(NodeId id, const std::vector<int64_t>& dims);
-  // A declared size of an input of the main graph.
-  void SetInputSize(ValueId input, size_t axis, int64_t size);
+  // An int64 tensor of sizes, which may be symbolic.
+  ValueId AddSizes(absl::string_view name, absl::Span<const Expr> sizes,
+                   const std::vector<int64_t>& dims);
+  // A declared size of an input of the main graph: a number or a symbol.
+  void SetInputSize(ValueId input, size_t axis, const Expr& size);
   // Drops the types and shapes that the file declares for computed values.
   void ForgetDeclared();
   void SetInput(NodeId id, size_t index, ValueId value);
@@ -62,6 +66,8 @@ class GraphEditor {
   // is a new value, or `output` if FreeOutput freed it.
   ValueId AddNode(NodeId after, Node node, const std::vector<OptionalValueId>& inputs,
                   OptionalValueId output = kNone);
+  // The same before a node of the main graph.
+  ValueId AddNodeBefore(NodeId before, Node node, const std::vector<OptionalValueId>& inputs);
   // Lets the node write to a new value, which is returned, instead of its first output. The caller
   // must add another node that computes the old output, because other nodes still read it.
   ValueId FreeOutput(NodeId id, absl::string_view name);
@@ -72,9 +78,11 @@ class GraphEditor {
 
  private:
   ValueId AddValue(absl::string_view name);
+  NodeId PushNode(Node node, const std::vector<OptionalValueId>& inputs, ValueId output);
 
   std::shared_ptr<ModelData> model_;
-  absl::flat_hash_map<NodeId, std::vector<NodeId>> added_;  // by the node that they follow
+  // By the node that they follow or precede.
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> added_, added_before_;
 };
 
 }  // namespace onnxflops::adapter

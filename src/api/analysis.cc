@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/adapter/add_adapters.h"
+#include "src/adapter/at_batch.h"
 #include "src/adapter/at_image.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
@@ -145,6 +146,30 @@ absl::StatusOr<AtImage> SetImageSize(const Model& model, const CountOptions& opt
                       });
 }
 
+// Options for the file itself, which has no symbol that is the new batch.
+InferOptions WithoutBatch(const CountOptions& options, InferOptions infer) {
+  if (!options.batch) return infer;
+  for (const std::string& symbol : options.batch->Symbols()) infer.dims.erase(symbol);
+  return infer;
+}
+
+absl::StatusOr<AtBatch> SetBatch(const Model& model, const CountOptions& options,
+                                 const ResolveOptions& resolve, const InferOptions& infer) {
+  ASSIGN_OR_RETURN(const BatchInputs batch, FindBatch(*model));
+  for (const ValueId input : batch.inputs) {
+    const absl::string_view name = model->value(input).name;
+    if (!options.input_shapes.contains(std::string(name))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model->path), ": ", Setting("input"), " and ", Setting("at-batch"),
+                     " both give the size of ", Quoted(name), "; leave one of them out"));
+  }
+  return ModelAtBatch(model, *options.batch, infer.dims, [&](const Model& sized) {
+    const bool is_export = &*sized == &*model;
+    return InferResolved(sized, Resolve(sized, resolve),
+                         is_export ? WithoutBatch(options, infer) : infer);
+  });
+}
+
 // Binds the sizes that the model states, except these symbols; nullopt binds none of them.
 absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& options,
                                      CausalCounting causal,
@@ -166,9 +191,15 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   infer.limits = options.limits;
   Model inlined = calls == Calls::kInlined ? InlineCalls(model) : model;
   if (options.image_size) {
-    ASSIGN_OR_RETURN(AtImage at_image, SetImageSize(inlined, options, resolve, infer));
+    ASSIGN_OR_RETURN(AtImage at_image,
+                     SetImageSize(inlined, options, resolve, WithoutBatch(options, infer)));
     inlined = std::move(at_image.model);
     warnings.insert(warnings.end(), at_image.warnings.begin(), at_image.warnings.end());
+  }
+  if (options.batch) {
+    ASSIGN_OR_RETURN(AtBatch at_batch, SetBatch(inlined, options, resolve, infer));
+    inlined = std::move(at_batch.model);
+    warnings.insert(warnings.end(), at_batch.warnings.begin(), at_batch.warnings.end());
   }
   std::optional<LoraSummary> lora;
   if (options.lora) {

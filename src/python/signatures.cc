@@ -34,6 +34,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"by", ""},
     {"fit", "int | str"},
     {"at-image", "int | str"},
+    {"at-batch", "int | str"},
     {"step-time", "float | str"},
     {"steps-per-second", "float"},
     {"samples-per-second", "float"},

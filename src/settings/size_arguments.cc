@@ -82,6 +82,8 @@ absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view name, absl::
   return ParsePositiveWhole(name, std::string(text));
 }
 
+constexpr int64_t kMaxBatch = 1 << 30;
+
 // "336" or "336x448".
 absl::StatusOr<ImageSize> ParseImageSize(absl::string_view text) {
   constexpr int64_t kMost = 1 << 20;
@@ -96,6 +98,16 @@ absl::StatusOr<ImageSize> ParseImageSize(absl::string_view text) {
   return BadValue(
       "at-image", text,
       absl::StrCat("it should be a size of 1 to ", kMost, ", or HEIGHTxWIDTH as 336x448"));
+}
+
+// "8" or "batch".
+absl::StatusOr<Expr> ParseBatch(absl::string_view text) {
+  int64_t size = 0;
+  if (absl::SimpleAtoi(text, &size) && size >= 1 && size <= kMaxBatch) return Expr(size);
+  const bool is_name = !text.empty() && IdentifierLength(text) == text.size();
+  if (is_name && !IsFunctionName(text)) return Expr::Symbol(text, 1);
+  return BadValue("at-batch", text,
+                  absl::StrCat("it should be a whole number of 1 to ", kMaxBatch, ", or a name"));
 }
 
 }  // namespace
@@ -156,6 +168,9 @@ void SizeArguments::AddTo(Table* list, bool sweeps) {
   list->AddValue("at-image", "SIZE", &at_image,
                  "Count at images of another size than the file was exported for, as 336 or "
                  "336x448, where only shapes of the graph depend on it.");
+  list->AddValue("at-batch", "N", &at_batch,
+                 "Count at another batch than the one that the file fixes, as 8, or as a name, "
+                 "which then is a symbolic dimension.");
   list->AddValues(
       "value", "NAME=VALUE", &values,
       "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");
@@ -184,6 +199,9 @@ absl::StatusOr<CountOptions> SizeArguments::Parse(std::vector<DimSizes>* sweep) 
   }
   if (!at_image.empty()) {
     ASSIGN_OR_RETURN(options.image_size, ParseImageSize(at_image));
+  }
+  if (!at_batch.empty()) {
+    ASSIGN_OR_RETURN(options.batch, ParseBatch(at_batch));
   }
   for (const std::string& value : values) {
     RETURN_IF_ERROR(ParseValue(value, &options.input_values, &options.input_shapes));

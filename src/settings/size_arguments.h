@@ -56,10 +56,11 @@ struct DimSizes {
   std::vector<int64_t> sizes;  // at least one
 };
 
-// `dim`, `tokens`, `mask-sum`, `input`, `at-image`, `value`, `rules` and `limit`, as texts.
+// `dim`, `tokens`, `mask-sum`, `input`, `at-image`, `at-batch`, `value`, `rules` and `limit`, as
+// texts.
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values, limits;
-  std::string tokens, mask_sum, at_image;
+  std::string tokens, mask_sum, at_image, at_batch;
   RulesArgument rules;
   void AddTo(Table* list, bool sweeps = false);
   // An error if `dim` gives one dimension several sizes.
