@@ -143,7 +143,8 @@ absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t si
       is_of_image
           ? WithSettings(
                 "; or {at-image HEIGHTxWIDTH} counts at another size what follows the image")
-          : ""));
+          : "",
+      axis == 0 ? WithSettings("; or {at-batch N} counts at another batch") : ""));
 }
 
 absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& dims,
