@@ -82,6 +82,10 @@ void CountAndWrite(const Model& model, absl::string_view file, uint8_t choice) {
   options.bodies = nullptr;  // which ask in a process of their own
   options.node_rows = (choice & 1) != 0;
   if ((choice & 2) != 0) options.bindings["batch"] = choice;
+  if (choice % 13 == 7) {
+    options.batch = (choice & 64) != 0 ? Expr::Symbol("samples", 1) : Expr(3);
+  }
+  if (choice % 17 == 3) options.image_size = ImageSize{48, (choice & 32) != 0 ? 48 : 64};
   if (choice % 11 == 5) {
     options.lora = {.r = 2, .targets = {(choice & 4) != 0 ? kAllLinear : "*"}};
     if ((choice & 1) != 0) options.lora->base = LoraBase::kNf4;
@@ -89,8 +93,9 @@ void CountAndWrite(const Model& model, absl::string_view file, uint8_t choice) {
   const absl::StatusOr<Report> report = Count(model, options);
   if (!report.ok()) return RequireOneLine(report.status(), "fuzz.onnx: ");
   RequireSums(*report);
-  if ((choice & 128) != 0 && options.bindings.empty() && !options.lora)
-    RequireGoodCopy(model, file, *report);
+  const bool is_file =
+      options.bindings.empty() && !options.lora && !options.batch && !options.image_size;
+  if ((choice & 128) != 0 && is_file) RequireGoodCopy(model, file, *report);
   ViewOptions view;
   view.by = static_cast<GroupBy>((choice >> 2) % 3);
   view.fold = (choice & 16) == 0;

@@ -247,6 +247,16 @@ def test_images_of_another_size(program):
         m.count(at_image="x")
 
 
+def test_another_batch(program):
+    """A number, or a name, which makes formulas; weights stay."""
+    m = onnxflops.load(ROOT / "models/resnet50.onnx")
+    assert m.count(at_batch=8).to_json() == program("count", ROOT / "models/resnet50.onnx", "--at-batch", "8", "--format", "json")
+    assert m.count(at_batch=64).flops == 64 * m.count().flops and m.count(at_batch=64).params == m.count().params
+    assert m.count(at_batch="samples").at(samples=3).flops == 3 * m.count().flops
+    with pytest.raises(onnxflops.InvalidError, match="at_batch='8x'"):
+        m.count(at_batch="8x")
+
+
 def test_screen(program):
     m = onnxflops.load(CLIP)
     assert str(m.count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
