@@ -94,7 +94,7 @@ namespace {
 
 void FollowRuleInOrder(const Fact& from, Fact* to) {
   const std::optional<Scalar> rule = RuleOf(from);
-  if (!rule.has_value() || !to->shape.ranked()) return;
+  if (!rule.has_value() || !to->shape.ranked() || to->shape.rank() > kMaxRank) return;
   if (!DependsOnPlace(*rule)) return SetRule(*rule, to);
   const std::vector<std::optional<Expr>> indices = IndicesInOrder(from.shape, to->shape);
   Dims index;

@@ -403,6 +403,17 @@ TEST(UnknownTest, AttributeThatIsNoBody) {
   EXPECT_EQ(infer("scale = 0.5"), "float32[1, 1, 3, 4]");
 }
 
+// Numbers that are followed have a name for each axis, up to the limit.
+TEST(GivenTest, TargetsOfTooManyDimensionsAreRefused) {
+  std::string target = "3";
+  for (int i = 0; i < kMaxRank; ++i) target += ",1";
+  const Model model = ModelFromText(
+      absl::StrCat("g (float[1] x) => (int64[A] y) <int64[", kMaxRank + 1, "] target = {", target,
+                   "}, int64[3] c = {0, 1, 2}> { y = Reshape(c, target) }"),
+      20);
+  EXPECT_THAT(OutcomeOf(model), HasSubstr("above the limit rank"));
+}
+
 // The loader refuses more.
 TEST(FunctionTest, AsDeepAsTheLimit) {
   std::string functions;
