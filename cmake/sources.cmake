@@ -486,6 +486,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/explain/explain.h
   src/graph/dtype.h
   src/graph/fact.h
+  src/graph/batch_size.h
   src/graph/image_size.h
   src/graph/model.h
   src/graph/optional_id.h

@@ -16,6 +16,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -24,6 +25,7 @@
 #include "src/adapter/graph_editor.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/fact.h"
 #include "src/symbolic/symbol_name.h"
@@ -63,10 +65,13 @@ class BatchWriter {
               const Inference& exported, const Expr& now)
       : model_(*model), exported_(exported), now_(now), editor_(model) {
     editor_.ForgetDeclared();
-    for (const ValueId input : inputs.inputs) editor_.SetInputSize(input, 0, batch);
+    for (const BatchInput& input : inputs.inputs) {
+      editor_.SetInputSize(input.input, static_cast<size_t>(input.axis), batch);
+    }
   }
 
   Model Write(const BatchFlow& flow, std::vector<std::string>* warnings) && {
+    for (const auto& [at, place] : flow.expanded) ++expansions_[InputOf(at)];
     for (const auto& [at, place] : flow.expanded) Expand(at, place, warnings);
     for (const auto& [at, sizes] : flow.sizes) SetSizes(at, sizes);
     return std::move(editor_).Finish();
@@ -154,23 +159,63 @@ class BatchWriter {
   // A value that is the same for all samples is expanded before the node that needs one for each.
   void Expand(const InputPlace& at, const BatchPlace& place, std::vector<std::string>* warnings) {
     const ValueId value = InputOf(at);
-    const absl::string_view name = model_.value(value).name;
-    const Shape old = *ShapeOf(exported_, value);
-    const auto [known, is_new] = expanded_.try_emplace({value, place.axis}, 0);
+    const auto [known, is_new] = expanded_.try_emplace({value, at.node}, 0);
     if (is_new) {
-      Dims sizes(static_cast<size_t>(old.rank()), 1);
-      sizes[static_cast<size_t>(place.axis)] = now_;
-      Node node;
-      node.name = editor_.Keep(absl::StrCat(name, "/Expand"));
-      node.op_type = "Expand";
-      node.metadata = model_.node(at.node).metadata;
-      const ValueId target = editor_.AddSizes(node.name, sizes, {old.rank()});
-      known->second = editor_.AddNodeBefore(at.node, node, {value, target});
-      warnings->push_back(absl::StrCat(Quoted(name), " is expanded to ",
-                                       Escaped(AtNewBatch(old, place, now_).ToString()),
-                                       ": the file has one for all samples"));
+      const absl::string_view name = model_.value(value).name;
+      Shape one = *ShapeOf(exported_, value);
+      const Shape all = AtNewBatch(one, place, now_);
+      const bool is_each = one[place.axis] != Expr(1);
+      one[place.axis] = 1;
+      known->second = is_each ? OneOf(value, one) : value;
+      if (now_ != Expr(1)) known->second = AddExpand(at.node, name, known->second, one, place);
+      warnings->push_back(
+          absl::StrCat(Quoted(name), " is taken as ", Escaped(all.ToString()), ": the file has ",
+                       is_each ? "one for each sample of its batch" : "one for all samples"));
     }
     editor_.SetInput(at.node, at.input, known->second);
+  }
+
+  // A constant that the file has for each sample, for one sample; another one if more is read from
+  // it. Its sizes are numbers.
+  ValueId OneOf(ValueId value, const Shape& shape) {
+    std::vector<int64_t> dims;
+    for (const Expr& size : shape.dims()) dims.push_back(size.AsInt64().value_or(0));
+    const DType dtype = exported_.FactOf(value)->dtype;
+    const Value& written = model_.value(value);
+    const bool is_constant = !written.initializer;
+    if (UsesOf(value) > expansions_[value] || (is_constant && !HasValue(*written.producer))) {
+      return editor_.AddTensor(written.name, dtype, dims);
+    }
+    if (is_constant) {
+      editor_.ReplaceConstant(*written.producer, dims);
+    } else {
+      editor_.ReplaceTensor(value, dtype, dims);
+    }
+    return value;
+  }
+
+  bool HasValue(NodeId constant) const {
+    return model_.node(constant).FindAttribute("value") != nullptr;
+  }
+
+  int64_t UsesOf(ValueId value) const {
+    int64_t uses = absl::c_count(model_.graph(0).outputs, value);
+    for (const Node& node : model_.nodes) {
+      uses += absl::c_count_if(node.inputs, [&](OptionalValueId input) { return input == value; });
+    }
+    return uses;
+  }
+
+  ValueId AddExpand(NodeId before, absl::string_view name, ValueId value, const Shape& shape,
+                    const BatchPlace& place) {
+    Dims sizes(static_cast<size_t>(shape.rank()), 1);
+    sizes[static_cast<size_t>(place.axis)] = now_;
+    Node node;
+    node.name = editor_.Keep(absl::StrCat(name, "/Expand"));
+    node.op_type = "Expand";
+    node.metadata = model_.node(before).metadata;
+    const ValueId target = editor_.AddSizes(node.name, sizes, {shape.rank()});
+    return editor_.AddNodeBefore(before, node, {value, target});
   }
 
   const ModelData& model_;
@@ -178,7 +223,8 @@ class BatchWriter {
   const Expr now_;
   adapter::GraphEditor editor_;
   std::map<std::pair<std::string, std::vector<std::string>>, ValueId> constants_;
-  std::map<std::pair<ValueId, int>, ValueId> expanded_;  // by value and axis
+  std::map<ValueId, int64_t> expansions_;
+  std::map<std::pair<ValueId, NodeId>, ValueId> expanded_;  // by value and reader
 };
 
 // Compares the model at the new batch with what its export leads to expect.
@@ -196,6 +242,7 @@ class BatchCheck {
     const std::vector<NodeId>& nodes = exported_.model->graph(0).nodes;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Node& node = exported_.model->node(nodes[i]);
+      if (node.op_type == "Constant") continue;  // it may have been rewritten
       for (const OptionalValueId output : node.outputs) {
         if (!output) continue;
         ASSIGN_OR_RETURN(const bool is_new, CheckOutput(nodes[i], *output, known));
@@ -265,7 +312,7 @@ absl::StatusOr<AtBatch> FitBatch(const Model& model, const BatchInputs& inputs, 
                                  absl::FunctionRef<absl::StatusOr<Inference>(const Model&)> infer) {
   ASSIGN_OR_RETURN(const Inference exported, infer(model));
   KnownPlaces known;
-  for (const ValueId input : inputs.inputs) known[input] = BatchPlace();
+  for (const BatchInput& input : inputs.inputs) known[input.input] = BatchPlace{input.axis};
   for (int i = 0; i < kMostComputed; ++i) {
     ASSIGN_OR_RETURN(const BatchFlow flow, FollowBatch(exported, known, sizes));
     AtBatch fitted;
@@ -293,28 +340,63 @@ absl::Status CheckName(const ModelData& model, const Expr& batch) {
   return absl::OkStatus();
 }
 
+// The dimension of the input that is the batch, by BatchSize; nullopt if it has none.
+std::optional<int> AxisOf(const Value& value, const BatchSize& batch) {
+  const bool has_shape = value.declared != nullptr && value.declared->has_shape &&
+                         value.declared->kind == TypeKind::kTensor && !value.initializer;
+  if (!has_shape) return std::nullopt;
+  int axis = 0;
+  if (!batch.axes.empty()) {
+    const auto named = batch.axes.find(std::string(value.name));
+    if (named == batch.axes.end()) return std::nullopt;
+    axis = named->second;
+  }
+  const bool is_there = axis >= 0 && static_cast<size_t>(axis) < value.declared->dims.size();
+  return is_there ? std::make_optional(axis) : std::nullopt;
+}
+
+// An error if a named input has no such dimension.
+absl::Status CheckAxes(const ModelData& model, const BatchSize& batch) {
+  std::vector<std::string> names;
+  for (const ValueId id : model.graph(0).inputs) names.emplace_back(model.value(id).name);
+  for (const auto& [name, axis] : batch.axes) {
+    const auto found = absl::c_find(names, name);
+    if (found == names.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(Escaped(model.path), ": no input is named ",
+                                                     Quoted(name), DidYouMean(name, names)));
+    }
+    const auto input = static_cast<size_t>(found - names.begin());
+    if (AxisOf(model.value(model.graph(0).inputs[input]), batch)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path), ": input ", Quoted(name), " has no dimension ", axis));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BatchIsOpen(const ModelData& model, const Value& value, int axis) {
+  const DeclaredDim& dim = value.declared->dims[static_cast<size_t>(axis)];
+  const std::string name = dim.name.empty() ? AxisSymbol(value.name, axis) : FileSymbol(dim.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat(Escaped(model.path), ": dimension ", axis, " of input ", Quoted(value.name),
+                   " is open: ", Setting("dim", absl::StrCat(Escaped(name), "=8")), " sets it"));
+}
+
 }  // namespace
 
-absl::StatusOr<BatchInputs> FindBatch(const ModelData& model) {
+absl::StatusOr<BatchInputs> FindBatch(const ModelData& model, const BatchSize& batch) {
+  RETURN_IF_ERROR(CheckAxes(model, batch));
   BatchInputs found;
   std::set<int64_t> sizes;
   std::vector<std::string> texts;
   for (const ValueId id : model.graph(0).inputs) {
     const Value& value = model.value(id);
-    const DeclaredType* type = value.declared;
-    if (value.initializer || type == nullptr || type->kind != TypeKind::kTensor) continue;
-    if (!type->has_shape || type->dims.empty()) continue;
-    const DeclaredDim& first = type->dims[0];
-    if (first.size < 0) {
-      const std::string name =
-          first.name.empty() ? AxisSymbol(value.name, 0) : FileSymbol(first.name);
-      return absl::InvalidArgumentError(absl::StrCat(
-          Escaped(model.path), ": the first dimension of input ", Quoted(value.name),
-          " is open: ", Setting("dim", absl::StrCat(Escaped(name), "=8")), " sets it"));
-    }
-    sizes.insert(first.size);
+    const std::optional<int> axis = AxisOf(value, batch);
+    if (!axis) continue;
+    const int64_t size = value.declared->dims[static_cast<size_t>(*axis)].size;
+    if (size < 0) return BatchIsOpen(model, value, *axis);
+    sizes.insert(size);
     if (texts.size() < kMostListed) texts.push_back(DeclaredText(value));
-    found.inputs.push_back(id);
+    found.inputs.push_back({id, *axis});
   }
   if (sizes.size() == 1 && *sizes.begin() >= 1) {
     found.size = *sizes.begin();
@@ -322,23 +404,26 @@ absl::StatusOr<BatchInputs> FindBatch(const ModelData& model) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       Escaped(model.path), ": which dimension is the batch is not plain: ",
-      texts.empty() ? "no input has a shape" : "the first sizes of its inputs differ or are 0: ",
-      absl::StrJoin(texts, ", "), found.inputs.size() > kMostListed ? ", ..." : ""));
+      texts.empty() ? "no input has a shape" : "the sizes of these inputs differ or are 0: ",
+      absl::StrJoin(texts, ", "), found.inputs.size() > kMostListed ? ", ..." : "",
+      WithSettings("; {at-batch INPUT=8} takes the first dimension of one input, and {at-batch "
+                   "INPUT:1=8} dimension 1")));
 }
 
 absl::StatusOr<AtBatch> ModelAtBatch(
-    const Model& model, const Expr& batch, const Bindings& bound,
+    const Model& model, const BatchSize& batch, const Bindings& bound,
     absl::FunctionRef<absl::StatusOr<Inference>(const Model&)> infer) {
-  ASSIGN_OR_RETURN(const BatchInputs inputs, FindBatch(*model));
-  if (!batch.AtLeast(1)) {
+  const Expr& size = batch.size;
+  ASSIGN_OR_RETURN(const BatchInputs inputs, FindBatch(*model, batch));
+  if (!size.AtLeast(1)) {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(model->path), ": a batch of ",
-                                                   Escaped(batch.ToString()), " has no samples"));
+                                                   Escaped(size.ToString()), " has no samples"));
   }
-  if (batch == Expr(inputs.size)) return AtBatch{model, {}};
-  if (!batch.is_literal()) RETURN_IF_ERROR(CheckName(*model, batch));
+  if (size == Expr(inputs.size)) return AtBatch{model, {}};
+  if (!size.is_literal()) RETURN_IF_ERROR(CheckName(*model, size));
   absl::StatusOr<AtBatch> fitted =
-      FitBatch(model, inputs, batch, {inputs.size, batch.Substitute(bound)}, infer);
-  if (!fitted.ok()) return NotAtBatch(model, batch, inputs.size, fitted.status());
+      FitBatch(model, inputs, size, {inputs.size, size.Substitute(bound)}, infer);
+  if (!fitted.ok()) return NotAtBatch(model, size, inputs.size, fitted.status());
   return fitted;
 }
 

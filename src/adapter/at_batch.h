@@ -14,6 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "src/graph/batch_size.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/expr.h"
@@ -25,19 +26,23 @@ struct AtBatch {
   std::vector<std::string> warnings;
 };
 
-// The inputs whose first dimension is the batch, and its size.
+// A dimension of an input.
+struct BatchInput {
+  ValueId input = 0;
+  int axis = 0;
+};
+// The inputs that have the batch, and its size.
 struct BatchInputs {
-  std::vector<ValueId> inputs;
+  std::vector<BatchInput> inputs;
   int64_t size = 0;
 };
-// InvalidArgument if the inputs share no first size, or if it is open.
-absl::StatusOr<BatchInputs> FindBatch(const ModelData& model);
+// InvalidArgument if the sizes there differ or are open, or an input is not there.
+absl::StatusOr<BatchInputs> FindBatch(const ModelData& model, const BatchSize& batch);
 
-// `batch` is a number or a symbol, which `infer` binds as in `bound`. Returns the model itself if
-// it already has that batch. Errors: those of FindBatch; InvalidArgument if the file fixes what
-// depends on the batch.
+// `infer` binds a symbol as in `bound`. Returns the model itself if it already has that batch.
+// Errors: those of FindBatch; InvalidArgument if the file fixes what depends on the batch.
 absl::StatusOr<AtBatch> ModelAtBatch(
-    const Model& model, const Expr& batch, const Bindings& bound,
+    const Model& model, const BatchSize& batch, const Bindings& bound,
     absl::FunctionRef<absl::StatusOr<Inference>(const Model&)> infer);
 
 }  // namespace onnxflops

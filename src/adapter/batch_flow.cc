@@ -183,16 +183,25 @@ class Follower {
       id = *producer;
       std::tie(input, place) = *before;
     }
-    const Fact* fact = exported_.FactOf(model_.node(id).inputs[input]);
-    const bool is_one = fact != nullptr && fact->is_tensor() && place.alone() &&
-                        place.axis < fact->shape.rank() && fact->shape[place.axis] == Expr(1);
-    if (!is_one || place.second >= 0 ||
-        !known_.inputs.emplace(InputPlace{id, input}, place).second) {
+    const OptionalValueId value = model_.node(id).inputs[input];
+    const Fact* fact = exported_.FactOf(value);
+    const bool has_axis = fact != nullptr && fact->is_tensor() && place.alone() &&
+                          place.second < 0 && place.axis < fact->shape.rank();
+    const bool is_one = has_axis && fact->shape[place.axis] == Expr(1);
+    const bool is_each = has_axis && fact->shape[place.axis] == Expr(batch_.old) && Written(*value);
+    if ((!is_one && !is_each) || !known_.inputs.emplace(InputPlace{id, input}, place).second) {
       return Refuse(id, absl::StrCat("the constant ", Quoted(model_.value(*wanted).name),
                                      " is one for the batch of the export"));
     }
     *next = position_.at(id);
     return absl::OkStatus();
+  }
+
+  // True if an initializer or a Constant holds it.
+  bool Written(ValueId id) const {
+    const Value& value = model_.value(id);
+    if (value.initializer) return !value.is_graph_input;
+    return value.producer && model_.node(*value.producer).op_type == "Constant";
   }
 
   // Every reading that is not plain must be the only one.

@@ -237,7 +237,8 @@ absl::Status BatchStep::ByElement() {
 }
 
 absl::Status BatchStep::SameShape() {
-  RETURN_IF_ERROR(OnlyInputs({0}));
+  const bool takes_type = node_.op_type == "CastLike";  // of its second input
+  RETURN_IF_ERROR(takes_type ? OnlyInputs({0, 1}) : OnlyInputs({0}));
   SetAll(Place(0));
   return absl::OkStatus();
 }
@@ -403,11 +404,23 @@ absl::Status BatchStep::Expand() {
 
 std::optional<std::pair<size_t, BatchPlace>> BatchStep::InputOf(const BatchPlace& place) const {
   const Fact* fact = exported_.FactOf(node_.output(0));
-  const bool is_constant = fact != nullptr && fact->from_shapes && Out(0) != nullptr;
-  if (!is_constant || !IsByElement(node_)) return std::nullopt;
+  if (fact == nullptr || !fact->from_shapes || Out(0) == nullptr || !node_.domain.empty()) {
+    return std::nullopt;
+  }
+  if (node_.op_type == "Expand" && In(0) != nullptr && *In(0) == *Out(0)) {
+    return std::pair(size_t{0}, place);
+  }
+  if (node_.op_type == "Gather" && In(0) != nullptr && In(1) != nullptr) {
+    BatchPlace of_numbers = place;
+    of_numbers.axis -= Axis(0, In(0)->rank());
+    const bool is_theirs = of_numbers.axis >= 0 && of_numbers.axis < In(1)->rank();
+    return is_theirs ? std::make_optional(std::pair(size_t{1}, of_numbers)) : std::nullopt;
+  }
+  if (!IsByElement(node_)) return std::nullopt;
   std::vector<size_t> found;
   for (size_t i = 0; i < node_.inputs.size(); ++i) {
-    if (In(i) != nullptr && In(i)->rank() == Out(0)->rank()) found.push_back(i);
+    const bool has_axis = In(i) != nullptr && In(i)->rank() == Out(0)->rank();
+    if (has_axis && (*In(i))[place.axis] == (*Out(0))[place.axis]) found.push_back(i);
   }
   if (found.size() > 1) {
     std::erase_if(found, [&](size_t i) { return !IsNumberOfSample(i); });
@@ -565,12 +578,12 @@ absl::Status BatchStep::Gather() {
   return absl::OkStatus();
 }
 
-// Samples, or what is joined with them, are looked up by the numbers of a constant. At batch 1
-// these may be those of the only sample, if the constant has an axis of samples in front.
+// Samples, or what is joined with them, are looked up by the numbers of a constant, which are those
+// of each sample if the constant has an axis of samples in front.
 absl::Status BatchStep::SelectSamples() {
   const Fact* numbers = exported_.FactOf(node_.input(1));
-  const bool each = batch_.old == 1 && Place(0)->outer == Expr(1) && Place(0)->axis == 0 &&
-                    numbers->from_shapes && In(1)->rank() >= 2 && (*In(1))[0] == Expr(1);
+  const bool each = Place(0)->outer == Expr(1) && Place(0)->axis == 0 && numbers->from_shapes &&
+                    In(1)->rank() >= 2 && (*In(1))[0] == Expr(batch_.old);
   if (!each) return Refuse("it selects samples by numbers");
   wanted.emplace_back(1, BatchPlace());
   outputs[0] = BatchPlace();

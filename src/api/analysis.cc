@@ -149,15 +149,15 @@ absl::StatusOr<AtImage> SetImageSize(const Model& model, const CountOptions& opt
 // Options for the file itself, which has no symbol that is the new batch.
 InferOptions WithoutBatch(const CountOptions& options, InferOptions infer) {
   if (!options.batch) return infer;
-  for (const std::string& symbol : options.batch->Symbols()) infer.dims.erase(symbol);
+  for (const std::string& symbol : options.batch->size.Symbols()) infer.dims.erase(symbol);
   return infer;
 }
 
 absl::StatusOr<AtBatch> SetBatch(const Model& model, const CountOptions& options,
                                  const ResolveOptions& resolve, const InferOptions& infer) {
-  ASSIGN_OR_RETURN(const BatchInputs batch, FindBatch(*model));
-  for (const ValueId input : batch.inputs) {
-    const absl::string_view name = model->value(input).name;
+  ASSIGN_OR_RETURN(const BatchInputs batch, FindBatch(*model, *options.batch));
+  for (const BatchInput& input : batch.inputs) {
+    const absl::string_view name = model->value(input.input).name;
     if (!options.input_shapes.contains(std::string(name))) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(model->path), ": ", Setting("input"), " and ", Setting("at-batch"),

@@ -28,6 +28,7 @@
 #include "src/cost/cost.h"
 #include "src/explain/explain.h"
 #include "src/graph/fact.h"
+#include "src/graph/batch_size.h"
 #include "src/graph/image_size.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
@@ -66,11 +67,11 @@ struct CountOptions {
   // that size. Errors: InvalidArgument if no input is an image, or weights fix the size;
   // FailedPrecondition if a constant of the graph contains it.
   std::optional<ImageSize> image_size;
-  // Another batch than in an export whose batch is fixed: a number or a symbol, which then is a
-  // dimension of the inputs. Works if all else that the file fixes is independent of the batch.
-  // Errors: InvalidArgument if the inputs share no first size, or if it is open, or if the graph
-  // needs another one than this; names the node.
-  std::optional<Expr> batch;
+  // Another batch than in an export whose batch is fixed. A symbol then is a dimension of the
+  // inputs. Works if all else that the file fixes is independent of the batch. Errors:
+  // InvalidArgument if the inputs share no first size, or if it is open, or, with the node, if the
+  // graph needs another one than this.
+  std::optional<BatchSize> batch;
   // Operators of the user's own: LoadRules of ops/user/user_rules.h.
   Rules rules;
   // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only

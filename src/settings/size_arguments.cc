@@ -100,14 +100,36 @@ absl::StatusOr<ImageSize> ParseImageSize(absl::string_view text) {
       absl::StrCat("it should be a size of 1 to ", kMost, ", or HEIGHTxWIDTH as 336x448"));
 }
 
-// "8" or "batch".
-absl::StatusOr<Expr> ParseBatch(absl::string_view text) {
-  int64_t size = 0;
-  if (absl::SimpleAtoi(text, &size) && size >= 1 && size <= kMaxBatch) return Expr(size);
-  const bool is_name = !text.empty() && IdentifierLength(text) == text.size();
-  if (is_name && !IsFunctionName(text)) return Expr::Symbol(text, 1);
-  return BadValue("at-batch", text,
-                  absl::StrCat("it should be a whole number of 1 to ", kMaxBatch, ", or a name"));
+// "8" or "batch"; "x,y:1=8" names the inputs that have it.
+absl::StatusOr<BatchSize> ParseBatch(absl::string_view text) {
+  BatchSize batch;
+  const size_t equals = text.rfind('=');
+  absl::string_view size = text;
+  if (equals != absl::string_view::npos) {
+    size = text.substr(equals + 1);
+    for (absl::string_view input : absl::StrSplit(text.substr(0, equals), ',')) {
+      const size_t colon = input.rfind(':');
+      int axis = 0;
+      const bool has_axis =
+          colon != absl::string_view::npos && absl::SimpleAtoi(input.substr(colon + 1), &axis);
+      if (has_axis) input = input.substr(0, colon);
+      if (!batch.axes.emplace(input, axis).second) {
+        return BadValue("at-batch", text, absl::StrCat(Quoted(input), " is there twice"));
+      }
+    }
+  }
+  int64_t number = 0;
+  const bool is_name = !size.empty() && IdentifierLength(size) == size.size();
+  if (absl::SimpleAtoi(size, &number) && number >= 1 && number <= kMaxBatch) {
+    batch.size = number;
+  } else if (is_name && !IsFunctionName(size)) {
+    batch.size = Expr::Symbol(size, 1);
+  } else {
+    return BadValue(
+        "at-batch", text,
+        absl::StrCat("the batch should be a whole number of 1 to ", kMaxBatch, ", or a name"));
+  }
+  return batch;
 }
 
 }  // namespace
@@ -168,9 +190,10 @@ void SizeArguments::AddTo(Table* list, bool sweeps) {
   list->AddValue("at-image", "SIZE", &at_image,
                  "Count at images of another size than the file was exported for, as 336 or "
                  "336x448, where only shapes of the graph depend on it.");
-  list->AddValue("at-batch", "N", &at_batch,
-                 "Count at another batch than the one that the file fixes, as 8, or as a name, "
-                 "which then is a symbolic dimension.");
+  list->AddValue(
+      "at-batch", "N", &at_batch,
+      "Count at another batch than the one that the file fixes: 8, or a name, which then "
+      "is a symbolic dimension. x,y:1=8 if only these inputs have it, y as dimension 1.");
   list->AddValues(
       "value", "NAME=VALUE", &values,
       "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
@@ -26,9 +27,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-CountOptions At(const Expr& batch) {
+CountOptions At(const Expr& batch, const absl::btree_map<std::string, int>& axes = {}) {
   CountOptions options;
-  options.batch = batch;
+  options.batch = BatchSize{batch, axes};
   return options;
 }
 
@@ -211,7 +212,7 @@ TEST(AtBatchTest, ExpandsTokens) {
   const Report report = with(false)(1).Count(At(8)).value();
   EXPECT_EQ(report.totals.params, Expr(4));
   EXPECT_EQ(report.outputs[0].shape.ToString(), "[8, 7, 4]");
-  EXPECT_THAT(report.warnings, ElementsAre("'token' is expanded to [8, 1, 4]: the file has one for "
+  EXPECT_THAT(report.warnings, ElementsAre("'token' is taken as [8, 1, 4]: the file has one for "
                                            "all samples"));
 }
 
@@ -228,7 +229,22 @@ TEST(AtBatchTest, ExpandsStatesOfAnLstm) {
   const Report report = make(1).Count(At(8)).value();
   EXPECT_EQ(report.totals.macs, 8 * make(1).Count()->totals.macs);
   EXPECT_EQ(report.outputs[0].shape.ToString(), "[6, 1, 8, 8]");
-  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("'h' is expanded to [1, 8, 8]")));
+  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("'h' is taken as [1, 8, 8]")));
+}
+
+// [tokens, batch, width], as nn.GRU has it by default.
+TEST(AtBatchTest, TakesTheDimensionThatIsNamed) {
+  ModelMaker make;
+  make.Input("x", {"6", "1", "4"}).Input("table", {"5", "4"});
+  make.Weight("w", {1, 24, 4}).Weight("r", {1, 24, 8});
+  make.Node("/gru", "GRU", {"x", "w", "r"}, {"y"}, {{"hidden_size", 8}});
+  make.Node("/relu", "Relu", {"table"}, {"t"}).Output("y").Output("t");
+  const Report report = make.Count(At(8, {{"x", 1}})).value();
+  EXPECT_EQ(report.totals.macs, 8 * make.Count()->totals.macs);
+  EXPECT_EQ(report.outputs[0].shape.ToString(), "[6, 1, 8, 8]");
+  EXPECT_EQ(report.outputs[1].shape.ToString(), "[5, 4]");
+  EXPECT_THAT(make.Count(At(8, {{"x", 0}})).status().message(),
+              HasSubstr("node '/gru' (GRU): its samples are not along the axis of the batch"));
 }
 
 // Ones of the input's own shape, as a mask of transformers is made.
@@ -369,15 +385,26 @@ TEST(AtBatchTest, RefusesWeightsOfEachSample) {
   EXPECT_THAT(ErrorOf(make), HasSubstr("node '/conv' (Conv): its input 1 differs from sample to"));
 }
 
-TEST(AtBatchTest, RefusesAConstantOfEachSample) {
-  const Maker make = [](int64_t batch) {
-    ModelMaker made = WithInput(batch, {6});
-    made.Weight("each", {batch, 6}).Node("/add", "Add", {"x", "each"}, {"y"}).Output("y");
-    return made;
+// A constant that an exporter stored for each sample, and one that is computed.
+TEST(AtBatchTest, TakesAConstantOfEachSampleFromTheFileOnly) {
+  const auto with = [](bool stored) -> Maker {
+    return [stored](int64_t batch) {
+      ModelMaker make = WithInput(batch, {6});
+      make.Weight("each", {batch, stored ? 6 : 2}).Weight("w", {2, 6});
+      if (!stored) make.Node("/fc", "MatMul", {"each", "w"}, {"fc"});
+      make.Node("/add", "Add", {"x", stored ? "each" : "fc"}, {"y"}).Output("y");
+      return make;
+    };
   };
-  EXPECT_THAT(ErrorOf(make, 3), HasSubstr("node '/add' (Add): the constant 'each' is one for the "
-                                          "batch of the export"));
-  EXPECT_EQ(ErrorOf(make, 1), "");  // it is broadcast
+  const Report report = with(true)(3).Count(At(8)).value();
+  EXPECT_EQ(report.totals.flops, with(true)(8).Count()->totals.flops);
+  EXPECT_THAT(report.warnings, ElementsAre("'each' is taken as [8, 6]: the file has one for each "
+                                           "sample of its batch"));
+  EXPECT_EQ(with(true)(3).Count(At(1))->totals.bytes_read,
+            with(true)(1).Count()->totals.bytes_read);
+  EXPECT_THAT(ErrorOf(with(false), 3), HasSubstr("node '/add' (Add): the constant 'fc' is one for "
+                                                 "the batch of the export"));
+  EXPECT_EQ(ErrorOf(with(true), 1), "");  // it is broadcast
 }
 
 TEST(AtBatchTest, NeedsOneFixedBatch) {
@@ -386,13 +413,17 @@ TEST(AtBatchTest, NeedsOneFixedBatch) {
   };
   ModelMaker open;
   open.Input("x", {"N", "3"}).Node("/r", "Relu", {"x"}, {"y"}).Output("y");
-  EXPECT_EQ(error(open, At(8)),
-            "test.onnx: the first dimension of input 'x' is open: dim N=8 sets it");
+  EXPECT_EQ(error(open, At(8)), "test.onnx: dimension 0 of input 'x' is open: dim N=8 sets it");
   ModelMaker two;
   two.Input("x", {"1", "3"}).Input("sizes", {"2"}).Node("/r", "Relu", {"x"}, {"y"}).Output("y");
-  EXPECT_EQ(error(two, At(8)),
-            "test.onnx: which dimension is the batch is not plain: the first sizes of its inputs "
-            "differ or are 0: 'x' [1, 3], 'sizes' [2]");
+  EXPECT_EQ(
+      error(two, At(8)),
+      "test.onnx: which dimension is the batch is not plain: the sizes of these inputs differ "
+      "or are 0: 'x' [1, 3], 'sizes' [2]; at-batch INPUT=8 takes the first dimension of one "
+      "input, and at-batch INPUT:1=8 dimension 1");
+  EXPECT_EQ(two.Count(At(8, {{"x", 0}}))->outputs[0].shape.ToString(), "[8, 3]");
+  EXPECT_THAT(error(two, At(8, {{"image", 0}})), HasSubstr("no input is named 'image'"));
+  EXPECT_EQ(error(two, At(8, {{"x", 2}})), "test.onnx: input 'x' has no dimension 2");
   ModelMaker named;
   named.Input("x", {"1", "seq"}).Node("/r", "Relu", {"x"}, {"y"}).Output("y");
   EXPECT_THAT(error(named, At(Expr::Symbol("seq", 1))),

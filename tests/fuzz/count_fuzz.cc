@@ -83,7 +83,8 @@ void CountAndWrite(const Model& model, absl::string_view file, uint8_t choice) {
   options.node_rows = (choice & 1) != 0;
   if ((choice & 2) != 0) options.bindings["batch"] = choice;
   if (choice % 13 == 7) {
-    options.batch = (choice & 64) != 0 ? Expr::Symbol("samples", 1) : Expr(3);
+    options.batch = BatchSize{(choice & 64) != 0 ? Expr::Symbol("samples", 1) : Expr(3)};
+    if ((choice & 32) != 0) options.batch->axes["x"] = 1;
   }
   if (choice % 17 == 3) options.image_size = ImageSize{48, (choice & 32) != 0 ? 48 : 64};
   if (choice % 11 == 5) {
