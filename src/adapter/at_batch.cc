@@ -112,7 +112,8 @@ class BatchWriter {
     } else if (node->op_type == "Concat" && node->inputs.size() == sizes.size()) {
       const Dims old = KnownInts(value);
       for (size_t i = 0; i < sizes.size() && old.size() == sizes.size(); ++i) {
-        if (old[i] != sizes[i] && node->inputs[i]) SetSize({*producer, i}, sizes[i]);
+        const bool follows = old[i] == Expr(-1) || old[i] == Expr(0) || old[i] == sizes[i];
+        if (!follows && node->inputs[i]) SetSize({*producer, i}, sizes[i]);
       }
     } else if (fact->constant) {
       SetConstant(at, sizes, {static_cast<int64_t>(sizes.size())});

@@ -153,6 +153,24 @@ TEST(AtBatchTest, ReshapesFollow) {
   });
 }
 
+// A target of parts, as TorchScript traces it: one of them is the batch, and -1 is shared.
+TEST(AtBatchTest, ComputedTargetsFollow) {
+  RequireEqual([](int64_t batch) {
+    ModelMaker make = WithInput(batch, {6, 4});
+    AddConstant(&make, "batch", {batch}, true);
+    AddConstant(&make, "zero", {0});
+    AddConstant(&make, "rest", {-1});
+    AddConstant(&make, "two", {2});
+    AddConstant(&make, "four", {4});
+    make.Node("/n", "Unsqueeze", {"batch", "zero"}, {"n"});
+    make.Node("/a", "Concat", {"n", "two", "rest"}, {"a"}, {{"axis", 0}});
+    make.Node("/b", "Concat", {"n", "rest", "four"}, {"b"}, {{"axis", 0}});
+    make.Node("/x", "Reshape", {"x", "a"}, {"x2"}).Node("/y", "Reshape", {"x2", "b"}, {"y"});
+    make.Node("/relu", "Relu", {"y"}, {"z"}).Output("z");
+    return make;
+  });
+}
+
 // nn.MultiheadAttention has [tokens, batch * heads, width]: which size of [5, 8] is that of the
 // samples shows only at the products.
 Maker Attention() {
