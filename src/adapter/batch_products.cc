@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -17,25 +18,49 @@
 
 namespace onnxflops::adapter {
 
-// Operators whose tensors all have the batch first, such as attention.
+namespace {
+
+// The inputs that must differ from sample to sample, from the first on.
+size_t InputsOfSamples(absl::string_view op) {
+  if (op == "GroupQueryAttention") return 6;
+  if (op == "MultiHeadAttention" || op == "Attention") return 3;
+  constexpr absl::string_view kTwo[] = {"EmbedLayerNormalization", "GridSample",
+                                        "QEmbedLayerNormalization", "SkipLayerNormalization",
+                                        "SkipSimplifiedLayerNormalization"};
+  return absl::c_linear_search(kTwo, op) ? 2 : 1;
+}
+
+}  // namespace
+
+// Operators whose tensors have the batch first, such as attention. The inputs of ONNX Runtime's
+// Attention are tokens, weights and a cache [2, batch, ...].
 absl::Status BatchStep::AllFirst() {
-  const bool is_attention = node_.domain.empty() && node_.op_type == "Attention";
+  const bool is_fused = node_.domain == "com.microsoft" && node_.op_type == "Attention";
+  const bool is_onnx = node_.domain.empty() && node_.op_type == "Attention";
+  const size_t of_samples = is_fused ? 1 : InputsOfSamples(node_.op_type);
   for (size_t i = 0; i < node_.inputs.size(); ++i) {
+    BatchPlace expected;
+    expected.axis = is_fused && i == 4 ? 1 : 0;
+    const bool each = i < of_samples || (is_onnx && (i == 4 || i == 5)) || (is_fused && i == 4);
     const std::optional<BatchPlace> place = Place(i);
-    if (place && !(*place == BatchPlace())) {
-      return Refuse("its samples are not along the first axis");
-    }
-    const bool each = i == 0 || (node_.op_type != "Attention" && i < 3) ||
-                      (is_attention && (i < 3 || i == 4 || i == 5));
-    const bool is_weight = node_.op_type == "SkipLayerNormalization" && i >= 2;
-    if (place || !Given(i) || !each || is_weight) continue;
-    wanted.emplace_back(i, BatchPlace());
+    if (place && !(*place == expected)) return Refuse("its samples are not along the first axis");
+    if (!place && Given(i) && each) wanted.emplace_back(i, expected);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node_.outputs[i]) continue;
-    const bool has = Out(i)->rank() > 0 && (*Out(i))[0] == Expr(batch_.old);
-    if (has) outputs[i] = BatchPlace();
+    BatchPlace place;
+    place.axis = is_fused && i == 1 ? 1 : 0;
+    const Shape& shape = *Out(i);
+    if (shape.rank() > place.axis && shape[place.axis] == Expr(batch_.old)) outputs[i] = place;
   }
+  return absl::OkStatus();
+}
+
+// Rows of A with weights in blocks.
+absl::Status BatchStep::Rows() {
+  RETURN_IF_ERROR(OnlyInputs({0}));
+  if (Place(0)->axis == In(0)->rank() - 1) return Refuse("it sums over samples");
+  outputs[0] = Place(0);
   return absl::OkStatus();
 }
 

@@ -44,7 +44,11 @@ const BatchStep::Group BatchStep::kGroups[] = {
      "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"},
     {&BatchStep::AlongAxis, "CumSum Hardmax LogSoftmax LpNormalization Softmax TopK"},
     {&BatchStep::SameShape, "CastLike Clip DequantizeLinear Dropout QuantizeLinear"},
-    {&BatchStep::AllFirst, "Attention GridSample MultiHeadAttention SkipLayerNormalization"},
+    {&BatchStep::AllFirst,
+     "Attention EmbedLayerNormalization GridSample GroupQueryAttention MultiHeadAttention "
+     "QEmbedLayerNormalization RotaryEmbedding SkipLayerNormalization "
+     "SkipSimplifiedLayerNormalization"},
+    {&BatchStep::Rows, "MatMulNBits MatMulBnb4"},
     {&BatchStep::Recurrent, "GRU LSTM RNN"},
     {&BatchStep::Normalise, "LayerNormalization RMSNormalization SimplifiedLayerNormalization"},
     {&BatchStep::MatMul, "MatMul MatMulInteger"},
@@ -54,7 +58,7 @@ const BatchStep::Group BatchStep::kGroups[] = {
     {&BatchStep::Einsum, "Einsum"},
     {&BatchStep::Expand, "Expand"},
     {&BatchStep::Flatten, "Flatten"},
-    {&BatchStep::Gather, "Gather"},
+    {&BatchStep::Gather, "Gather GatherBlockQuantized"},
     {&BatchStep::GatherElements, "GatherElements"},
     {&BatchStep::GatherND, "GatherND"},
     {&BatchStep::Gemm, "Gemm"},
@@ -562,7 +566,9 @@ absl::Status BatchStep::Resize() {
 // What numbers select is no longer in the output: then its samples are those of the numbers.
 absl::Status BatchStep::Gather() {
   const std::optional<BatchPlace> data = Place(0), at = Place(1);
-  const int axis = Axis(0, In(0)->rank());
+  const bool is_quantised = node_.op_type == "GatherBlockQuantized";
+  const int axis = is_quantised ? static_cast<int>(Int("gather_axis", 0)) : Axis(0, In(0)->rank());
+  if (is_quantised && (data || axis < 0)) return Refuse("what it does with samples is not known");
   const bool selects = data && data->axis == axis;
   if (data && at && !selects) {
     return Refuse("it looks up by sample in what differs from sample to sample");

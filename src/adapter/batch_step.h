@@ -120,6 +120,7 @@ class BatchStep {
   absl::Status GatherElements();
   absl::Status GatherND();
   absl::Status Reduce();
+  absl::Status Rows();
   absl::Status MatMul();
   absl::Status Pairs(const BatchPlace& a, const BatchPlace& b);
   absl::Status Gemm();
