@@ -35,16 +35,18 @@ size_t InputsOfSamples(absl::string_view op) {
 // Operators whose tensors have the batch first, such as attention. The inputs of ONNX Runtime's
 // Attention are tokens, weights and a cache [2, batch, ...].
 absl::Status BatchStep::AllFirst() {
-  const bool is_fused = node_.domain == "com.microsoft" && node_.op_type == "Attention";
   const bool is_onnx = node_.domain.empty() && node_.op_type == "Attention";
+  const bool is_quantised = node_.op_type == "QAttention";
+  const bool is_fused = is_quantised || (!is_onnx && node_.op_type == "Attention");
+  const size_t cache = is_quantised ? 8 : 4;
   const size_t of_samples = is_fused ? 1 : InputsOfSamples(node_.op_type);
   for (size_t i = 0; i < node_.inputs.size(); ++i) {
     BatchPlace expected;
-    expected.axis = is_fused && i == 4 ? 1 : 0;
-    const bool each = i < of_samples || (is_onnx && (i == 4 || i == 5)) || (is_fused && i == 4);
+    expected.axis = is_fused && i == cache ? 1 : 0;
+    const bool is_cache = (is_onnx && (i == 4 || i == 5)) || (is_fused && i == cache);
     const std::optional<BatchPlace> place = Place(i);
     if (place && !(*place == expected)) return Refuse("its samples are not along the first axis");
-    if (!place && Given(i) && each) wanted.emplace_back(i, expected);
+    if (!place && Given(i) && (i < of_samples || is_cache)) wanted.emplace_back(i, expected);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node_.outputs[i]) continue;

@@ -43,10 +43,11 @@ const BatchStep::Group BatchStep::kGroups[] = {
      "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
      "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"},
     {&BatchStep::AlongAxis, "CumSum Hardmax LogSoftmax LpNormalization Softmax TopK"},
-    {&BatchStep::SameShape, "CastLike Clip DequantizeLinear Dropout QuantizeLinear"},
+    {&BatchStep::SameShape,
+     "CastLike Clip DequantizeLinear Dropout DynamicQuantizeLinear QuantizeLinear"},
     {&BatchStep::AllFirst,
      "Attention EmbedLayerNormalization GridSample GroupQueryAttention MultiHeadAttention "
-     "QEmbedLayerNormalization RotaryEmbedding SkipLayerNormalization "
+     "QAttention QEmbedLayerNormalization RotaryEmbedding SkipLayerNormalization "
      "SkipSimplifiedLayerNormalization"},
     {&BatchStep::Rows, "MatMulNBits MatMulBnb4"},
     {&BatchStep::Recurrent, "GRU LSTM RNN"},
@@ -244,6 +245,10 @@ absl::Status BatchStep::SameShape() {
   const bool takes_type = node_.op_type == "CastLike";  // of its second input
   RETURN_IF_ERROR(takes_type ? OnlyInputs({0, 1}) : OnlyInputs({0}));
   SetAll(Place(0));
+  if (node_.op_type == "DynamicQuantizeLinear") {
+    outputs.resize(1);  // one scale for all samples
+    outputs.resize(node_.outputs.size());
+  }
   return absl::OkStatus();
 }
 
