@@ -102,6 +102,34 @@ TEST(DimTest, OnlyCountSweeps) {
             "dim gives 'b' 2 sizes: only onnxflops count takes more than one");
 }
 
+// "8 of x:0 y:1", or the error.
+std::string Batch(const std::string& text) {
+  SizeArguments sizes;
+  sizes.at_batch = text;
+  const absl::StatusOr<CountOptions> options = sizes.Parse();
+  if (!options.ok()) return std::string(options.status().message());
+  return absl::StrCat(options->batch->size.ToString(), " of ",
+                      absl::StrJoin(options->batch->axes, " ", absl::PairFormatter(":")));
+}
+
+TEST(AtBatchTest, ANumberOrANameAndWhichInputs) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"8", "8 of "},
+      {"samples", "samples of "},
+      {"x=8", "8 of x:0"},
+      {"x,y:1=n", "n of x:0 y:1"},
+      {"serving:0:2=8", "8 of serving:0:2"},
+      {"a=b=8", "8 of a=b:0"},
+  };
+  for (const auto& [text, batch] : cases) EXPECT_EQ(Batch(text), batch) << text;
+  for (const char* text : {"0", "-1", "1.5", "8x3", "x=", "x=0", "min", "2n", "9999999999"}) {
+    EXPECT_EQ(Batch(text), absl::StrCat("at-batch '", text,
+                                        "': the batch should be a whole number of 1 to "
+                                        "1073741824, or a name"));
+  }
+  EXPECT_EQ(Batch("x,x=8"), "at-batch 'x,x=8': 'x' is there twice");
+}
+
 TEST(FaceTest, TextsAndErrorsAreInItsWords) {
   const ProcessFace face(kProgramFace);
   ServingArguments serving;
