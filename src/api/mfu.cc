@@ -37,6 +37,7 @@
 #include "src/render/format.h"
 #include "src/report/make_report.h"
 #include "src/report/samples_report.h"
+#include "src/report/summary.h"
 #include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 #include "src/training/backward.h"
@@ -386,10 +387,7 @@ class MfuMaker {
     for (const WeightCopy& likely : report_.likely_copies) {
       FormulaParameters without = parameters_;
       without.n = *without.n - Expr(likely.params);
-      out_.notes.push_back(absl::StrCat(
-          "n holds ", report::SiNumber(likely.params), " parameters of ", Escaped(likely.copy),
-          ", which may be a copy", FiguresWith(without), ": ",
-          Setting("tied", absl::StrCat(Escaped(likely.copy), "=", Escaped(likely.original)))));
+      out_.notes.push_back(report::LikelyCopyText(likely, "n holds", FiguresWith(without)));
     }
   }
 

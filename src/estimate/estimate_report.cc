@@ -8,8 +8,10 @@
 #include "src/estimate/estimate_report.h"
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -22,6 +24,7 @@
 #include "src/render/known.h"
 #include "src/render/text_table.h"
 #include "src/report/reference_sizes.h"
+#include "src/report/summary.h"
 
 namespace onnxflops {
 namespace report {
@@ -58,6 +61,24 @@ std::string SizesOf(const Bindings& sizes) {
   });
 }
 
+// Weights that may be copies make rules of thumb that read N too large.
+void AddCopies(const EstimateReport& report, TextTable* table) {
+  constexpr size_t kMostNotes = 5;
+  size_t copies = 0;
+  for (const CompareReport& model : report.models) {
+    if (!absl::c_any_of(model.tools, HasToolFigure)) continue;
+    const std::string holder = report.models.size() == 1
+                                   ? "N holds"
+                                   : absl::StrCat(Escaped(model.ours.model.path), ": N holds");
+    for (const WeightCopy& likely : model.ours.likely_copies) {
+      if (++copies <= kMostNotes) table->notes.push_back(LikelyCopyText(likely, holder));
+    }
+  }
+  if (copies > kMostNotes) {
+    table->notes.push_back(absl::StrCat(copies - kMostNotes, " more weights may be copies"));
+  }
+}
+
 void AddNotes(const EstimateReport& report, TextTable* table) {
   if (const std::optional<Calibration>& c = report.calibration) {
     table->notes.push_back(
@@ -75,6 +96,7 @@ void AddNotes(const EstimateReport& report, TextTable* table) {
                                         WithSettings("; {dim NAME=N} sets others")));
     break;
   }
+  AddCopies(report, table);
   table->notes.emplace_back(WithSettings(
       "rules of thumb are in % of our count, of a training step where theirs are; onnxflops "
       "compare MODEL {with NAME} has every term between"));

@@ -690,12 +690,17 @@ std::vector<std::string> AllWarnings(const Report& report) {
   std::vector<std::string> texts = report.warnings;
   if (!report.part.empty()) return texts;
   for (const WeightCopy& likely : report.likely_copies) {
-    const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
-    texts.push_back(absl::StrCat("params hold ", SiNumber(likely.params), " of ", copy,
-                                 ", maybe a copy of ", original,
-                                 "; if so: ", Setting("tied", absl::StrCat(copy, "=", original))));
+    texts.push_back(LikelyCopyText(likely, "params hold"));
   }
   return texts;
+}
+
+std::string LikelyCopyText(const WeightCopy& likely, absl::string_view holder,
+                           absl::string_view effect) {
+  const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
+  return absl::StrCat(holder, " ", SiNumber(likely.params), " of ", copy, ", maybe a copy of ",
+                      original, effect,
+                      "; if so: ", Setting("tied", absl::StrCat(copy, "=", original)));
 }
 
 std::vector<std::string> HintsOnUnknown(const Report& report) {

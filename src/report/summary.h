@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "src/cost/cost.h"
 #include "src/render/text_table.h"
 #include "src/report/report.h"
@@ -32,6 +33,10 @@ std::string ShownSizes(const Report& report);
 // Warnings for outputs without the lines of totals: uncounted work, and assumptions of another
 // tool's figure.
 std::vector<std::string> CaveatsOfFigures(const Report& report);
+// "params hold 38.60 M of a, maybe a copy of b; if so: --tied a=b". `holder`: "params hold";
+// `effect`: what would change without them, or "".
+std::string LikelyCopyText(const WeightCopy& likely, absl::string_view holder,
+                           absl::string_view effect = "");
 // "(Softmax, Gelu, ...)": the operators whose FLOPs are not multiply-accumulates; or "".
 std::string OthersText(const Report& report);
 // True if a training step has a figure to show; a model that multiplies integers is quantised for

@@ -33,7 +33,7 @@ absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* swee
   ASSIGN_OR_RETURN(CountOptions options, sizes.Parse(sweep));
   ASSIGN_OR_RETURN(options.samples, samples.Parse());
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
-  ASSIGN_OR_RETURN(options.tied, training.ParseTied());
+  ASSIGN_OR_RETURN(options.tied, training.tied.Parse());
   ASSIGN_OR_RETURN(options.lora, training.ParseLoraOptions());
   ASSIGN_OR_RETURN(const TrainingOptions trained, training.ParseOptions());
   ASSIGN_OR_RETURN(options.memory, memory.Parse(trained));

@@ -55,6 +55,7 @@ absl::StatusOr<Calibration> MakeCalibration(const std::string& file,
 void EstimateArguments::AddTo(Table* list) {
   sizes.AddTo(list);
   causal.AddTo(list);
+  tied.AddTo(list);
   list->AddValue("calibrate", "FILE", &calibrate,
                  "FLOPs that were measured, as JSON; of one model.");
   list->AddValue("calibration", "FILE", &calibration,
@@ -64,6 +65,7 @@ void EstimateArguments::AddTo(Table* list) {
 absl::StatusOr<CountOptions> EstimateArguments::Options() const {
   ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
+  ASSIGN_OR_RETURN(options.tied, tied.Parse());
   return options;
 }
 

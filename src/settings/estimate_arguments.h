@@ -12,12 +12,14 @@
 #include "src/graph/model.h"
 #include "src/settings/size_arguments.h"
 #include "src/settings/table.h"
+#include "src/settings/training_arguments.h"
 
 namespace onnxflops::settings {
 
 struct EstimateArguments {
   SizeArguments sizes;
   CausalArgument causal;
+  TiedArgument tied;
   std::string calibrate, calibration;
 
   void AddTo(Table* list);

@@ -91,7 +91,7 @@ absl::StatusOr<MfuOptions> MfuArguments::Parse() const {
   MfuOptions options;
   ASSIGN_OR_RETURN(options.count, sizes.Parse());
   ASSIGN_OR_RETURN(options.count.samples, samples.Parse());
-  ASSIGN_OR_RETURN(options.count.tied, training.ParseTied());
+  ASSIGN_OR_RETURN(options.count.tied, training.tied.Parse());
   ASSIGN_OR_RETURN(options.count.lora, training.ParseLoraOptions());
   ASSIGN_OR_RETURN(options.count.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.count.training, training.Parse());

@@ -19,6 +19,24 @@ absl::Status NeedsExact(const char* name) {
 
 }  // namespace
 
+void TiedArgument::AddTo(Table* list) {
+  list->AddValues("tied", "COPY=WEIGHT", &pairs,
+                  "Two weights of the file are one parameter, as TorchScript's export stores tied "
+                  "embeddings twice. The report names what looks so. May be given again.");
+}
+
+absl::StatusOr<std::vector<TiedWeights>> TiedArgument::Parse() const {
+  std::vector<TiedWeights> tied;
+  for (const std::string& text : pairs) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      return BadValue("tied", text, "it should be two names of weights, as COPY=WEIGHT");
+    }
+    tied.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return tied;
+}
+
 void TrainingArguments::AddTo(Table* list) {
   list->AddValue("backward", "HOW", &backward,
                  "The backward pass: 2x (twice forward), or exact, as autograd executes it. "
@@ -32,9 +50,7 @@ void TrainingArguments::AddTo(Table* list) {
                  "Count the model with low-rank adapters, as peft runs them, and train only these: "
                  "r=16:q_proj,v_proj, r=16,alpha=32,rslora:all-linear. With base=nf4 (QLoRA) "
                  "other weights of linear layers are in 4 bits. Includes {backward exact}.");
-  list->AddValues("tied", "COPY=WEIGHT", &tied,
-                  "Two weights of the file are one parameter, as TorchScript's export stores tied "
-                  "embeddings twice. The report names what looks so. May be given again.");
+  tied.AddTo(list);
   list->AddFlag("input-gradients", &input_gradients,
                 "The gradients of the model's inputs are computed, too.");
   list->AddValue("attention", "HOW", &attention,
@@ -82,18 +98,6 @@ absl::StatusOr<std::optional<LoraOptions>> TrainingArguments::ParseLoraOptions()
   if (lora.empty()) return std::optional<LoraOptions>();
   ASSIGN_OR_RETURN(LoraOptions options, ParseLora(lora));
   return std::optional<LoraOptions>(std::move(options));
-}
-
-absl::StatusOr<std::vector<TiedWeights>> TrainingArguments::ParseTied() const {
-  std::vector<TiedWeights> pairs;
-  for (const std::string& text : tied) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
-      return BadValue("tied", text, "it should be two names of weights, as COPY=WEIGHT");
-    }
-    pairs.push_back({text.substr(0, equals), text.substr(equals + 1)});
-  }
-  return pairs;
 }
 
 absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {

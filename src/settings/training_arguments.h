@@ -14,10 +14,18 @@
 
 namespace onnxflops::settings {
 
+// `tied`, as texts.
+struct TiedArgument {
+  std::vector<std::string> pairs;
+  void AddTo(Table* list);
+  absl::StatusOr<std::vector<TiedWeights>> Parse() const;
+};
+
 // `backward` and what belongs to it, as texts.
 struct TrainingArguments {
   std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
-  std::vector<std::string> frozen, trained, tied;
+  std::vector<std::string> frozen, trained;
+  TiedArgument tied;  // needs no exact backward pass
   std::string lora;
   bool input_gradients = false;
 
@@ -31,8 +39,6 @@ struct TrainingArguments {
   const char* FirstOfExact() const;
   // `lora`; nullopt if it is not given.
   absl::StatusOr<std::optional<LoraOptions>> ParseLoraOptions() const;
-  // `tied`, which needs no exact backward pass.
-  absl::StatusOr<std::vector<TiedWeights>> ParseTied() const;
 };
 
 }  // namespace onnxflops::settings

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 
@@ -64,6 +66,23 @@ TEST(StatedSizesTest, OfSymbolsThatAreNotThereAreNothing) {
   EXPECT_EQ(Count(*model, {.bindings = {{"batch", 3}}})->totals.flops, Expr(9));
   EXPECT_EQ(Count(*model, {.bindings = {{"batch", 3}, {"seq", 5}}})->totals.flops, Expr(15));
   EXPECT_EQ(Count(*model, {.bindings = {{"seq", 5}}})->totals.flops.ToString(), "5*batch");
+}
+
+// GPT-2's file has the table of tokens twice: 124,439,808 parameters and 50257 x 768.
+TEST(EstimateTest, RulesCountATiedWeightOnce) {
+  const Model model = LoadOrDie("models/gpt2.onnx");
+  const auto figure = [&](const CountOptions& options) {
+    const absl::StatusOr<CompareReport> report = EstimateModel(model, options);
+    for (const ToolRow& tool : report->tools) {
+      if (absl::string_view(tool.convention->name) == "config-6n") return *tool.headline;
+    }
+    return Expr();
+  };
+  constexpr int64_t kOnce = 124'439'808, kTable = 50257 * 768, kTokens = 1024;
+  CountOptions options = {.bindings = {{"batch", 1}, {"seq", kTokens}}};
+  EXPECT_EQ(figure(options), Expr(6 * (kOnce + kTable) * kTokens));
+  options.tied = {{"onnx::MatMul_3015", "m.transformer.wte.weight"}};
+  EXPECT_EQ(figure(options), Expr(6 * kOnce * kTokens));
 }
 
 TEST(SweepTest, IsACountAtEachPoint) {
