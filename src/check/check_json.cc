@@ -32,6 +32,9 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     if (j.actual_value) json->Key("actual_value").Exact(*j.quantity, *j.actual_value);
     if (j.base_value) json->Key("base_value").Exact(*j.quantity, *j.base_value);
     if (j.limit_value || j.base_value) json->Key("unit").String(UnitOf(*j.quantity));
+    if (j.growth_hundredths) {
+      json->Key("growth_percent").Number(static_cast<double>(*j.growth_hundredths) / 100);
+    }
     if (j.margin_hundredths) {
       json->Key("margin_percent").Number(static_cast<double>(*j.margin_hundredths) / 100);
     }

@@ -145,9 +145,9 @@ std::string ToMarkdown(const CheckReport& report) { return DrawMarkdown(ToDocume
 std::string ToCsv(const CheckReport& report) {
   TextTable table;
   if (!report.models.empty()) table.columns.push_back({"model"});
-  for (const char* title :
-       {"rule", "kind", "module", "at", "verdict", "limit", "actual", "margin_percent",
-        "limit_value", "actual_value", "base_value", "unit", "lower_bound", "detail"}) {
+  for (const char* title : {"rule", "kind", "module", "at", "verdict", "limit", "actual",
+                            "growth_percent", "margin_percent", "limit_value", "actual_value",
+                            "base_value", "unit", "lower_bound", "detail"}) {
     table.columns.push_back({title});
   }
   for (const Judgement& j : report.judgements) {
@@ -161,8 +161,9 @@ std::string ToCsv(const CheckReport& report) {
     if (!report.models.empty()) row.cells.push_back(j.model);
     for (const std::string& cell :
          {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit,
-          j.actual == "-" ? "" : j.actual, percent(j.margin_hundredths), digits(j.limit_value),
-          digits(j.actual_value), digits(j.base_value),
+          j.actual == "-" ? "" : j.actual, percent(j.growth_hundredths),
+          percent(j.margin_hundredths), digits(j.limit_value), digits(j.actual_value),
+          digits(j.base_value),
           std::string(j.limit_value || j.base_value ? UnitOf(*j.quantity) : ""),
           std::string(j.lower_bound ? "true" : "false"), j.detail}) {
       row.cells.push_back(cell);

@@ -49,11 +49,34 @@ std::string MarginInWords(absl::string_view margin) {
   return margin.empty() ? "" : absl::StrCat(" (", margin, " left)");
 }
 
+// "FLOPs grew by 3.55 %, more than the limit of 2 % (8.5 GFLOP, base 8.2 GFLOP)".
+std::string GrowthInWords(const Judgement& j) {
+  absl::string_view growth = j.growth, limit = j.limit;
+  const bool may_grow = absl::ConsumePrefix(&limit, "+");
+  std::string change = " did not change";
+  if (*j.actual_value != *j.base_value) {
+    change = absl::ConsumePrefix(&growth, "-") ? " shrank by " : " grew by ";
+    absl::ConsumePrefix(&growth, "+");
+    if (absl::ConsumePrefix(&growth, "<")) change += "less than ";
+    absl::StrAppend(&change, growth);
+  }
+  const bool breaks = j.limit_value && *j.actual_value > *j.limit_value;
+  absl::ConsumeSuffix(&limit, "%");
+  return absl::StrCat(j.quantity->title, change,
+                      breaks && may_grow ? ", more than the limit of " : ", limit ",
+                      breaks || !may_grow ? "" : "+", absl::StripAsciiWhitespace(limit), " %",
+                      absl::string_view(j.actual).substr(j.growth.size()));
+}
+
 }  // namespace
 
 std::string MessageOf(const Judgement& j) {
   if (!j.is_rule()) return j.detail;
-  return absl::StrCat(j.actual, ", limit ", j.limit, MarginInWords(j.margin), ": ",
+  const std::string figures =
+      j.growth.empty() || !j.actual_value
+          ? absl::StrCat(j.actual, ", limit ", j.limit, MarginInWords(j.margin))
+          : GrowthInWords(j);
+  return absl::StrCat(figures, ": ",
                       j.verdict == Verdict::kNotProven ? "not proven" : NameOf(j.verdict),
                       j.detail.empty() ? "" : "; ", j.detail);
 }

@@ -449,10 +449,7 @@ class RuleJudge {
         return;
       limit = base.literal() * (rule.limit.whole + rule.limit.value) / rule.limit.whole;
       const Known base_known = BaseKnown(m, *rule.quantity);
-      judgement->base_value = base.literal();
-      judgement->actual =
-          absl::StrCat(judgement->actual, " (base ",
-                       KnownText(base_known, FigureText(base.literal(), *rule.quantity)), ")");
+      DescribeGrowth(head.literal(), known, base.literal(), base_known, judgement);
       if (base_known != Known::kExact) return;
     } else if (rule.limit.kind == BudgetLimit::Kind::kRatio) {
       return;
@@ -463,6 +460,25 @@ class RuleJudge {
     judgement->margin_hundredths = Hundredths(limit - head.literal(), limit);
     const std::string margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
     judgement->margin = KnownText(known == Known::kExact ? known : Known::kAtMost, margin);
+  }
+
+  // Sets the base and, if both figures are exact, the growth.
+  static void DescribeGrowth(absl::int128 head, Known head_known, absl::int128 base,
+                             Known base_known, Judgement* judgement) {
+    judgement->base_value = base;
+    const std::string base_text = KnownText(base_known, FigureText(base, *judgement->quantity));
+    if (head_known == Known::kExact && base_known == Known::kExact) {
+      judgement->growth_hundredths = Hundredths(head - base, base);
+    }
+    if (!judgement->growth_hundredths) {
+      judgement->actual = absl::StrCat(judgement->actual, " (base ", base_text, ")");
+      return;
+    }
+    const bool rounds_to_0 = *judgement->growth_hundredths == 0 && head != base;
+    judgement->growth = rounds_to_0 ? absl::StrCat(head > base ? "+" : "-", "<0.01 %")
+                                    : PercentText(head - base, base, /*sign=*/true);
+    judgement->actual =
+        absl::StrCat(judgement->growth, " (", judgement->actual, ", base ", base_text, ")");
   }
 
   const Budgets& budgets_;

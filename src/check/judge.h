@@ -38,14 +38,17 @@ struct Judgement {
   bool names_module = false;  // the rule's name contains the module
   std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
-  std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
-  std::string margin;         // distance to the limit: "+2.1 %", "-0.3 %"; or ""
-  std::string detail;         // more detail: why it is not proven, which operators
-  BudgetPlace place;          // in the file of budgets; line 0: not in a file
-  std::string budgets;        // that file, where models have their own; else CheckReport::budgets
+  // As text: "16 GFLOP", "16.52 GFLOP"; with `growth` "+2%", "+3.55 % (8.5 GFLOP, base 8.2 GFLOP)".
+  std::string limit, actual;
+  std::string growth;   // from the base: "+3.55 %"; "" without one, or if a figure is not exact
+  std::string margin;   // distance to the limit: "+2.1 %", "-0.3 %"; or ""
+  std::string detail;   // more detail: why it is not proven, which operators
+  BudgetPlace place;    // in the file of budgets; line 0: not in a file
+  std::string budgets;  // that file, where models have their own; else CheckReport::budgets
   // For a limit that is an amount: the limit, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
   std::optional<absl::int128> base_value;         // of a limit that is relative to it
+  std::optional<absl::int128> growth_hundredths;  // of a percent: growth as a number
   std::optional<absl::int128> margin_hundredths;  // of a percent: margin as a number
   bool lower_bound = false;  // the figure is a lower bound, or nothing is counted
   double seconds = 0;        // that judging the model took, in its first row

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -283,6 +284,30 @@ diff::TotalTexts BytesOfParams(const Diff& diff) {
   return diff.has_base && params.change != bytes.change ? bytes : diff::TotalTexts();
 }
 
+// "params +4.31 %", in Markdown: other quantities that have limits and changed, those that failed
+// first. Only of the whole model; the details have modules.
+std::vector<std::string> LimitedChanges(const ReviewedModel& model) {
+  const Diff& diff = *model.diff;
+  std::vector<const Quantity*> seen = {&kQuantities[0], &QuantityOf(&Amounts::int_ops)};
+  if (!BytesOfParams(diff).change.empty()) seen.push_back(&QuantityOf(&Amounts::param_bytes));
+  std::vector<std::string> changes;
+  for (const bool failed : {true, false}) {
+    for (const Judgement& j : model.check.judgements) {
+      const bool listed = diff.has_base && j.quantity != nullptr && j.where.empty() &&
+                          j.kind != "ratio" && failed != j.passed() &&
+                          !absl::c_linear_search(seen, j.quantity);
+      if (!listed) continue;
+      seen.push_back(j.quantity);
+      const diff::TotalTexts texts = j.quantity == &kPeakActivations
+                                         ? diff::TextsOfPeak(diff)
+                                         : diff::TextsOfTotal(diff, *j.quantity);
+      if (texts.change.empty()) continue;
+      changes.push_back(absl::StrCat(j.quantity->title, " ", Unbroken(texts.change)));
+    }
+  }
+  return changes;
+}
+
 // FLOPs before and after, and their change, in Markdown. Integer work is shown with them: work that
 // moved from floats to integers is not saved.
 std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
@@ -291,7 +316,10 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
   const diff::TotalTexts flops = diff::TextsOfTotal(diff, kQuantities[0]);
   std::string sides = SidesOf(flops);
   std::vector<std::string> changes;
-  if (!flops.change.empty()) changes.push_back(Unbroken(flops.change));
+  std::vector<std::string> limited = LimitedChanges(model);
+  if (!flops.change.empty()) {
+    changes.push_back(absl::StrCat(limited.empty() ? "" : "FLOPs ", Unbroken(flops.change)));
+  }
   const diff::TotalTexts ints = diff::TextsOfTotal(diff, integers);
   const bool are_known = !absl::StrContains(ints.sides, "unknown");
   if (diff.has_base && !ints.change.empty() && are_known) {
@@ -306,6 +334,7 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
     changes.push_back(
         absl::StrCat(QuantityOf(&Amounts::param_bytes).title, " ", Unbroken(bytes.change)));
   }
+  absl::c_move(limited, std::back_inserter(changes));
   if (IsOnlyAnotherFile(model)) changes.emplace_back("same cost, other file");
   if (diff.IsEmpty() && !model.renamed_from.empty()) changes.emplace_back("renamed");
   if (!diff.other_inputs.empty()) changes.emplace_back("takes other inputs");

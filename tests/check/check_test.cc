@@ -19,6 +19,7 @@
 #include "src/check/ci_formats.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/check/verdict_text.h"
 #include "src/diff/comment.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
@@ -103,6 +104,40 @@ TEST(JudgeTest, GrowthFromTheBase) {
     const CheckReport report = CheckText(absl::StrCat("budget.macs = \"", limit, "\""), diff);
     EXPECT_EQ(report.judgements[0].verdict, verdict) << limit;
   }
+}
+
+// 24 MACs for each of 100 and 102 numbers: 2,400 and 2,448.
+TEST(JudgeTest, AMessageHasTheGrowthBeforeTheLimit) {
+  const Report narrow = OfWidth(100).Count().value(), wide = OfWidth(102).Count().value();
+  const Diff grown = MakeDiff(&narrow, wide).value(), shrunk = MakeDiff(&wide, narrow).value();
+  const Diff same = MakeDiff(&wide, wide).value();
+  struct Case {
+    const Diff* diff;
+    const char *limit, *message;
+  };
+  const Case cases[] = {
+      {&grown, "+1.5%",
+       "MACs grew by 2.00 %, more than the limit of 1.5 % (2.448 kMAC, base 2.400 kMAC): failed"},
+      {&grown, "+3 %", "MACs grew by 2.00 %, limit +3 % (2.448 kMAC, base 2.400 kMAC): passed"},
+      {&grown, "-1%", "MACs grew by 2.00 %, limit -1 % (2.448 kMAC, base 2.400 kMAC): failed"},
+      {&shrunk, "-5%", "MACs shrank by 1.96 %, limit -5 % (2.400 kMAC, base 2.448 kMAC): failed"},
+      {&same, "+0%", "MACs did not change, limit +0 % (2.448 kMAC, base 2.448 kMAC): passed"},
+  };
+  for (const Case& c : cases) {
+    const CheckReport report = CheckText(absl::StrCat("budget.macs = \"", c.limit, "\""), *c.diff);
+    EXPECT_EQ(check::MessageOf(report.judgements[0]), c.message);
+  }
+  const Judgement j = CheckText("budget.macs = \"+1.5%\"", grown).judgements[0];
+  EXPECT_EQ(j.growth_hundredths, 200);
+  EXPECT_EQ(j.actual, "+2.00 % (2.448 kMAC, base 2.400 kMAC)");
+}
+
+// 24 of 24,000,000 MACs are 0.0001 %.
+TEST(JudgeTest, ASmallGrowthIsNotZero) {
+  const Report base = OfWidth(1'000'000).Count().value(), head = OfWidth(1'000'001).Count().value();
+  const CheckReport report = CheckText("budget.macs = \"+0%\"", MakeDiff(&base, head).value());
+  EXPECT_THAT(check::MessageOf(report.judgements[0]),
+              testing::StartsWith("MACs grew by less than 0.01 %, more than the limit of 0 % ("));
 }
 
 // A new model has no base: what `new` says holds for limits that are relative to it, and no other.

@@ -125,6 +125,18 @@ TEST(ReviewTest, TheWorstIsTheFirstRow) {
               HasSubstr("- `budget.macs: 384 MAC, limit 300, exceeded by 28.00 %: failed`\n"));
 }
 
+// 2 to 4 rows: 128 MACs a row, and 256 FLOPs.
+TEST(ReviewTest, TheChangeNamesQuantitiesWithLimits) {
+  const std::string comment =
+      ToComment({{Reviewed("m.onnx", "2", "4", "budget.macs = \"+50%\"\nbudget.params = 1000000")},
+                 true,
+                 {}});
+  EXPECT_THAT(comment, HasSubstr("| **failed: MACs** | **FLOPs +100.0&nbsp;%; MACs +100.0&nbsp;%; "
+                                 "params +100.0&nbsp;%** "));
+  EXPECT_THAT(comment, HasSubstr("- `budget.macs: MACs grew by 100.00 %, more than the limit of "
+                                 "50 % (512 MAC, base 256 MAC): failed`\n"));
+}
+
 TEST(ReviewTest, ARenamedModelIsNeitherNewNorGone) {
   ReviewedModel model = Reviewed("new.onnx", "2", "2");
   model.renamed_from = "old.onnx";

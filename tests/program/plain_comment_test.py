@@ -113,7 +113,7 @@ OURS = (
     "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** nothing changed\n\n<!-- onnxflops:check: -->\n**`m`** passed: 1 rule",
     "**onnxflops: 2 of 3 budgets failed in 1 of 2 models; 1 model changed; 2 new models**", "**onnxflops: no model changed its cost**", "**onnxflops: all 12 budgets hold; no model changed its cost**",
     "**onnxflops: error in 1 of 3 models; FLOPs not known in 1 model; 1 budget holds; no budget for 2 models; budgets lost by renaming 1 model; 1 not judged; 1 model changed; open sizes now fixed in 1 model**\n\n| model | verdict | change | FLOPs | params | peak activations |\n| :--- | :--- | ---: | ---: | ---: | ---: |\n"
-    "| **`a.onnx`** | **failed: FLOPs, peak activations and 2 more; not proven: MACs** | **-85.4 %; with integer ops +14.2 %; param bytes -74.9&nbsp;%; `batch` fixed at 2, `seq` fixed at 20; `x` now open** | "
+    "| **`a.onnx`** | **failed: FLOPs, peak activations and 2 more; not proven: MACs** | **FLOPs -85.4 %; with integer ops +14.2 %; param bytes -74.9&nbsp;%; peak activations new; training FLOPs +1,727.1&nbsp;%; `batch` fixed at 2, `seq` fixed at 20; `x` now open** | "
     "**449.1&nbsp;M \u2192 65.56&nbsp;M; integer ops 0 \u2192 447.5 M** | **5.471 M (21.88 MB \u2192 5.530 MB)** | **&gt;= 3 MB** |\n"
     "| `b` | `no model` |  |  |  |  |\n| `c` | passed, FLOPs not known | same cost, other file | 8.2 G |  |  |\n| `d` | no budget | renamed; takes other inputs |  |  |  |\n\n3 models did not change.",
     "This pull request changes budgets. It is held to those of the base; the new ones hold after the merge. To accept a higher limit, merge that first.",

@@ -41,7 +41,8 @@ SIDES = rf"{FIGURE}(?: \u2192 {FIGURE})?"
 JUDGED = "|".join((*QUANTITIES, "peak activations", "operators", "domains", "opset", "fixed", "mfu", "profile"))
 FAILED = rf"(?:failed|not proven): (?:{JUDGED})(?:, (?:{JUDGED}))*(?: and {NUMBER} more)?"
 VERDICT = rf"(?:{FAILED}(?:; {FAILED})?|passed, FLOPs not known|no budget)"
-CHANGE = (rf"(?:new|gone|unknown|{FIGURE}|(?:with )?integer ops (?:new|{FIGURE})|param bytes (?:new|{FIGURE})|same cost, other file|renamed|"
+LIMITED = "|".join((*QUANTITIES, "peak activations"))
+CHANGE = (rf"(?:new|gone|unknown|{FIGURE}|with integer ops (?:new|{FIGURE})|(?:{LIMITED}) (?:new|unknown|{FIGURE})|same cost, other file|renamed|"
           rf"takes other inputs|{CODE} fixed at {NUMBER}(?:, {CODE} fixed at {NUMBER})*|{CODE}(?:, {CODE})* now open)")
 REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; integer ops {SIDES}| \({SIDES}\))?)"
 CELL = rf"(?:{CODE}|\*\*{REVIEW_CELL}\*\*|{REVIEW_CELL}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
