@@ -1,7 +1,8 @@
 // How it works. A new file of budgets states what the models cost now, plus 1 %, rounded up to four
-// digits. Without the margin the next change of any size would fail. A figure that depends on the
-// data is written as a comment, because its size is a guess that someone must check. Examples of
-// other rules are comments, too.
+// digits. Its sections are for the named models only, so that a model that comes into the folder
+// later is not judged by them. Without the margin the next change of any size would fail. A figure
+// that depends on the data is written as a comment, because its size is a guess that someone must
+// check. Examples of other rules are comments, too.
 //
 // Raising edits the text of the file and does not write it anew, so that comments and order stay.
 // The parser noted where each limit stands. The edits are made from the last place to the first, so
@@ -130,7 +131,10 @@ std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view f
                     " model is not counted: limits cannot be proven. This lets them "
                     "pass:\n# lower_bounds = \"pass\"\n");
   }
-  if (reports.size() == 1) return out + InitialSections(reports[0], "");
+  // A name with these signs would be a pattern for other models, too.
+  if (reports.size() == 1 && reports[0].model.path.find_first_of("*?") != std::string::npos) {
+    return out + InitialSections(reports[0], "");
+  }
   std::map<absl::string_view, int> uses;
   for (const Report& report : reports) ++uses[report::FileNameOf(report.model.path)];
   for (const Report& report : reports) {

@@ -14,9 +14,8 @@
 namespace onnxflops {
 
 // A file with comments whose budgets are the costs of the models plus 1 %. Totals with open sizes
-// are evaluated at the sizes in its [at]. Several models have sections of their own, named by file
-// name, or by path if two have the same file name. Paths omit `folder`, the one that holds the
-// file.
+// are evaluated at the sizes in its [at]. Each model has sections of its own, named by file name,
+// or by path if two have the same file name. Paths omit `folder`, the one that holds the file.
 std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder = "");
 
 // The same file, with every broken limit that is an amount raised to the figure plus 1 %. Comments

@@ -434,16 +434,31 @@ TEST(CheckPropertyTest, ARangeAgreesWithEverySizeInIt) {
 
 TEST(EditBudgetsTest, AnInitialFilePassesAndIsTight) {
   for (const char* batch : {"2", "batch"}) {
-    const Report report = TwoLayers(batch).Count().value();
+    Report report = TwoLayers(batch).Count().value();
+    report.model.path = "m.onnx";
     const std::string text = InitialBudgets({report});
     const Budgets budgets = LoadBudgets(text, "onnxflops.toml").value();
     Bindings at;
     if (!budgets.sizes.empty()) at = budgets.sizes[0].fixed;
-    const Report bound = TwoLayers(batch).Count({.bindings = at}).value();
+    Report bound = TwoLayers(batch).Count({.bindings = at}).value();
+    bound.model.path = "m.onnx";
     EXPECT_TRUE(CheckText(text, NoBase(bound)).passed()) << text;
-    const Report larger = TwoLayers("3").Count().value();
+    Report larger = TwoLayers("3").Count().value();
+    larger.model.path = "m.onnx";
     EXPECT_FALSE(CheckText(text, NoBase(larger)).passed()) << text;
   }
+}
+
+// 7 rows are more than 2; the file of budgets is for a.onnx only.
+TEST(EditBudgetsTest, AnInitialFileIsForItsModelOnly) {
+  Report report = TwoLayers("2").Count().value(), larger = TwoLayers("7").Count().value();
+  report.model.path = "models/a.onnx";
+  const std::string text = InitialBudgets({report});
+  EXPECT_THAT(text, HasSubstr("\n[models.\"a.onnx\".budget]\n"));
+  larger.model.path = "models/b.onnx";
+  EXPECT_TRUE(CheckText(text, NoBase(larger)).judgements.empty());
+  larger.model.path = "elsewhere/a.onnx";
+  EXPECT_FALSE(CheckText(text, NoBase(larger)).passed());
 }
 
 TEST(EditBudgetsTest, EachOfSeveralModelsHasSectionsOfItsOwn) {
