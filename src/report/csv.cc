@@ -7,12 +7,14 @@
 // joining rows. --sort and --top work per model, and --top lists only modules without children, so
 // that nothing is counted twice.
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
@@ -148,6 +150,14 @@ class Lines {
   std::vector<Line> lines_;
 };
 
+// True if a column is a time, or follows from times.
+bool HasTimes(const std::vector<Figure>& figures) {
+  return absl::c_any_of(figures, [](const Figure& figure) {
+    return figure.kind == Figure::Kind::kBound ||
+           (figure.quantity != nullptr && figure.quantity->needs == Quantity::Needs::kDevice);
+  });
+}
+
 void AddModules(const Report& report, const ViewOptions& options, Lines* lines) {
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& m = report.modules[i];
@@ -202,12 +212,20 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
     table.columns.push_back({std::string(figure.key())});
   }
   AddColumns({options.by == GroupBy::kNode ? "status" : "lower_bound"}, &table);
+  const bool has_times = HasTimes(figures);
+  if (has_times) AddColumns({"device", "dtype"}, &table);
   for (const Report& report : reports) {
     Lines lines(report, options, figures);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
     if (options.by == GroupBy::kOp) AddOps(report, &lines);
     if (options.by == GroupBy::kNode) AddNodes(report, &lines);
+    const size_t first = table.rows.size();
     lines.MoveTo(&table);
+    for (size_t i = first; has_times && i < table.rows.size(); ++i) {
+      table.rows[i].cells.push_back(report.roofline ? report.roofline->device : "");
+      table.rows[i].cells.emplace_back(report.roofline ? PrecisionName(report.roofline->precision)
+                                                       : "");
+    }
   }
   return DrawCsv(table);
 }

@@ -30,7 +30,7 @@ absl::string_view Figure::key() const {
     case Kind::kIntensity:
       return "intensity";
     case Kind::kBound:
-      return "bound";
+      return "estimate_bound";
     case Kind::kAtLeast:
       return "at_least";
     case Kind::kAtMost:
