@@ -364,6 +364,7 @@ class MfuMaker {
     if (analysis_.lora) out_.notes.push_back(NoteOnLora(*analysis_.lora));
     NoteCopies();
     NoteDivision();
+    NoteUnitOfTime();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
     for (std::string& reason : ReasonsAboveOne(out_.mfu, out_.peak_flops_per_second)) {
@@ -379,6 +380,21 @@ class MfuMaker {
         " devices: right only if devices share samples, as tensor-parallel ones do; else ",
         out_.batch_is_fixed ? "export the model with an open batch"
                             : WithSettings("{batch-per-device} gives the batch of one")));
+  }
+
+  // Milliseconds that were given as seconds make the utilisation a thousandth.
+  void NoteUnitOfTime() {
+    constexpr double kLeast = 0.001;
+    const double seconds = options_.rate.step_seconds;
+    if (seconds <= 0) return;
+    if (out_.mfu > 1) {
+      out_.notes.push_back(fmt::format("a step of {:.6g} s: ", seconds) +
+                           WithSettings("{step-time} is in seconds if it has no unit"));
+    } else if (out_.mfu < kLeast && seconds >= 1) {
+      out_.notes.push_back(
+          fmt::format("MFU is below 0.1 %: a step took {:.6g} s; for milliseconds write {}",
+                      seconds, Setting("step-time", fmt::format("{:.6g}ms", seconds))));
+    }
   }
 
   // A transposed copy of a tied weight makes formulas of the parameters too large.

@@ -394,6 +394,7 @@ class RuleJudge {
         standing == Standing::kHolds && head == Known::kExact && limit == Known::kAtLeast;
     if (standing == Standing::kBroken && is_proven) {
       judgement->verdict = Verdict::kFailed;
+      judgement->detail = MissingUnit(rule, *judgement);
     } else if (standing == Standing::kOpen) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail =
@@ -460,6 +461,22 @@ class RuleJudge {
     judgement->margin_hundredths = Hundredths(limit - head.literal(), limit);
     const std::string margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
     judgement->margin = KnownText(known == Known::kExact ? known : Known::kAtMost, margin);
+  }
+
+  // "the limit is 17 MAC: for 17 GMAC write 17G", if the figure is more than 1000 times the limit.
+  static std::string MissingUnit(const BudgetRule& rule, const Judgement& judgement) {
+    const absl::int128 limit = rule.limit.value, figure = judgement.actual_value.value_or(0);
+    const bool has_amount = rule.limit.kind == BudgetLimit::Kind::kAbsolute && limit > 0;
+    if (!has_amount || rule.quantity->unit == Quantity::Unit::kSeconds || figure / limit < 1000 ||
+        figure > absl::Int128Max() / 1000) {
+      return "";
+    }
+    // The prefix that brings the limit nearest to the figure.
+    absl::int128 meant = limit;
+    while (meant <= figure / 30) meant *= 1000;
+    const std::string text = check::LimitTextFor(meant, *rule.quantity);
+    return absl::StrCat("the limit is ", check::LimitTextFor(limit, *rule.quantity),
+                        "; if its unit is missing, write \"", text, "\"");
   }
 
   // Sets the base and, if both figures are exact, the growth.

@@ -130,6 +130,21 @@ absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
   return 0;
 }
 
+// Why MACs are no unit of FLOPs, nor FLOPs of MACs; "" for any other unit.
+std::string OtherUnit(absl::string_view text, const Decimal& number, absl::string_view unit,
+                      const Quantity& quantity) {
+  const bool of_flops = quantity.unit == Quantity::Unit::kFlops;
+  if (!of_flops && quantity.unit != Quantity::Unit::kMacs) return "";
+  const Quantity& other = of_flops ? QuantityOf(&Amounts::macs) : QuantityOf(&Amounts::flops);
+  const absl::int128 factor = FactorOf(unit, other);
+  if (factor == 0) return "";
+  const absl::StatusOr<absl::int128> value = Times(text, number, factor);
+  if (!value.ok()) return "";
+  const std::string own = LimitTextFor(of_flops ? *value * 2 : (*value + 1) / 2, quantity);
+  return absl::StrCat(quantity.key, " are counted in ", UnitOf(quantity), ": write \"", own,
+                      "\" (1 MAC is 2 FLOPs), or limit ", other.key);
+}
+
 }  // namespace
 
 absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantity& quantity,
@@ -163,7 +178,10 @@ absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantit
     return limit;
   }
   const absl::int128 factor = FactorOf(rest, quantity);
-  if (factor == 0) return Wrong(text, ExampleFor(quantity, ratio));
+  if (factor == 0) {
+    const std::string other = OtherUnit(text, *number, rest, quantity);
+    return Wrong(text, other.empty() ? ExampleFor(quantity, ratio) : other);
+  }
   ASSIGN_OR_RETURN(limit.value, Times(text, *number, factor));
   return limit;
 }

@@ -140,6 +140,22 @@ TEST(JudgeTest, ASmallGrowthIsNotZero) {
               testing::StartsWith("MACs grew by less than 0.01 %, more than the limit of 0 % ("));
 }
 
+// 2 rows of 128 + 64 MACs: 384. The limit that is meant is within a factor of 30.
+TEST(JudgeTest, AFigureFarAboveItsLimitMissesAUnit) {
+  const Diff large = NoBase(TwoLayers("2000000").Count().value());  // 384 M
+  const std::pair<const char*, const char*> cases[] = {
+      {"17", "the limit is 17 MAC; if its unit is missing, write \"17 MMAC\""},
+      {"400", "the limit is 400 MAC; if its unit is missing, write \"400 MMAC\""},
+      {"380 k", "the limit is 380 kMAC; if its unit is missing, write \"380 MMAC\""},
+      {"17 M", ""}};
+  for (const auto& [limit, detail] : cases) {
+    const Judgement j =
+        CheckText(absl::StrCat("budget.macs = \"", limit, "\""), large).judgements[0];
+    EXPECT_EQ(j.verdict, Verdict::kFailed) << limit;
+    EXPECT_EQ(j.detail, detail);
+  }
+}
+
 // A new model has no base: what `new` says holds for limits that are relative to it, and no other.
 TEST(JudgeTest, ANewModelHasNoBase) {
   const Diff diff = NoBase(TwoLayers("102").Count().value());

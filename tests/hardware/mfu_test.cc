@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -409,6 +410,25 @@ TEST(MfuTest, AboveOneIsShownWithReasons) {
   EXPECT_GT(report->mfu, 1);
   EXPECT_FALSE(report->notes.empty());
   EXPECT_GT(report->measured_to_counted, 1);
+}
+
+// 24.6 GFLOPs in 250 s are 0.00003 % of 312 TFLOP/s, in 0.25 s 0.03 %, and in 1 us 7,900 %.
+TEST(MfuTest, AUtilisationThatCannotBeNamesTheUnitOfTheTime) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx").value();
+  const auto note = [&](double seconds) {
+    MfuOptions options;
+    options.peak = 312e12;
+    options.rate.step_seconds = seconds;
+    const MfuReport report = CountMfu(model, options).value();
+    for (const std::string& text : report.notes) {
+      if (absl::StrContains(text, "a step ")) return text.substr(0, text.find(" write"));
+    }
+    return std::string();
+  };
+  EXPECT_EQ(note(250), "MFU is below 0.1 %: a step took 250 s; for milliseconds");
+  EXPECT_EQ(note(0.25), "");
+  EXPECT_EQ(note(1e-6),
+            "a step of 1e-06 s: " + WithSettings("{step-time} is in seconds if it has no unit"));
 }
 
 // GPT-2's table of positions is read at 0, 1, 2, ...: 1024 x 768 parameters, which nanoGPT leaves
