@@ -1,6 +1,7 @@
-// How it works. A review is a comment in Markdown. Its first line is the verdict, since many read
-// no more. The table below has a row for each model that needs attention, the worst first: errors,
-// failures, changes, new models, then removed ones. The details of each model are folded.
+// How it works. A review is a comment in Markdown. The first line that is shown is the
+// verdict, since many read no more. The table below has a row for each model that needs attention,
+// the worst first: errors, failures, changes, new models, then removed ones. The details of each
+// model are folded.
 //
 // A comment may have at most kMaxCommentBytes. The table gets a third of them. Each model in turn
 // then gets an equal share of the rest, so space that one model does not use goes to the next. Text
