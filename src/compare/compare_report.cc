@@ -10,6 +10,8 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
@@ -25,6 +27,7 @@
 #include "src/report/formula_text.h"
 #include "src/report/make_report.h"
 #include "src/report/node_rows.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops {
 namespace {
@@ -63,6 +66,16 @@ TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
     row.node_names.push_back(NodeLabel(model, model.node(id)));
   }
   return row;
+}
+
+// The largest first, at the sizes that are shown.
+void SortTerms(const report::ReferenceValues& values, std::vector<TermRow>* terms) {
+  const auto size = [&](const TermRow& term) {
+    const absl::int128 value = values.Of(term.amount).value_or(0);
+    return value < 0 ? -value : value;
+  };
+  absl::c_stable_sort(*terms,
+                      [&](const TermRow& a, const TermRow& b) { return size(a) > size(b); });
 }
 
 ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names) {
@@ -154,6 +167,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
     return compare.part == nullptr ? std::move(ledger)
                                    : LedgerOfPart(&evidence, convention.unit, ledger, part);
   };
+  const report::ReferenceValues values(report.ours);
   Ledger from_ledger;
   if (from != nullptr) from_ledger = ledger_of(*from);
   for (const Convention* convention : conventions) {
@@ -162,6 +176,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);
     report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
+    SortTerms(values, &report.tools.back().terms);
     AddLowerBound(report.ours, &report.tools.back());
     if (report.tools.back().headline) text.Add(*report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
