@@ -51,10 +51,10 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
   if (setting == "dora") {
     return absl::UnimplementedError(
         absl::StrCat(Setting("lora"), " ", Quoted(text),
-                     ": DoRA is not counted: it also makes the norms of W + B A"));
+                     ": DoRA is not counted: it also computes the norms of W + B A"));
   }
   return Wrong(text, absl::StrCat(Quoted(setting),
-                                  " is no setting: there are r=N, alpha=X, rslora and base=nf4"));
+                                  " is not a setting: use r=N, alpha=X, rslora or base=nf4"));
 }
 
 absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
@@ -70,7 +70,7 @@ absl::Status ReadTargets(absl::string_view text, absl::string_view targets, Lora
   }
   const auto& names = options->targets;
   if (names.size() > 1 && absl::c_linear_search(names, kAllLinear)) {
-    return Wrong(text, "all-linear has all linear layers: it takes no other name beside it");
+    return Wrong(text, "all-linear already means all linear layers: leave out the other names");
   }
   return absl::OkStatus();
 }

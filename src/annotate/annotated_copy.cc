@@ -259,7 +259,7 @@ class CopyPlanner {
     noted_ += static_cast<int64_t>(text_.size());
     if (noted_ > most_text_) {
       return Fail(
-          LimitError("row-text-per-name", absl::StrCat("notes beside its nodes take more than ",
+          LimitError("row-text-per-name", absl::StrCat("the notes on its nodes take more than ",
                                                        most_text_, " bytes (row-text-per-name)")));
     }
     copy_->edits_.push_back({OffsetOf(end), 0, 0, id, false});
@@ -285,7 +285,8 @@ absl::StatusOr<AnnotatedCopy> AnnotatedCopy::Plan(int fd, const ModelData& model
                                                   const NodeNotes& notes) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0) {
-    return absl::InvalidArgumentError("is no regular file, so no copy of it can be made");
+    return absl::InvalidArgumentError(
+        "is not a regular file and cannot be copied: save the model to disk first");
   }
   AnnotatedCopy copy;
   copy.fd_ = fd;

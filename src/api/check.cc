@@ -248,7 +248,7 @@ absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
     if (!rule.NeedsBase()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(budgets.file), ":", rule.place.line, ":", rule.place.column, ": ",
-        Escaped(rule.name), " of ", Escaped(path), " is relative to a base, and there is none"));
+        Escaped(rule.name), " of ", Escaped(path), " is relative to a base, but no base is given"));
   }
   return absl::OkStatus();
 }
@@ -368,7 +368,7 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
 absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets) {
   RETURN_IF_ERROR(AddBudget(text, budgets));
   if (has_base || !budgets->rules.back().NeedsBase()) return absl::OkStatus();
-  return absl::FailedPreconditionError("it is relative to a base, and there is none");
+  return absl::FailedPreconditionError("it is relative to a base, but no base is given");
 }
 
 absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices) {

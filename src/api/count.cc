@@ -162,9 +162,10 @@ absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) 
   const Samples::Layout layout = options.samples->layout;
   if (layout == Samples::Layout::kOneRow) return absl::OkStatus();
   if (options.upper_bounds) {
-    return absl::UnimplementedError(absl::StrCat(
-        Escaped(model->path), ": an upper bound of sizes inside is no sum over samples of ",
-        "different sizes; name one size of each dimension"));
+    return absl::UnimplementedError(
+        absl::StrCat(Escaped(model->path),
+                     WithSettings(": {upper on} needs one size of each dimension, and samples have "
+                                  "different ones: leave out one of both")));
   }
   if (!options.memory) return absl::OkStatus();
   if (options.memory->fit) {

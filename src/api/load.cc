@@ -160,7 +160,8 @@ absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::strin
   if (!fd.ok()) return Named(file, fd.status());
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   if (!IsOtherJson(Peek(*fd))) {
-    return Named(file, absl::InvalidArgumentError("is no configuration of a model family"));
+    return Named(file,
+                 absl::InvalidArgumentError("is not the config.json of a known model family"));
   }
   ASSIGN_OR_RETURN(const std::string text, ReadConfig(*fd, file));
   return ConfigToOnnx(text, file, saved.substr(saved.rfind('/') + 1));

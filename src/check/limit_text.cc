@@ -44,7 +44,8 @@ absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* r
   bool point = false;
   const absl::string_view whole = rest->substr(0, rest->find_first_not_of("0123456789,"));
   if (!AreDigitGroups(whole)) {
-    return Wrong(text, "commas stand between groups of three digits, and decimals after a point");
+    return Wrong(text,
+                 "commas should only separate groups of three digits; decimals come after a point");
   }
   for (; !rest->empty(); rest->remove_prefix(1)) {
     const char c = (*rest)[0];

@@ -131,7 +131,7 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
 absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quoted(text), " is no figure: ", why, ", as in 4.089 GFLOPs"));
+        absl::StrCat(Quoted(text), " is not a figure: ", why, ", as in 4.089 GFLOPs"));
   };
   PublishedFigure figure;
   figure.text = std::string(absl::StripAsciiWhitespace(text));
@@ -139,7 +139,7 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   const absl::string_view number = rest.substr(0, rest.find_first_not_of("0123456789,."));
   rest.remove_prefix(number.size());
   if (!AreDigitGroups(number.substr(0, number.find('.')))) {
-    return wrong("its commas should stand between groups of three digits");
+    return wrong("commas should only separate groups of three digits");
   }
   int decimals = 0;
   size_t digits = 0;

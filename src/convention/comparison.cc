@@ -6,7 +6,7 @@
 // Between two tools, the terms of the first ledger are taken with factor -1 and those of the second
 // with +1. A difference from our count that both tools share cancels. If one tool counts MACs and
 // the other FLOPs, all is in FLOPs, the finer unit, with two steps of their own: the unit itself,
-// and the operations that are no multiply-accumulate. Nodes are listed only where the two ledgers
+// and the operations other than multiply-accumulates. Nodes are listed only where the two ledgers
 // differ.
 #include "src/convention/comparison.h"
 
@@ -218,7 +218,7 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   const Expr other = OurTotal(*evidence, to.unit, options) * to_scale -
                      OurTotal(*evidence, from.unit, options) * from_scale;
   if (other != Expr(0)) {
-    waterfall.AddStep("operations that are no multiply-accumulate",
+    waterfall.AddStep("operations other than multiply-accumulates",
                       "only a count of FLOPs starts with them", other);
   }
   result.terms = waterfall.Terms();

@@ -166,7 +166,7 @@ absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaParame
   }
   if (!missing.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the model does not tell ", absl::StrJoin(missing, ", ")));
+        absl::StrCat("not found in the model: ", absl::StrJoin(missing, ", ")));
   }
   FormulaFlops flops = PerStep(formula, parameters);
   if (const char* error = flops.Total().error(); error != nullptr) {

@@ -7,7 +7,7 @@ namespace {
 
 Ledger Apply(Evidence* evidence) {
   LedgerBuilder ledger(evidence, Unit::kFlop);
-  const TermId other = ledger.Term("operations that are no multiply-accumulate",
+  const TermId other = ledger.Term("operations other than multiply-accumulates",
                                    "softmax, norms, activations, additions: left out");
   for (size_t i = 0; i < evidence->entries().size(); ++i) {
     const EntryId id = static_cast<EntryId>(i);

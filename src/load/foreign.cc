@@ -93,8 +93,7 @@ const char* IdentifyForeign(absl::string_view prefix) {
     return "a safetensors file: weights without a graph, not an ONNX model";
   const bool zeros = std::all_of(prefix.begin(), prefix.end(), [](char c) { return c == 0; });
   if (zeros && !prefix.empty())
-    return "only zeros, not an ONNX model: an unfinished download, or weights of a model beside "
-           "it?";
+    return "only zeros, not an ONNX model: maybe an unfinished download, or a file of weights";
   return IsText(prefix) ? IdentifyText(prefix) : nullptr;
 }
 

@@ -348,8 +348,10 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
     if (!record.faults.empty()) return 0;
     const std::string rate = monitor::RateNameOf(record);
     problems->push_back(
-        rate.empty() ? "there is neither time nor step_seconds"
-                     : absl::StrCat(rate, " alone tells no time of a step: there is no batch"));
+        rate.empty() ? "the line has neither time nor step_seconds"
+                     : absl::StrCat(rate,
+                                    " gives the time of a step only with a batch: log it, or "
+                                    "log step_seconds"));
     return 0;
   }
   if (!last_time_) return 0;               // the first

@@ -119,8 +119,8 @@ absl::StatusOr<Profile> ReadCountersCsv(ByteReader* bytes) {
       averages.BeginRun();
     } else if (!columns.known()) {
       return absl::InvalidArgumentError(
-          "is no profile: neither JSON of ONNX Runtime or TensorRT, nor a table with layerName "
-          "and realTime (ms) of OpenVINO");
+          "is not a profile: it should be JSON of ONNX Runtime or TensorRT, or a table of OpenVINO "
+          "with layerName and realTime (ms)");
     } else if (const absl::Status added = AddLayer(columns, cells, &averages); !added.ok()) {
       return absl::Status(added.code(), absl::StrCat("line ", csv.line(), ": ", added.message()));
     }

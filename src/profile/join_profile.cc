@@ -288,7 +288,8 @@ class ProfileJoiner {
       return absl::OutOfRangeError(absl::StrCat(Escaped(path), ": FLOPs: ", error));
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        Escaped(path), WithSettings(": the profile does not tell these sizes, {dim} sets them: "),
+        Escaped(path),
+        WithSettings(": the profile does not have these sizes; set them with {dim}: "),
         absl::StrJoin(open_->Symbols(), ", ",
                       [](std::string* out, const std::string& symbol) {
                         absl::StrAppend(out, Escaped(symbol));

@@ -53,7 +53,8 @@ absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profil
   const auto layers = document.is_object() ? document.find("Layers") : document.end();
   if (!document.is_object() || layers == document.end() || !layers->is_array()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(name), ": is no JSON with \"Layers\", as exportLayerInfo of trtexec writes it"));
+        Escaped(name),
+        ": it should be JSON with \"Layers\", as trtexec writes it with exportLayerInfo"));
   }
   absl::flat_hash_map<absl::string_view, std::vector<std::string>> parts;
   for (const Json& layer : *layers) {
@@ -65,10 +66,9 @@ absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profil
     if (!nodes.empty()) parts[*of] = std::move(nodes);
   }
   if (parts.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(name),
-                     ": no layer says which nodes it stands for: trtexec writes it with "
-                     "profilingVerbosity=detailed"));
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(name),
+                                                   ": no layer names its nodes: run trtexec with "
+                                                   "profilingVerbosity=detailed"));
   }
   for (ProfileKernel& kernel : profile->kernels) {
     const auto it = parts.find(kernel.name);

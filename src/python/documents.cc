@@ -133,7 +133,7 @@ nb::object Delta(const Diff& diff, const std::string& quantity) {
                       change.is_literal() ? std::optional(change.literal()) : std::nullopt);
     return known == Known::kNothing ? nb::object(nb::none()) : ToNumber(change);
   }
-  Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is no quantity")));
+  Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is not a quantity")));
 }
 
 void DefineMfu(nb::module_& m) {

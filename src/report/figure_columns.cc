@@ -69,8 +69,8 @@ absl::StatusOr<Figure> FindFigure(absl::string_view key) {
   }
   const std::string similar = DidYouMean(key, known);
   return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(key), " is no quantity",
-                   similar.empty() ? absl::StrCat("; there are ", FigureKeys()) : similar));
+      absl::StrCat(Quoted(key), " is not a quantity",
+                   similar.empty() ? absl::StrCat("; choose one of ", FigureKeys()) : similar));
 }
 
 }  // namespace onnxflops

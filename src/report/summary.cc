@@ -415,7 +415,7 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
   if (tool.has_rows && tool.of_model != Expr(0)) {
     lines.push_back({"",
                      {absl::StrCat("of these, ", texts.Number(tool.of_model), unit,
-                                   " for the model as a whole, beside its nodes")}});
+                                   " are for the model as a whole and of no single node")}});
   }
   AddFormulas(report, options, &lines);
   if (tool.params) {

@@ -67,14 +67,15 @@ absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeig
     }
     const std::optional<ValueId> original = FindWeight(model, pair.original);
     if (!original) {
-      return absl::NotFoundError(absl::StrCat(Setting("tied"), ": no weight of the file is called ",
-                                              Quoted(pair.original)));
+      return absl::NotFoundError(
+          absl::StrCat(Setting("tied"), ": the file has no weight named ", Quoted(pair.original)));
     }
-    if (*copy == *original) return Wrong(pair, "a weight is no copy of itself");
+    if (*copy == *original) return Wrong(pair, "both names are of one weight");
     if (!AreOne(*StoredAs(model, *copy), *StoredAs(model, *original))) {
-      return Wrong(pair, "they are not of the same type and of equal or swapped sizes");
+      return Wrong(pair, "they need the same type, and equal or transposed sizes");
     }
-    if (!ties.emplace(*copy, *original).second) return Wrong(pair, "the first is tied already");
+    if (!ties.emplace(*copy, *original).second)
+      return Wrong(pair, "the first weight is already tied to another");
   }
   for (const auto& [copy, original] : ties) {
     if (ties.contains(original)) {
@@ -85,7 +86,7 @@ absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeig
   }
   if (ties.empty() && missing != nullptr) {
     return absl::NotFoundError(
-        absl::StrCat(Setting("tied"), ": no weight of the file is called ", Quoted(missing->copy)));
+        absl::StrCat(Setting("tied"), ": the file has no weight named ", Quoted(missing->copy)));
   }
   return ties;
 }

@@ -46,13 +46,13 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"r=1.5:v", "r = 1.5 must"},
       {"r:v", "r =  must"},
       {"r=4,alpha=inf:v", "alpha = inf must be a number"},
-      {"r=4,rank=4:v", "'rank=4' is no setting"},
-      {"r=4,:v", "'' is no setting"},
-      {"r=4,base=int8:v", "'base=int8' is no setting"},
+      {"r=4,rank=4:v", "'rank=4' is not a setting"},
+      {"r=4,:v", "'' is not a setting"},
+      {"r=4,base=int8:v", "'base=int8' is not a setting"},
       {"r=4,dora:v", "DoRA is not counted"},
       {"r=4:", "a module has no name"},
       {"r=4:v,,q", "a module has no name"},
-      {"r=4:v,all-linear", "it takes no other name beside it"},
+      {"r=4:v,all-linear", "leave out the other names"},
       {"r=4:" + std::string(5000, 'v'), "a name of more than 4096 bytes"},
   };
   for (const auto& c : cases) {

@@ -71,10 +71,10 @@ TEST(LimitTextTest, WhatIsNone) {
     const char* why;
   } cases[] = {
       {"", "flops", false, "it should begin with a number"},
-      {"+1,5%", "flops", false, "commas stand between groups of three digits"},
-      {"1,5 kFLOP", "flops", false, "commas stand between groups of three digits"},
-      {"5,0%", "other_flops", true, "commas stand between groups of three digits"},
-      {"1,,234", "flops", false, "commas stand between groups of three digits"},
+      {"+1,5%", "flops", false, "commas should only separate groups of three digits"},
+      {"1,5 kFLOP", "flops", false, "commas should only separate groups of three digits"},
+      {"5,0%", "other_flops", true, "commas should only separate groups of three digits"},
+      {"1,,234", "flops", false, "commas should only separate groups of three digits"},
       {"1.234,5 k", "flops", false, "it should be an amount"},
       {"395 GMAC", "flops", false,
        "flops are counted in FLOP: write \"790 GFLOP\" (1 MAC is 2 FLOPs), or limit macs"},

@@ -49,17 +49,17 @@ TEST(PublishedFigureTest, WhatIsNone) {
       {"4.089 G", "it should end in MACs or FLOPs"},
       {"4 GFLOP/s", "it should end in MACs or FLOPs"},
       {"1.25 MACs", "it should have no more digits than its prefix"},
-      {"1,2,3 GFLOPs", "its commas should stand between groups of three digits"},
-      {"1234,567 MACs", "its commas should stand between groups of three digits"},
-      {",512 MACs", "its commas should stand between groups of three digits"},
-      {"1,234, MACs", "its commas should stand between groups of three digits"},
+      {"1,2,3 GFLOPs", "commas should only separate groups of three digits"},
+      {"1234,567 MACs", "commas should only separate groups of three digits"},
+      {",512 MACs", "commas should only separate groups of three digits"},
+      {"1,234, MACs", "commas should only separate groups of three digits"},
       {"1.234.567 GFLOPs", "it should have digits only after its point"},
       {std::string(31, '1') + " MACs", "it has too many digits"},
       {std::string(30, '1') + " GMACs", "it should have no more digits than its prefix"},
   };
   for (const auto& [text, why] : cases) {
     EXPECT_EQ(ParsePublishedFigure(text).status().message(),
-              absl::StrCat("'", text, "' is no figure: ", why, ", as in 4.089 GFLOPs"));
+              absl::StrCat("'", text, "' is not a figure: ", why, ", as in 4.089 GFLOPs"));
   }
 }
 

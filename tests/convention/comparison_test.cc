@@ -179,12 +179,12 @@ TEST_F(ComparisonTest, BetweenUnits) {
   const Ledger a = macs.Finish(same), b = flops.Finish(same);
   EXPECT_THAT(Texts(CompareBetween(&evidence_, kThop, a, kFlopCounterMode, b)),
               ElementsAre("the unit (a multiply-accumulate is 1 there and 2 here) 13 of the model",
-                          "operations that are no multiply-accumulate (only a count of FLOPs "
+                          "operations other than multiply-accumulates (only a count of FLOPs "
                           "starts with them) 13 of the model",
                           "sums (few) -9 of 4"));
   EXPECT_THAT(Texts(CompareBetween(&evidence_, kFlopCounterMode, b, kThop, a)),
               ElementsAre("the unit (a multiply-accumulate is 2 there and 1 here) -13 of the model",
-                          "operations that are no multiply-accumulate (only a count of FLOPs "
+                          "operations other than multiply-accumulates (only a count of FLOPs "
                           "starts with them) -13 of the model",
                           "sums (few) 9 of 4"));
   EXPECT_EQ(

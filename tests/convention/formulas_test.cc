@@ -88,9 +88,9 @@ TEST(FormulasTest, MissingParametersAreNamed) {
   FormulaParameters given;
   given.n = 5, given.h = 2;
   EXPECT_EQ(PartsOfFormula(Formula::kPalm, given).status().message(),
-            "the model does not tell l, q, t, tokens");
+            "not found in the model: l, q, t, tokens");
   EXPECT_EQ(PartsOfFormula(Formula::k6n, given).status().message(),
-            "the model does not tell tokens");
+            "not found in the model: tokens");
 }
 
 TEST(FormulasTest, TooLargeAFigureIsAnError) {

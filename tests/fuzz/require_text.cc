@@ -76,7 +76,7 @@ const std::set<absl::string_view>& OurWords() {
       "skipped",   "allowed",  "proven",   "not",      "inference",   "peak",       "kept",
       "gradients", "training", "KV",       "cache",    "optimizer",   "fit",        "profile",
       "measured",  "hybrid",   "smart",    "graph",    "run",         "joined",     "control",
-      "kernel",    "unknown",  "compared", "gap",      "less"};
+      "kernel",    "unknown",  "compared", "gap",      "less",        "and",        "single"};
   return *words;
 }
 

@@ -77,7 +77,7 @@ TEST(MonitorTest, LogsOfAllKinds) {
       // Times: the first has nothing before it; what is between is shared by the steps.
       {"step,time,batch,seq\n4,10,1,1\n6,14,1,1", "6 0.5 0;"},
       {"step,time,batch,seq\n4,10,1,1\n5,,1,1\n6,14,1,1",
-       "there is neither time nor step_seconds;5 -1 -1;6 0.5 0;"},
+       "the line has neither time nor step_seconds;5 -1 -1;6 0.5 0;"},
       // A utilisation that cannot be measured is the last that was, with its age.
       {"step,step_seconds,batch,seq\n1,2,1,1\n2,nan,1,1\n3,2,1,",
        "1 0.5 0;step_seconds is NaN or infinite;2 0.5 1;there is no seq: no utilisation of this "
@@ -327,7 +327,7 @@ TEST(MonitorTest, FiguresThatContradictEachOther) {
 
 // What Hugging Face's Trainer prints, and its trainer_state.json: 4 steps a second, 2 samples each.
 TEST(MonitorTest, TrainersOfHuggingFace) {
-  constexpr char kNoTime[] = "there is neither time nor step_seconds;";
+  constexpr char kNoTime[] = "the line has neither time nor step_seconds;";
   constexpr char kPrinted[] =
       "{'loss': 2.1, 'grad_norm': nan, 'epoch': 0.5, 'note': \"it's\"}\n"
       "{'train_runtime': 25.0, 'train_samples_per_second': 8.0, 'train_steps_per_second': 4.0, "

@@ -115,7 +115,7 @@ TEST(ReadProfileTest, WhatIsNoProfileIsRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "holds nothing"},
       {"  ", "holds nothing"},
-      {"hello", "is no profile"},
+      {"hello", "is not a profile"},
       {"[]", "has no run"},
       {"{}", "has no run"},
       {"[1, 2]", "has no run"},

@@ -87,7 +87,7 @@ def test_hints_are_of_python():
         ("5 closed: --depth N opens them", "5 closed"),
         ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed)"),
         ("* rests on a guess, which --with NAME prints", "* rests on a guess, which compare([&quot;NAME&quot;]) prints"),
-        ("the model does not tell h (--parameter NAME=N gives it)", "the model does not tell h (parameter NAME=N gives it)"),
+        ("not found in the model: h (--parameter NAME=N gives it)", "not found in the model: h (parameter NAME=N gives it)"),
         ("'<a--b>' --image-tokens", "&#x27;&lt;a--b&gt;&#x27; image_tokens"),
     ]:
         assert _text(text) == wanted

@@ -69,7 +69,8 @@ absl::Status ReadProtobufText(absl::string_view text, onnx::ModelProto* model) {
   parser.SetRecursionLimit(kMaxTextNesting);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   if (parser.Parse(&stream, model)) return absl::OkStatus();
-  return error.status.ok() ? absl::InvalidArgumentError("is no ModelProto") : error.status;
+  return error.status.ok() ? absl::InvalidArgumentError("is not the text form of a ModelProto")
+                           : error.status;
 }
 
 // ONNX's messages: "[ParseError at position (line: 3 column: 5)]\nError context: ...\nWhat."
@@ -155,7 +156,7 @@ absl::StatusOr<onnx::ModelProto> ReadText(TextForm form, absl::string_view text)
       RETURN_IF_ERROR(ReadJson(text, &model));
       break;
     case TextForm::kNone:
-      return absl::InvalidArgumentError("is no text form");
+      return absl::InvalidArgumentError("is not a text form of an ONNX model");
   }
   return model;
 }

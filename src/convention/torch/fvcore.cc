@@ -16,7 +16,7 @@ namespace fvcore {
 namespace {
 
 constexpr char kNoHandle[] = "no handle for the operator: listed as unsupported, counted as 0";
-constexpr char kBeside[] = "an estimate per element, counted beside the MACs";
+constexpr char kAdded[] = "an estimate per element, added to the MACs";
 constexpr char kByFirst[] = "prod(first) * last of second: a broadcast of the first is not seen";
 
 class Fvcore : public TorchTool {
@@ -154,10 +154,10 @@ constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kLstm, kNotCounted, kNoHandle},
     {Aten::kGru, kNotCounted, kNoHandle},
     {Aten::kRnn, kNotCounted, kNoHandle},
-    {Aten::kBatchNorm, &Fvcore::BatchNorm, kBeside},
-    {Aten::kLayerNorm, &Fvcore::Normalization, kBeside},
-    {Aten::kGroupNorm, &Fvcore::Normalization, kBeside},
-    {Aten::kInstanceNorm, &Fvcore::Normalization, kBeside},
+    {Aten::kBatchNorm, &Fvcore::BatchNorm, kAdded},
+    {Aten::kLayerNorm, &Fvcore::Normalization, kAdded},
+    {Aten::kGroupNorm, &Fvcore::Normalization, kAdded},
+    {Aten::kInstanceNorm, &Fvcore::Normalization, kAdded},
     {Aten::kSoftmax, kNotCounted, kNoHandle},
     {Aten::kRelu, kNotCounted, kNoHandle},
     {Aten::kRelu6, kNotCounted, kNoHandle},
@@ -168,15 +168,15 @@ constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kSilu, kNotCounted, kNoHandle},
     {Aten::kMaxPool, kNotCounted, kNoHandle},
     {Aten::kAvgPool, &Fvcore::AvgPool, kNoHandle},
-    {Aten::kAdaptiveAvgPool, &Fvcore::AdaptiveAvgPool, kBeside},
+    {Aten::kAdaptiveAvgPool, &Fvcore::AdaptiveAvgPool, kAdded},
     {Aten::kAdaptiveMaxPool, kNotCounted, kNoHandle},
     {Aten::kMean, kNotCounted, kNoHandle},
-    {Aten::kUpsampleNearest, &Fvcore::ImageOut, kBeside},
+    {Aten::kUpsampleNearest, &Fvcore::ImageOut, kAdded},
     {Aten::kUpsampleLinear, kNotCounted, kNoHandle},
-    {Aten::kUpsampleBilinear, &Fvcore::FourPerImageOut, kBeside},
+    {Aten::kUpsampleBilinear, &Fvcore::FourPerImageOut, kAdded},
     {Aten::kUpsampleBicubic, kNotCounted, kNoHandle},
     {Aten::kUpsampleTrilinear, kNotCounted, kNoHandle},
-    {Aten::kGridSampler, &Fvcore::FourPerOut, kBeside},
+    {Aten::kGridSampler, &Fvcore::FourPerOut, kAdded},
     {Aten::kAdd, kNotCounted, kNoHandle},
     {Aten::kMul, kNotCounted, kNoHandle},
     {Aten::kTranspose, kNotCounted, kNoHandle},

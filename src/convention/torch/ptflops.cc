@@ -22,7 +22,7 @@ namespace ptflops {
 namespace {
 
 constexpr char kBias[] = "1 per result where there is a bias";
-constexpr char kBeside[] = "elements, counted beside the MACs";
+constexpr char kAdded[] = "elements, added to the MACs";
 constexpr char kTwice[] = "elements, once by the module and once by the function it calls";
 constexpr char kKept[] = "the module keeps the function from before it was wrapped";
 constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
@@ -125,7 +125,7 @@ class Ptflops : public TorchTool {
   // torch.add and torch.mul, as functions and as methods.
   Decision Operator(const TorchCall& call) {
     if (!IsByName(this, call)) return {kZero, kNotSeen};
-    return {ElementsByName(this, call), kBeside};
+    return {ElementsByName(this, call), kAdded};
   }
 
   // The module counts one image, the function that it calls the batch.
@@ -251,7 +251,7 @@ class Ptflops : public TorchTool {
     if (times == 0) {
       return {kZero, KeepsFunction(trace().scope(call)) ? kKept : kNotSeen};
     }
-    return {Scaled(call.in, times), times == 2 ? kTwice : kBeside};
+    return {Scaled(call.in, times), times == 2 ? kTwice : kAdded};
   }
 
   // The hook of nn.MultiheadAttention counts the whole module, even if a fast path hides its parts.
@@ -333,11 +333,11 @@ constexpr AtenRules<Ptflops> kRules = {{
     {Aten::kLstm, &Ptflops::Recurrent, kOwnFormula},
     {Aten::kGru, &Ptflops::Recurrent, kOwnFormula},
     {Aten::kRnn, &Ptflops::Recurrent, kOwnFormula},
-    {Aten::kBatchNorm, &Ptflops::Normalization, kBeside},
-    {Aten::kLayerNorm, &Ptflops::Normalization, kBeside},
-    {Aten::kGroupNorm, &Ptflops::Normalization, kBeside},
-    {Aten::kInstanceNorm, &Ptflops::Normalization, kBeside},
-    {Aten::kSoftmax, &Ptflops::Softmax, kBeside},
+    {Aten::kBatchNorm, &Ptflops::Normalization, kAdded},
+    {Aten::kLayerNorm, &Ptflops::Normalization, kAdded},
+    {Aten::kGroupNorm, &Ptflops::Normalization, kAdded},
+    {Aten::kInstanceNorm, &Ptflops::Normalization, kAdded},
+    {Aten::kSoftmax, &Ptflops::Softmax, kAdded},
     {Aten::kRelu, &Ptflops::Relu},
     {Aten::kRelu6, &Ptflops::Relu6},
     {Aten::kLeakyRelu, &Ptflops::LeakyRelu},
@@ -350,11 +350,11 @@ constexpr AtenRules<Ptflops> kRules = {{
     {Aten::kAdaptiveAvgPool, &Ptflops::Pool},
     {Aten::kAdaptiveMaxPool, &Ptflops::Pool},
     {Aten::kMean, kNotCounted, kNotSeen},
-    {Aten::kUpsampleNearest, &Ptflops::Resize, kBeside},
-    {Aten::kUpsampleLinear, &Ptflops::Resize, kBeside},
-    {Aten::kUpsampleBilinear, &Ptflops::Resize, kBeside},
-    {Aten::kUpsampleBicubic, &Ptflops::Resize, kBeside},
-    {Aten::kUpsampleTrilinear, &Ptflops::Resize, kBeside},
+    {Aten::kUpsampleNearest, &Ptflops::Resize, kAdded},
+    {Aten::kUpsampleLinear, &Ptflops::Resize, kAdded},
+    {Aten::kUpsampleBilinear, &Ptflops::Resize, kAdded},
+    {Aten::kUpsampleBicubic, &Ptflops::Resize, kAdded},
+    {Aten::kUpsampleTrilinear, &Ptflops::Resize, kAdded},
     {Aten::kGridSampler, kNotCounted, kNotSeen},
     {Aten::kAdd, &Ptflops::Operator, kNotSeen},
     {Aten::kMul, &Ptflops::Operator, kNotSeen},

@@ -358,8 +358,8 @@ class Thop : public TorchTool {
 
 constexpr char kOutputSide[] = "counted from the output side, as if not transposed";
 constexpr char kOwnFormula[] = "its own formula, with biases and products of gates";
-constexpr char kPerElement[] = "2 per element, 4 with weight and bias, counted beside the MACs";
-constexpr char kBeside[] = "its hook counts elements, beside the MACs";
+constexpr char kPerElement[] = "2 per element, 4 with weight and bias, added to the MACs";
+constexpr char kAdded[] = "its hook counts elements and adds them to the MACs";
 constexpr char kPerResult[] = "its hook counts operations per result";
 
 constexpr AtenRules<Thop> kRules = {{
@@ -382,16 +382,16 @@ constexpr AtenRules<Thop> kRules = {{
     {Aten::kLayerNorm, &Thop::Normalization, kPerElement},
     {Aten::kGroupNorm, kNotCounted, kNoModule},
     {Aten::kInstanceNorm, &Thop::Normalization, kPerElement},
-    {Aten::kSoftmax, &Thop::Softmax, kBeside},
+    {Aten::kSoftmax, &Thop::Softmax, kAdded},
     {Aten::kRelu, kNotCounted, kNoModule},
     {Aten::kRelu6, kNotCounted, kNoModule},
     {Aten::kLeakyRelu, kNotCounted, kNoModule},
     {Aten::kElu, kNotCounted, kNoModule},
-    {Aten::kPrelu, &Thop::Prelu, kBeside},
+    {Aten::kPrelu, &Thop::Prelu, kAdded},
     {Aten::kGelu, kNotCounted, kNoModule},
     {Aten::kSilu, kNotCounted, kNoModule},
     {Aten::kMaxPool, kNotCounted, kNoModule},
-    {Aten::kAvgPool, &Thop::AvgPool, kBeside},
+    {Aten::kAvgPool, &Thop::AvgPool, kAdded},
     {Aten::kAdaptiveAvgPool, &Thop::AdaptiveAvgPool, "its hook counts sums and a division"},
     {Aten::kAdaptiveMaxPool, kNotCounted, kNoModule},
     {Aten::kMean, kNotCounted, kNoModule},
@@ -422,13 +422,13 @@ constexpr AtenRules<Thop> kUltralytics22 = kUltralytics20.With({
     {Aten::kMv, kNotCounted, kNoFunction},
     {Aten::kEinsum, &Thop::EinsumOfTwo},
     {Aten::kConv, &Thop::ConvOrSubclass},
-    {Aten::kSdpa, &Thop::Sdpa, kBeside},
+    {Aten::kSdpa, &Thop::Sdpa, kAdded},
     {Aten::kBatchNorm, &Thop::NormalizationOrSubclass, kPerElement},
     {Aten::kLayerNorm, &Thop::NormalizationOrSubclass, kPerElement},
     {Aten::kGroupNorm, &Thop::NormalizationOrSubclass, kPerElement},
     {Aten::kInstanceNorm, &Thop::NormalizationOrSubclass, kPerElement},
-    {Aten::kSoftmax, &Thop::SoftmaxOrAttention, kBeside},
-    {Aten::kAvgPool, &Thop::AvgPoolByWindow, kBeside},
+    {Aten::kSoftmax, &Thop::SoftmaxOrAttention, kAdded},
+    {Aten::kAvgPool, &Thop::AvgPoolByWindow, kAdded},
     {Aten::kUpsampleNearest, kNotCounted, "nearest neighbours count as 0"},
 });
 

@@ -8,7 +8,7 @@ namespace torchstat {
 namespace {
 
 constexpr char kNotSupported[] = "not supported: printed as such, counted as 0";
-constexpr char kBeside[] = "elements, counted beside the MACs";
+constexpr char kAdded[] = "elements, added to the MACs";
 
 class Torchstat : public TorchTool {
  public:
@@ -106,20 +106,20 @@ constexpr AtenRules<Torchstat> kRules = {{
     {Aten::kLstm, kNotCounted, kNotSupported},
     {Aten::kGru, kNotCounted, kNotSupported},
     {Aten::kRnn, kNotCounted, kNotSupported},
-    {Aten::kBatchNorm, &Torchstat::BatchNorm, kBeside},
+    {Aten::kBatchNorm, &Torchstat::BatchNorm, kAdded},
     {Aten::kLayerNorm, kNotCounted, kNotSupported},
     {Aten::kGroupNorm, kNotCounted, kNotSupported},
     {Aten::kInstanceNorm, kNotCounted, kNotSupported},
     {Aten::kSoftmax, kNotCounted, kNotSupported},
-    {Aten::kRelu, &Torchstat::Activation, kBeside},
-    {Aten::kRelu6, &Torchstat::Activation, kBeside},
-    {Aten::kLeakyRelu, &Torchstat::Activation, kBeside},
-    {Aten::kElu, &Torchstat::Activation, kBeside},
-    {Aten::kPrelu, &Torchstat::Activation, kBeside},
+    {Aten::kRelu, &Torchstat::Activation, kAdded},
+    {Aten::kRelu6, &Torchstat::Activation, kAdded},
+    {Aten::kLeakyRelu, &Torchstat::Activation, kAdded},
+    {Aten::kElu, &Torchstat::Activation, kAdded},
+    {Aten::kPrelu, &Torchstat::Activation, kAdded},
     {Aten::kGelu, kNotCounted, kNotSupported},
     {Aten::kSilu, kNotCounted, kNotSupported},
-    {Aten::kMaxPool, &Torchstat::Pool, kBeside},
-    {Aten::kAvgPool, &Torchstat::Pool, kBeside},
+    {Aten::kMaxPool, &Torchstat::Pool, kAdded},
+    {Aten::kAvgPool, &Torchstat::Pool, kAdded},
     {Aten::kAdaptiveAvgPool, kNotCounted, kNotSupported},
     {Aten::kAdaptiveMaxPool, kNotCounted, kNotSupported},
     {Aten::kMean, kNotCounted, kNotSupported},
