@@ -107,10 +107,9 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
     return absl::InvalidArgumentError("no model is given (see onnxflops --help)");
   }
   const std::string first = arguments[0];
-  if (first == "--help" || first == "-h") return Print(Help());
   if (first == "--version") return Print(Version());
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  if (first == "help") return RunHelp(rest);
+  if (first == "help" || first == "--help" || first == "-h") return RunHelp(rest);
   for (const Command& command : Commands()) {
     if (first == command.name) return command.run(rest);
   }
