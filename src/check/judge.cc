@@ -99,7 +99,7 @@ std::string WhyMissing(const Quantity& quantity) {
     case Quantity::Needs::kDevice:
       return WithSettings("it needs a device, of the base as well: {device NAME} {dtype D}");
     case Quantity::Needs::kTraining:
-      return "it needs an exact backward pass, which check does not count";
+      return WithSettings("it needs an exact backward pass: {backward exact}");
     case Quantity::Needs::kTypes:
       return "the types that some MACs multiply are not known, or the figure is beyond 128 bits";
   }

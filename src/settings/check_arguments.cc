@@ -12,6 +12,7 @@ void CheckArguments::AddTo(Table* list) {
   AddMeasuredTo(list);
   sizes.AddTo(list);
   causal.AddTo(list);
+  training.AddBackwardTo(list);
   rate.AddTo(list);
   roofline.AddTo(list);
 }
@@ -31,6 +32,7 @@ void CheckArguments::AddMeasuredTo(Table* list) {
 absl::StatusOr<CountOptions> CheckArguments::Counted() const {
   ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
+  ASSIGN_OR_RETURN(options.training, training.Parse());
   // A file of devices by itself is for budgets on mfu.
   if (!roofline.device.empty() || !roofline.dtype.empty()) {
     ASSIGN_OR_RETURN(options.on_device, roofline.Parse());

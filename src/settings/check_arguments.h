@@ -12,6 +12,7 @@
 #include "src/settings/device_arguments.h"
 #include "src/settings/size_arguments.h"
 #include "src/settings/table.h"
+#include "src/settings/training_arguments.h"
 
 namespace onnxflops::settings {
 
@@ -20,6 +21,7 @@ struct CheckArguments {
   std::string profile, optimized;  // what a run of the model took
   SizeArguments sizes;
   CausalArgument causal;
+  TrainingArguments training;  // of these, `backward`
   RateArguments rate;
   RooflineArguments roofline;
 

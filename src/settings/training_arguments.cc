@@ -37,11 +37,15 @@ absl::StatusOr<std::vector<TiedWeights>> TiedArgument::Parse() const {
   return tied;
 }
 
-void TrainingArguments::AddTo(Table* list) {
+void TrainingArguments::AddBackwardTo(Table* list) {
   list->AddValue("backward", "HOW", &backward,
                  "The backward pass: 2x (twice forward), or exact, as autograd executes it. "
                  "Default: 2x.",
                  {"2x", "exact"});
+}
+
+void TrainingArguments::AddTo(Table* list) {
+  AddBackwardTo(list);
   list->AddValues("frozen", "GLOB", &frozen,
                   "Parameters or modules that are not trained. May be given again.");
   list->AddValues("trained", "GLOB", &trained,

@@ -30,6 +30,8 @@ struct TrainingArguments {
   bool input_gradients = false;
 
   void AddTo(Table* list);
+  // Only `backward`, for commands that take no other of these.
+  void AddBackwardTo(Table* list);
   // nullopt for the rule that backward is twice forward, which adapters do not have. An error if a
   // setting is given that only an exact backward pass reads.
   absl::StatusOr<std::optional<TrainingOptions>> Parse() const;

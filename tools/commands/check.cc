@@ -147,6 +147,7 @@ struct CheckLine : settings::CheckArguments {
     list->BeginGroup("sizes", "Sizes of the model, and what is counted");
     sizes.AddTo(list);
     causal.AddTo(list);
+    training.AddBackwardTo(list);
     list->BeginGroup("measured", "A step or a run that was measured");
     rate.AddTo(list);
     AddMeasuredTo(list);
