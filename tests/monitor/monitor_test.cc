@@ -105,7 +105,7 @@ TEST(MonitorTest, LogsOfAllKinds) {
 // 2 x 4 + 3 x 9 of samples that are apart; at the mean length it would be less.
 TEST(MonitorTest, SamplesOfDifferentLengths) {
   StepWork work;
-  work.flops = *ParseExpr("10*batch*seq*(seq + past)");
+  work.flops = *ParseExpr("10*batch*seq^2");
   work.batch = "batch";
   work.sequences = {"seq"};
   Monitor monitor(work, {.every = 1, .devices = 1, .peak = 100});
