@@ -13,6 +13,7 @@
 #include "src/profile/join_profile.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -197,16 +198,12 @@ class ProfileJoiner {
       guessed_ = guessed;
       uncounted_ = uncounted;
     }
-    int64_t longest = -1;
     for (const int32_t id : draft.kernels) {
-      const ProfileKernel& kernel = profile_.kernels[static_cast<size_t>(id)];
-      const int64_t ns = times_.SampleOf(id).ns;
-      group.work.Add({.ns = ns});
-      group.kernels.push_back(kernel.name);
+      group.work.Add({.ns = times_.SampleOf(id).ns});
+      group.kernels.push_back(profile_.kernels[static_cast<size_t>(id)].name);
       group_of_kernel_[id] = static_cast<int32_t>(out_.groups.size());
-      if (ns > longest) group.op = kernel.op;
-      longest = std::max(longest, ns);
     }
+    group.op = MainOperator(draft.kernels);
     group.work.kernels = static_cast<int64_t>(draft.kernels.size());
     for (const NodeId id : draft.original) {
       group.nodes.push_back(report::NodeLabel(original_.model(), original_.model().node(id)));
@@ -217,6 +214,31 @@ class ProfileJoiner {
     group.module = OwnerOf(draft.original);
     out_.total.Add(group.work);
     out_.groups.push_back(std::move(group));
+  }
+
+  // The operator of the kernel with the most MACs; of equals with the most FLOPs, then bytes, then
+  // of the first. Times would choose another one from run to run.
+  std::string MainOperator(const std::vector<int32_t>& kernels) const {
+    const Side& ran = optimized_ != nullptr ? *optimized_ : original_;
+    std::string op;
+    std::array<absl::int128, 3> most = {-1};
+    for (const int32_t kernel : kernels) {
+      std::array<absl::int128, 3> work = {};
+      for (const NodeId id : ran.matched[static_cast<size_t>(kernel)]) {
+        const Amounts& once = ran.costs[static_cast<size_t>(id)].once;
+        const auto value = [](const Expr& amount) {
+          std::optional<Expr> open;
+          return ValueOf(amount, &open);
+        };
+        work[0] += value(once.macs);
+        work[1] += value(once.flops);
+        work[2] += value(once.bytes_read) + value(once.bytes_written);
+      }
+      if (work <= most) continue;
+      most = work;
+      op = profile_.kernels[static_cast<size_t>(kernel)].op;
+    }
+    return op;
   }
 
   const NodeCost& CostOf(NodeId id) const { return original_.costs[static_cast<size_t>(id)]; }

@@ -36,7 +36,7 @@ struct ProfileWork {
 struct ProfileGroup {
   std::vector<std::string> kernels;  // as the profile calls them
   std::vector<std::string> nodes;    // of the model; empty if it did not join
-  std::string op;                    // of the kernel that does most
+  std::string op;                    // of the kernel with the most MACs, else the most work
   int32_t module = 0;                // the smallest that holds its matrix products
   int64_t calls = 0;                 // of one kernel, per run
   TimeSpread time;                   // of all of them

@@ -247,6 +247,33 @@ TEST(JoinProfileTest, WhatAKernelDoesBehindItsProductIsItsOwn) {
   RequireSums(*report);
 }
 
+// x by w, scaled and turned. The runtime has the scale in its product, and turns afterwards, which
+// takes longer in this run.
+TEST(JoinProfileTest, TheOperatorIsThatOfTheKernelWithTheMacs) {
+  ModelMaker made, ran;
+  made.Input("x", {"4", "8"}).Weight("w", {8, 2}).Weight("s", {1});
+  made.Node("p", "MatMul", {"x", "w"}, {"p"}).Node("m", "Mul", {"p", "s"}, {"m"});
+  made.Node("y", "Transpose", {"m"}, {"y"}).Output("y");
+  ran.Input("x", {"4", "8"}).Weight("w", {8, 2}).Import("com.microsoft");
+  ran.Node("a", "FusedMatMul", {"x", "w"}, {"q"}).node->set_domain("com.microsoft");
+  ran.Node("b", "Transpose", {"q"}, {"y"}).Output("y");
+  const absl::StatusOr<Model> original = made.Load();
+  for (const bool turns_longer : {true, false}) {
+    const auto profile = ReadEvents(
+        {NodeText("a", 10, turns_longer ? 2 : 9, 1, "FusedMatMul", "[4,2]"),
+         NodeText("b", 30, 5, 1, "Transpose", "[2,4]"), BodyText(10, 30), RunText(9, 40)});
+    ASSERT_TRUE(original.ok() && profile.ok()) << original.status() << profile.status();
+    ProfileOptions options;
+    options.warmup = 0;
+    options.optimized = *ran.Load();
+    const auto report = JoinProfile(*original, *profile, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->groups.size(), 1);
+    EXPECT_EQ(report->groups[0].kernels.size(), 2);
+    EXPECT_EQ(report->groups[0].op, "FusedMatMul");
+  }
+}
+
 // Nodes without names, of one operator, in the main graph, in a body and in both branches.
 TEST(JoinProfileTest, LoopsAndBranchesHaveRealTrips) {
   for (const std::string optimized : {"", "control.optimized.onnx"}) {
