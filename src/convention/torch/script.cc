@@ -16,12 +16,14 @@
 // the nodes are visited in order. Each node that is not yet part of a call may begin one. Patterns
 // of several nodes are followed from user to user and tried before single nodes; nodes of a found
 // call are not searched again. A class is assumed only for a module without children that does
-// nothing else. A product that fits no pattern means that the graph was changed after its export;
-// then there is no trace, since tools would have seen another model.
+// nothing else. A product that fits no pattern, or an operator that ONNX Runtime's optimiser
+// writes, means that the graph was changed after its export; then there is no trace, since tools
+// would have seen another model.
 #include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
@@ -46,6 +48,11 @@ constexpr absl::string_view kOfTransformers[] = {"intermediate_act_fn", "DenseRe
 // Names of modules in transformers that are an activation.
 constexpr absl::string_view kActivationsOfTransformers[] = {"intermediate_act_fn", "activation_fn",
                                                             "act_fn", "act"};
+
+// ONNX Runtime's operators that it has PyTorch's exporter write
+// (onnxruntime/tools/pytorch_export_contrib_ops.py).
+constexpr absl::string_view kContribOfExports[] = {
+    "DynamicTimeWarping", "Gelu", "GridSample", "Inverse", "Trilu", "UnfoldTensor"};
 
 struct NodeRule {
   absl::string_view op_type;
@@ -93,6 +100,10 @@ class TorchScriptTracer {
     if (!model_.functions.empty() || evidence_.functions_are_modules()) {
       return Unreadable("modules were exported as functions");
     }
+    for (size_t i = 0; i < evidence_.entries().size(); ++i) {
+      const Node& node = NodeOf(static_cast<EntryId>(i));
+      if (IsOfRuntime(node)) return Changed(node);
+    }
     FindNeighbours();
     FindModules();
     trace_.origin = TorchTrace::Origin::kTorchScript;
@@ -103,11 +114,7 @@ class TorchScriptTracer {
       if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &call);
       call.spelling = SpellingOf(call);
-      if (call.op == Aten::kOther && call.macs != kZero) {
-        return Unreadable(
-            absl::StrCat(NodeOf(call.main).op_type,
-                         " is no operator of an export: the graph was changed after it"));
-      }
+      if (call.op == Aten::kOther && call.macs != kZero) return Changed(NodeOf(call.main));
     }
     FindAttentions(evidence_, &trace_);
     trace_.assumptions.emplace_back(
@@ -120,6 +127,18 @@ class TorchScriptTracer {
     TorchTrace trace;
     trace.problem = std::move(problem);
     return trace;
+  }
+
+  static TorchTrace Changed(const Node& node) {
+    return Unreadable(absl::StrCat(node.domain, node.domain.empty() ? "" : ".", node.op_type,
+                                   " is no operator of an export: the graph was changed after it"));
+  }
+
+  // An operator that ONNX Runtime's optimiser writes. Its blocked convolutions may have more
+  // channels than the model's, and a fused one hides calls.
+  static bool IsOfRuntime(const Node& node) {
+    return absl::StartsWith(node.domain, "com.microsoft") &&
+           !IsOneOf(node.op_type, kContribOfExports);
   }
 
   // ---- who uses what
