@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/compare/compare_report.h"
@@ -55,6 +56,32 @@ TEST(TorchConventionTest, LinearLayers) {
                  {"torchstat", "0"},
                  {"flop-counter-mode", "192"}});
   ExpectFigures("a subclass", Linear("net.MyLinear"), {{"thop", "0"}, {"fvcore", "96"}});
+}
+
+// A transposed input of a linear layer from 8 to 4, and MACs with biases of 12 or 24 results.
+// Moving axes of size 1 leaves memory in order. Run with ptflops.
+TEST(TorchConventionTest, LinearLayersOnTransposedInputs) {
+  struct Case {
+    std::vector<std::string> x;
+    std::vector<int64_t> perm;
+    const char* aten;
+  } cases[] = {
+      {{"1", "3", "8"}, {1, 0, 2}, "108"}, {{"3", "1", "8"}, {1, 0, 2}, "108"},
+      {{"2", "3", "8"}, {1, 0, 2}, "192"}, {{"2", "8", "1"}, {0, 2, 1}, "72"},
+      {{"2", "8", "3"}, {0, 2, 1}, "192"},
+  };
+  for (const Case& c : cases) {
+    TorchMaker make;
+    make.Input("x", c.x).Weight("m.weight", {8, 4}).Weight("m.bias", {4});
+    make.Node("t", "Transpose", {"x"}, {"xt"});
+    make.Ints("perm", c.perm);
+    make.From(kNet, "transpose", "%x, 0, 1");
+    make.Node("p", "MatMul", {"xt", "m.weight"}, {"p"});
+    make.From(Nn("linear.Linear"), "linear", "%transpose, %p_m_weight, %p_m_bias");
+    make.Node("a", "Add", {"p", "m.bias"}, {"y"}).Output("y");
+    make.From(Nn("linear.Linear"), "linear", "%transpose, %p_m_weight, %p_m_bias");
+    ExpectFigures(absl::StrJoin(c.x, ","), make, {{"ptflops-aten", c.aten}});
+  }
 }
 
 TorchMaker Matmul(const std::string& class_name, const ModelMaker::Strings& a,

@@ -13,8 +13,10 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "src/exporter/exporter.h"
 #include "src/family/family.h"
 
@@ -80,12 +82,31 @@ Work FindWork(const Evidence& evidence, Aten op, absl::Span<const EntryId> entri
 
 namespace {
 
+// True if the permuted axes lie in memory as they follow each other: an axis of size 1 may stand
+// anywhere.
+bool IsInOrder(absl::Span<const int64_t> axes, const Shape& shape) {
+  int64_t before = -1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (shape[static_cast<int>(i)] == Expr(1)) continue;
+    if (axes[i] < before) return false;
+    before = axes[i];
+  }
+  return true;
+}
+
 // PyTorch transposes without moving data, so the next operator finds it in another order.
 bool IsTransposed(const Evidence& evidence, const Entry& entry) {
   const ModelData& model = evidence.model();
   const OptionalValueId x = evidence.node(entry).inputs[0];
   const OptionalNodeId producer = x ? model.value(*x).producer : OptionalNodeId(kNone);
-  return producer && model.node(*producer).op_type == "Transpose";
+  if (!producer || model.node(*producer).op_type != "Transpose") return false;
+  const Shape& shape = ShapeOf(evidence.Input(entry, 0));
+  const Attribute* perm = model.node(*producer).FindAttribute("perm");
+  if (!shape.ranked()) return true;
+  std::vector<int64_t> axes(static_cast<size_t>(shape.rank()));
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(axes.size() - 1 - i);
+  if (perm != nullptr) axes.assign(perm->ints.begin(), perm->ints.end());
+  return axes.size() != static_cast<size_t>(shape.rank()) || !IsInOrder(axes, shape);
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ struct TorchCall {
   bool has_bias = false;       // of a linear layer or convolution
   bool is_out_proj = false;    // the last linear layer of an nn.MultiheadAttention
   bool is_affine = false;      // of a normalisation
-  bool is_transposed = false;  // of a linear layer: its input comes from a Transpose
+  bool is_transposed = false;  // of a linear layer: a Transpose reordered its input
   OpenFact<Spelling> spelling;
   // How many arguments the source gives by position, those by keyword aside.
   OpenFact<int32_t> positional = OpenFact<int32_t>(kAllArguments);
