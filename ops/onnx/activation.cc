@@ -211,8 +211,7 @@ constexpr OpDef kActivationRows[] = {
                   .broadcast = true,
                   .first = {.mul = 1, .cmp = 1},
                   .others = {.mul = 1, .cmp = 1},
-                  .keeps = {.inputs = InputBits({0})},
-                  .temporaries = {.other_outputs = 1}}},  // the slope's, before it is summed up
+                  .keeps = {.inputs = InputBits({0, 1})}}},
     Unary("Relu", {1, 6, 13, 14}, "Y = max(X, 0)", {.cmp = 1},
           KeepsY("dX = dY where Y > 0", {.cmp = 1}),
           {.examples = kReluExamples, .evaluate = EvaluateRelu}),

@@ -484,6 +484,7 @@ class Timeline {
                                                 : GradientOf(place, i, &given->front()));
       }
     }
+    if (members.size() > 1) SumInside(last, inside);
     const std::vector<std::pair<Bytes, int>> made = TemporariesOf(last);
     for (const auto& [bytes, count] : made) live_.Add(bytes, count);
     Mark(StepPhase::kBackward, graph_.nodes[last]);
@@ -501,6 +502,36 @@ class Timeline {
     unsummed_.clear();
   }
 
+  // A call may first reshape an operand that it broadcasts, as prelu does its slope. The sum for it
+  // is its gradient, which is there already.
+  void SumInside(size_t last, const absl::btree_set<ValueId>& inside) {
+    const std::optional<size_t> place = WorkingPlace(last);
+    if (!place || !CallAt(*place).def->gradient.broadcast) return;
+    const Node& node = NodeAt(*place);
+    const uint32_t passes = CallAt(*place).def->gradient.passes;
+    if (!node.output(0)) return;
+    const Bytes& made = BytesOfValue(*node.output(0));
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if (!NeedsInput(*place, i) || !inside.contains(*node.inputs[i])) continue;
+      if ((passes >> i & 1) != 0 || BytesOfValue(*node.inputs[i]).expr == made.expr) continue;
+      live_.Add(made);
+      unsummed_.push_back({made, Bytes()});
+    }
+  }
+
+  // The node of a call that does its work, if one alone does.
+  std::optional<size_t> WorkingPlace(size_t last) const {
+    std::optional<size_t> working;
+    for (size_t member : members_[last]) {
+      const OpDef* def = CallAt(member).def;
+      if (def == nullptr || IsShapeWork(member) || !HasWork(def->gradient)) continue;
+      if (!NeedsAny(member)) continue;
+      if (working) return std::nullopt;
+      working = member;
+    }
+    return working;
+  }
+
   // Temporary tensors of the call's derivative: by the call's name, or by the one node that does
   // its work. A call with several such nodes has its own derivative, which may need none.
   std::vector<std::pair<Bytes, int>> TemporariesOf(size_t last) {
@@ -508,15 +539,9 @@ class Timeline {
     const auto text = exporter::NodeMetadata(NodeAt(last).metadata).fx_node;
     std::optional<Temporaries> made = text ? TemporariesOfCall(*text, Casts(last)) : std::nullopt;
     if (!made) {
-      int working = 0;
-      for (size_t member : members_[last]) {
-        const OpDef* def = CallAt(member).def;
-        if (def == nullptr || IsShapeWork(member) || !HasWork(def->gradient)) continue;
-        if (!NeedsAny(member)) continue;
-        ++working;
-        place = member;
-      }
-      if (working == 1) made = CallAt(place).def->gradient.temporaries;
+      const std::optional<size_t> working = WorkingPlace(last);
+      if (working) made = CallAt(*working).def->gradient.temporaries;
+      place = working.value_or(place);
     }
     const Node& node = NodeAt(place);
     if (!made || !node.output(0) || !node.input(0)) return {};

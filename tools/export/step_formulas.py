@@ -45,7 +45,7 @@ TWO = {
     "fmod": "torch.fmod(a, b * b + 1)", "gate": "torch.tanh(a) * torch.sigmoid(b)",
     "gate_of_rows": "a.mean(-1, keepdim=True) * b", "lerp": "torch.lerp(a, b, 0.3)",
     "lerp_tensor": "torch.lerp(a, b, a.sigmoid())", "logaddexp": "torch.logaddexp(a, b)", "maximum": "torch.maximum(a, b)",
-    "minimum": "torch.minimum(a, b)", "mse": "(a - b) ** 2", "pow": "(a * a + 1) ** b", "where": "torch.where(a > b, a, b)",
+    "minimum": "torch.minimum(a, b)", "mse": "(a - b) ** 2", "pow": "(a * a + 1) ** b", "prelu": "F.prelu(a, b.mean((0, 2)))", "where": "torch.where(a > b, a, b)",
 }
 
 
