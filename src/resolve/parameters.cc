@@ -17,10 +17,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "ops/contrib/packed_formats.h"
 #include "ops/op_def.h"
 #include "src/exporter/exporter.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
 #include "src/exporter/signature.h"
 #include "src/exporter/tensor_name.h"
 #include "src/family/family.h"
@@ -52,8 +55,9 @@ struct ValueUse {
   bool as_parameter = false;     // somewhere it has a place that a parameter may have
   bool as_state = false;         // somewhere it has the place of a state
   bool as_other_than_mask = false;
-  int per_byte = 1;  // elements in a byte of a packed weight
-  Packing packing;   // the same for formats that are not a number of bits
+  bool as_made = false;  // the exporter made it
+  int per_byte = 1;      // elements in a byte of a packed weight
+  Packing packing;       // the same for formats that are not a number of bits
   // Attributes of the function that decide: of `per_byte`, and whether a Cast makes a mask.
   absl::string_view bits_attribute, cast_attribute;
 
@@ -256,6 +260,7 @@ class RoleFinder {
           moved = flow_.MovedBy(node);
         }
         Use(*op, place, &use);
+        UseInGroupNorm(node, place, &use);
         if (!moved.Takes(place) && !op->IsNoParameter(place)) use.as_parameter = true;
       }
     }
@@ -360,6 +365,18 @@ class RoleFinder {
     CastBy(op.cast_attribute, use);
   }
 
+  // The dynamo exporter writes a group_norm as an InstanceNormalization with ones and zeros that it
+  // makes. Then it multiplies and adds the parameters, in another shape and under invented names.
+  void UseInGroupNorm(const Node& node, size_t place, ValueUse* use) const {
+    const bool normalizes = node.op_type == "InstanceNormalization";
+    if (!normalizes && node.op_type != "Mul" && node.op_type != "Add") return;
+    const auto text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text || !exporter::IsFxCall(*text, "aten.group_norm")) return;
+    if (!exporter::IsFoldedName(model_.value(*node.inputs[place]).name)) return;
+    use->as_made |= normalizes;
+    use->as_weight |= !normalizes && absl::StrContains(*text, exporter::kFxParameter);
+  }
+
   // If two attributes decide about casts, the value is not taken for a mask.
   static void CastBy(absl::string_view attribute, ValueUse* use) {
     if (attribute.empty()) return;
@@ -401,6 +418,7 @@ class RoleFinder {
     if (use.used && !use.as_parameter) {
       return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
     }
+    if (use.as_made) return TensorRole::kConstant;
     if (IsUsedAsWeight(t, use)) return TensorRole::kWeight;
     if (!is_initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
     const bool of_config = is_config_ && t.external;

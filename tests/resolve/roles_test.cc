@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "src/resolve/parameters.h"
@@ -252,6 +253,30 @@ TEST(RolesTest, TheSignatureListsParametersBuffersAndConstants) {
     names.emplace_back(parameter.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"mean", "scale", "packed"}));
+}
+
+// What the dynamo exporter makes of GroupNorm(2, 8) on [2, 8, 98]. PyTorch has 16 parameters, and
+// none with affine=False.
+TEST(RolesTest, OfAGroupNormOnlyItsOwnScaleAndShift) {
+  for (const bool affine : {true, false}) {
+    ModelMaker make = MakerOf(
+        "(float[2,2,392] x, float[2] val_8, float[2] val_11, float[8,1] val_21, float[8,1] val_23, "
+        "int64[3] val_13) => (y) { n = InstanceNormalization(x, val_8, val_11) r = Reshape(n, "
+        "val_13) m = Mul(r, val_21) y = Add(m, val_23) }");
+    for (auto& node : *make.proto.mutable_graph()->mutable_node()) {
+      auto* call = node.add_metadata_props();
+      call->set_key("pkg.torch.onnx.fx_node");
+      call->set_value(absl::StrCat(
+          "%group_norm : [num_users=1] = call_function[target=torch.ops.aten.group_norm.default]("
+          "args = (%x, 2",
+          affine ? ", %p_1_weight, %p_1_bias, 1e-05, False" : "", "), kwargs = {})"));
+    }
+    const absl::StatusOr<Model> model = make.Load();
+    ASSERT_TRUE(model.ok()) << model.status();
+    absl::int128 elements = 0;
+    for (const resolve::Parameter& p : resolve::FindParameters(**model)) elements += p.elements;
+    EXPECT_EQ(elements, affine ? 16 : 0);
+  }
 }
 
 // Each value is made of the one before twice: what is looked at is of the order of the model.
