@@ -349,6 +349,80 @@ bool MatchesAny(const std::vector<std::string>& globs, absl::string_view path) {
                      [&](const std::string& glob) { return MatchesWithin(glob, path); });
 }
 
+// The last part of a parameter's name.
+absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// Exporters store parameters of equal values once, as those of the norms of an untrained model. The
+// file then has one parameter where the options may train some of several and freeze the others.
+class SharedParameters {
+ public:
+  SharedParameters(const ModelData& model, const modules::Attribution& attribution,
+                   const TrainingOptions& options)
+      : model_(model), options_(options) {
+    if (options.frozen.empty() && options.trained.empty()) return;
+    for (size_t i = 0; i < model.nodes.size(); ++i) {
+      const absl::string_view module = PathOfModule(attribution, static_cast<NodeId>(i));
+      for (OptionalValueId input : model.nodes[i].inputs) {
+        if (input && model.value(*input).initializer) AddUser(model.nodes[i], *input, module);
+      }
+    }
+  }
+
+  // Notes the parameter if the options make different choices for the names that it would have in
+  // the modules that use it.
+  void Check(const resolve::Parameter& parameter, bool is_trained) {
+    const auto found_names = names_.find(parameter.value);
+    if (found_names == names_.end()) return;
+    const std::vector<std::string>& names = found_names->second;
+    std::vector<std::string> others;
+    for (const std::string& name : names) {
+      if (IsTrained(name) != is_trained) others.push_back(Quoted(name));
+    }
+    if (others.empty() || others.size() == names.size()) return;
+    Found& found = is_trained ? trained_ : frozen_;
+    found.stored.push_back(Quoted(parameter.name));
+    found.others.insert(found.others.end(), others.begin(), others.end());
+  }
+
+  void Warn(std::vector<std::string>* warnings) const {
+    for (const Found* found : {&frozen_, &trained_}) {
+      if (found->stored.empty()) continue;
+      const bool trained = found == &trained_;
+      warnings->push_back(absl::StrCat(
+          "stored once for several modules, and ", trained ? "" : "not ",
+          "trained: ", NamesText(found->stored), "; the options ", trained ? "freeze" : "train",
+          " it as ", NamesText(found->others),
+          ". Exporters store equal parameters once: unless the modules share it, export the model "
+          "with trained weights"));
+    }
+  }
+
+ private:
+  struct Found {
+    std::vector<std::string> stored, others;
+  };
+
+  void AddUser(const Node& node, ValueId value, absl::string_view module) {
+    const absl::string_view shared = exporter::SharedParameterName(model_, node);
+    std::string name =
+        shared.empty() ? Join(module, LastPart(model_.value(value).name)) : std::string(shared);
+    std::vector<std::string>& names = names_[value];
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
+    }
+  }
+
+  bool IsTrained(const std::string& name) const {
+    return !MatchesAny(options_.frozen, name) &&
+           (options_.trained.empty() || MatchesAny(options_.trained, name));
+  }
+
+  const ModelData& model_;
+  const TrainingOptions& options_;
+  absl::flat_hash_map<ValueId, std::vector<std::string>> names_;
+  Found frozen_, trained_;
+};
+
 // Gradients also run to tensors that the exporter computed from parameters, unless options freeze
 // all of these.
 void FindComputed(const ModelData& model, const exporter::Signature& signature,
@@ -413,13 +487,16 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   }
   const exporter::Signature signature(model);
   const std::vector<bool> not_trained = FindNotTrained(model, signature);
+  SharedParameters shared(model, attribution, options);
   for (const resolve::Parameter& parameter : parameters) {
     const bool is_copy = ties.contains(parameter.value);
     if (!is_copy) result.all_elements += parameter.elements;
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
     if (not_trained[static_cast<size_t>(parameter.value)]) continue;
-    if (!is_float || !choices.at(original_of(parameter.value)).is_trained()) continue;
+    const bool is_chosen = choices.at(original_of(parameter.value)).is_trained();
+    if (is_float && !is_copy) shared.Check(parameter, is_chosen);
+    if (!is_float || !is_chosen) continue;
     result.value[static_cast<size_t>(parameter.value)] = true;
     if (is_copy) continue;
     result.elements += parameter.elements;
@@ -432,6 +509,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     result.warnings.emplace_back(
         "nothing is trained: the parameters are integers, as of a quantised model");
   }
+  shared.Warn(&result.warnings);
   WarnOfCopies(model, ties, &result);
   if (exporter::ExporterOf(model) != exporter::Exporter::kOther) {
     WarnOfUntold(model, signature, &result);

@@ -230,6 +230,33 @@ TEST(BackwardMicroTest, WhatNoFileTellsIsSaid) {
             std::string::npos);
 }
 
+// Three norms whose scales are equal, so that the exporter stored the first one's. A pattern that
+// the options give may name any of them.
+TEST(BackwardMicroTest, ATensorOfSeveralModulesOfWhichSomeAreFrozen) {
+  ModelMaker make;
+  make.Input("x", {"4", "6"}).Weight("a.n.weight", {6}).Weight("c.n.bias", {6});
+  make.Node("/a/n/LayerNormalization", "LayerNormalization", {"x", "a.n.weight"}, {"y"});
+  make.Node("b.n.weight", "Identity", {"a.n.weight"}, {"b.n.weight"});
+  make.Node("/b/n/LayerNormalization", "LayerNormalization", {"y", "b.n.weight"}, {"z"});
+  make.Node("/c/n/LayerNormalization", "LayerNormalization", {"z", "a.n.weight", "c.n.bias"},
+            {"u"});
+  make.Output("u").proto.set_producer_name("pytorch");
+  const std::map<std::string, std::string> warnings = {
+      {"a", "not trained: 'a.n.weight'; the options train it as 'b.n.weight', 'c.n.weight'."},
+      {"c", "and trained: 'a.n.weight'; the options freeze it as 'c.n.weight'."},
+      {"*.weight", ""},
+  };
+  for (const auto& [frozen, warning] : warnings) {
+    CountOptions options;
+    options.training.emplace().frozen = {frozen};
+    const absl::StatusOr<Report> report = make.Count(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->warnings.size(), warning.empty() ? 0 : 1) << frozen;
+    if (warning.empty()) continue;
+    EXPECT_NE(report->warnings[0].find(warning), std::string::npos) << report->warnings[0];
+  }
+}
+
 TEST(BackwardMicroTest, TiedWeightsAreOneParameter) {
   CountOptions options;
   const absl::StatusOr<Report> apart = TextTower("positions").Count(options);
