@@ -260,7 +260,7 @@ class RoleFinder {
           moved = flow_.MovedBy(node);
         }
         Use(*op, place, &use);
-        UseInGroupNorm(node, place, &use);
+        UseInNorm(node, place, &use);
         if (!moved.Takes(place) && !op->IsNoParameter(place)) use.as_parameter = true;
       }
     }
@@ -365,16 +365,30 @@ class RoleFinder {
     CastBy(op.cast_attribute, use);
   }
 
-  // The dynamo exporter writes a group_norm as an InstanceNormalization with ones and zeros that it
-  // makes. Then it multiplies and adds the parameters, in another shape and under invented names.
-  void UseInGroupNorm(const Node& node, size_t place, ValueUse* use) const {
-    const bool normalizes = node.op_type == "InstanceNormalization";
+  // The dynamo exporter makes ones and zeros for a normalisation without parameters. It writes a
+  // group_norm as an InstanceNormalization with such ones; then it multiplies and adds the
+  // parameters, in another shape and under invented names.
+  void UseInNorm(const Node& node, size_t place, ValueUse* use) const {
+    const bool normalizes =
+        node.op_type == "InstanceNormalization" || node.op_type == "LayerNormalization";
     if (!normalizes && node.op_type != "Mul" && node.op_type != "Add") return;
     const auto text = exporter::NodeMetadata(node.metadata).fx_node;
-    if (!text || !exporter::IsFxCall(*text, "aten.group_norm")) return;
-    if (!exporter::IsFoldedName(model_.value(*node.inputs[place]).name)) return;
-    use->as_made |= normalizes;
-    use->as_weight |= !normalizes && absl::StrContains(*text, exporter::kFxParameter);
+    if (!text || !exporter::IsFoldedName(model_.value(*node.inputs[place]).name)) return;
+    if (exporter::IsFxCall(*text, "aten.group_norm")) {
+      use->as_made |= normalizes;
+      use->as_weight |= !normalizes && absl::StrContains(*text, exporter::kFxParameter);
+    } else if (normalizes && place > 0) {
+      use->as_made |= IsLeftOut(*text, place);
+    }
+  }
+
+  // True if a call of layer_norm or instance_norm has no scale (place 1) or no shift (2).
+  static bool IsLeftOut(absl::string_view call, size_t place) {
+    const bool is_layer = exporter::IsFxCall(call, "aten.layer_norm");
+    if (!is_layer && !exporter::IsFxCall(call, "aten.instance_norm")) return false;
+    const absl::string_view given = exporter::ParseFxArgs(call).Get(is_layer ? place + 1 : place,
+                                                                    place == 1 ? "weight" : "bias");
+    return given.empty() || given == "None";
   }
 
   // If two attributes decide about casts, the value is not taken for a mask.

@@ -279,6 +279,34 @@ TEST(RolesTest, OfAGroupNormOnlyItsOwnScaleAndShift) {
   }
 }
 
+// The exporter makes the ones and zeros of a norm without parameters, as LayerNorm(7,
+// elementwise_affine=False). PyTorch counts these.
+TEST(RolesTest, ANormWithoutParameters) {
+  const struct {
+    const char *op, *call, *args;
+    int elements;
+  } cases[] = {
+      {"LayerNormalization", "layer_norm", "%x, [7], None, None, 1e-05, False", 0},
+      {"LayerNormalization", "layer_norm", "%x, [7]", 0},
+      {"LayerNormalization", "layer_norm", "%x, [7], %add, None, 1e-05, False", 7},
+      {"InstanceNormalization", "instance_norm", "%x, None, None, None, None, True", 0},
+      {"InstanceNormalization", "instance_norm", "%x, %mul, %add, None, None, True", 14},
+  };
+  for (const auto& c : cases) {
+    ModelMaker make;
+    make.Input("x", {"2", "7", "7"}).Weight("val_1", {7}).Weight("val_2", {7});
+    make.Node("n", c.op, {"x", "val_1", "val_2"}, {"y"}).Output("y");
+    make.Metadata("pkg.torch.onnx.fx_node",
+                  absl::StrCat("%n : [num_users=1] = call_function[target=torch.ops.aten.", c.call,
+                               ".default](args = (", c.args, "), kwargs = {})"));
+    const absl::StatusOr<Model> model = make.Load();
+    ASSERT_TRUE(model.ok()) << model.status();
+    absl::int128 elements = 0;
+    for (const resolve::Parameter& p : resolve::FindParameters(**model)) elements += p.elements;
+    EXPECT_EQ(elements, c.elements) << c.args;
+  }
+}
+
 // Each value is made of the one before twice: what is looked at is of the order of the model.
 TEST(RolesTest, ValuesThatAreMadeOfOneTwice) {
   std::string nodes = "a0 = Add(val_1, val_1) ";
