@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -249,6 +250,25 @@ def test_follow(folder):
         expect((done.returncode, f"3 commands, {code} differ" in done.stdout) == (code, True), done.stdout + done.stderr)
 
 
+def test_mach_o(folder):
+    """A program for macOS, made by hand of its load commands: each fault is seen."""
+    def library(name):
+        return struct.pack("<6I", 0xC, 24 + len(name), 24, 0, 0, 0) + name
+    system, signature = library(b"/usr/lib/libSystem.B.dylib\0\0\0\0\0\0"), struct.pack("<4I", 0x1D, 16, 0, 0)
+
+    def verdict(commands, version=11, flags=0x200000, processor="arm64"):
+        commands = [struct.pack("<6I", 0x32, 24, 1, version << 16, 0, 0), *commands]
+        with open(os.path.join(folder, "program"), "wb") as file:
+            file.write(struct.pack("<8I", 0xFEEDFACF, 0x100000C, 0, 2, len(commands), 0, flags, 0) + b"".join(commands))
+        return run(os.path.join(PACKAGING, "mach_o"), os.path.join(folder, "program"), processor).stdout.partition(": ")[2].strip()
+    expect(verdict([system, signature]) == "", "a program without a fault")
+    expect("libx.dylib" in verdict([system, library(b"/opt/libx.dylib\0"), signature]), "another library")
+    expect("signature" in verdict([system]), "no signature")
+    expect("11.0" in verdict([system, signature], version=13), "another version")
+    expect("random" in verdict([system, signature], flags=0), "a fixed address")
+    expect("x86_64" in verdict([system, signature], processor="x86_64"), "another processor")
+
+
 def test_batches(folder):
     """The folder of a build is in no batch's name: a program of the same sources would have other bytes in another folder."""
     source = os.path.join(ROOT, "cmake", "unity.cmake")
@@ -271,7 +291,7 @@ onnxflops_unity(batches)
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_follow, test_batches)):
+        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_follow, test_mach_o, test_batches)):
             place = os.path.join(folder, str(number))
             os.mkdir(place)
             test(place)
