@@ -50,11 +50,11 @@ struct Tensor {
   // Little-endian elements as in raw_data, whichever field the file used; empty if not kept. int4
   // and int2 are packed.
   absl::string_view data;
-  // Elements of a small string tensor; of an integer tensor that an adapter wrote, sizes as texts of
-  // Expr, which may be symbolic.
+  // Elements of a small string tensor; of an integer tensor that an adapter wrote, sizes as texts
+  // of Expr, which may be symbolic.
   absl::Span<const absl::string_view> strings;
-  bool has_data = false;                        // `data` (or `strings`) holds all elements
-  bool external = false;                        // stored outside of the file; never opened
+  bool has_data = false;  // `data` (or `strings`) holds all elements
+  bool external = false;  // stored outside of the file; never opened
 };
 
 // A dimension as declared: a size, a name, or neither.
