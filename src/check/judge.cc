@@ -73,13 +73,14 @@ std::optional<absl::int128> Hundredths(absl::int128 part, absl::int128 whole) {
   return part * 10'000 / whole;
 }
 
-// "+2.15 %".
+// "+2.15 %"; "-<0.01 %" for what rounds to 0 and is not.
 std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   const std::optional<absl::int128> exact = Hundredths(part, whole);
   if (!exact) return "";
   const bool negative = part < 0;
   const absl::int128 hundredths = negative ? -*exact : *exact;
   const char* const mark = negative ? "-" : sign ? "+" : "";
+  if (hundredths == 0 && part != 0) return absl::StrCat(mark, "<0.01 %");
   constexpr int kMost = 100'000'000;  // beyond, a limit lacks its unit, and digits say nothing
   if (hundredths >= kMost) {
     return absl::StrCat(mark, fmt::format("{:.3g}", static_cast<double>(hundredths) / 100), " %");
@@ -491,9 +492,7 @@ class RuleJudge {
       judgement->actual = absl::StrCat(judgement->actual, " (base ", base_text, ")");
       return;
     }
-    const bool rounds_to_0 = *judgement->growth_hundredths == 0 && head != base;
-    judgement->growth = rounds_to_0 ? absl::StrCat(head > base ? "+" : "-", "<0.01 %")
-                                    : PercentText(head - base, base, /*sign=*/true);
+    judgement->growth = PercentText(head - base, base, /*sign=*/true);
     judgement->actual =
         absl::StrCat(judgement->growth, " (", judgement->actual, ", base ", base_text, ")");
   }
