@@ -1,7 +1,6 @@
 #include "src/settings/audit_arguments.h"
 
 #include <cstddef>
-#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +8,7 @@
 #include "src/api/load.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/value.h"
@@ -66,14 +66,11 @@ absl::StatusOr<std::vector<Published>> AuditArguments::ReadFigures(const std::st
 }
 
 AuditRow AuditPublished(const Published& published, const CountOptions& options) {
+  absl::StatusOr<AuditRow> audited = absl::ResourceExhaustedError("there is not enough memory");
+  platform::RunWithinMemory([&] { audited = AuditOne(published, options); });
+  if (audited.ok()) return *std::move(audited);
   AuditRow row;
-  try {
-    absl::StatusOr<AuditRow> audited = AuditOne(published, options);
-    if (audited.ok()) return *std::move(audited);
-    row.fault = std::string(audited.status().message());
-  } catch (const std::bad_alloc&) {
-    row.fault = "there is not enough memory";
-  }
+  row.fault = std::string(audited.status().message());
   row.name = published.name;
   row.model = published.model;
   row.published = published.figure;

@@ -182,6 +182,9 @@ int AvailableProcessors();
 // Calls run(0), run(1), ... run(count - 1), each once, on up to `threads` threads.
 void RunOnThreads(size_t count, int threads, absl::FunctionRef<void(size_t)> run);
 
+// Calls run(). False if memory ended in it, where C++ can tell: not in WebAssembly, which stops.
+bool RunWithinMemory(absl::FunctionRef<void()> run);
+
 // ---- Terminals and names -----------------------------------------------------------------------
 
 struct TerminalSize {

@@ -1,6 +1,7 @@
-// What C++ says of threads, which WebAssembly has not.
+// Threads and exceptions of C++, which WebAssembly has not.
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -23,6 +24,15 @@ void RunOnThreads(size_t count, int threads, absl::FunctionRef<void(size_t)> run
   }
   work();
   for (std::thread& thread : others) thread.join();
+}
+
+bool RunWithinMemory(absl::FunctionRef<void()> run) {
+  try {
+    run();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace onnxflops::platform

@@ -23,4 +23,9 @@ bool HasWriter(int /*fd*/) { return true; }
 size_t PeekPipe(int /*fd*/, char* /*bytes*/, size_t /*size*/, uint64_t /*most*/) { return 0; }
 bool MakeBlocking(int /*fd*/) { return true; }
 
+bool RunWithinMemory(absl::FunctionRef<void()> run) {
+  run();
+  return true;
+}
+
 }  // namespace onnxflops::platform
