@@ -40,8 +40,9 @@ using adapter::KnownPlaces;
 
 // Inputs that an error lists.
 constexpr size_t kMostListed = 8;
-// Tensors whose batch shows only in the inference.
-constexpr int kMostComputed = 100;
+// Rounds of inference, each of which may show that more tensors have the batch; fewer of a large
+// graph.
+constexpr size_t kLeastRounds = 4, kMostRounds = 100, kMostNodesOfRounds = 400'000;
 
 const Shape* ShapeOf(const Inference& inference, OptionalValueId value) {
   const Fact* fact = inference.FactOf(value);
@@ -72,6 +73,7 @@ class BatchWriter {
 
   Model Write(const BatchFlow& flow, std::vector<std::string>* warnings) && {
     for (const auto& [at, place] : flow.expanded) ++expansions_[InputOf(at)];
+    if (!flow.expanded.empty()) CountUses();
     for (const auto& [at, place] : flow.expanded) Expand(at, place, warnings);
     for (const auto& [at, sizes] : flow.sizes) SetSizes(at, sizes);
     return std::move(editor_).Finish();
@@ -184,7 +186,7 @@ class BatchWriter {
     const DType dtype = exported_.FactOf(value)->dtype;
     const Value& written = model_.value(value);
     const bool is_constant = !written.initializer;
-    if (UsesOf(value) > expansions_[value] || (is_constant && !HasValue(*written.producer))) {
+    if (uses_[value] > expansions_[value] || (is_constant && !HasValue(*written.producer))) {
       return editor_.AddTensor(written.name, dtype, dims);
     }
     if (is_constant) {
@@ -199,12 +201,13 @@ class BatchWriter {
     return model_.node(constant).FindAttribute("value") != nullptr;
   }
 
-  int64_t UsesOf(ValueId value) const {
-    int64_t uses = absl::c_count(model_.graph(0).outputs, value);
+  void CountUses() {
+    for (const ValueId output : model_.graph(0).outputs) ++uses_[output];
     for (const Node& node : model_.nodes) {
-      uses += absl::c_count_if(node.inputs, [&](OptionalValueId input) { return input == value; });
+      for (const OptionalValueId input : node.inputs) {
+        if (input) ++uses_[*input];
+      }
     }
-    return uses;
   }
 
   ValueId AddExpand(NodeId before, absl::string_view name, ValueId value, const Shape& shape,
@@ -224,7 +227,7 @@ class BatchWriter {
   const Expr now_;
   adapter::GraphEditor editor_;
   std::map<std::pair<std::string, std::vector<std::string>>, ValueId> constants_;
-  std::map<ValueId, int64_t> expansions_;
+  absl::flat_hash_map<ValueId, int64_t> expansions_, uses_;
   std::map<std::pair<ValueId, NodeId>, ValueId> expanded_;  // by value and reader
 };
 
@@ -238,22 +241,26 @@ class BatchCheck {
     for (size_t i = 0; i < nodes.size(); ++i) calls_[nodes[i]] = at_batch.instance(0).calls[i];
   }
 
-  // Adds what turns out to have the batch to `known`; true if there is something.
+  // Adds what turns out to have the batch to `known`; true if there is something. What comes after
+  // it may not be as expected yet.
   absl::StatusOr<bool> Run(KnownPlaces* known) const {
     const std::vector<NodeId>& nodes = exported_.model->graph(0).nodes;
+    bool found = false;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Node& node = exported_.model->node(nodes[i]);
       if (node.op_type == "Constant") continue;  // it may have been rewritten
       for (const OptionalValueId output : node.outputs) {
         if (!output) continue;
-        ASSIGN_OR_RETURN(const bool is_new, CheckOutput(nodes[i], *output, known));
-        if (is_new) return true;
+        const absl::StatusOr<bool> is_new = CheckOutput(nodes[i], *output, known);
+        if (!is_new.ok() && !found) return is_new.status();
+        found = found || (is_new.ok() && *is_new);
       }
+      if (found) continue;
       const absl::Status& before = exported_.call(exported_.instance(0).calls[i]).problem;
       const absl::Status& problem = at_batch_.call(calls_.at(nodes[i])).problem;
       if (before.ok() && !problem.ok()) return Refuse(nodes[i], problem.message());
     }
-    return false;
+    return found;
   }
 
  private:
@@ -314,7 +321,9 @@ absl::StatusOr<AtBatch> FitBatch(const Model& model, const BatchInputs& inputs, 
   ASSIGN_OR_RETURN(const Inference exported, infer(model));
   KnownPlaces known;
   for (const BatchInput& input : inputs.inputs) known[input.input] = BatchPlace{input.axis};
-  for (int i = 0; i < kMostComputed; ++i) {
+  const size_t rounds = std::clamp(kMostNodesOfRounds / std::max<size_t>(model->nodes.size(), 1),
+                                   kLeastRounds, kMostRounds);
+  for (size_t i = 0; i < rounds; ++i) {
     ASSIGN_OR_RETURN(const BatchFlow flow, FollowBatch(exported, known, sizes));
     AtBatch fitted;
     fitted.model =

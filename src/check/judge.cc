@@ -464,7 +464,8 @@ class RuleJudge {
     judgement->margin = KnownText(known == Known::kExact ? known : Known::kAtMost, margin);
   }
 
-  // "the limit is 17 MAC: for 17 GMAC write 17G", if the figure is more than 1000 times the limit.
+  // "the limit is 17 MAC; if its unit is missing, write "17 GMAC"", where the figure is 1000 times
+  // the limit or more.
   static std::string MissingUnit(const BudgetRule& rule, const Judgement& judgement) {
     const absl::int128 limit = rule.limit.value, figure = judgement.actual_value.value_or(0);
     const bool has_amount = rule.limit.kind == BudgetLimit::Kind::kAbsolute && limit > 0;

@@ -78,14 +78,12 @@ class Summarizer {
   // The matrix by which the operator makes queries, keys and values of its first input; nullptr
   // where these are inputs.
   const Fact* ProjectionOf(const Call& call) const {
-    for (size_t i = 0; i < call.inputs.size(); ++i) {
-      const Fact& fact = in_.fact(call.inputs[i]);
-      const bool is_weight = (call.def->operands.weights >> i & 1U) != 0;
-      if (is_weight && fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 2) {
-        return &fact;
-      }
+    constexpr size_t kPlace = 1;  // where a row has one; biases stand elsewhere
+    if ((call.def->operands.weights >> kPlace & 1U) == 0 || call.inputs.size() <= kPlace) {
+      return nullptr;
     }
-    return nullptr;
+    const Fact& fact = in_.fact(call.inputs[kPlace]);
+    return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 2 ? &fact : nullptr;
   }
 
   // The shape of the queries: as wide as a third of the projection, unless an attribute says more.
