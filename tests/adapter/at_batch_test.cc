@@ -15,13 +15,13 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "src/onnxflops.h"
+#include "tests/adapter/model_parts.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops {
 namespace {
 
 using Json = nlohmann::json;
-using Sizes = std::vector<int64_t>;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -33,28 +33,11 @@ CountOptions At(const Expr& batch, const absl::btree_map<std::string, int>& axes
   return options;
 }
 
-void AddInts(onnx::NodeProto* node, const std::string& name, const Sizes& ints) {
-  onnx::AttributeProto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INTS);
-  for (const int64_t i : ints) attribute->add_ints(i);
-}
-
 void AddText(onnx::NodeProto* node, const std::string& name, const std::string& text) {
   onnx::AttributeProto* attribute = node->add_attribute();
   attribute->set_name(name);
   attribute->set_type(onnx::AttributeProto::STRING);
   attribute->set_s(text);
-}
-
-// An initializer of int64 that the file holds; `scalar`: of rank 0.
-void AddConstant(ModelMaker* make, const std::string& name, const Sizes& ints,
-                 bool scalar = false) {
-  onnx::TensorProto* tensor = make->proto.mutable_graph()->add_initializer();
-  tensor->set_name(name);
-  tensor->set_data_type(onnx::TensorProto::INT64);
-  if (!scalar) tensor->add_dims(static_cast<int64_t>(ints.size()));
-  for (const int64_t i : ints) tensor->add_int64_data(i);
 }
 
 ModelMaker WithInput(int64_t batch, const Sizes& sizes) {

@@ -11,12 +11,12 @@
 
 #include "src/graph/image_inputs.h"
 #include "src/onnxflops.h"
+#include "tests/adapter/model_parts.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops {
 namespace {
 
-using Sizes = std::vector<int64_t>;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -26,22 +26,6 @@ CountOptions At(int64_t height, int64_t width) {
   CountOptions options;
   options.image_size = ImageSize{height, width};
   return options;
-}
-
-void AddInts(onnx::NodeProto* node, const std::string& name, const Sizes& ints) {
-  onnx::AttributeProto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INTS);
-  for (const int64_t i : ints) attribute->add_ints(i);
-}
-
-// An initializer of int64 that the file holds.
-void AddConstant(ModelMaker* make, const std::string& name, const Sizes& ints) {
-  onnx::TensorProto* tensor = make->proto.mutable_graph()->add_initializer();
-  tensor->set_name(name);
-  tensor->set_data_type(onnx::TensorProto::INT64);
-  tensor->add_dims(static_cast<int64_t>(ints.size()));
-  for (const int64_t i : ints) tensor->add_int64_data(i);
 }
 
 // A convolution of patches of 16 x 16 pixels to 8 channels: [1, 8, height / 16, width / 16].

@@ -104,6 +104,8 @@ COUNT = [
     ["--convention", "xla", "--no-fold"],
     ["--convention", "thop", "--by", "node", "--format", "json"],
     ["--upper"],
+    ["--at-batch", "3"],
+    ["--at-image", "64"],
     ["--memory"],
     ["--backward", "exact"],
     ["--backward", "exact", "--recompute", "blocks", "--optimizer", "adam", "--format", "json"],
