@@ -64,25 +64,7 @@ struct AuditCall : settings::AuditArguments {
   }
 };
 
-}  // namespace
-
-void DescribeAudit(const UseCommand& use) {
-  OptionList list;
-  AuditCall args;
-  args.AddTo(&list);
-  use(kCommandAuditHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
-  OptionList list;
-  AuditCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandAuditHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
@@ -106,6 +88,13 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
     code = kTrouble;
   }
   return code;
+}
+
+}  // namespace
+
+Command AuditCommand() {
+  return CommandOf<AuditCall, kCommandAuditHelp, RunAudit>(
+      "audit", "FILE.csv", "which convention gives each published figure");
 }
 
 }  // namespace onnxflops::tools

@@ -557,25 +557,7 @@ absl::Status RequireOutputs(const CheckLine& args) {
   return args.output.Style().status();
 }
 
-}  // namespace
-
-void DescribeCheck(const UseCommand& use) {
-  OptionList list;
-  CheckLine args;
-  args.AddTo(&list);
-  use(kCommandCheckHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
-  OptionList list;
-  CheckLine args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool runs, list.Parse(kCommandCheckHelp, arguments, &help));
-  if (!runs) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Counted());
   RETURN_IF_ERROR(RequireOutputs(args));
   RETURN_IF_ERROR(args.record.Require(args.init));
@@ -616,6 +598,13 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   RETURN_IF_ERROR(args.record.Append(call.files, options, budgets, report));
   if (report.Count(Verdict::kError) > 0) return kTrouble;
   return report.passed() ? kFine : kFailed;
+}
+
+}  // namespace
+
+Command CheckCommand() {
+  return CommandOf<CheckLine, kCommandCheckHelp, RunCheck>(
+      "check", "MODEL", "whether a model is within its budgets, for CI");
 }
 
 }  // namespace onnxflops::tools

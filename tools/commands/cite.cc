@@ -46,23 +46,16 @@ std::string Entry() {
       "}\n");
 }
 
-}  // namespace
-
-void DescribeCite(const UseCommand& use) {
-  OptionList list;
-  CiteArguments args;
-  args.AddTo(&list);
-  use(kCommandCiteHelp, list);
+absl::StatusOr<ExitCode> RunCite(const CiteArguments& args) {
+  RETURN_IF_ERROR(WriteOutput(Entry(), args.file, {}));
+  return kFine;
 }
 
-absl::StatusOr<ExitCode> RunCite(const Arguments& arguments) {
-  OptionList list;
-  CiteArguments args;
-  args.AddTo(&list);
-  std::string text;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCiteHelp, arguments, &text));
-  RETURN_IF_ERROR(WriteOutput(run ? Entry() : text, run ? args.file : "-", {}));
-  return kFine;
+}  // namespace
+
+Command CiteCommand() {
+  return CommandOf<CiteArguments, kCommandCiteHelp, RunCite>(
+      "cite", "", "how to cite the program and its figures");
 }
 
 }  // namespace onnxflops::tools

@@ -222,27 +222,10 @@ absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle
       "--list writes table or json: choose one of them with --format");
 }
 
-}  // namespace
-
-void DescribeCompare(const UseCommand& use) {
-  OptionList list;
-  CompareCall args;
-  args.AddTo(&list);
-  use(kCommandCompareHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
-  OptionList list;
-  CompareCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCompareHelp, arguments, &help));
+absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  if (!run || args.conventions) {
-    std::string text = help;
-    if (run) {
-      ASSIGN_OR_RETURN(text, List(args.output, style));
-    }
+  if (args.conventions) {
+    ASSIGN_OR_RETURN(const std::string text, List(args.output, style));
     RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
     return kFine;
   }
@@ -261,6 +244,13 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   RETURN_IF_ERROR(
       WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));
   return kFine;
+}
+
+}  // namespace
+
+Command CompareCommand() {
+  return CommandOf<CompareCall, kCommandCompareHelp, RunCompare>(
+      "compare", "MODEL...", "what other tools report, and why they differ");
 }
 
 }  // namespace onnxflops::tools

@@ -96,28 +96,9 @@ absl::StatusOr<std::optional<std::string>> ListOf(const std::vector<std::string>
   return absl::StrCat(absl::StrJoin(words, "\n"), words.empty() ? "" : "\n");
 }
 
-}  // namespace
-
-void DescribeCompletion(const UseCommand& use) {
-  OptionList list;
-  CompletionArguments args;
-  args.AddTo(&list);
-  use(kCommandCompletionHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments) {
-  OptionList list;
-  CompletionArguments args;
-  args.AddTo(&list);
-  std::string text;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCompletionHelp, arguments, &text));
-  std::optional<std::string> words;
-  if (run) {
-    ASSIGN_OR_RETURN(words, ListOf(args.form));
-  }
-  if (words) {
-    text = *std::move(words);
-  } else if (run) {
+absl::StatusOr<ExitCode> RunCompletion(const CompletionArguments& args) {
+  ASSIGN_OR_RETURN(std::optional<std::string> text, ListOf(args.form));
+  if (!text) {
     if (args.form.size() > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(Quoted(args.form[1]),
@@ -134,8 +115,15 @@ absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments) {
     }
     text = Manual(args.form[0], AllPages());
   }
-  RETURN_IF_ERROR(WriteOutput(text, run ? args.file : "-", {}));
+  RETURN_IF_ERROR(WriteOutput(*text, args.file, {}));
   return kFine;
+}
+
+}  // namespace
+
+Command CompletionCommand() {
+  return CommandOf<CompletionArguments, kCommandCompletionHelp, RunCompletion>(
+      "completion", "SHELL", "completion for bash, zsh or fish; or the man page");
 }
 
 }  // namespace onnxflops::tools

@@ -426,25 +426,7 @@ absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
   return WriteOutput(bytes, file, models.paths());
 }
 
-}  // namespace
-
-void DescribeCount(const UseCommand& use) {
-  OptionList list;
-  CountCall args;
-  args.AddTo(&list);
-  use(kCommandCountHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
-  OptionList list;
-  CountCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandCountHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   std::vector<settings::DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.Options(&sweep));
   ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
@@ -472,6 +454,13 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
   return Counter(args, options, view, chosen, style).Run(models, threads);
+}
+
+}  // namespace
+
+Command CountCommand() {
+  return CommandOf<CountCall, kCommandCountHelp, RunCount>(
+      "count", "MODEL...", "cost by module, operator or node (the default)");
 }
 
 }  // namespace onnxflops::tools

@@ -59,25 +59,7 @@ absl::StatusOr<std::vector<Device>> Selected(const DevicesArguments& args) {
   return own;
 }
 
-}  // namespace
-
-void DescribeDevices(const UseCommand& use) {
-  OptionList list;
-  DevicesArguments args;
-  args.AddTo(&list);
-  use(kCommandDevicesHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments) {
-  OptionList list;
-  DevicesArguments args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandDevicesHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunDevices(const DevicesArguments& args) {
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const std::vector<Device> devices, Selected(args));
@@ -95,6 +77,13 @@ absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments) {
   }
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.devices_file.file}));
   return kFine;
+}
+
+}  // namespace
+
+Command DevicesCommand() {
+  return CommandOf<DevicesArguments, kCommandDevicesHelp, RunDevices>(
+      "devices", "[NAME...]", "peaks of devices, with the source of every figure");
 }
 
 }  // namespace onnxflops::tools

@@ -128,25 +128,7 @@ struct DiffCall : settings::DiffArguments {
   }
 };
 
-}  // namespace
-
-void DescribeDiff(const UseCommand& use) {
-  OptionList list;
-  DiffCall args;
-  args.AddTo(&list);
-  use(kCommandDiffHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
-  OptionList list;
-  DiffCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandDiffHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const DiffViewOptions view, args.View());
   const bool comment = args.output.format == "comment";
@@ -168,6 +150,13 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   const std::string text = comment ? ToComment(diff, view) : Render(diff, format, style, view);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {base, head, args.sizes.rules.file}));
   return kFine;
+}
+
+}  // namespace
+
+Command DiffCommand() {
+  return CommandOf<DiffCall, kCommandDiffHelp, RunDiff>(
+      "diff", "BASE HEAD", "what changed between two models, by module");
 }
 
 }  // namespace onnxflops::tools

@@ -91,25 +91,7 @@ struct EstimateCall : settings::EstimateArguments {
   }
 };
 
-}  // namespace
-
-void DescribeEstimate(const UseCommand& use) {
-  OptionList list;
-  EstimateCall args;
-  args.AddTo(&list);
-  use(kCommandEstimateHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
-  OptionList list;
-  EstimateCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandEstimateHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunEstimate(const EstimateCall& args) {
   ASSIGN_OR_RETURN(CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
@@ -140,6 +122,13 @@ absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments) {
     WriteError(absl::StrCat(fault.message(), settings::LimitHint(fault)));
   }
   return faults.empty() ? kFine : kTrouble;
+}
+
+}  // namespace
+
+Command EstimateCommand() {
+  return CommandOf<EstimateCall, kCommandEstimateHelp, RunEstimate>(
+      "estimate", "MODEL...", "rules of thumb and measured figures beside our count");
 }
 
 }  // namespace onnxflops::tools

@@ -129,26 +129,8 @@ absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions option
   return absl::IsNotFound(part.status()) ? node.status() : part.status();
 }
 
-}  // namespace
-
-void DescribeExplain(const UseCommand& use) {
-  OptionList list;
-  ExplainCall args;
-  args.AddTo(&list);
-  use(kCommandExplainHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
-  OptionList list;
-  ExplainCall args;
-  args.AddTo(&list);
+absl::StatusOr<ExitCode> RunExplain(const ExplainCall& args) {
   const std::vector<std::string>& what = args.what;
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandExplainHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
   if (what.empty()) {
     return absl::InvalidArgumentError(
         "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
@@ -177,6 +159,13 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   const std::string model = what.size() == 2 ? what[0] : "";
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {model, args.sizes.rules.file}));
   return kFine;
+}
+
+}  // namespace
+
+Command ExplainCommand() {
+  return CommandOf<ExplainCall, kCommandExplainHelp, RunExplain>(
+      "explain", "MODEL NODE | OP", "formula and terms of a node, a module or an operator");
 }
 
 }  // namespace onnxflops::tools

@@ -97,25 +97,7 @@ absl::Status RequireFigures(const HistoryArguments& args, const HistoryReport& r
   return absl::OkStatus();
 }
 
-}  // namespace
-
-void DescribeHistory(const UseCommand& use) {
-  OptionList list;
-  HistoryArguments args;
-  args.AddTo(&list);
-  use(kCommandHistoryHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunHistory(const Arguments& arguments) {
-  OptionList list;
-  HistoryArguments args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool runs, list.Parse(kCommandHistoryHelp, arguments, &help));
-  if (!runs) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunHistory(const HistoryArguments& args) {
   const std::string& file = args.file[0];
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
@@ -130,6 +112,13 @@ absl::StatusOr<ExitCode> RunHistory(const Arguments& arguments) {
   RETURN_IF_ERROR(RequireFigures(args, report));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file, {file}));
   return kFine;
+}
+
+}  // namespace
+
+Command HistoryCommand() {
+  return CommandOf<HistoryArguments, kCommandHistoryHelp, RunHistory>(
+      "history", "HISTORY.jsonl", "what models cost over commits, as check recorded it");
 }
 
 }  // namespace onnxflops::tools

@@ -75,25 +75,7 @@ std::string Objection(const MfuReport& report, bool strict) {
   return strict && report.lower_bound ? "--strict: not all nodes are counted" : "";
 }
 
-}  // namespace
-
-void DescribeMfu(const UseCommand& use) {
-  OptionList list;
-  MfuCall args;
-  args.AddTo(&list);
-  use(kCommandMfuHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments) {
-  OptionList list;
-  MfuCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandMfuHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunMfu(const MfuCall& args) {
   ASSIGN_OR_RETURN(const MfuOptions options, args.mfu.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
@@ -106,6 +88,13 @@ absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments) {
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat(Escaped(path), ": ", objection));
   return kFailed;
+}
+
+}  // namespace
+
+Command MfuCommand() {
+  return CommandOf<MfuCall, kCommandMfuHelp, RunMfu>("mfu", "MODEL",
+                                                     "utilisation of training, from a step's time");
 }
 
 }  // namespace onnxflops::tools

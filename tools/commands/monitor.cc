@@ -391,25 +391,7 @@ class Follower {
   bool any_ = false, any_mfu_ = false;  // written
 };
 
-}  // namespace
-
-void DescribeMonitor(const UseCommand& use) {
-  OptionList list;
-  MonitorCall call;
-  call.AddTo(&list);
-  use(kCommandMonitorHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
-  OptionList list;
-  MonitorCall call;
-  call.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandMonitorHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunMonitor(const MonitorCall& call) {
   MonitorOptions options;
   ASSIGN_OR_RETURN(options.every, settings::ParsePositiveWhole("every", call.every));
   options.devices_of_log = call.devices.empty();
@@ -431,6 +413,13 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
   Monitor monitor(std::move(work), options);
   RETURN_IF_ERROR(Follower(call, &monitor).Run(&*log));
   return kFine;
+}
+
+}  // namespace
+
+Command MonitorCommand() {
+  return CommandOf<MonitorCall, kCommandMonitorHelp, RunMonitor>(
+      "monitor", "MODEL", "utilisation of a running training, from its log");
 }
 
 }  // namespace onnxflops::tools

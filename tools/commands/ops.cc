@@ -36,26 +36,8 @@ struct OpsArguments {
   }
 };
 
-}  // namespace
-
-void DescribeOps(const UseCommand& use) {
-  OptionList list;
-  OpsArguments args;
-  args.AddTo(&list);
-  use(kCommandOpsHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
-  OptionList list;
-  OpsArguments args;
-  args.AddTo(&list);
+absl::StatusOr<ExitCode> RunOps(const OpsArguments& args) {
   const auto& [output, rules_file] = args;
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandOpsHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, output.Style());
   ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
@@ -63,6 +45,13 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   const std::string text = Render(absl::MakeConstSpan(operators), format, style);
   RETURN_IF_ERROR(WriteOutput(text, output.file, {rules_file.file}));
   return kFine;
+}
+
+}  // namespace
+
+Command OpsCommand() {
+  return CommandOf<OpsArguments, kCommandOpsHelp, RunOps>(
+      "ops", "", "which operators are supported, and what they cost");
 }
 
 }  // namespace onnxflops::tools

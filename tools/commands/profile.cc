@@ -137,25 +137,7 @@ absl::StatusOr<ProfileView> ProfileCall::View() const {
   return shown;
 }
 
-}  // namespace
-
-void DescribeProfile(const UseCommand& use) {
-  OptionList list;
-  ProfileCall args;
-  args.AddTo(&list);
-  use(kCommandProfileHelp, list);
-}
-
-absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
-  OptionList list;
-  ProfileCall args;
-  args.AddTo(&list);
-  std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kCommandProfileHelp, arguments, &help));
-  if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
-    return kFine;
-  }
+absl::StatusOr<ExitCode> RunProfile(const ProfileCall& args) {
   ASSIGN_OR_RETURN(const ProfileOptions options, args.Options());
   ASSIGN_OR_RETURN(const ProfileView view, args.View());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
@@ -176,6 +158,13 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", Escaped(args.files[1]), ": ", objection));
   return kFailed;
+}
+
+}  // namespace
+
+Command ProfileCommand() {
+  return CommandOf<ProfileCall, kCommandProfileHelp, RunProfile>(
+      "profile", "MODEL PROFILE", "where the time of a run went: FLOP/s of every place");
 }
 
 }  // namespace onnxflops::tools
