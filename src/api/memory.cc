@@ -55,7 +55,8 @@ absl::StatusOr<std::string> FitSymbol(const Report& report) {
   return absl::InvalidArgumentError(absl::StrCat(
       Setting("fit"), ": no input has an open size on its first axis",
       names.empty()
-          ? WithSettings("; export the model with one, and leave it out of {dim}")
+          ? WithSettings(
+                "; {at-batch batch} opens that of a file that fixes it; leave it out of {dim}")
           : absl::StrCat("; name one, as ", Setting("fit", absl::StrCat("80GiB:", names[0])),
                          ". Open sizes: ", absl::StrJoin(names, ", "))));
 }

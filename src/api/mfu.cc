@@ -143,6 +143,7 @@ class MfuMaker {
     out_.batch = KnownSize(facts_.batch);
     const InputSizes sizes = FindInputSizes(*analysis_.inference.model);
     out_.batch_is_fixed = out_.batch && sizes.batch.empty() && sizes.batch_size;
+    out_.batch_is_other = out_.batch_is_fixed && options_.count.batch;
     FillParameters();
     ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
                                                     KnownSize(parameters_.tokens)));
@@ -378,7 +379,7 @@ class MfuMaker {
     out_.notes.push_back(absl::StrCat(
         "a batch of ", *out_.batch, " does not divide among ", out_.devices,
         " devices: right only if devices share samples, as tensor-parallel ones do; else ",
-        out_.batch_is_fixed ? "export the model with an open batch"
+        out_.batch_is_fixed ? WithSettings("{at-batch N} gives the batch of all")
                             : WithSettings("{batch-per-device} gives the batch of one")));
   }
 
@@ -443,17 +444,19 @@ class MfuMaker {
 absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options) {
   if (!options.batch_per_device) return options;
   const int64_t batch = *options.batch_per_device * options.devices;
-  const InputSizes sizes = FindInputSizes(model);
+  const InputSizes sizes = FindInputSizes(model, options.count.batch);
   if (sizes.batch.empty() && sizes.batch_size == batch) return options;
   const std::string asked =
       absl::StrCat(Setting("batch-per-device"), " ", *options.batch_per_device, ": on ",
                    options.devices, " devices it is a batch of ", batch);
   if (sizes.batch.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(Escaped(model.path), ": ", asked, ", and ",
-                     sizes.batch_size ? absl::StrCat("the file fixes it at ", *sizes.batch_size)
-                                      : "no input has a batch with a name",
-                     ": export the model with an open batch"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(model.path), ": ", asked, ", and ",
+        options.count.batch ? absl::StrCat("another is given: ", *sizes.batch_size)
+        : sizes.batch_size
+            ? absl::StrCat("the file fixes it at ", *sizes.batch_size, ": ",
+                           Setting("at-batch", absl::StrCat(batch)), " counts it at that")
+            : "no input has a batch with a name: export the model with an open batch"));
   }
   if (!options.count.bindings.emplace(sizes.batch, batch).second) {
     return absl::InvalidArgumentError(absl::StrCat(WithSettings("{batch-per-device} and {dim} "),

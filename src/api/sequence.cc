@@ -128,24 +128,31 @@ bool IsRepeated(const DeclaredType& type) {
 }
 
 // The batch is the first dimension of the first input that takes tokens, else of the first input.
-InputSizes FindInputSizes(const ModelData& model) {
+InputSizes FindInputSizes(const ModelData& model, const std::optional<BatchSize>& batch) {
   InputSizes sizes;
   for (const TokenInput& input : FindTokenInputs(model)) {
     if (!absl::c_linear_search(sizes.lengths, input.tokens)) sizes.lengths.push_back(input.tokens);
   }
-  const DeclaredDim* batch = nullptr;
+  const DeclaredDim* first = nullptr;
   bool by_tokens = false;
   for (const Value* value : TensorInputs(model)) {
     const auto& dims = value->declared->dims;
     const bool takes_tokens = TakesTokens(*value);
     if (IsRepeated(*value->declared)) continue;
-    if (batch == nullptr || (takes_tokens && !by_tokens)) batch = &dims[0];
+    if (first == nullptr || (takes_tokens && !by_tokens)) first = &dims[0];
     if (takes_tokens && !by_tokens && dims[1].size >= 0) sizes.length = dims[1].size;
     by_tokens = by_tokens || takes_tokens;
   }
-  if (batch == nullptr) return sizes;
-  if (IsOpen(*batch)) sizes.batch = FileSymbol(batch->name);
-  if (batch->size >= 0) sizes.batch_size = batch->size;
+  if (batch) {
+    if (batch->size.is_literal()) {
+      sizes.batch_size = static_cast<int64_t>(batch->size.literal());
+    } else {
+      sizes.batch = batch->size.ToString();
+    }
+  } else if (first != nullptr) {
+    if (IsOpen(*first)) sizes.batch = FileSymbol(first->name);
+    if (first->size >= 0) sizes.batch_size = first->size;
+  }
   return sizes;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
+#include "src/graph/batch_size.h"
 #include "src/graph/model.h"
 
 namespace onnxflops {
@@ -27,7 +28,9 @@ struct InputSizes {
   std::vector<std::string> lengths;   // symbols of numbers of tokens
   std::optional<int64_t> length;      // of token ids, fixed in the file
 };
-InputSizes FindInputSizes(const ModelData& model);
+// With `batch`, as another batch of the call (CountOptions::batch) makes them.
+InputSizes FindInputSizes(const ModelData& model,
+                          const std::optional<BatchSize>& batch = std::nullopt);
 
 }  // namespace onnxflops
 

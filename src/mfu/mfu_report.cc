@@ -60,7 +60,9 @@ LabelledLine ModelLineOf(const MfuReport& report) {
     line.texts.push_back(absl::StrCat(name, " = ", size));
   }
   if (report.batch_is_fixed) {
-    line.texts.push_back(absl::StrCat("batch ", *report.batch, ", fixed by the file"));
+    line.texts.push_back(
+        absl::StrCat("batch ", *report.batch,
+                     report.batch_is_other ? ", instead of the file's" : ", fixed by the file"));
   }
   if (report.devices > 1 && report.batch && !report.samples) {
     const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);

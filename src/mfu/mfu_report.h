@@ -39,6 +39,7 @@ struct MfuReport {
   int64_t grad_accumulation = 1;
   std::optional<int64_t> batch;          // of a run of the model, on all devices
   bool batch_is_fixed = false;           // by the file
+  bool batch_is_other = false;           // than that: CountOptions::batch gave it
   std::optional<SamplesReport> samples;  // that were summed, of a run of the model
   double step_seconds = 0;
   double achieved_flops_per_second = 0;  // of the model, per device

@@ -107,11 +107,10 @@ absl::Status CheckBound(absl::string_view symbol, const std::optional<int64_t>& 
 }
 
 absl::Status CheckFixed(absl::string_view name, const std::optional<int64_t>& given,
-                        const std::optional<int64_t>& fixed, absl::string_view else_what) {
+                        const std::optional<int64_t>& fixed, absl::string_view advice) {
   if (!given || !fixed || *given == *fixed) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("a step has ", name, " = ", *given, ", and the file fixes it at ", *fixed,
-                   ": export the model with an open ", name, else_what));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a step has ", name, " = ", *given, ", and the file fixes it at ", *fixed, ": ", advice));
 }
 
 }  // namespace
@@ -128,10 +127,12 @@ absl::Status CheckSizes(const StepWork& work, const StepRecord& record) {
   for (const std::string& length : work.sequences) {
     RETURN_IF_ERROR(CheckBound(length, monitor::LengthOf(record), work.bindings));
   }
-  RETURN_IF_ERROR(monitor::CheckFixed("seq", monitor::LengthOf(record), work.fixed_length, ""));
+  RETURN_IF_ERROR(monitor::CheckFixed("seq", monitor::LengthOf(record), work.fixed_length,
+                                      "export the model with an open seq"));
   if (work.per_sample) return absl::OkStatus();
   return monitor::CheckFixed("batch", monitor::SamplesOf(record), work.fixed_batch,
-                             WithSettings(", or {per-sample on} counts its FLOPs for each sample"));
+                             WithSettings("{at-batch batch} opens it, or {per-sample on} counts "
+                                          "its FLOPs for each sample"));
 }
 
 Monitor::Monitor(StepWork work, const MonitorOptions& options)

@@ -62,7 +62,7 @@ class StepWork:
             if shape and shape[0] != batch:
                 raise InvalidError(
                     f"per_sample=True: {row['name']!r} has the shape {'x'.join(shape)}, and a batch is {batch}: "
-                    "FLOPs may not be so many for each sample. Export the model with an open batch"
+                    "FLOPs may not be so many for each sample. count(at_batch='batch') opens the batch"
                 )
 
     def symbol(self, name: str) -> str:
