@@ -540,6 +540,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/base_model.cc
   tools/commands/budget_files.cc
   tools/commands/check.cc
+  tools/commands/class_arguments.cc
   tools/commands/cite.cc
   tools/commands/commands.cc
   tools/commands/compare.cc

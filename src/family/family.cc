@@ -117,11 +117,14 @@ absl::Status UnknownFamily(absl::string_view model_type) {
   std::vector<std::string> names;
   for (const Family& family : kFamilies) names.emplace_back(family.model_type);
   for (const DecoderFamily& family : DecoderFamilies()) names.emplace_back(family.model_type);
-  std::sort(names.begin(), names.end());
-  std::string nearest = DidYouMean(model_type, names);
-  if (nearest.empty()) nearest = absl::StrCat("; known are ", absl::StrJoin(names, ", "));
+  std::string hint = DidYouMean(model_type, names);
+  if (hint.empty()) {
+    hint = absl::StrCat(" among the ", names.size(), " that need no Python; ",
+                        WithSettings("{with-transformers on}, or from_config() of the Python "
+                                     "package, counts it by its class"));
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("model_type ", Quoted(model_type), " is not known", nearest));
+      absl::StrCat("model_type ", Quoted(model_type), " is not known", hint));
 }
 
 constexpr JsonLimits kConfigLimits = {.bytes = kMaxConfigBytes,

@@ -25,6 +25,47 @@ def exact(model, **sizes):
     return report
 
 
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path_factory):
+    """The folder of kept graphs: not that of the user."""
+    folder = tmp_path_factory.mktemp("graphs")
+    monkeypatch.setenv("ONNXFLOPS_CACHE", str(folder))
+    return folder
+
+
+# ---- kept graphs
+
+
+def test_a_graph_is_kept(kept, monkeypatch):
+    from onnxflops import _graphs
+
+    key = _graphs.key_of(LLAMA, None, None, {"seq": 8})
+    assert _graphs.find(key) is None
+    made = _graphs.keep(key, _graphs.Graph("Llama", b"bytes", ["Llama: holds where 2 <= seq"]))
+    assert made == _graphs.find(key) and made.path == str(kept / key / "Llama.onnx")
+    assert _graphs.keep(key, made._replace(data=b"others", path=None)) == made  # another process was first
+    assert [path.name for path in kept.iterdir()] == [key]
+    (kept / key / "warnings.json").write_text("[")
+    assert _graphs.find(key) is None
+    others = [_graphs.key_of({**LLAMA, "hidden_size": 65}, None, None, {"seq": 8}), _graphs.key_of(LLAMA, None, None, {"seq": 9})]
+    others += [_graphs.key_of(LLAMA, "fill-mask", None, {"seq": 8}), _graphs.key_of(LLAMA, None, ["input_ids"], {"seq": 8})]
+    monkeypatch.setattr(_graphs, "versions", lambda: {"torch": "3.0"})
+    others.append(_graphs.key_of(LLAMA, None, None, {"seq": 8}))
+    assert len({key, *others}) == 6
+
+
+def test_a_graph_that_cannot_be_kept(kept, monkeypatch):
+    from onnxflops import _graphs
+
+    graph = _graphs.Graph("Llama", b"bytes", [])
+    assert _graphs.key_of({"dtype": object()}, None, None, None) is None
+    assert _graphs.keep(None, graph).path is None
+    (kept / "file").write_text("")
+    for folder in (str(kept / "file" / "below"), ""):
+        monkeypatch.setenv("ONNXFLOPS_CACHE", folder)
+        assert _graphs.keep("key", graph) == graph and _graphs.find("key") is None
+
+
 # ---- errors that need no PyTorch
 
 
@@ -190,6 +231,19 @@ def test_from_config(tmp_path):
         onnxflops.from_config(LLAMA, sizes={"height": 7})
     with pytest.raises(onnxflops.InvalidError, match="takes no input nothing"):
         onnxflops.from_config(LLAMA, inputs=["nothing"])
+
+
+def test_the_program_asks_the_class(tmp_path, kept):
+    need("torch", "onnxscript", "transformers")
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    words = ["count", tmp_path, "--with-transformers", "--dim", "batch=1,seq=8", "--format", "json"]
+    done = subprocess.run([sys.executable, "-m", "onnxflops", *words], capture_output=True, check=True, text=True)
+    report = json.loads(done.stdout)
+    assert report["totals"]["macs"]["value"] == 256 * 8**2 + 67840 * 8 and report["totals"]["params"] == 74560
+    assert f"{sys.executable} exports it" in done.stderr
+    made = [path.stat().st_mtime_ns for path in kept.glob("*/*.onnx")]
+    assert str(onnxflops.from_config(tmp_path).count().macs) == "256*batch*seq^2 + 67840*batch*seq"
+    assert [path.stat().st_mtime_ns for path in kept.glob("*/*.onnx")] == made
 
 
 def test_with_past():

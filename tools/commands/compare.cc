@@ -28,6 +28,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
+#include "tools/commands/class_arguments.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
 #include "tools/commands/model_files.h"
@@ -75,6 +76,7 @@ struct CompareCall : settings::CompareArguments {
   std::vector<std::string> models;
   JobsArgument jobs;
   OutputArguments output;
+  ClassArguments by_class;
   std::vector<std::string> with;
   std::string from, to, by;
   bool terms_nodes = false, conventions = false;
@@ -97,6 +99,7 @@ struct CompareCall : settings::CompareArguments {
     list->AddFlag("terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
+    by_class.AddTo(list);
     jobs.AddTo(list);
     output.AddTo(list, {"json", "csv", "html"});
   }
@@ -235,7 +238,8 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(graphs));
   if (!models.one_file) {
     return CompareModels(models, options, request, format, args, style);
   }

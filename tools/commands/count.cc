@@ -25,11 +25,13 @@
 #include "absl/strings/str_join.h"
 #include "src/api/known_sizes.h"
 #include "src/api/load.h"
+#include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
+#include "src/load/input_file.h"
 #include "src/onnxflops.h"
 #include "src/render/format.h"
 #include "src/report/memory_rows.h"
@@ -333,6 +335,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   }
   if (faults.size() < count) {
     std::vector<std::string> inputs = models.paths();
+    inputs.insert(inputs.end(), args_.models.begin(), args_.models.end());
     inputs.push_back(args_.sizes.rules.file);
     inputs.push_back(args_.roofline.devices_file.file);
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
@@ -417,12 +420,15 @@ absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) 
   return absl::OkStatus();
 }
 
-absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
+// `exported`: the models are graphs already.
+absl::Status SaveConfig(const std::string& file, const ModelFiles& models, bool exported) {
   if (models.files.size() != 1 || models.files[0].path == "-") {
     return absl::InvalidArgumentError("--save writes the graph of one configuration, from a file");
   }
   RETURN_IF_ERROR(models.files[0].fault);
-  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path, file));
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   exported ? ReadTextFile(path, kMaxTextBytes) : ConfigFileToOnnx(path, file));
   return WriteOutput(bytes, file, models.paths());
 }
 
@@ -439,12 +445,13 @@ absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   options.node_rows = view.by == GroupBy::kNode || view.shapes ||
                       (chosen.viewer != nullptr && chosen.viewer->nodes) ||
                       (format == Format::kHtml && sweep.empty());
-  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(graphs));
   RETURN_IF_ERROR(RequireDistinct({args.save, args.annotate, args.output.file}));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckPage(args, format, models.one_file));
-  if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
+  if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models, args.by_class.given));
   RETURN_IF_ERROR(CheckMemoryRows(args, options, format, models.one_file && sweep.empty()));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);

@@ -22,6 +22,8 @@ std::vector<std::string> CountFormatNames() {
 void CountCall::AddTo(OptionList* list) {
   list->AddPositional("MODEL", &models, 1);
   settings::CountArguments::AddTo(list);
+  list->BeginGroup("transformers", "A configuration by the class of transformers");
+  by_class.AddTo(list);
   list->BeginGroup("output", "Output");
   output.AddTo(list, CountFormatNames());
   list->AddFlag("strict", &strict,

@@ -11,6 +11,7 @@
 #include "src/settings/count_arguments.h"
 #include "tools/cli/option_list.h"
 #include "tools/cli/output_arguments.h"
+#include "tools/commands/class_arguments.h"
 #include "tools/commands/each_model.h"
 
 namespace onnxflops::tools {
@@ -20,6 +21,7 @@ struct CountCall : settings::CountArguments {
   std::vector<std::string> models;
   OutputArguments output;
   JobsArgument jobs;
+  ClassArguments by_class;
   std::string annotate, save;
   bool strict = false, redact = false;
 

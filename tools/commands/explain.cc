@@ -26,6 +26,7 @@
 #include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
+#include "tools/commands/class_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -53,6 +54,7 @@ operator.
 struct ExplainCall : settings::ExplainArguments {
   std::vector<std::string> what;
   OutputArguments output;
+  ClassArguments by_class;
   bool as_template = false;
 
   void AddTo(OptionList* list) {
@@ -60,6 +62,7 @@ struct ExplainCall : settings::ExplainArguments {
     settings::ExplainArguments::AddTo(list);
     list->AddFlag("template", &as_template,
                   "Print a rule to fill in, for --rules. That of a NODE has its sizes.");
+    by_class.AddTo(list);
     output.AddOnly(list, {"table", "json"});
   }
 };
@@ -148,7 +151,8 @@ absl::StatusOr<ExitCode> RunExplain(const ExplainCall& args) {
     }
   } else {
     ASSIGN_OR_RETURN(CountOptions options, args.Options());
-    ASSIGN_OR_RETURN(const Model model, LoadFor(what[0], options));
+    ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs({what[0]}));
+    ASSIGN_OR_RETURN(const Model model, LoadFor(graphs[0], options));
     if (args.as_template) {
       ASSIGN_OR_RETURN(const Explanation node, Explain(model, options, what[1]));
       text = RuleTemplate(node.node.domain, node.node.op, &node.node);

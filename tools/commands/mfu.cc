@@ -15,6 +15,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
+#include "tools/commands/class_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -50,12 +51,15 @@ that are not counted), 2 error.
 struct MfuCall {
   std::vector<std::string> models;
   settings::MfuArguments mfu;
+  ClassArguments by_class;
   OutputArguments output;
   bool strict = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
     mfu.AddTo(list);
+    list->BeginGroup("transformers", "A configuration by the class of transformers");
+    by_class.AddTo(list);
     list->BeginGroup("output", "Output");
     list->AddFlag("strict", &strict, "Exit with 1 also if a node is not counted.");
     output.AddTo(list, {"json", "csv", "html"});
@@ -79,7 +83,8 @@ absl::StatusOr<ExitCode> RunMfu(const MfuCall& args) {
   ASSIGN_OR_RETURN(const MfuOptions options, args.mfu.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  const std::string& path = args.models[0];
+  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
+  const std::string& path = graphs[0];
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options.count));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file,

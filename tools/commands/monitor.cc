@@ -48,6 +48,7 @@
 #include "tools/cli/line_reader.h"
 #include "tools/cli/output.h"
 #include "tools/cli/write_file.h"
+#include "tools/commands/class_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -113,6 +114,7 @@ Exit codes: 0 the log has ended, 2 error, or no line of it gave a utilisation.
 struct MonitorCall {
   std::vector<std::string> models;
   settings::MfuArguments mfu;
+  ClassArguments by_class;
   std::string devices, every = "10", log = "-", prometheus, tensorboard;
   bool follow = false, per_sample = false;
 
@@ -133,6 +135,7 @@ struct MonitorCall {
     list->AddValue("tensorboard", "DIR", &tensorboard,
                    "Also write an event file for TensorBoard into DIR.");
     mfu.AddModelTo(list);
+    by_class.AddTo(list);
   }
 };
 
@@ -155,7 +158,7 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   for (const std::string& warning : report.warnings) {
     WriteError(absl::StrCat(Escaped(report.model.path), ": ", warning));
   }
-  const InputSizes sizes = FindInputSizes(*model);
+  const InputSizes sizes = FindInputSizes(*model, options.batch);
   work.batch = sizes.batch;
   work.fixed_batch = sizes.batch_size;
   work.sequences = sizes.lengths;
@@ -178,7 +181,7 @@ absl::Status CountPerSample(const ModelData& model, StepWork* work) {
       return absl::FailedPreconditionError(absl::StrCat(
           "--per-sample: the first dimension of ", Quoted(value.name), " is not the batch of ",
           *work->fixed_batch,
-          ": FLOPs may not be so many for each sample. Export the model with an open batch"));
+          ": FLOPs may not be so many for each sample. --at-batch batch opens the batch"));
     }
   }
   return absl::OkStatus();
@@ -402,7 +405,8 @@ absl::StatusOr<ExitCode> RunMonitor(const MonitorCall& call) {
   if (call.models[0] == "-" && call.log == "-") {
     return absl::InvalidArgumentError("standard input is the model: --log FILE gives the log");
   }
-  ASSIGN_OR_RETURN(const Model model, LoadFor(call.models[0], mfu.count));
+  ASSIGN_OR_RETURN(const Arguments graphs, call.by_class.Graphs(call.models));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(graphs[0], mfu.count));
   ASSIGN_OR_RETURN(StepWork work, WorkOf(model, mfu.count));
   if (call.per_sample) RETURN_IF_ERROR(CountPerSample(*model, &work));
   absl::StatusOr<LineReader> log = LineReader::Open(call.log, call.follow);

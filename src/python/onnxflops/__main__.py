@@ -16,6 +16,7 @@ def main() -> int:
     for name in ("SIGPIPE", "SIGXFSZ"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
+    os.environ.setdefault("ONNXFLOPS_PYTHON", sys.executable or "python3")  # for --with-transformers
     return _core._run_program([os.fsencode(word) for word in sys.argv[1:]])
 
 

@@ -7,9 +7,12 @@ import importlib
 import importlib.util
 import json
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Union
 
+from onnxflops import _core, _graphs
 from onnxflops._errors import InvalidError, NotFoundError, OnnxflopsError, UnsupportedError
+from onnxflops._graphs import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,13 +83,47 @@ def from_config(
     become inputs, instead of the usual ones.
 
     Nothing is downloaded. Code in a configuration's folder (auto_map) is refused without `trust_remote_code`.
+    The graph is kept for the next call, in the folder of the variable ONNXFLOPS_CACHE (empty: nowhere) or the
+    user's folder for such files: it takes a configuration and the versions of the packages for its name.
     Needs torch, onnxscript and transformers. Raises UnsupportedError with the reason if the class cannot
     be exported.
     """
+    graph = graph_of(config, task, inputs=inputs, sizes=sizes, trust_remote_code=trust_remote_code)
+    for text in graph.warnings:
+        warnings.warn(text, stacklevel=2)
+    return _core._load_bytes(graph.data, name or graph.cls)
+
+
+def graph_of(
+    config: Config,
+    task: str | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    sizes: Mapping[str, int | None] | None = None,
+    trust_remote_code: bool = False,
+) -> Graph:
+    """The same as an ONNX file without weights: the kept one, or a new one."""
+    _require_packages()
+    key = None
+    if not trust_remote_code:  # code of its own may change, with the same configuration
+        document = config.to_dict() if hasattr(config, "to_dict") else None
+        if document is None and (isinstance(config, (str, os.PathLike)) or hasattr(config, "items")):
+            document, _ = document_of(config)
+        key = None if document is None else _graphs.key_of(document, task, inputs, sizes)
+    return _graphs.find(key) or _graphs.keep(key, _export(config, task, inputs, sizes, trust_remote_code))
+
+
+def _export(
+    config: Config,
+    task: str | None,
+    inputs: Sequence[str] | None,
+    sizes: Mapping[str, int | None] | None,
+    trust_remote_code: bool,
+) -> Graph:
     transformers = _transformers()
     from onnxflops._cache import with_cache
     from onnxflops._inputs import Maker, names_of
-    from onnxflops._torch import from_meta
+    from onnxflops._torch import bytes_of_meta
 
     with offline():
         found = read_config(transformers, config, trust_remote_code)
@@ -95,14 +132,18 @@ def from_config(
         module = build(cls, found)
         maker = Maker(module, module.config, dict(sizes or {}))
         made = with_cache(module, maker) if with_past else maker.make(list(inputs or names_of(module, module.config)))
-        return from_meta(module, made, name or cls.__name__)
+        data, told = bytes_of_meta(module, made, cls.__name__)
+        return Graph(cls.__name__, data, told)
 
 
-def _transformers() -> Any:
-    """The package, if torch and what exports are there as well."""
+def _require_packages() -> None:
+    """torch, and what exports."""
     for needed in ("torch", "onnxscript", "transformers"):
         if importlib.util.find_spec(needed) is None:
             raise ImportError(f"from_config() needs {needed}: pip install 'onnxflops[transformers]'")
+
+
+def _transformers() -> Any:
     with offline():
         import transformers
     version = tuple(int(x) for x in transformers.__version__.split(".")[:2])

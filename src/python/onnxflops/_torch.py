@@ -63,6 +63,14 @@ class Inputs(NamedTuple):
 
 def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model:
     """The graph of a module whose tensors are on the device meta."""
+    data, told = bytes_of_meta(module, inputs, name)
+    for text in told:
+        warnings.warn(text, stacklevel=3)
+    return _core._load_bytes(data, name)
+
+
+def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[bytes, list[str]]:
+    """The same as the bytes of an ONNX file without weights, and what to warn of."""
     import torch
     from torch.export import Dim
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -80,9 +88,9 @@ def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
         raise UnsupportedError(f"{name} cannot be exported: torch.onnx.export gives no model")
-    _name_sizes(exported.model, inputs, name)
-    _tell_conditions(program, inputs, name)
-    return _model_of(exported.model, module, name)
+    told = [*_name_sizes(exported.model, inputs, name), *_conditions(program, inputs, name)]
+    _add_unused(exported.model, module)
+    return _without_weights(exported.model), told
 
 
 def _translations() -> dict[Any, Any]:
@@ -198,8 +206,8 @@ def _reason(error: BaseException) -> str:
     return text
 
 
-def _name_sizes(model: Any, inputs: Inputs, name: str) -> None:
-    """Gives open sizes of a graph's inputs the names that `inputs` has, and the inputs theirs.
+def _name_sizes(model: Any, inputs: Inputs, name: str) -> list[str]:
+    """Gives open sizes of a graph's inputs the names that `inputs` has, and the inputs theirs. What to warn of.
 
     A size that the class fixed in one input and not in another would count two batches in one model.
     """
@@ -221,8 +229,6 @@ def _name_sizes(model: Any, inputs: Inputs, name: str) -> None:
                 names.setdefault(text, size)
     for size in fixed.keys() & set(names.values()):
         raise UnsupportedError(f"{name}: the class fixes {fixed[size]}, and not elsewhere: sizes={{{size!r}: N}} gives it")
-    if fixed:
-        warnings.warn(f"{name}: the class fixes {', '.join(fixed.values())}; sizes={{...}} gives another size", stacklevel=4)
     values = [*model.graph.inputs]
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         values += [value for node in graph.all_nodes() for value in node.outputs]
@@ -233,14 +239,17 @@ def _name_sizes(model: Any, inputs: Inputs, name: str) -> None:
     for value in model.graph.inputs:
         if value.name in inputs.renamed:
             value.name = inputs.renamed[value.name]
+    if not fixed:
+        return []
+    return [f"{name}: the class fixes {', '.join(fixed.values())}; sizes={{...}} gives another size"]
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
 
 
-def _tell_conditions(program: Any, inputs: Inputs, name: str) -> None:
-    """Warns if the class branches on an open size, because the graph has only one branch."""
+def _conditions(program: Any, inputs: Inputs, name: str) -> list[str]:
+    """What to warn of if the class branches on an open size, because the graph has only one branch."""
 
     def size_of(found: re.Match[str]) -> str:
         value: Any = inputs.axes
@@ -251,14 +260,14 @@ def _tell_conditions(program: Any, inputs: Inputs, name: str) -> None:
     guards = getattr(program, "_guards_code", None) or []
     texts = [re.sub(r"L((?:\['?\w+'?\])+)\.size\(\)\[(\d+)\]", size_of, guard) for guard in guards]
     conditions = [text for text in dict.fromkeys(texts) if not _holds(text, inputs.limits)]
-    if conditions:
-        shown = "; ".join(conditions[:_MOST_CONDITIONS]).replace("torch.sym_", "")
-        more = len(conditions) - _MOST_CONDITIONS
-        warnings.warn(
-            f"{name}: the graph holds where {shown}{f' and {more} more' if more > 0 else ''}. "
-            "For other sizes, fix them: sizes={...}",
-            stacklevel=4,
-        )
+    if not conditions:
+        return []
+    shown = "; ".join(conditions[:_MOST_CONDITIONS]).replace("torch.sym_", "")
+    more = len(conditions) - _MOST_CONDITIONS
+    return [
+        f"{name}: the graph holds where {shown}{f' and {more} more' if more > 0 else ''}. "
+        "For other sizes, fix them: sizes={...}"
+    ]
 
 
 def _holds(condition: str, limits: Mapping[str, tuple[int, int]]) -> bool:

@@ -1,0 +1,123 @@
+"""Exported graphs of configurations, kept for the next call; and what the program's --with-transformers runs.
+
+    python -m onnxflops._graphs CONFIG [TASK]
+
+prints one JSON object: the file of the graph, the class and versions that made it, and the warnings; or an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Whoever makes the graph: another version of one may make another graph.
+_PACKAGES = ("onnxflops", "transformers", "torch", "onnxscript", "onnx-ir")
+_WARNINGS = "warnings.json"
+
+
+class Graph(NamedTuple):
+    """A graph as the bytes of an ONNX file without weights, and what the export warned of."""
+
+    cls: str
+    data: bytes
+    warnings: list[str]
+    path: str | None = None  # where it is kept
+
+
+def folder() -> str | None:
+    """Where graphs are kept: the variable ONNXFLOPS_CACHE (empty: nowhere), or the system's folder for such files."""
+    named = os.environ.get("ONNXFLOPS_CACHE")
+    if named is not None:
+        return named or None
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return os.path.join(base, "onnxflops", "graphs") if os.path.isabs(base) else None
+
+
+def versions() -> dict[str, str]:
+    found = {"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    for name in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def key_of(
+    document: Mapping[str, Any], task: str | None, inputs: Sequence[str] | None, sizes: Mapping[str, int | None] | None
+) -> str | None:
+    """The name of a graph: a hash of all that it is made of. None if the document is no JSON."""
+    made_of = [document, task, list(inputs) if inputs else None, dict(sizes or {}), versions()]
+    try:
+        text = json.dumps(made_of, sort_keys=True)
+    except (TypeError, ValueError):
+        return None
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def find(key: str | None) -> Graph | None:
+    kept = folder()
+    if key is None or kept is None:
+        return None
+    place = os.path.join(kept, key)
+    try:
+        with open(os.path.join(place, _WARNINGS), encoding="utf-8") as file:
+            told = json.load(file)
+        name = next(name for name in sorted(os.listdir(place)) if name.endswith(".onnx"))
+        with open(os.path.join(place, name), "rb") as file:
+            return Graph(name[: -len(".onnx")], file.read(), told, file.name)
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def keep(key: str | None, graph: Graph) -> Graph:
+    """Writes a graph, whole or not at all. A folder that cannot be written is no error: nothing is kept."""
+    kept = folder()
+    if key is None or kept is None:
+        return graph
+    place = os.path.join(kept, key)
+    try:
+        os.makedirs(kept, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept, prefix=".new-") as new:
+            with open(os.path.join(new, graph.cls + ".onnx"), "wb") as model:
+                model.write(graph.data)
+            with open(os.path.join(new, _WARNINGS), "w", encoding="utf-8") as file:
+                json.dump(graph.warnings, file)
+            with contextlib.suppress(OSError):  # it is there already
+                os.rename(new, place)
+                os.makedirs(new)  # for TemporaryDirectory to remove
+    except OSError:
+        return graph
+    return find(key) or graph
+
+
+def _answer(words: list[str]) -> dict[str, Any]:
+    from onnxflops._config import graph_of
+    from onnxflops._errors import OnnxflopsError
+
+    try:
+        graph = graph_of(words[0], words[1] if len(words) > 1 else None)
+    except (OnnxflopsError, ImportError) as error:
+        return {"error": str(error)}
+    if graph.path is None:
+        return {"error": f"the graph cannot be kept in {folder() or 'any folder'}: ONNXFLOPS_CACHE names another"}
+    found = versions()
+    made = ", ".join(f"{name} {found[name]}" for name in ("transformers", "torch") if name in found)
+    return {"graph": os.path.abspath(graph.path), "class": graph.cls, "versions": made, "warnings": graph.warnings}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_answer(sys.argv[1:])))
