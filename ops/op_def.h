@@ -436,7 +436,15 @@ struct Temporaries {
 // A sum of these parts; `rule` replaces them where they cannot say it. A row without a formula that
 // does no arithmetic moves its gradient (free); one that does arithmetic has an unknown gradient.
 struct Gradient {
-  const char* formula = nullptr;  // "dX = dY * Y (1 - Y)"
+  const char* formula = nullptr;  // "dX = dY * Y (1 - Y)": what it computes
+  // Formulas as in FormulaData, added to the sum: of names of the row (its `let` is known), and
+  //   NAME.needed    of inputs: 1 or 0
+  //   NAME.summed    of inputs: the additions of a gradient that is summed up over what its input
+  //                  was broadcast to; 0 if it is not needed
+  //   forward.KIND   what the node costs
+  // "attr.NAME = x" is the gradient of an activation on x elements.
+  const char* let = nullptr;
+  const char* costs = nullptr;
   // Inputs that are factors of a contraction. The gradient of each is a contraction over the same
   // index space: as many mac as forward.
   uint32_t products = 0;
@@ -457,6 +465,12 @@ struct Gradient {
   // Where it is empty: nothing for what only moves or adds up gradients, or multiplies factors; of
   // a gradient with more arithmetic it is unknown.
   Keeps keeps = {};
+  // More than moving gradients, adding them up, and products.
+  constexpr bool HasArithmetic() const {
+    return rule != nullptr || costs != nullptr || as_forward || first != ElementCost{} ||
+           others != ElementCost{} || shared != ElementCost{} || per_input != ElementCost{} ||
+           per_root != ElementCost{};
+  }
   // Inputs whose gradient is dY itself or looks into its memory, where nothing is summed up. Those
   // of views do so anyway.
   uint32_t passes = 0;

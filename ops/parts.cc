@@ -113,7 +113,9 @@ absl::StatusOr<ElementCost> ActivationGradient(absl::string_view name) {
   }
   for (const OpDef& row : kActivationFamily.rows) {
     if (!absl::EqualsIgnoreCase(row.name, name)) continue;
-    if (row.gradient.formula != nullptr && row.gradient.rule == nullptr) return row.gradient.first;
+    const Gradient& gradient = row.gradient;
+    const bool varies = gradient.rule != nullptr || gradient.costs != nullptr;
+    if (gradient.formula != nullptr && !varies) return gradient.first;
   }
   return absl::UnimplementedError(
       absl::StrCat("the gradient of the activation '", name, "' is not known"));

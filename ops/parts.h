@@ -94,6 +94,15 @@ inline constexpr char kRecurrenceGradient[] =
     "only if it is needed; du = beta * dv, dbeta = sum of du * (v - r); gated: dS * decay, ddecay "
     "= sum of dS * S; sums of the gradients of a state";
 
+// ---- the gradient of causal convolutions, which need not be of one kernel size: input and past
+// get theirs from one product
+inline constexpr char kCausalConvGradient[] =
+    "dinput, dweight: a product as large as forward for each; dbias = sum of dy; before, the "
+    "gradient of the activation";
+inline constexpr char kCausalConvGradientCosts[] =
+    "mac = (max(input.needed, past.needed) + weight.needed)*forward.mac; add = "
+    "bias.needed*y.elements";
+
 // ---- normalizations of `rows` rows, of so many elements in all
 // RMSNormalization: mean of squares, quotient and scale.
 Census RmsNormWork(const Expr& rows, const Expr& elements);

@@ -54,22 +54,12 @@ absl::StatusOr<Cost> LeastConvIn(const NodeView& n, Layout layout) {
 }
 
 // The activation's gradient first, then that of Conv. Z takes the same gradient unchanged.
-absl::StatusOr<Census> FusedConvGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const ElementCost activation, ActivationGradient(n.String("activation", "")));
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work = activation * y.NumElements();
-  for (size_t factor : {0, 1}) {
-    if (query.Needs(factor)) work[Kind::kMac] += query.forward[Kind::kMac];
-  }
-  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
-  return work;
-}
-
 constexpr Gradient kFusedConvGradient = {
     .formula =
         "that of the activation; dX, dW: a product as large as forward for each; dB = sum "
         "of dY",
-    .rule = FusedConvGradient};
+    .costs = "mac = (X.needed + W.needed)*forward.mac",
+    .sums = InputBits({2})};
 
 absl::StatusOr<Facts> InferFusedConv(const NodeView& n) { return InferConvIn(n, {}); }
 absl::StatusOr<Cost> LeastFusedConv(const NodeView& n) { return LeastConvIn(n, {}); }

@@ -166,66 +166,11 @@ constexpr FormulaData kBiasDropoutFormulas = {
     .costs =
         "add = (1 + residual.given)*output.elements; mul = 2*trains*output.elements; cmp = "
         "trains*output.elements"};
+// Forward has two mul per element where it drops: the mask and the scale.
+constexpr char kBiasDropoutGradient[] = "mul = forward.mul; add = bias.summed";
 
 constexpr FormulaData kComplexMulFormulas = {.signature = "A B -> C",
                                              .costs = "mul = 4*C[:-1]; add = 2*C[:-1]"};
-
-// ---- gradients
-
-absl::StatusOr<Census> BiasSplitGeluGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ElementCost per_element = kGeluGradient + ElementCost{.mul = 2};
-  if (query.Needs(1)) per_element.add += 2;
-  return per_element * y.NumElements();
-}
-
-// Forward has two mul per element where it drops: the mask and the scale.
-absl::StatusOr<Census> BiasDropoutGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work;
-  work[Kind::kMul] = query.forward[Kind::kMul];
-  const bool has_bias = n.op_type() != "BitmaskDropout";
-  if (!has_bias || !query.Needs(1)) return work;
-  ASSIGN_OR_RETURN(const Shape bias, n.RankedShape(1));
-  work[Kind::kAdd] += TimesSummed(bias, y) * y.NumElements();
-  return work;
-}
-
-absl::StatusOr<Census> QuickGeluGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ElementCost per_element = kSiluGradient;
-  if (n.Float("alpha", 1.702f) != 1.0f) per_element.mul += 2;
-  return per_element * y.NumElements();
-}
-
-// Where the gate is projected: dz of each row goes through the sigmoid, then as in a product.
-absl::StatusOr<Census> ProjectedGateGradient(const NodeView& n, const GradientQuery& query,
-                                             const Shape& y) {
-  Census work = ElementCost{.add = 1, .mul = 1} * y.NumElements();
-  const Expr rows = y.Product(0, y.rank() - 1);
-  work += ElementCost{.add = 1, .mul = 2} * rows;
-  ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
-  for (size_t input : {2, 3}) {
-    if (query.Needs(input)) work[Kind::kMac] += gate.NumElements();
-  }
-  return work;
-}
-
-absl::StatusOr<Census> GatedAddGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work;
-  if (query.Needs(1)) work[Kind::kMul] += y.NumElements();
-  if (!query.Needs(2) && !query.Needs(3)) return work;
-  if (n.HasInput(3)) {
-    ASSIGN_OR_RETURN(const Census gate, ProjectedGateGradient(n, query, y));
-    work += gate;
-    return work;
-  }
-  work[Kind::kMul] += y.NumElements();
-  ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
-  work[Kind::kAdd] += TimesSummed(gate, y) * y.NumElements();
-  return work;
-}
 
 constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BiasAdd",
@@ -247,7 +192,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
              "random numbers not counted",
      .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
-                  .rule = BiasDropoutGradient}},
+                  .costs = kBiasDropoutGradient}},
     {.name = "BiasGelu",
      .formula = "Y = Gelu(A + B)",
      .infer = InferWithBias,
@@ -282,7 +227,8 @@ constexpr OpDef kMsElementwiseRows[] = {
      .gradient =
          {.formula =
               "dleft = dY * Gelu(right), dright = dY * left * Gelu'(right); dbias = sum of both",
-          .rule = BiasSplitGeluGradient}},
+          .costs = "add = 2*bias.needed*Y.elements",
+          .shared = kGeluGradient + ElementCost{.mul = 2}}},
     {.name = "BitmaskBiasDropout",
      .formula = "output = Dropout(data + bias) + residual, with the mask in bits",
      .data = kBiasDropoutFormulas,
@@ -293,7 +239,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
              "random numbers not counted",
      .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
-                  .rule = BiasDropoutGradient}},
+                  .costs = kBiasDropoutGradient}},
     {.name = "BitmaskDropout",
      .formula = "output = Dropout(data), with the mask in bits",
      .data = {.signature = "data ratio? training_mode? -> output mask?",
@@ -306,7 +252,7 @@ constexpr OpDef kMsElementwiseRows[] = {
                    "mul=128*N cmp=64*N"}},
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "in training 1 cmp and 2 mul per element, the random numbers not counted",
-     .gradient = {.formula = "ddata = scale * dY * mask", .rule = BiasDropoutGradient}},
+     .gradient = {.formula = "ddata = scale * dY * mask", .costs = "mul = forward.mul"}},
     {.name = "ComplexMul",
      .formula = "C[..., 2] = A * B as complex numbers",
      .data = kComplexMulFormulas,
@@ -359,7 +305,10 @@ constexpr OpDef kMsElementwiseRows[] = {
      .gradient = {.formula =
                       "dX = dZ; dY = dZ * gate; dgate = sum of dZ * Y, with a weight through "
                       "the sigmoid and to both factors of the product",
-                  .rule = GatedAddGradient}},
+                  .let = "g = max(gate.needed, gate_weight.needed); projected = gate_weight.given",
+                  .costs = "mac = projected*(gate.needed + gate_weight.needed)*gate.elements; mul "
+                           "= (Y.needed + g)*Z.elements + 2*g*rows; add = g*(projected*Z.elements "
+                           "+ rows) + (1 - projected)*gate.summed"}},
     {.name = "Gelu",
      .formula = "Y = 0.5 X (1 + erf(X / sqrt 2))",
      .infer = InferSameAsInput,
@@ -425,7 +374,8 @@ constexpr OpDef kMsElementwiseRows[] = {
                   {"float[N,4] X -> float[N,4] Y <alpha = 1.0>",
                    "add=4*N mul=4*N div=4*N exp=4*N"}},
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
-                  .rule = QuickGeluGradient,
+                  .costs = "mul = if(attr.alpha.is_1, 0, 2)*Y.elements",
+                  .shared = kSiluGradient,
                   .keeps = {.inputs = InputBits({0})}}},
     {.name = "SampleOp",
      .formula = "Y = X",

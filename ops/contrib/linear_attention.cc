@@ -406,24 +406,6 @@ absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   return Facts{n.Like(0, std::move(x)), n.Like(0, std::move(state))};
 }
 
-// What has the kernel's elements for each output element, and comes back as often: `bias` is the
-// input of the bias, `past` that of the past.
-absl::StatusOr<Census> ConvGradient(const NodeView& n, const GradientQuery& query, size_t bias,
-                                    size_t past) {
-  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const ElementCost activation,
-                   ActivationGradient(n.String("activation", "none")));
-  Census work = activation * y.NumElements();
-  if (query.Needs(0) || query.Needs(past)) work[Kind::kMac] += query.forward[Kind::kMac];
-  if (query.Needs(1)) work[Kind::kMac] += query.forward[Kind::kMac];
-  if (query.Needs(bias)) work[Kind::kAdd] += y.NumElements();
-  return work;
-}
-
-absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
-  return ConvGradient(n, query, 2, 3);
-}
-
 // kernel_delta[T,taps,groups], which is added to a kernel of two taps, and previous_mask[T,1].
 absl::Status CheckDynamicTaps(const NodeView& n, const Shape& x, const Shape& w) {
   if (!n.HasInput(6) && !n.HasInput(7)) return absl::OkStatus();
@@ -455,25 +437,16 @@ absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
                n.Like(0, Shape{batch, capacity, x[1]})};
 }
 
-absl::StatusOr<Census> VarlenCausalConvGradient(const NodeView& n, const GradientQuery& query) {
-  if (n.HasInput(6)) return absl::UnimplementedError("the gradient of kernels that tokens make");
-  return ConvGradient(n, query, 3, 4);
-}
-
 constexpr char kRecurrenceFormula[] =
     "T tokens on a state of H*Dk*Dv, read by Ho heads; mac = T*(H + Ho)*Dk*Dv, add = T*H*Dk*Dv, "
     "mul "
     "= T*Ho*Dv; gated: exp = elements(decay), mul = T*H*Dk*Dv; delta: mac = T*H*Dk*Dv, add and mul "
     "= T*H*Dv; once: sqrt and div if no scale is given";
 
-constexpr char kConvGradient[] =
-    "dx, dweight: a product as large as forward for each; dbias = sum of dy; before, the gradient "
-    "of the activation";
-
 constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
      .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
-     .data = {.signature = "x weight bias? past? -> y state updates?",
+     .data = {.signature = "input weight bias? past? -> y state updates?",
               .attributes = "activation = activation|none",
               .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements"},
      .infer = InferCausalConv,
@@ -493,8 +466,8 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                    "s <ndim = 3>",
                    "mac=1344*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
-     .gradient = {.formula = kConvGradient,
-                  .rule = CausalConvGradient,
+     .gradient = {.formula = kCausalConvGradient,
+                  .costs = kCausalConvGradientCosts,
                   .keeps = {.unknown = true}}},
     {.name = "GatedDeltaNet",
      .formula = kRecurrenceFormula,
@@ -556,11 +529,13 @@ constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "VarlenCausalConvWithState",
      .formula = "y[T,C] = x after the past * weight[C,1,k]; with kernel_delta, two taps of (weight "
                 "+ delta), the product of the first times previous_mask",
-     .data = {.signature = "x weight lengths bias? past? captured? kernel_delta? previous_mask? -> "
-                           "y state updates?",
+     .data = {.signature =
+                  "input weight lengths bias? past? captured? kernel_delta? previous_mask? "
+                  "-> y state updates?",
               .attributes = "activation = activation|none",
               .costs = "mac = y.elements*weight[2]; mul = kernel_delta.given*y.elements; add = "
-                       "(bias.given + 2*kernel_delta.given)*y.elements"},
+                       "(bias.given + 2*kernel_delta.given)*y.elements",
+              .unknown = "the gradient of kernels that tokens make"},
      .infer = InferVarlenCausalConv,
      .least = NoMacs,  // the past may be zeros
      .examples =
@@ -575,8 +550,9 @@ constexpr OpDef kMsLinearAttentionRows[] = {
            "float[T,1] m -> float[T,6] y, float[3,6,1] s <group_size = 2, delta_offset = 1>",
            "mac=12*T add=12*T mul=6*T"}},
      .operands = {.not_parameters = InputBits({4, 7}), .states = InputBits({4})},
-     .gradient = {.formula = kConvGradient,
-                  .rule = VarlenCausalConvGradient,
+     .gradient = {.formula = kCausalConvGradient,
+                  .let = "fixed = if(kernel_delta.given, unknown, 1)",
+                  .costs = kCausalConvGradientCosts,
                   .keeps = {.unknown = true}}},
 };
 

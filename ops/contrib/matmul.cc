@@ -73,66 +73,6 @@ absl::StatusOr<Facts> InferGemmFloat8(const NodeView& n) {
 
 // ---- gradients of products
 
-// Each factor takes a product as large as forward; alpha scales its result.
-absl::StatusOr<Census> FusedMatMulGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const ElementCost activation, ActivationGradient(n.String("activation", "")));
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work = activation * y.NumElements();
-  for (int factor : {0, 1}) {
-    if (!query.Needs(static_cast<size_t>(factor))) continue;
-    work[Kind::kMac] += query.forward[Kind::kMac];
-    if (n.Float("alpha", 1.0f) == 1.0f) continue;
-    ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(factor));
-    work[Kind::kMul] += shape.NumElements();
-  }
-  return work;
-}
-
-// beta scales the gradient of C, which is summed up where C was broadcast.
-absl::StatusOr<Census> FusedGemmGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(Census work, FusedMatMulGradient(n, query));
-  if (!query.Needs(2)) return work;
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
-  work[Kind::kAdd] += TimesSummed(c, y) * y.NumElements();
-  if (n.Float("beta", 1.0f) != 1.0f) work[Kind::kMul] += c.NumElements();
-  return work;
-}
-
-absl::StatusOr<Census> GemmFastGeluGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work = kGeluTanhGradient * y.NumElements();
-  for (size_t factor : {0, 1}) {
-    if (query.Needs(factor)) work[Kind::kMac] += query.forward[Kind::kMac];
-  }
-  if (!query.Needs(2)) return work;
-  ASSIGN_OR_RETURN(const Shape bias, n.RankedShape(2));
-  work[Kind::kAdd] += TimesSummed(bias, y) * y.NumElements();
-  return work;
-}
-
-// 2 dC, divided by 2 C for a root; times the differences, which are computed again; then added up
-// over the rows of the other side.
-absl::StatusOr<Census> CDistGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape a, n.RankedShape(0, 2));
-  ASSIGN_OR_RETURN(const Shape c, n.OutputShape(0));
-  const bool root = n.String("metric", "sqeuclidean") == "euclidean";
-  Census work = ElementCost{.mul = root ? 0 : 1, .div = root ? 1 : 0} * c.NumElements();
-  const Expr terms = c.NumElements() * a[1];
-  work += ElementCost{.add = 1, .mul = 1} * terms;
-  for (size_t input : {0, 1}) {
-    if (query.Needs(input)) work[Kind::kAdd] += terms;
-  }
-  return work;
-}
-
-absl::StatusOr<Census> InverseGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  Census work;
-  work[Kind::kMac] = 2 * y.NumElements() * y[y.rank() - 1];
-  return work;
-}
-
 // ---- CDist: C[M,K] = distances of the rows of A[M,N] and B[K,N]
 
 absl::StatusOr<Facts> InferCDist(const NodeView& n) {
@@ -160,6 +100,14 @@ constexpr FormulaData kFusedMatMulFormulas = {
         "if((attr.transB != 0) + (B.rank == 1), B[-1], if(attr.transBatchB, B[0], B[-2])); K = "
         "same(a, b)",
     .costs = "mac = Y.elements*K; mul = if(attr.alpha.is_1, 0, Y.elements)"};
+constexpr Gradient kFusedMatMulGradient = {
+    .formula =
+        "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for each; before, "
+        "the gradient of the activation",
+    .costs =
+        "mac = (A.needed + B.needed)*forward.mac; mul = if(attr.alpha.is_1, 0, "
+        "A.needed*A.elements + B.needed*B.elements)",
+    .keeps = {.crosswise = true}};
 
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
@@ -175,7 +123,10 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient = {.formula =
                       "g = 2 dC, or dC / C if euclidean: dA = sum over K of g (A - B), dB = -sum "
                       "over M of that",
-                  .rule = CDistGradient}},
+                  // Times the differences, which are computed again; then added up over the rows
+                  // of the other side.
+                  .costs = "add = (1 + A.needed + B.needed)*M*K*N; mul = M*K*(N + "
+                           "attr.metric.sqeuclidean); div = M*K*attr.metric.euclidean"}},
     {.name = "FusedGemm",
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
      .data = {.signature = "A B C? -> Y[M, N]",
@@ -192,7 +143,9 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; dC = beta * sum of dY; before, the gradient of the activation",
-                  .rule = FusedGemmGradient}},
+                  .costs = "mac = (A.needed + B.needed)*forward.mac; mul = if(attr.alpha.is_1, 0, "
+                           "A.needed*A.elements + B.needed*B.elements) + if(attr.beta.is_1, 0, "
+                           "C.needed*C.elements); add = C.summed"}},
     {.name = "FusedMatMul",
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
@@ -205,21 +158,14 @@ constexpr OpDef kMsMatMulRows[] = {
           // A vector stays as it is, as in ONNX Runtime.
           {"float[16] A, float[N,16,9] B -> float[N,9] Y <transA = 1>", "mac=144*N"}},
      .operands = {.weights = InputBits({0, 1})},
-     .gradient = {.formula =
-                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
-                      "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient,
-                  .keeps = {.crosswise = true}}},
+     .gradient = kFusedMatMulGradient},
     {.name = "FusedMatMulActivation",
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .examples = {{"float[N,8] A, float[8,9] B -> float[N,9] Y <activation = \"Relu\">",
                    "mac=72*N cmp=9*N"}},
-     .gradient = {.formula =
-                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
-                      "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient}},
+     .gradient = {.formula = kFusedMatMulGradient.formula, .costs = kFusedMatMulGradient.costs}},
     {.name = "GemmFastGelu",
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
      .data = {.signature = "X W bias? -> Y",
@@ -233,7 +179,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient =
          {.formula =
               "that of FastGelu; dX, dW: a product as large as forward for each; dbias = sum of dY",
-          .rule = GemmFastGeluGradient}},
+          .costs = "mac = (X.needed + W.needed)*forward.mac; add = bias.summed",
+          .shared = kGeluTanhGradient}},
     {.name = "GemmFloat8",
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
      .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
@@ -261,7 +208,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .infer = InferInverse,
      .examples = {{"float[B,3,3] X -> float[B,3,3] Y", "add=12*B mul=24*B div=3*B"}},
      .note = "the search for pivots is not counted",
-     .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
+     .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each",
+                  .costs = "mac = 2*Y.elements*N"}},
     {.name = "SparseToDenseMatMul",
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
@@ -269,21 +217,13 @@ constexpr OpDef kMsMatMulRows[] = {
      .examples = {{"float[N,8] A, float[8,9] B -> float[N,9] Y", "mac=72*N"}},
      .note = "Counted as if A were dense: how many of its elements are stored is not known, and "
              "elements that are 0 are counted elsewhere too.",
-     .gradient = {.formula =
-                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
-                      "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient,
-                  .keeps = {.crosswise = true}}},
+     .gradient = kFusedMatMulGradient},
     {.name = "TransposeMatMul",
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .examples = {{"float[16,N] A, float[16,9] B -> float[N,9] Y <transA = 1>", "mac=144*N"}},
-     .gradient = {.formula =
-                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
-                      "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient,
-                  .keeps = {.crosswise = true}}},
+     .gradient = kFusedMatMulGradient},
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // com.microsoft: normalizations with the sums, lookups, gates and activations fused into them.
 //
-// How it works. Forward costs are formulas of the rows. The gradients share one function: it is
-// told which inputs are added up before the norm (these share one gradient), which of them were
-// broadcast or looked up (a sum of dY for each), which input is the scale, whether there is a mean,
-// and the gradient of an activation after the norm. EmbedLayerNormalization reads only the
-// looked-up rows of its tables, so its bytes have a rule of their own.
+// How it works. Costs are formulas of the rows. Gradients are those of the plain norms in
+// ops/onnx/normalization.cc: x computed again for all; inputs that are added up before the norm
+// share one gradient (g is 1 if any of them needs it), and each that was broadcast or looked up
+// takes a sum of it; divisions per root. EmbedLayerNormalization reads only the looked-up rows of
+// its tables, so its bytes have a rule of their own.
 #include <optional>
 #include <utility>
 
@@ -27,63 +27,9 @@ absl::Status CheckVector(const NodeView& n, int input, absl::string_view what, c
   return n.RequireSame(what, size, shape[0]);
 }
 
-// ---- gradients, as those of the plain norms in ops/onnx/normalization.cc
-
-struct NormInputs {
-  uint32_t added = 0;   // inputs that are added up and normalized: the sum takes one gradient
-  uint32_t summed = 0;  // of these and the bias, inputs that were broadcast: a sum of dY for each
-  size_t scale = 0;
-  bool has_mean = true;    // not of a root mean square
-  ElementCost after = {};  // of an activation
-};
-
-absl::StatusOr<Census> NormGradient(const NodeView& n, const GradientQuery& query,
-                                    const NormInputs& inputs) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  const Expr elements = y.NumElements();
-  ElementCost per_element = inputs.after + ElementCost{.add = inputs.has_mean ? 1 : 0, .mul = 1};
-  bool is_added_needed = false;
-  for (size_t i = 0; i < query.needed.size() && i < 32; ++i) {
-    if (!query.needed[i]) continue;
-    if ((inputs.added >> i & 1) != 0) is_added_needed = true;
-    if ((inputs.summed >> i & 1) != 0) per_element.add += 1;
-  }
-  if (is_added_needed)
-    per_element = per_element + ElementCost{.add = inputs.has_mean ? 4 : 2, .mul = 4};
-  if (query.Needs(inputs.scale)) per_element = per_element + ElementCost{.add = 1, .mul = 1};
-  Census work = per_element * elements;
-  work[Kind::kDiv] += (inputs.has_mean ? 2 : 1) * query.forward[Kind::kSqrt];
-  return work;
-}
-
 constexpr char kSkipNormGradient[] =
     "x = (sum - mean) / std, g = dY * scale: dsum = (g - mean(g) - x * mean(g * x)) / std, of "
     "input and skip alike; dscale = sum of dY * x; dbias = sum of what it was added to";
-
-absl::StatusOr<Census> SkipLayerNormGradient(const NodeView& n, const GradientQuery& query) {
-  return NormGradient(n, query,
-                      {.added = InputBits({0, 1, 4}), .summed = InputBits({3, 4}), .scale = 2});
-}
-
-absl::StatusOr<Census> SkipRmsNormGradient(const NodeView& n, const GradientQuery& query) {
-  return NormGradient(
-      n, query,
-      {.added = InputBits({0, 1, 3}), .summed = InputBits({3}), .scale = 2, .has_mean = false});
-}
-
-// Each table takes a gradient for the rows that were looked up.
-absl::StatusOr<Census> EmbedLayerNormGradient(const NodeView& n, const GradientQuery& query) {
-  return NormGradient(
-      n, query, {.added = InputBits({2, 3, 4}), .summed = InputBits({2, 3, 4, 6}), .scale = 5});
-}
-
-absl::StatusOr<Census> GroupNormGradient(const NodeView& n, const GradientQuery& query) {
-  return NormGradient(n, query,
-                      {.added = InputBits({0, 3, 4}),
-                       .summed = InputBits({2, 4}),
-                       .scale = 1,
-                       .after = n.Flag("activation") ? kSiluGradient : ElementCost{}});
-}
 
 // ---- SkipLayerNormalization: of input + skip + bias, which is output 3; outputs 1 and 2 are the
 // means and inverse deviations of its rows.
@@ -271,7 +217,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .gradient =
          {.formula =
               "as SkipLayerNormalization; each table takes the sum of the rows that were looked up",
-          .rule = EmbedLayerNormGradient}},
+          .let = "g = max(word.needed, position.needed, segment.needed)",
+          .costs = "add = (4*g + word.needed + position.needed + segment.needed + gamma.needed + "
+                   "beta.needed)*elements; mul = (4*g + gamma.needed)*elements",
+          .shared = {.add = 1, .mul = 1},
+          .per_root = {.div = 2}}},
     // RMS norms of the key, the query and the gated value; the dot product as a product and a sum,
     // and the gate times the value; per row quotient, maximum, root, sign and its product, sigmoid.
     {.name = "EngramGate",
@@ -314,7 +264,11 @@ constexpr OpDef kMsNormalizationRows[] = {
                    "add=364*N mul=218*N div=148*N exp=72*N sqrt=2*N"}},
      .operands = {.weights = InputBits({1, 2})},
      .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
-                  .rule = GroupNormGradient}},
+                  .costs = "add = (4*X.needed + gamma.needed + beta.needed + 3*silu)*X.elements; "
+                           "mul = (4*X.needed + gamma.needed + 3*silu)*X.elements; div = "
+                           "silu*X.elements; exp = silu*X.elements",
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     // Streams that take up the block before; norms of each branch; a product down to R, ScaledSiLU,
     // one up again and its sigmoid, which weighs the branches; a product to a gate per branch.
     {.name = "HyperConnectionLowRankMix",
@@ -395,7 +349,12 @@ constexpr OpDef kMsNormalizationRows[] = {
                    "float[N,3,3,8] Y, float[N,3,3,8] Z <activation = 0, groups = 2>",
                    "add=436*N mul=146*N div=76*N sqrt=2*N"}},
      .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
-                  .rule = GroupNormGradient}},
+                  .let = "g = max(X.needed, skip.needed, bias.needed)",
+                  .costs = "add = (4*g + gamma.needed + beta.needed + bias.needed + "
+                           "3*silu)*X.elements; mul = (4*g + gamma.needed + 3*silu)*X.elements; "
+                           "div = silu*X.elements; exp = silu*X.elements",
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "SkipLayerNormalization",
      .formula = "output = LayerNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma beta? bias? -> output mean? inv_std_var? sum?",
@@ -412,7 +371,13 @@ constexpr OpDef kMsNormalizationRows[] = {
                    "add=306*N mul=153*N div=99*N sqrt=9*N"}},
      .operands = {.weights = InputBits({2, 3, 4})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more",
-     .gradient = {.formula = kSkipNormGradient, .rule = SkipLayerNormGradient}},
+     .gradient = {.formula = kSkipNormGradient,
+                  .let = "g = max(input.needed, skip.needed, bias.needed)",
+                  .costs = "add = (4*g + gamma.needed + beta.needed + "
+                           "bias.needed)*output.elements; mul = (4*g + "
+                           "gamma.needed)*output.elements",
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "SkipSimplifiedLayerNormalization",
      .formula = "output = RMSNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma bias? -> output mean? inv_std_var? sum?",
@@ -430,7 +395,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .gradient = {.formula =
                       "x = sum / rms, g = dY * scale: dsum = (g - x * mean(g * x)) / rms, of input "
                       "and skip alike; dscale = sum of dY * x; dbias = sum of dsum",
-                  .rule = SkipRmsNormGradient}},
+                  .let = "g = max(input.needed, skip.needed, bias.needed)",
+                  .costs = "add = (2*g + gamma.needed + bias.needed)*output.elements; mul = (4*g + "
+                           "gamma.needed)*output.elements",
+                  .shared = {.mul = 1},
+                  .per_root = {.div = 1}}},
 };
 
 }  // namespace

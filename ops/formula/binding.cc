@@ -89,6 +89,7 @@ absl::StatusOr<Expr> FormulaBinding::Lookup(absl::string_view name) const {
   if (dot == absl::string_view::npos) return LookupSize(name);
   const absl::string_view owner = name.substr(0, dot), what = name.substr(dot + 1);
   if (owner == "attr") return LookupAttribute(what);
+  if (owner == "forward" && query_ != nullptr) return query_->forward[*KindNamed(what)];
   const std::optional<Tensor> tensor = FindTensor(owner);
   if (tensor.has_value()) return LookupOfTensor(*tensor, what);
   return absl::FailedPreconditionError(absl::StrCat(name, " is not known"));
@@ -192,12 +193,24 @@ absl::StatusOr<Expr> FormulaBinding::LookupOfTensor(const Tensor& tensor,
   if (what == "given") return given ? 1 : 0;
   if (what == "is_float") return IsFloat(FactOf(tensor).dtype) ? 1 : 0;
   if (what == "is_string") return FactOf(tensor).dtype == DType::kString ? 1 : 0;
+  if (query_ != nullptr && (what == "needed" || what == "summed")) {
+    return LookupGradient(tensor, what);
+  }
   if (what != "elements" && what != "rank") return LookupContent(tensor, what);
   const bool may_lack = tensor.is_output || tensor.signature->optional;
   if (what == "elements" && may_lack && FactOf(tensor).absent()) return 0;
   RETURN_IF_ERROR(CheckShape(tensor));
   const Shape& shape = FactOf(tensor).shape;
   return what == "rank" ? Expr(shape.rank()) : shape.NumElements();
+}
+
+absl::StatusOr<Expr> FormulaBinding::LookupGradient(const Tensor& input,
+                                                    absl::string_view what) const {
+  if (!query_->Needs(static_cast<size_t>(input.index))) return 0;
+  if (what == "needed") return 1;
+  RETURN_IF_ERROR(CheckShape(input));
+  ASSIGN_OR_RETURN(const Shape to, n_.OutputShape(0));
+  return TimesSummed(FactOf(input).shape, to) * to.NumElements();
 }
 
 absl::StatusOr<Expr> FormulaBinding::LookupContent(const Tensor& tensor,
@@ -394,7 +407,8 @@ absl::StatusOr<Expr> FormulaBinding::LookupFloat(const FormulaAttribute& attribu
 }
 
 absl::StatusOr<ElementCost> FormulaBinding::ActivationOf(const FormulaAttribute& attribute) const {
-  return ActivationCost(n_.String(attribute.name, attribute.words[0]));
+  const absl::string_view name = n_.String(attribute.name, attribute.words[0]);
+  return query_ == nullptr ? ActivationCost(name) : ActivationGradient(name);
 }
 
 absl::StatusOr<ElementCost> FormulaBinding::Activation(absl::string_view key) const {

@@ -67,20 +67,34 @@ absl::Status AppendTerms(const NamedFormula& cost, bool float_work, const Formul
   return absl::OkStatus();
 }
 
-// The formulas of a row of ours, read when a node of the thread first asks: a thread waits for no
-// other.
-absl::StatusOr<const Formulas*> ReadOnce(const OpDef& row) {
-  using Read = absl::flat_hash_map<const OpDef*, std::unique_ptr<const Formulas>>;
-  std::unique_ptr<const Formulas>& formulas = platform::OfThisThread<Read>()[&row];
+absl::StatusOr<CostSum> SumOf(const Formulas& formulas, const FormulaBinding& binding) {
+  CostSum sum;
+  for (const NamedFormula& cost : formulas.costs) {
+    ASSIGN_OR_RETURN(const Expr amount, binding.Amount(cost.key, cost.text));
+    if (!IsActivation(cost)) {
+      sum.Add(cost.key, amount);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const ElementCost per_element, binding.Activation(cost.key));
+    sum.plain += per_element * amount;
+  }
+  return sum;
+}
+
+// The formulas of a row of ours, or those of its gradient, read when a node of the thread first
+// asks: a thread waits for no other.
+absl::StatusOr<const Formulas*> ReadOnce(const OpDef& row, bool of_gradient) {
+  using Read = absl::flat_hash_map<std::pair<const OpDef*, bool>, std::unique_ptr<const Formulas>>;
+  std::unique_ptr<const Formulas>& formulas = platform::OfThisThread<Read>()[{&row, of_gradient}];
   if (formulas == nullptr) {
-    ASSIGN_OR_RETURN(Formulas checked, formula::CheckedFormulasOf(row));
+    ASSIGN_OR_RETURN(Formulas checked, formula::CheckedFormulasOf(row, of_gradient));
     formulas = std::make_unique<const Formulas>(std::move(checked));
   }
   return formulas.get();
 }
 
 absl::StatusOr<Cost> CountByFormulas(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Formulas* formulas, ReadOnce(n.def()));
+  ASSIGN_OR_RETURN(const Formulas* formulas, ReadOnce(n.def(), /*of_gradient=*/false));
   FormulaBinding binding(*formulas, n);
   absl::Status lets = binding.BindLets();
   absl::StatusOr<Cost> cost = lets.ok() ? EvaluateCosts(*formulas, n, binding) : std::move(lets);
@@ -94,16 +108,7 @@ absl::StatusOr<Cost> CountByFormulas(const NodeView& n) {
 absl::StatusOr<Cost> EvaluateCosts(const Formulas& formulas, const NodeView& n,
                                    const FormulaBinding& binding) {
   ASSIGN_OR_RETURN(const bool float_work, IsFloatWork(formulas.arithmetic, n));
-  CostSum sum;
-  for (const NamedFormula& cost : formulas.costs) {
-    ASSIGN_OR_RETURN(const Expr amount, binding.Amount(cost.key, cost.text));
-    if (!IsActivation(cost)) {
-      sum.Add(cost.key, amount);
-      continue;
-    }
-    ASSIGN_OR_RETURN(const ElementCost per_element, binding.Activation(cost.key));
-    sum.plain += per_element * amount;
-  }
+  ASSIGN_OR_RETURN(CostSum sum, SumOf(formulas, binding));
   // A complex operation of a row is several real ones.
   const bool of_type = formulas.arithmetic == Formulas::Arithmetic::kOfInput;
   Cost cost = CostIn(of_type      ? n.dtype(0)
@@ -113,6 +118,15 @@ absl::StatusOr<Cost> EvaluateCosts(const Formulas& formulas, const NodeView& n,
   cost.flops += sum.cost.flops;
   cost.int_ops += sum.cost.int_ops;
   return cost;
+}
+
+absl::StatusOr<Census> GradientByFormulas(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Formulas* formulas, ReadOnce(n.def(), /*of_gradient=*/true));
+  FormulaBinding binding(*formulas, n, &query);
+  absl::Status lets = binding.BindLets();
+  absl::StatusOr<CostSum> sum = lets.ok() ? SumOf(*formulas, binding) : std::move(lets);
+  if (sum.ok()) return std::move(sum->plain);
+  return binding.unknown().ok() ? sum.status() : binding.unknown();
 }
 
 absl::StatusOr<FormulaResult> EvaluateFormulas(const Formulas& formulas, const NodeView& n) {

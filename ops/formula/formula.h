@@ -48,6 +48,8 @@
 // activation on x elements; in rows, it is that of every element of the first output unless a cost
 // says so. A row may say `as NAME` for its costs: it then has the formulas of that operator, its
 // attributes beside its own, and, unless it has its own, its signature and definitions.
+//
+// The formulas of a row's gradient (Gradient::costs) have all these names, and some of their own.
 #ifndef ONNXFLOPS_OPS_FORMULA_FORMULA_H_
 #define ONNXFLOPS_OPS_FORMULA_FORMULA_H_
 
@@ -131,6 +133,8 @@ struct Formulas {
 // The formulas of a row; nullopt if it states them in words only. Errors: InvalidArgument, "costs:
 // column 5: nothing is named 'N'".
 absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row);
+// Those of its gradient. REQUIRES: row.gradient.costs is given.
+absl::StatusOr<Formulas> GradientFormulasOf(const OpDef& row);
 
 // As they are written: "A[a..., M, K] bias? -> Y[y..., M, N]", "1", "linear|nearest".
 std::string SignatureText(const Formulas& formulas);
@@ -144,10 +148,12 @@ std::optional<Kind> KindNamed(absl::string_view key);
 
 // ---- on a node
 
-// The names of formulas on one node, looked up as they are asked for. REQUIRES: both outlive it.
+// The names of formulas on one node, looked up as they are asked for; those of a gradient need a
+// query. REQUIRES: all outlive it.
 class FormulaBinding {
  public:
-  FormulaBinding(const Formulas& formulas, const NodeView& n) : formulas_(formulas), n_(n) {}
+  FormulaBinding(const Formulas& formulas, const NodeView& n, const GradientQuery* query = nullptr)
+      : formulas_(formulas), n_(n), query_(query) {}
 
   // Evaluates the names that are defined, in their order.
   absl::Status BindLets();
@@ -159,7 +165,7 @@ class FormulaBinding {
   absl::StatusOr<Expr> Value(absl::string_view what, absl::string_view formula) const;
   // The amount of a formula that counts something.
   absl::StatusOr<Expr> Amount(absl::string_view what, absl::string_view formula) const;
-  // What the activation of "attr.NAME" costs per element.
+  // What the activation of "attr.NAME" costs per element, or its gradient.
   absl::StatusOr<ElementCost> Activation(absl::string_view key) const;
   // The formula with its names replaced by what they stand for.
   std::string Filled(absl::string_view formula) const;
@@ -185,6 +191,7 @@ class FormulaBinding {
   const Fact& FactOf(const Tensor& tensor) const;
   absl::Status CheckShape(const Tensor& tensor) const;
   absl::StatusOr<Expr> LookupOfTensor(const Tensor& tensor, absl::string_view what) const;
+  absl::StatusOr<Expr> LookupGradient(const Tensor& input, absl::string_view what) const;
   absl::StatusOr<Expr> LookupContent(const Tensor& tensor, absl::string_view what) const;
   absl::StatusOr<Expr> LookupOfInputsFrom(int first, absl::string_view what) const;
 
@@ -213,6 +220,7 @@ class FormulaBinding {
 
   const Formulas& formulas_;
   const NodeView& n_;
+  const GradientQuery* const query_;
   absl::btree_map<absl::string_view, Expr> defined_;  // by `let`, and outputs that depend on data
   mutable absl::Status unknown_;
 };
@@ -234,7 +242,9 @@ struct FormulaResult {
 // node does not fit them.
 absl::StatusOr<Cost> EvaluateCosts(const Formulas& formulas, const NodeView& n,
                                    const FormulaBinding& binding);
-// The same with its terms, filled in.
+// What a gradient costs whose row has formulas for it.
+absl::StatusOr<Census> GradientByFormulas(const NodeView& n, const GradientQuery& query);
+// EvaluateCosts with its terms, filled in.
 absl::StatusOr<FormulaResult> EvaluateFormulas(const Formulas& formulas, const NodeView& n);
 
 }  // namespace onnxflops

@@ -264,6 +264,18 @@ void Scope::DefineOptional(const std::vector<FormulaTensor>& inputs) {
   }
 }
 
+absl::Status Scope::DefineGradient(const std::vector<FormulaTensor>& inputs) {
+  for (const FormulaTensor& input : inputs) {
+    if (input.any_number) continue;
+    RETURN_IF_ERROR(Define(0, absl::StrCat(input.name, ".needed"), 0));
+    RETURN_IF_ERROR(Define(0, absl::StrCat(input.name, ".summed"), 0));
+  }
+  for (int i = 0; i < kNumKinds; ++i) {
+    RETURN_IF_ERROR(Define(0, absl::StrCat("forward.", KindName(static_cast<Kind>(i))), 0));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Scope::CheckInputSizes(const TensorText& input) {
   for (size_t d = 0; d < input.sizes.size(); ++d) {
     if (input.tensor.dims[d].kind != FormulaDim::Kind::kFormula) continue;

@@ -43,8 +43,9 @@ absl::StatusOr<TensorText> ParseTensor(absl::string_view text);
 // "int", "ints", "float", or words with | between them.
 bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute);
 
-// The formulas of a row of ours, whose texts a test has checked: read in half the time.
-absl::StatusOr<Formulas> CheckedFormulasOf(const OpDef& row);
+// The formulas of a row of ours, or those of its gradient, whose texts a test has checked: read in
+// half the time.
+absl::StatusOr<Formulas> CheckedFormulasOf(const OpDef& row, bool of_gradient);
 
 // The names that are defined so far, and what may be asked of them.
 class Scope {
@@ -55,6 +56,8 @@ class Scope {
   absl::Status DefineInput(const TensorText& input);
   // Once all inputs are defined: names that only inputs have that may be left out.
   void DefineOptional(const std::vector<FormulaTensor>& inputs);
+  // The names that only formulas of a gradient have.
+  absl::Status DefineGradient(const std::vector<FormulaTensor>& inputs);
   absl::Status CheckInputSizes(const TensorText& input);
   absl::Status DefineLet(absl::string_view name);
   // Names of the output and of its dimensions.

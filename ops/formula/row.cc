@@ -49,10 +49,12 @@ constexpr char kFirstSignature[] = "X others... -> Y";
 
 class RowReader {
  public:
-  RowReader(const OpDef& row, bool checks) : row_(row), data_(row.data), checks_(checks) {}
+  RowReader(const OpDef& row, bool checks, bool of_gradient = false)
+      : row_(row), data_(row.data), checks_(checks), of_gradient_(of_gradient) {}
 
   absl::StatusOr<Formulas> Read() {
     for (const auto& [what, read] : {std::make_pair("costs", &RowReader::ReadOther),
+                                     {"gradient", &RowReader::TakeGradient},
                                      {"attributes", &RowReader::ReadAttributes},
                                      {"signature", &RowReader::ReadSignature},
                                      {"let", &RowReader::ReadLets},
@@ -86,6 +88,16 @@ class RowReader {
     const bool both = theirs.attributes != nullptr && data_.attributes != nullptr;
     attributes_ = absl::StrCat(Text(theirs.attributes), both ? "; " : "", Text(data_.attributes));
     data_.attributes = attributes_.c_str();
+    return absl::OkStatus();
+  }
+
+  // Replaces the costs by those of the gradient, and adds its definitions after the row's.
+  absl::Status TakeGradient() {
+    if (!of_gradient_) return absl::OkStatus();
+    const bool both = data_.let != nullptr && row_.gradient.let != nullptr;
+    lets_ = absl::StrCat(Text(data_.let), both ? "; " : "", Text(row_.gradient.let));
+    data_.let = lets_.c_str();
+    data_.costs = row_.gradient.costs;
     return absl::OkStatus();
   }
 
@@ -164,6 +176,7 @@ class RowReader {
       RETURN_IF_ERROR(scope_.DefineOutput(output));
     }
     scope_.DefineOptional(result_.inputs);
+    if (of_gradient_) RETURN_IF_ERROR(scope_.DefineGradient(result_.inputs));
     for (const TensorText& input : inputs) RETURN_IF_ERROR(scope_.CheckInputSizes(input));
     return absl::OkStatus();
   }
@@ -252,8 +265,9 @@ class RowReader {
 
   const OpDef& row_;
   FormulaData data_;  // the row's, with what it takes from another
-  std::string attributes_;
+  std::string attributes_, lets_;
   const bool checks_;  // whether names are known and formulas are well-formed
+  const bool of_gradient_;
   Scope scope_;
   Formulas result_;
 };
@@ -268,8 +282,12 @@ absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row) {
   return RowReader(row, /*checks=*/true).Read();
 }
 
-absl::StatusOr<Formulas> formula::CheckedFormulasOf(const OpDef& row) {
-  return RowReader(row, /*checks=*/false).Read();
+absl::StatusOr<Formulas> GradientFormulasOf(const OpDef& row) {
+  return RowReader(row, /*checks=*/true, /*of_gradient=*/true).Read();
+}
+
+absl::StatusOr<Formulas> formula::CheckedFormulasOf(const OpDef& row, bool of_gradient) {
+  return RowReader(row, /*checks=*/false, of_gradient).Read();
 }
 
 void Formulas::IndexNames() {

@@ -1,11 +1,10 @@
 // Activation functions and Dropout.
 //
 // How it works. Cost per element: what the operator's function body in ONNX executes, with both
-// branches of a Where computed. Constants (sqrt(2), 1/6) are made once and not counted. Most rows
-// are formulas; the code has shapes and the gradients that depend on attributes, derived in the
-// comments above them. Dropout is free at inference and then hands its input on, so it moves no
-// bytes either. Whether it drops was an attribute in old versions and is an input now; if that is
-// not known, it counts as training.
+// branches of a Where computed. Constants (sqrt(2), 1/6) are made once and not counted. Rows are
+// formulas; the code has shapes. Dropout is free at inference and then hands its input on, so it
+// moves no bytes either. Whether it drops was an attribute in old versions and is an input now; if
+// that is not known, it counts as training.
 #include <optional>
 #include <utility>
 
@@ -19,41 +18,6 @@
 namespace onnxflops {
 
 namespace {
-
-// Gelu is 0.5 X (1 + erf(X / sqrt(2))), or with approximate="tanh"
-// 0.5 X (1 + tanh(sqrt(2/pi) (X + 0.044715 X^3))). Its gradient, of the first: the cumulative
-// normal distribution again (div, erf, add, mul), its density c e^(-X^2 / 2) (3 mul, exp), times X,
-// their sum, times dY. Of the other form, with u = a (X + b X^3):
-// 0.5 (1 + tanh u) + 0.5 X (1 - tanh^2 u) a (1 + 3 b X^2), times dY.
-absl::StatusOr<Census> GeluGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
-  const bool tanh = n.String("approximate", "none") == "tanh";
-  const ElementCost per_element =
-      tanh ? ElementCost{.add = 5, .mul = 11, .pow = 1, .tanh = 1}
-           : ElementCost{.add = 2, .mul = 6, .div = 1, .exp = 1, .erf = 1};
-  return per_element * shape.NumElements();
-}
-
-// s and 1 - s again, X (1 - s), 1 + it, times s, times dY; alpha twice.
-absl::StatusOr<Census> SwishGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
-  ElementCost per_element = {.add = 3, .mul = 3, .div = 1, .exp = 1};
-  if (n.Float("alpha", 1) != 1) per_element.mul += 2;
-  return per_element * shape.NumElements();
-}
-
-// s and s' once; dA = dY B (s + alpha A s (1 - s)), dB = dY A s.
-absl::StatusOr<Census> SwiGluGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
-  ElementCost per_element = {.add = 1, .div = 1, .exp = 1};
-  if (n.Float("alpha", 1) != 1) per_element.mul += 1;
-  if (query.Needs(0)) {
-    per_element.add += 2;
-    per_element.mul += n.Float("alpha", 1) != 1 ? 5 : 4;
-  }
-  if (query.Needs(1)) per_element.mul += 2;
-  return per_element * shape.NumElements();
-}
 
 absl::StatusOr<Facts> InferSwiGlu(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
@@ -107,13 +71,6 @@ absl::Status DropoutBytes(const NodeView& n, Cost* cost) {
   return absl::OkStatus();
 }
 
-// A Dropout that drops has as many products as forward.
-absl::StatusOr<Census> DropoutGradient(const NodeView&, const GradientQuery& query) {
-  Census work;
-  work[Kind::kMul] = query.forward[Kind::kMul];
-  return work;
-}
-
 // ---- examples
 
 constexpr std::initializer_list<OpExample> kReluExamples = {
@@ -147,7 +104,7 @@ constexpr OpDef kActivationRows[] = {
      .onnx = {.since = 6},
      .note = "Drawing random numbers is not counted: ONNX does not say how it is done.",
      .gradient = {.formula = "dX = scale * dY * mask",
-                  .rule = DropoutGradient,
+                  .costs = "mul = forward.mul",
                   .keeps = {.noise = true}}},
     Unary("Elu", {1, 6, 22}, "Y = X < 0 ? alpha * (e^X - 1) : X",
           {.add = 1, .mul = 1, .cmp = 1, .exp = 1},
@@ -170,9 +127,14 @@ constexpr OpDef kActivationRows[] = {
                    "add=8*N mul=16*N pow=4*N tanh=4*N"}},
      .traits = Traits::kInPlace,
      .exceptions = {{"always", "sqrt", "the function body takes the square root of a constant"}},
+     // The cumulative normal distribution again (div, erf, add, mul), its density c e^(-X^2 / 2)
+     // (3 mul, exp), times X, their sum, times dY. Of the other form, with u = a (X + b X^3):
+     // 0.5 (1 + tanh u) + 0.5 X (1 - tanh^2 u) a (1 + 3 b X^2), times dY.
      .gradient =
          {.formula = "dX = dY * (cdf(X) + X * pdf(X)); with approximate = tanh that of the formula",
-          .rule = GeluGradient,
+          .let = "none = attr.approximate.none*Y.elements; tanh = attr.approximate.tanh*Y.elements",
+          .costs = "add = 2*none + 5*tanh; mul = 6*none + 11*tanh; div = none; exp = none; erf = "
+                   "none; pow = tanh; tanh = tanh",
           .keeps = {.inputs = InputBits({0})}}},
     Unary("HardSigmoid", {1, 6, 22}, "Y = max(0, min(1, alpha * X + beta))",
           {.add = 1, .mul = 1, .cmp = 2},
@@ -244,7 +206,10 @@ constexpr OpDef kActivationRows[] = {
      .gradient =
          {.formula =
               "s = sigmoid(alpha A): dA = dY * B * s * (1 + alpha A (1 - s)), dB = dY * A * s",
-          .rule = SwiGluGradient}},
+          // s and s' once.
+          .costs = "mul = (2*B.needed + if(attr.alpha.is_1, 0, 1 + A.needed))*Y.elements",
+          .first = {.add = 2, .mul = 4},
+          .shared = {.add = 1, .div = 1, .exp = 1}}},
     {.name = "Swish",
      .versions = {24},
      .formula = "Y = X * sigmoid(alpha * X)",
@@ -261,7 +226,9 @@ constexpr OpDef kActivationRows[] = {
                      "the function body multiplies by it all the same; here SiLU costs what "
                      "Sigmoid and Mul do"}},
      .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
-                  .rule = SwishGradient,
+                  // s and 1 - s again, X (1 - s), 1 + it, times s, times dY; alpha twice.
+                  .costs = "mul = if(attr.alpha.is_1, 0, 2)*Y.elements",
+                  .shared = kSiluGradient,
                   .keeps = {.inputs = InputBits({0})}}},
     Unary("ThresholdedRelu", {10, 22}, "Y = X > alpha ? X : 0", {.cmp = 1},
           KeepsX("dX = dY where X > alpha", {.cmp = 1})),

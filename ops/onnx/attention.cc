@@ -521,18 +521,6 @@ absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
   return Facts{n.Like(0, {x[0], channels, x[2]}), n.Like(0, state)};
 }
 
-// The activation's gradient, then products. Input and past get theirs from one product.
-absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const ElementCost activation,
-                   ActivationGradient(n.String("activation", "none")));
-  Census work = activation * y.NumElements();
-  if (query.Needs(0) || query.Needs(3)) work[Kind::kMac] += query.forward[Kind::kMac];
-  if (query.Needs(1)) work[Kind::kMac] += query.forward[Kind::kMac];
-  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
-  return work;
-}
-
 // Without a past the state is zeros, and a runtime may skip the products with it.
 absl::StatusOr<Cost> LeastCausalConv(const NodeView& n) {
   return n.HasInput(3) ? CountNode(n) : Cost();
@@ -652,10 +640,8 @@ constexpr OpDef kAttentionRows[] = {
                   {"float[N,6,5] x, float[6,1,4] w -> float[N,6,5] y, float[N,6,3] s",
                    "mac=120*N"}},
      .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
-     .gradient = {.formula =
-                      "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
-                      "before, the gradient of the activation",
-                  .rule = CausalConvGradient,
+     .gradient = {.formula = kCausalConvGradient,
+                  .costs = kCausalConvGradientCosts,
                   .keeps = {.unknown = true}}},
 };
 

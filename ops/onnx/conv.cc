@@ -222,35 +222,6 @@ absl::StatusOr<Facts> InferDeformConv(const NodeView& n) {
   return Facts{n.Like(0, std::move(conv.output))};
 }
 
-// Columns are sampled again for dW. W' dY is one product for X, offset and mask alike: X takes it
-// spread to 2^d corners, an offset the differences of the corners along each axis, the mask the
-// sample.
-absl::StatusOr<Census> DeformConvGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const Expr places_per_pixel, SampledPlaces(n));
-  ASSIGN_OR_RETURN(
-      const Expr cin_per_offset_group,
-      DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)));
-  const int spatial_rank = y.rank() - 2;
-  const Expr corners = Power(2, spatial_rank);
-  const Expr samples =
-      places_per_pixel * cin_per_offset_group * y[0] * y.Product(2, spatial_rank + 2);
-  const bool columns = query.Needs(0) || query.Needs(2) || query.Needs(4);
-  Census work;
-  if (columns) work[Kind::kMac] += query.forward[Kind::kMac];
-  if (query.Needs(1)) {
-    work += query.forward;
-    if (n.HasInput(3)) work[Kind::kAdd] += Expr(0) - y.NumElements();
-  }
-  if (query.Needs(0)) work += ElementCost{.add = 1, .mul = 1} * (samples * corners);
-  if (query.Needs(2)) {
-    work += ElementCost{.add = 1, .mul = 1} * (samples * corners * spatial_rank);
-  }
-  if (query.Needs(4)) work += ElementCost{.add = 1, .mul = 1} * samples;
-  if (query.Needs(3)) work[Kind::kAdd] += y.NumElements();
-  return work;
-}
-
 // ---- Col2Im
 //
 // Adds L overlapping blocks, the columns of input[N,C*b1*b2..,L], into an image[N,C,h1,h2..].
@@ -425,7 +396,14 @@ constexpr OpDef kConvRows[] = {
      .gradient = {.formula =
                       "dW = dY with the columns, sampled again; one product W' dY for X (spread to "
                       "the corners), offset (differences of corners) and mask; dB = sum of dY",
-                  .rule = DeformConvGradient}},
+                  // X takes dY spread to 2^d corners, an offset the differences of the corners
+                  // along each axis, the mask the sample.
+                  .let = "columns = max(X.needed, offset.needed, mask.needed); moved = "
+                         "(2^d*(X.needed + d*offset.needed) + mask.needed)*samples",
+                  .costs = "mac = (columns + W.needed)*forward.mac; add = W.needed*(forward.add - "
+                           "B.given*Y.elements) + moved; mul = W.needed*forward.mul + moved; round "
+                           "= W.needed*forward.round",
+                  .sums = InputBits({3})}},
     {.name = "Col2Im",
      .versions = {18},
      .formula = "Y[N,C,h1,h2..] = sum of the blocks X[N,C*b1*b2..,L]",

@@ -55,16 +55,6 @@ absl::StatusOr<Facts> InferClip(const NodeView& n) {
   return Facts{std::move(result)};
 }
 
-absl::StatusOr<Census> ClipGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
-  Census work = query.forward;  // a comparison with each bound that is given
-  // The gradient of a bound is the sum of dY where X is beyond it.
-  for (size_t bound : {1, 2}) {
-    if (query.Needs(bound)) work[Kind::kAdd] += shape.NumElements();
-  }
-  return work;
-}
-
 // Input 0 as elements of another type.
 absl::StatusOr<Facts> InferCastTo(const NodeView& n, DType type) {
   ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
@@ -163,19 +153,6 @@ absl::StatusOr<Facts> InferDet(const NodeView& n) {
   return Facts{n.Like(0, Shape(Dims(x.dims().begin(), x.dims().end() - 2)))};
 }
 
-// The inverse by Gauss-Jordan elimination (N div, N (N - 1) (N + 1) mul, N (N - 1)^2 add), and N^2
-// products with dY * Y.
-absl::StatusOr<Census> DetGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr& m = x[x.rank() - 1];
-  Census work;
-  work[Kind::kDiv] = m;
-  work[Kind::kMul] = m * (m - 1) * (m + 1) + m * m + 1;
-  work[Kind::kAdd] = m * (m - 1) * (m - 1);
-  work *= x.Product(0, x.rank() - 2);
-  return work;
-}
-
 // ---- examples
 
 constexpr OpExample kUnaryBoolExamples[] = {
@@ -252,7 +229,9 @@ constexpr OpDef kElementwiseRows[] = {
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
      .gradient = {.formula = "dX = dY where min <= X <= max",
-                  .rule = ClipGradient,
+                  // That of a bound is the sum of dY where X is beyond it.
+                  .costs = "add = (min.needed + max.needed)*output.elements",
+                  .as_forward = true,
                   .keeps = {.inputs = InputBits({0})}}},
     Unary("Cos", {7, 22}, "Y = cos(X)", {.trig = 1},
           KeepsX("dX = -dY sin(X)", {.mul = 1, .trig = 1}, 2)),
@@ -294,7 +273,10 @@ constexpr OpDef kElementwiseRows[] = {
      .infer = InferDet,
      .examples = {{"float[N,3,3] X -> float[N] Y", "add=5*N mul=8*N div=3*N"}},
      .note = "Gaussian elimination; the search for pivots is not counted.",
-     .gradient = {.formula = "dX = dY * Y * inverse(X)'", .rule = DetGradient}},
+     // The inverse by Gauss-Jordan elimination, and M^2 products with dY * Y.
+     .gradient = {.formula = "dX = dY * Y * inverse(X)'",
+                  .costs = "div = batch*M; mul = batch*(M*(M - 1)*(M + 1) + M^2 + 1); add = "
+                           "batch*M*(M - 1)^2"}},
     Unary("Erf", {9, 13}, "Y = erf(X)", {.erf = 1},
           KeepsX("dX = dY * 2 / sqrt(pi) * e^(-X^2)", {.mul = 3, .exp = 1}, 4)),
     Unary("Exp", {1, 6, 13}, "Y = e^X", {.exp = 1}, KeepsY("dX = dY * Y", {.mul = 1}),

@@ -32,22 +32,6 @@ absl::StatusOr<Facts> InferLoss(const NodeView& n) {
   return Facts{n.Like(0, reduced ? Shape{} : std::move(target)), n.Like(0, n.input(0).shape)};
 }
 
-// -dL at the target's place, times its weight, over the sum of the weights.
-absl::StatusOr<Census> LikelihoodGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape target, TargetShape(n));
-  const bool weighted = n.HasAttr("ignore_index") || n.HasInput(2);
-  const bool mean = n.String("reduction", "mean") == "mean";
-  return ElementCost{.mul = weighted ? 1 : 0, .div = mean ? 1 : 0} * target.NumElements();
-}
-
-// Then that of LogSoftmax: dX = g - e^log_prob * sum of g.
-absl::StatusOr<Census> CrossEntropyGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(Census work, LikelihoodGradient(n, query));
-  ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(0));
-  work += ElementCost{.add = 2, .mul = 1, .exp = 1} * scores.NumElements();
-  return work;
-}
-
 constexpr OpDef kLossRows[] = {
     // Of M target elements: picked scores, negated; times their weights; then their sum, over the
     // sum of the weights for the mean. With ignore_index every target is compared with it, and the
@@ -71,7 +55,7 @@ constexpr OpDef kLossRows[] = {
                      "the function body makes a zero by subtracting the target from itself"}},
      .gradient = {.formula = "dinput[m, target[m]] = -dloss * weight[target[m]], over the sum of "
                              "weights for the mean",
-                  .rule = LikelihoodGradient,
+                  .costs = "mul = weighted*M; div = attr.reduction.mean*M",
                   .keeps = {.inputs = InputBits({0, 1, 2}), .total_weight = true}}},
     {.name = "SoftmaxCrossEntropyLoss",
      .versions = {12, 13},
@@ -92,7 +76,8 @@ constexpr OpDef kLossRows[] = {
      .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
      .gradient =
          {.formula = "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",
-          .rule = CrossEntropyGradient,
+          .costs = "mul = weighted*M; div = attr.reduction.mean*M",
+          .per_input = {.add = 2, .mul = 1, .exp = 1},
           .keeps = {.inputs = InputBits({1, 2}), .log_probabilities = true, .total_weight = true}}},
 };
 

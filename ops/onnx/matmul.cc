@@ -100,24 +100,6 @@ absl::StatusOr<Facts> InferGemm(const NodeView& n) {
   return Facts{n.Like(0, std::move(product.output))};
 }
 
-// alpha scales each gradient of a factor, beta that of C.
-absl::StatusOr<Census> GemmGradient(const NodeView& n, const GradientQuery& query) {
-  Census work;
-  for (int factor : {0, 1}) {
-    if (!query.Needs(static_cast<size_t>(factor))) continue;
-    work[Kind::kMac] += query.forward[Kind::kMac];
-    if (n.Float("alpha", 1) == 1) continue;
-    ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(factor, 2));
-    work[Kind::kMul] += shape.NumElements();
-  }
-  if (!query.Needs(2)) return work;
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
-  work[Kind::kAdd] += TimesSummed(c, y) * y.NumElements();
-  if (n.Float("beta", 1) != 1) work[Kind::kMul] += c.NumElements();
-  return work;
-}
-
 // ---- Einsum
 
 // A label: 0 to 25 for A to Z, 26 to 51 for a to z (so the implicit output is sorted as ASCII), and
@@ -411,8 +393,10 @@ constexpr OpDef kMatMulRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
                              "for each; dC = beta * sum of dY",
-                  .products = InputBits({0, 1}),
-                  .rule = GemmGradient}},
+                  .costs = "mul = if(attr.alpha.is_1, 0, A.needed*A.elements + "
+                           "B.needed*B.elements) + if(attr.beta.is_1, 0, C.needed*C.elements); add "
+                           "= C.summed",
+                  .products = InputBits({0, 1})}},
     {.name = "Einsum",
      .versions = {12, 28},
      .formula =

@@ -158,22 +158,6 @@ absl::StatusOr<Facts> InferLrn(const NodeView& n) {
   return Facts{n.Like(0, std::move(x))};
 }
 
-// g = dY * Y / base: the sum of g over each window, times X and the constant (2 mul), taken from
-// dY * base^-beta, which forward kept as Y / X.
-absl::StatusOr<Census> LrnGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr elements = x.NumElements();
-  Census work = ElementCost{.add = 1, .mul = 4, .div = 1} * elements;
-  work[Kind::kAdd] += query.forward[Kind::kAdd] - elements;  // the windows
-  return work;
-}
-
-absl::StatusOr<Census> LpNormGradient(const NodeView& n, const GradientQuery&) {
-  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
-  const bool squares = n.Int("p", 2) == 2;
-  return ElementCost{.add = 2, .mul = squares ? 2 : 1, .div = 1} * x.NumElements();
-}
-
 // ---- the table
 
 constexpr FormulaData kRMSNormalizationFormulas = {
@@ -286,7 +270,9 @@ constexpr OpDef kNormalizationRows[] = {
          {.formula =
               "b = bias + alpha / size * sum of X^2: dX = dY * b^-beta - 2 alpha beta / size * "
               "X * sum over the windows of dY * Y / b",
-          .rule = LrnGradient,
+          // b^-beta is kept as Y / X; times X and the constant 2 mul; the windows as forward.
+          .costs = "add = forward.add",
+          .per_input = {.mul = 4, .div = 1},
           .temporaries = {.outputs = 1}}},
     {.name = "LayerNormalization",
      .versions = {17},
@@ -322,7 +308,8 @@ constexpr OpDef kNormalizationRows[] = {
      .gradient =
          {.formula =
               "dX = (dY - Y * sum of dY * Y) / norm; for p = 1 sign(X) stands for the first Y",
-          .rule = LpNormGradient}},
+          .costs = "mul = (attr.p == 2)*input.elements",
+          .per_input = {.add = 2, .mul = 1, .div = 1}}},
     {.name = "MeanVarianceNormalization",
      .versions = {9, 13},
      .formula = "Y = (X - mean) / (sqrt(mean of X^2 - mean^2) + eps) over the axes; per element "

@@ -45,42 +45,26 @@ absl::StatusOr<Facts> InferMaxPool(const NodeView& n) {
   return Facts{n.Like(0, y), Fact::Tensor(DType::kInt64, y)};
 }
 
-// The p-norm of a window, (sum of |x|^p)^(1/p): p = 1 and 2 as ReduceL1 and ReduceL2.
-struct NormCost {
-  ElementCost per_element, per_output;
-};
-
-NormCost PNorm(const NodeView& n) {
-  // A float in version 1.
-  const float p = n.version() == 1 ? n.Float("p", 2) : static_cast<float>(n.Int("p", 2));
-  if (p == 1) return {{.add = 1}, {}};
-  if (p == 2) return {{.add = 1, .mul = 1}, {.sqrt = 1}};
-  return {{.add = 1, .pow = 1}, {.pow = 1}};
+// The power p has the type of its version.
+void CheckPower(const NodeView& n) {
+  if (n.version() == 1) {
+    n.Float("p", 2);
+  } else {
+    n.Int("p", 2);
+  }
 }
 
 absl::StatusOr<Facts> InferLpPool(const NodeView& n) {
-  PNorm(n);  // of the type that its version has
+  CheckPower(n);
   return InferPool(n);
 }
 
 // Per output dY * Y^(1 - p), per element of a window that times x |x|^(p - 2), and a sum.
-absl::StatusOr<Census> NormPoolGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  const Expr elements = query.forward[Kind::kAdd];
-  const NormCost norm = PNorm(n);
-  Census work = ElementCost{.add = 1} * elements;
-  if (norm.per_element.mul > 0) {
-    work[Kind::kMul] += elements;
-    work[Kind::kDiv] += y.NumElements();
-  } else if (norm.per_element.pow > 0) {
-    work += ElementCost{.mul = 1, .pow = 1} * elements;
-    work += ElementCost{.mul = 1, .pow = 1} * y.NumElements();
-  }
-  return work;
-}
-
-constexpr char kNormPoolGradient[] =
-    "dx += dY * Y^(1 - p) * x |x|^(p - 2) for each x of its window";
+constexpr Gradient kNormPoolGradient = {
+    .formula = "dx += dY * Y^(1 - p) * x |x|^(p - 2) for each x of its window",
+    .costs =
+        "add = forward.add; mul = (attr.p.is_2 + power)*forward.add + power*Y.elements; div = "
+        "attr.p.is_2*Y.elements; pow = power*(forward.add + Y.elements)"};
 
 // ---- one window over the whole image: X[N,C,i1,i2..] -> Y[N,C,1,1..]
 
@@ -91,7 +75,7 @@ absl::StatusOr<Facts> InferGlobalPool(const NodeView& n) {
 }
 
 absl::StatusOr<Facts> InferGlobalLpPool(const NodeView& n) {
-  PNorm(n);
+  CheckPower(n);
   return InferGlobalPool(n);
 }
 
@@ -179,7 +163,7 @@ constexpr OpDef kPoolRows[] = {
            "add=192*N", 1}},
      .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window.",
-     .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
+     .gradient = kNormPoolGradient},
     {.name = "GlobalAveragePool",
      .versions = {1, 22},
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]",
@@ -210,7 +194,7 @@ constexpr OpDef kPoolRows[] = {
      .examples = {{"float[N,8,5] X -> float[N,8,1] Y", "add=40*N mul=40*N sqrt=8*N"},
                   {"float[N,8,5] X -> float[N,8,1] Y <p=3.0>", "add=40*N pow=48*N", 1}},
      .onnx = {.since = 2},
-     .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
+     .gradient = kNormPoolGradient},
     {.name = "MaxUnpool",
      .versions = {9, 11, 22},
      .formula = "Y = X[N,C,i1,i2..] at the places I, else 0",

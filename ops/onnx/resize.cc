@@ -243,22 +243,6 @@ absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
   return Facts{n.Like(0, std::move(out))};
 }
 
-// Each gradient takes the forward's weights again. The grid has none with nearest, which has no
-// slope.
-absl::StatusOr<Census> GridSampleGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
-  Census work;
-  if (query.Needs(0)) {
-    work += query.forward;
-    if (mode == Mode::kNearest) {
-      ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-      work[Kind::kAdd] += y.NumElements();
-    }
-  }
-  if (query.Needs(1) && mode != Mode::kNearest) work += query.forward;
-  return work;
-}
-
 // ---- AffineGrid
 //
 // grid[N,D,H,W,3] = theta[N,3,4] (w, h, d, 1), evenly spaced coordinates in [-1,1]; in two
@@ -373,7 +357,10 @@ constexpr OpDef kResizeRows[] = {
          {.formula =
               "dX = dY spread by the weights, dgrid = dY with their slopes: as forward for each; "
               "nearest has no dgrid",
-          .rule = GridSampleGradient,
+          .let = "sloped = grid.needed*(1 - attr.mode.nearest); k = X.needed + sloped",
+          .costs = "add = k*forward.add + X.needed*attr.mode.nearest*Y.elements; mul = "
+                   "k*forward.mul; div = k*forward.div; round = k*forward.round; cmp = "
+                   "k*forward.cmp",
           .keeps = {.inputs = InputBits({0, 1})}}},
     {.name = "AffineGrid",
      .versions = {20},

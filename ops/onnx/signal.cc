@@ -130,21 +130,6 @@ absl::StatusOr<Facts> InferStft(const NodeView& n) {
   return Facts{n.Like(0, Shape{stft.signal[0], frames, bins, 2})};
 }
 
-// Each frame transformed back as forward was; times the window, and added up where frames overlap;
-// the window takes the frames.
-absl::StatusOr<Census> StftGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Stft stft, ReadStft(n));
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  if (!stft.length.has_value()) {
-    return absl::FailedPreconditionError("frame_length is decided at run time");
-  }
-  const Expr points = y[0] * y[1] * *stft.length * stft.signal.Product(2, stft.signal.rank());
-  Census work = query.forward;
-  if (query.Needs(0)) work[Kind::kAdd] += points;
-  if (query.Needs(2)) work += ElementCost{.add = 1, .mul = 1} * points;
-  return work;
-}
-
 // ---- windows: a0 - a1 cos(2 pi k / size) + a2 cos(4 pi k / size), where only Blackman has an a2
 
 absl::Status RequirePositive(absl::string_view what, const Expr& size) {
@@ -313,7 +298,9 @@ constexpr OpDef kSignalRows[] = {
          {.formula =
               "the frames transformed back, as forward; times the window, added up where they "
               "overlap; dwindow = sum of that with the frames",
-          .rule = StftGradient}},
+          .let = "points = frames*n*signal[2:]",
+          .costs = "add = (signal.needed + window.needed)*points; mul = window.needed*points",
+          .as_forward = true}},
 };
 
 }  // namespace

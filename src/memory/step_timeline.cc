@@ -567,11 +567,8 @@ class Timeline {
   }
   static bool HasWork(const onnxflops::Gradient& gradient) {
     const Temporaries& made = gradient.temporaries;
-    return gradient.products != 0 || gradient.rule != nullptr || gradient.as_forward ||
-           gradient.first != ElementCost{} || gradient.others != ElementCost{} ||
-           gradient.shared != ElementCost{} || gradient.per_input != ElementCost{} ||
-           gradient.per_root != ElementCost{} || made.outputs > 0 || made.inputs > 0 ||
-           made.by_places;
+    return gradient.products != 0 || gradient.HasArithmetic() || made.outputs > 0 ||
+           made.inputs > 0 || made.by_places;
   }
   // True if several elements of a non-parameter are gathered.
   bool IsTakenByPlaces(const Node& node) const {

@@ -1,13 +1,12 @@
 #include "src/training/gradient_cost.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "ops/formula/formula.h"
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -15,39 +14,33 @@
 namespace onnxflops::training {
 namespace {
 
-bool IsNothing(const ElementCost& cost) { return (cost * Expr(1)).IsZero(); }
-
 bool KeepsAny(const Keeps& keeps) {
   return keeps.inputs != 0 || keeps.crosswise || keeps.outputs != 0 || keeps.per_root != 0 ||
          keeps.places || keeps.scores || keeps.gates || keeps.noise || keeps.steps;
 }
 
-// More than moving gradients and adding them up.
-bool Multiplies(const Gradient& gradient) {
-  const ElementCost* costs[] = {&gradient.first, &gradient.others, &gradient.shared,
-                                &gradient.per_input, &gradient.per_root};
-  return gradient.rule != nullptr || gradient.as_forward ||
-         std::any_of(std::begin(costs), std::end(costs),
-                     [](const ElementCost* cost) { return !IsNothing(*cost); });
-}
-
 // The sum of the parts of a row's Gradient.
 class Parts {
  public:
-  Parts(const NodeView& node, const Gradient& gradient, const Census& forward)
-      : node_(node), gradient_(gradient), forward_(forward) {}
+  Parts(const NodeView& node, const GradientQuery& query)
+      : node_(node), gradient_(node.def().gradient), query_(query) {}
 
-  absl::StatusOr<Census> Sum(const Needed& needed) {
-    for (size_t i = 0; i < needed.size(); ++i) {
-      if (needed[i] != 0) RETURN_IF_ERROR(AddInput(i));
+  absl::StatusOr<Census> Sum() {
+    for (size_t i = 0; i < query_.needed.size(); ++i) {
+      if (query_.needed[i]) RETURN_IF_ERROR(AddInput(i));
     }
     RETURN_IF_ERROR(AddPerElement(gradient_.shared));
-    if (!IsNothing(gradient_.per_input)) {
+    if (gradient_.per_input != ElementCost{}) {
       ASSIGN_OR_RETURN(const Shape shape, node_.RankedShape(0));
       work_ += gradient_.per_input * shape.NumElements();
     }
-    if (!IsNothing(gradient_.per_root)) work_ += gradient_.per_root * forward_[Kind::kSqrt];
-    if (gradient_.as_forward) work_ += forward_;
+    if (gradient_.per_root != ElementCost{})
+      work_ += gradient_.per_root * query_.forward[Kind::kSqrt];
+    if (gradient_.as_forward) work_ += query_.forward;
+    if (gradient_.costs != nullptr) {
+      ASSIGN_OR_RETURN(const Census by_formulas, GradientByFormulas(node_, query_));
+      work_ += by_formulas;
+    }
     return std::move(work_);
   }
 
@@ -55,7 +48,7 @@ class Parts {
   absl::Status AddInput(size_t input) {
     const uint32_t bit = input < 32 ? uint32_t{1} << input : 0;
     if ((gradient_.products & bit) != 0) {
-      work_[Kind::kMac] += forward_[Kind::kMac];
+      work_[Kind::kMac] += query_.forward[Kind::kMac];
       return absl::OkStatus();
     }
     if ((gradient_.sums & bit) != 0) return AddPerElement({.add = 1});
@@ -68,7 +61,7 @@ class Parts {
   }
 
   absl::Status AddPerElement(const ElementCost& cost) {
-    if (IsNothing(cost)) return absl::OkStatus();
+    if (cost == ElementCost{}) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Shape shape, node_.OutputShape(0));
     work_ += cost * shape.NumElements();
     return absl::OkStatus();
@@ -76,7 +69,7 @@ class Parts {
 
   const NodeView& node_;
   const Gradient& gradient_;
-  const Census& forward_;
+  const GradientQuery& query_;
   Census work_;
 };
 
@@ -91,7 +84,7 @@ bool GradientCosts::SavesKnown(const OpDef& def) {
   if (gradient.formula == nullptr) return def.IsFree();
   if (gradient.keeps.unknown) return false;
   if (gradient.keeps.nothing || gradient.products != 0 || KeepsAny(gradient.keeps)) return true;
-  return !Multiplies(gradient);
+  return !gradient.HasArithmetic();
 }
 
 absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forward,
@@ -109,13 +102,10 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
   for (FactId fact : call.outputs) outputs.push_back(&in_.fact(fact));
   const NodeView view(*in_.model, in_.model->node(call.node), *call.def, call.opset, inputs,
                       outputs, nullptr, call.call_attributes, causal_);
-  absl::StatusOr<Census> census;
-  if (gradient.rule == nullptr) {
-    census = Parts(view, gradient, forward).Sum(needed);
-  } else {
-    const absl::InlinedVector<bool, 8> bits(needed.begin(), needed.end());
-    census = gradient.rule(view, {bits, forward, recomputes_scores_});
-  }
+  const absl::InlinedVector<bool, 8> bits(needed.begin(), needed.end());
+  const GradientQuery query = {bits, forward, recomputes_scores_};
+  absl::StatusOr<Census> census =
+      gradient.rule == nullptr ? Parts(view, query).Sum() : gradient.rule(view, query);
   RETURN_IF_ERROR(census.status());
   RETURN_IF_ERROR(view.status());
   const absl::Status status = census->CheckNotNegative();

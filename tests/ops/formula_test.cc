@@ -480,6 +480,51 @@ TEST(FormulaLanguageTest, SizesOfOutputs) {
   }
 }
 
+// Y[4,6] = sigmoid(A[4,3] B[3,6] + C[6]), forward: mac 72, add 24.
+std::string GradientOfGemm(const OpDef& row, std::initializer_list<bool> needed) {
+  const Node node;
+  const Fact a = Fact::Tensor(DType::kFloat32, {4, 3}), b = Fact::Tensor(DType::kFloat32, {3, 6});
+  const Fact c = Fact::Tensor(DType::kFloat32, {6}), y = Fact::Tensor(DType::kFloat32, {4, 6});
+  const Fact* const inputs[] = {&a, &b, &c};
+  const Fact* const outputs[] = {&y};
+  const ModelData model;
+  const NodeView view(model, node, row, 13, inputs, outputs, nullptr, {});
+  const Census forward = ElementCost{.mac = 72, .add = 24} * Expr(1);
+  const absl::StatusOr<Census> census = GradientByFormulas(view, {needed, forward});
+  Cost cost;
+  cost.flops = census.value_or(Census());
+  return census.ok() ? cost.ToString() : std::string(census.status().message());
+}
+
+// Of A and B a product each; C is summed over 4 rows, 24 additions; dY * Y * (1 - Y) for all.
+TEST(FormulaLanguageTest, GradientsKnowWhatIsNeeded) {
+  static constexpr OpDef kRow = {
+      .data = {.signature = "A[M, k] B[k, N] C? -> Y",
+               .attributes = "activation = activation|sigmoid",
+               .let = "K = k",
+               .costs = "mac = M*N*K"},
+      .gradient = {.let = "products = A.needed + B.needed; size = M*K",
+                   .costs =
+                       "mac = products*forward.mac; cmp = A.needed*size + B.needed*forward.add "
+                       "+ C.needed; add = C.summed"}};
+  EXPECT_EQ(GradientOfGemm(kRow, {true, false, false}), "mac=72 add=24 mul=48 cmp=12");
+  EXPECT_EQ(GradientOfGemm(kRow, {true, true, false}), "mac=144 add=24 mul=48 cmp=36");
+  EXPECT_EQ(GradientOfGemm(kRow, {false, false, true}), "add=48 mul=48 cmp=1");
+}
+
+// A formula of forward knows no such names, and a gradient none of other inputs.
+TEST(FormulaDataTest, NamesOfGradientsAreTheirs) {
+  OpDef row = RowWith({.signature = "A others... -> Y", .costs = "mac = Y.elements"});
+  for (const char* costs : {"mac = A.needed", "mac = A.summed", "mac = forward.mac"}) {
+    row.gradient.costs = costs;
+    EXPECT_TRUE(GradientFormulasOf(row).ok()) << costs;
+    const std::string error = absl::StrCat("costs: column 7: nothing is named '", costs + 6);
+    ExpectRefused(costs, {.signature = "A -> Y", .costs = costs}, error.c_str());
+  }
+  row.gradient.costs = "mac = others.needed";
+  EXPECT_FALSE(GradientFormulasOf(row).ok());
+}
+
 // The last of them is "it has a fortieth".
 TEST(FormulaLanguageTest, ASymbolHasFortyDigits) {
   const std::string digits = OnGemm("digits(N)").first;

@@ -249,6 +249,23 @@ TEST(RegistryTest, NoCostIsStatedTwice) {
   }
 }
 
+// What a gradient costs is a formula or a function.
+TEST(RegistryTest, FormulasOfGradientsAreWellFormed) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      SCOPED_TRACE(absl::StrCat(family.domain, ".", def.name));
+      EXPECT_TRUE(def.gradient.let == nullptr || def.gradient.costs != nullptr);
+      if (def.gradient.costs == nullptr) continue;
+      EXPECT_EQ(def.gradient.rule, nullptr);
+      const absl::StatusOr<Formulas> formulas = GradientFormulasOf(def);
+      ASSERT_TRUE(formulas.ok()) << formulas.status();
+      for (const NamedFormula& cost : formulas->costs) {
+        EXPECT_THAT(cost.key, Not(ContainsRegex("^(int|float)_")));  // both would be lost
+      }
+    }
+  }
+}
+
 TEST(RegistryTest, NoVersionHasTwoRows) {
   std::set<std::string> seen;
   for (const OpFamily& family : AllFamilies()) {
