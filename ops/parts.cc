@@ -74,6 +74,82 @@ absl::StatusOr<ElementCost> ActivationCost(absl::string_view name) {
   return absl::UnimplementedError(absl::StrCat("the activation '", name, "' is not known"));
 }
 
+Census SdpaWork(const Sdpa& sdpa) {
+  ElementCost per_score =
+      kSoftmaxCost + ElementCost{.add = sdpa.biases, .mul = sdpa.scaled ? 1 : 0};
+  if (sdpa.softcap) per_score = per_score + kSoftcapCost;
+  Census work = per_score * sdpa.TwiceScores();
+  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size + sdpa.v_size);
+  work.Halve();
+  if (sdpa.sink) work += SinkWork(sdpa.tokens * sdpa.heads);
+  return work;
+}
+
+bool TakesFlash(const Sdpa& sdpa, const SdpaNeeds& needs) {
+  return needs.recomputes_scores && !needs.scores && !needs.bias &&
+         ProvablyEqual(sdpa.qk_size, sdpa.v_size).value_or(false);
+}
+
+Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs) {
+  const bool flash = TakesFlash(sdpa, needs);
+  const bool q = needs.q || flash, k = needs.k || flash, v = needs.v || flash;
+  const bool scores = q || k || needs.scores || needs.bias;
+  const auto of = [](bool needed) { return needed ? 1 : 0; };
+  ElementCost per_score;
+  if (scores) per_score = kSoftmaxGradient + ElementCost{.mul = sdpa.scaled ? 1 : 0};
+  if (scores && sdpa.softcap) per_score = per_score + kSoftcapGradient;
+  if (flash) per_score = per_score + ElementCost{.add = 1, .exp = 1};
+  if (flash && sdpa.softcap) per_score = per_score + kSoftcapCost;
+  if (needs.bias) per_score.add += 1;
+  Census work = per_score * sdpa.TwiceScores();
+  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size * (of(q) + of(k) + of(flash)) +
+                                           sdpa.v_size * (of(v) + of(scores)));
+  work.Halve();
+  if (scores && sdpa.sink) work += ElementCost{.add = 1, .mul = 1} * (sdpa.tokens * sdpa.heads);
+  return work;
+}
+
+Cost SdpaCost(const Sdpa& sdpa) {
+  Cost cost = Flops(SdpaWork(sdpa));
+  cost.causal = sdpa.causal;
+  return cost;
+}
+
+absl::Status ReadUpdateRule(const NodeView& n, StateRecurrence* r) {
+  const absl::string_view rule = n.String("update_rule", "gated_delta");
+  r->gated = rule == "gated" || rule == "gated_delta";
+  r->delta = rule == "delta" || rule == "gated_delta";
+  if (rule == "linear" || r->gated || r->delta) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("update_rule is '", rule, "', not linear, gated, delta or gated_delta"));
+}
+
+Cost RecurrenceCost(const NodeView& n, const StateRecurrence& r) {
+  const Expr outputs = r.tokens * r.output_heads * r.v_size;
+  Census work = ElementCost{.mac = 1, .add = 1} * r.StateElements();
+  work[Kind::kMac] += outputs * r.qk_size;
+  work[Kind::kMul] += outputs;
+  if (r.gated) {
+    work[Kind::kExp] += r.decays;
+    work[Kind::kMul] += r.StateElements();
+  }
+  if (r.delta) {
+    work[Kind::kMac] += r.StateElements();
+    work += ElementCost{.add = 1, .mul = 1} * (r.tokens * r.value_heads * r.v_size);
+  }
+  if (n.Float("scale", 0) == 0) work += ElementCost{.div = 1, .sqrt = 1} * 1;
+  return Flops(std::move(work));
+}
+
+RecurrenceNeeds LinearAttentionNeeds(const GradientQuery& query) {
+  return {.q = query.Needs(0),
+          .k = query.Needs(1),
+          .v = query.Needs(2),
+          .state = query.Needs(3),
+          .decay = query.Needs(4),
+          .beta = query.Needs(5)};
+}
+
 Census RecurrenceGradient(const StateRecurrence& r, const RecurrenceNeeds& needs) {
   const bool beta = r.delta && needs.beta, decay = r.gated && needs.decay;
   // Of the states that steps leave; of the first one, decayed; of what is added with the key.

@@ -6,6 +6,9 @@
 #ifndef ONNXFLOPS_OPS_PARTS_H_
 #define ONNXFLOPS_OPS_PARTS_H_
 
+#include <optional>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/op_def.h"
@@ -75,18 +78,67 @@ inline constexpr ElementCost kSoftmaxGradient = {.add = 2, .mul = 2};
 inline constexpr ElementCost kSoftcapCost = {.mul = 1, .div = 1, .tanh = 1};
 inline constexpr ElementCost kSoftcapGradient = {.add = 1, .mul = 3, .div = 1};
 
-// ---- the gradient of linear attention
+// ---- scaled dot-product attention
+//
+//   // softmax(scale Q K') V of 12 heads of 64, with a mask.
+//   Cost cost = SdpaCost({.pairs = batch * seq * seq, .tokens = batch * seq, .heads = 12,
+//                         .qk_size = 64, .v_size = 64, .biases = 1});
+//
+// Every query token meets every key of its sequence: masks are counted in full, and causal ones too
+// unless the user wants only what they let through.
+struct Sdpa {
+  Expr pairs;   // of a query token and a key, over the whole batch: B * Sq * T
+  Expr tokens;  // of the queries: B * Sq
+  Expr heads;   // of the queries
+  Expr qk_size, v_size;
+  int biases = 0;      // masks and biases that are added to the scores
+  bool scaled = true;  // the scores are: else the operator scales Q and K
+  bool softcap = false;
+  bool sink = false;  // one more term in the denominator of each softmax
+  bool causal = false;
+  std::optional<Expr> twice_unmasked;  // twice the pairs that count, where that is not all of them
+
+  Expr TwiceScores() const { return twice_unmasked.value_or(2 * pairs) * heads; }
+  Expr Scores() const { return FloorDiv(TwiceScores(), 2); }
+};
+
+// mac of Q K' and P V; per score: mul (scale), add for each bias, div, tanh and mul for a softcap,
+// the softmax; per row a sink.
+Census SdpaWork(const Sdpa& sdpa);
+// The same as a cost, to which a rule adds the rest.
+Cost SdpaCost(const Sdpa& sdpa);
+// Which of Q, K, V, the scores and their bias need a gradient.
+struct SdpaNeeds {
+  bool q = false, k = false, v = false, scores = false, bias = false;
+  bool recomputes_scores = false;
+};
+// Products with the scores P: dV = P' dY, dP = dY V', dQ = dS K, dK = dS' Q, and the gradient of
+// the softmax where one goes through it. Flash attention keeps no P: it takes S = Q K' and
+// e^(S - L) again and computes all five products, whichever is needed.
+Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs);
+// It needs V as wide as K; otherwise, and where scores or a bias need a gradient, it is not used.
+bool TakesFlash(const Sdpa& sdpa, const SdpaNeeds& needs);
+
+// ---- linear attention
 // A state S[Dk,Dv] per value head that each of `tokens` decays (gated), corrects by what it holds
 // for the key (delta), adds the outer product k u to, and reads for `output_heads` queries.
 struct StateRecurrence {
   bool gated = false, delta = false;
   Expr batch, tokens;  // tokens of the whole batch
   Expr value_heads, output_heads, qk_size, v_size;
-  Expr decays;  // elements of the decay
+  Expr decays = 0;  // elements of the decay
+
+  Expr StateElements() const { return tokens * value_heads * qk_size * v_size; }
 };
+// Sets `gated` and `delta` as the attribute update_rule says.
+absl::Status ReadUpdateRule(const NodeView& n, StateRecurrence* r);
+// With 1 / sqrt(Dk), made once, where no scale is given.
+Cost RecurrenceCost(const NodeView& n, const StateRecurrence& r);
 struct RecurrenceNeeds {
   bool q = false, k = false, v = false, state = false, decay = false, beta = false;
 };
+// Of the inputs of LinearAttention.
+RecurrenceNeeds LinearAttentionNeeds(const GradientQuery& query);
 Census RecurrenceGradient(const StateRecurrence& r, const RecurrenceNeeds& needs);
 inline constexpr char kRecurrenceGradient[] =
     "step by step backwards: dq = do S', dS = q' do; dk = dS u, du = k' dS; delta: dk = S dr, dS = "

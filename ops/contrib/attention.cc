@@ -1,12 +1,8 @@
 // com.microsoft: attention with the projections of Q, K and V fused in, of whole and of packed
 // sequences; and the parts that all attention operators have in common.
 //
-// How it works. SdpaWork counts softmax(scale Q K') V: the two products and everything per score,
-// for pairs of a query and a key. Pairs are held twice over and halved at the end, since a causal
-// triangle has n*(n+1)/2 of them. SdpaGradient counts backward: a product for each factor that
-// needs a gradient; flash attention keeps no scores and computes Q K' again, and it makes all
-// gradients at once, whichever are needed. It is not used if a bias needs a gradient or V is not as
-// wide as K.
+// How it works. Pairs of a query and a key are held twice over and halved at the end, since a
+// causal triangle has n*(n+1)/2 of them. SdpaWork of ops/parts.h counts softmax(scale Q K') V.
 //
 // The operators themselves read their inputs into a struct of sizes and add the projections. For
 // packed sequences the pairs are the sum of the squared lengths; if the lengths are not known, each
@@ -27,42 +23,6 @@
 namespace onnxflops {
 
 // ---- parts
-
-Census SdpaWork(const Sdpa& sdpa) {
-  ElementCost per_score = kSoftmaxCost + ElementCost{.add = sdpa.biases, .mul = 1};
-  if (sdpa.softcap) per_score = per_score + kSoftcapCost;
-  Census work = per_score * sdpa.TwiceScores();
-  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size + sdpa.v_size);
-  work.Halve();
-  if (sdpa.sink) work += SinkWork(sdpa.tokens * sdpa.heads);
-  return work;
-}
-
-Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs) {
-  const bool flash = needs.recomputes_scores && !needs.bias &&
-                     ProvablyEqual(sdpa.qk_size, sdpa.v_size).value_or(false);
-  const bool q = needs.q || flash, k = needs.k || flash, v = needs.v || flash;
-  const bool scores = q || k || needs.bias;
-  const auto of = [](bool needed) { return needed ? 1 : 0; };
-  ElementCost per_score;
-  if (scores) per_score = kSoftmaxGradient + ElementCost{.mul = 1};
-  if (scores && sdpa.softcap) per_score = per_score + kSoftcapGradient;
-  if (flash) per_score = per_score + ElementCost{.add = 1, .exp = 1};
-  if (flash && sdpa.softcap) per_score = per_score + kSoftcapCost;
-  if (needs.bias) per_score.add += 1;
-  Census work = per_score * sdpa.TwiceScores();
-  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size * (of(q) + of(k) + of(flash)) +
-                                           sdpa.v_size * (of(v) + of(scores)));
-  work.Halve();
-  if (scores && sdpa.sink) work += ElementCost{.add = 1, .mul = 1} * (sdpa.tokens * sdpa.heads);
-  return work;
-}
-
-Cost SdpaCost(const Sdpa& sdpa) {
-  Cost cost = Flops(SdpaWork(sdpa));
-  cost.causal = sdpa.causal;
-  return cost;
-}
 
 void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa) {
   sdpa->causal = true;

@@ -5,7 +5,7 @@
 // value is added, and the query reads it: o = scale * q S. Each step costs a constant number of
 // operations per element of the state, so the total is proportional to the number of tokens,
 // whatever the batch. It is counted step by step, though runtimes may work on chunks. The same as
-// LinearAttention of ai.onnx.
+// LinearAttention of ai.onnx: ops/parts.h has the recurrence of both.
 //
 // GatedDeltaNet has the same recurrence with packed inputs, gates that are made inside the operator
 // and an optional normalization of queries and keys; these are added. A convolution's state is the
@@ -25,65 +25,6 @@
 namespace onnxflops {
 
 namespace {
-
-struct UpdateRule {
-  bool gated = false, delta = false;
-};
-
-absl::StatusOr<UpdateRule> ReadUpdateRule(const NodeView& n) {
-  const absl::string_view rule = n.String("update_rule", "gated_delta");
-  if (rule == "linear") return UpdateRule{};
-  if (rule == "gated") return UpdateRule{.gated = true};
-  if (rule == "delta") return UpdateRule{.delta = true};
-  if (rule == "gated_delta") return UpdateRule{.gated = true, .delta = true};
-  return absl::InvalidArgumentError(
-      absl::StrCat("update_rule is '", rule, "', not linear, gated, delta or gated_delta"));
-}
-
-struct Recurrence {
-  UpdateRule rule;
-  Expr tokens;        // over the whole batch
-  Expr value_heads;   // heads of the state
-  Expr output_heads;  // heads that are read
-  Expr qk_size, v_size;
-  Expr decays = 0;  // elements of the decay
-
-  Expr StateElements() const { return tokens * value_heads * qk_size * v_size; }
-};
-
-Census RecurrenceWork(const Recurrence& r) {
-  const Expr outputs = r.tokens * r.output_heads * r.v_size;
-  Census work = ElementCost{.mac = 1, .add = 1} * r.StateElements();
-  work[Kind::kMac] += outputs * r.qk_size;
-  work[Kind::kMul] += outputs;
-  if (r.rule.gated) {
-    work[Kind::kExp] += r.decays;
-    work[Kind::kMul] += r.StateElements();
-  }
-  if (r.rule.delta) {
-    work[Kind::kMac] += r.StateElements();
-    work += ElementCost{.add = 1, .mul = 1} * (r.tokens * r.value_heads * r.v_size);
-  }
-  return work;
-}
-
-// 1 / sqrt(Dk), made once where no scale is given.
-Census DefaultScaleWork(const NodeView& n) {
-  if (n.Float("scale", 0.0f) != 0.0f) return {};
-  return ElementCost{.div = 1, .sqrt = 1} * 1;
-}
-
-StateRecurrence StatesOf(const Recurrence& r, Expr batch) {
-  return {.gated = r.rule.gated,
-          .delta = r.rule.delta,
-          .batch = std::move(batch),
-          .tokens = r.tokens,
-          .value_heads = r.value_heads,
-          .output_heads = r.output_heads,
-          .qk_size = r.qk_size,
-          .v_size = r.v_size,
-          .decays = r.decays};
-}
 
 // ---- LinearAttention: query[B,T,Hq*Dk], key, value[B,T,Hkv*Dv]
 
@@ -120,15 +61,16 @@ absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
                n.Like(n.HasInput(3) ? 3 : 0, std::move(state))};
 }
 
-absl::StatusOr<Recurrence> ReadRecurrence(const NodeView& n) {
+absl::StatusOr<StateRecurrence> ReadRecurrence(const NodeView& n) {
   ASSIGN_OR_RETURN(LinearAttention l, ReadLinearAttention(n));
-  Recurrence r = {.tokens = l.batch * l.length,
-                  .value_heads = l.kv_heads,
-                  .output_heads = l.OutputHeads(),
-                  .qk_size = l.qk_size,
-                  .v_size = l.v_size};
-  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
-  if (r.rule.gated) {
+  StateRecurrence r = {.batch = l.batch,
+                       .tokens = l.batch * l.length,
+                       .value_heads = l.kv_heads,
+                       .output_heads = l.OutputHeads(),
+                       .qk_size = l.qk_size,
+                       .v_size = l.v_size};
+  RETURN_IF_ERROR(ReadUpdateRule(n, &r));
+  if (r.gated) {
     ASSIGN_OR_RETURN(Shape decay, n.RankedShape(4, 3));
     r.decays = decay.NumElements();
   }
@@ -136,21 +78,13 @@ absl::StatusOr<Recurrence> ReadRecurrence(const NodeView& n) {
 }
 
 absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
-  ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
-  Cost cost = Flops(RecurrenceWork(r));
-  cost.flops += DefaultScaleWork(n);
-  return cost;
+  ASSIGN_OR_RETURN(const StateRecurrence r, ReadRecurrence(n));
+  return RecurrenceCost(n, r);
 }
 
 absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
-  ASSIGN_OR_RETURN(const LinearAttention l, ReadLinearAttention(n));
-  return RecurrenceGradient(StatesOf(r, l.batch), {.q = query.Needs(0),
-                                                   .k = query.Needs(1),
-                                                   .v = query.Needs(2),
-                                                   .state = query.Needs(3),
-                                                   .decay = query.Needs(4),
-                                                   .beta = query.Needs(5)});
+  ASSIGN_OR_RETURN(const StateRecurrence r, ReadRecurrence(n));
+  return RecurrenceGradient(r, LinearAttentionNeeds(query));
 }
 
 // ---- GatedDeltaNet: query[T,Hq,Dk], key, value[T,Hv,Dv] of packed tokens, or of [B,S] for T; all
@@ -235,11 +169,11 @@ absl::StatusOr<Facts> InferDeltaNet(const NodeView& n) {
 }
 
 // The decay and beta as they are given, or made of what is given.
-absl::StatusOr<Census> DeltaNetGates(const NodeView& n, const UpdateRule& rule, Expr* decays) {
+absl::StatusOr<Census> AddGates(const NodeView& n, StateRecurrence* r) {
   Census work;
-  if (rule.gated) {
+  if (r->gated) {
     ASSIGN_OR_RETURN(Shape decay, n.ShapeOfRankAtLeast(4, 1));
-    *decays = decay.NumElements();
+    r->decays = decay.NumElements();
     ASSIGN_OR_RETURN(const DecayGate gate, ReadDecayGate(n));
     if (gate != DecayGate::kNone) {
       // -exp(a_log) * Softplus(decay + dt_bias), or bound * Sigmoid(exp(a_log) * (decay +
@@ -248,32 +182,33 @@ absl::StatusOr<Census> DeltaNetGates(const NodeView& n, const UpdateRule& rule, 
       work += ElementCost{.exp = 1} * a_log[0];
       work += (gate == DecayGate::kSoftplus ? kSoftplusCost + ElementCost{.add = 1, .mul = 1}
                                             : kSigmoidCost + ElementCost{.add = 1, .mul = 2}) *
-              *decays;
+              r->decays;
     }
   }
-  if (rule.delta && n.String("beta_activation", "none") == "sigmoid") {
+  if (r->delta && n.String("beta_activation", "none") == "sigmoid") {
     ASSIGN_OR_RETURN(Shape beta, n.ShapeOfRankAtLeast(5, 1));
     work += kSigmoidCost * beta.NumElements();
   }
   return work;
 }
 
-Recurrence RecurrenceOf(const DeltaNet& d) {
-  return {.tokens = d.Tokens(),
-          .value_heads = d.v_heads,
-          .output_heads = Max(d.q_heads, d.v_heads),
-          .qk_size = d.qk_size,
-          .v_size = d.v_size};
+absl::StatusOr<StateRecurrence> RecurrenceOf(const NodeView& n, const DeltaNet& d) {
+  StateRecurrence r = {.batch = d.batch,
+                       .tokens = d.Tokens(),
+                       .value_heads = d.v_heads,
+                       .output_heads = Max(d.q_heads, d.v_heads),
+                       .qk_size = d.qk_size,
+                       .v_size = d.v_size};
+  RETURN_IF_ERROR(ReadUpdateRule(n, &r));
+  return r;
 }
 
 absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
-  Recurrence r = RecurrenceOf(d);
-  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
-  ASSIGN_OR_RETURN(Census gates, DeltaNetGates(n, r.rule, &r.decays));
-  Cost cost = Flops(RecurrenceWork(r));
+  ASSIGN_OR_RETURN(StateRecurrence r, RecurrenceOf(n, d));
+  ASSIGN_OR_RETURN(const Census gates, AddGates(n, &r));
+  Cost cost = RecurrenceCost(n, r);
   cost.flops += gates;
-  cost.flops += DefaultScaleWork(n);
   if (n.Flag("qk_l2_norm")) {
     // Of each head of queries and of keys: the root of the sum of squares, and the quotients.
     const Expr heads = 2 * r.tokens * d.q_heads;
@@ -285,23 +220,23 @@ absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
 }
 
 // The gradients of gates that the operator makes itself.
-absl::StatusOr<Census> GatesGradient(const NodeView& n, const UpdateRule& rule,
-                                     const GradientQuery& query, const Expr& decays) {
+absl::StatusOr<Census> GatesGradient(const NodeView& n, const StateRecurrence& r,
+                                     const GradientQuery& query) {
   Census work;
   ASSIGN_OR_RETURN(const DecayGate gate, ReadDecayGate(n));
-  const bool gated = rule.gated && gate != DecayGate::kNone;
-  if (gated && query.Needs(7)) work += ElementCost{.add = 1, .mul = 1} * decays;
-  if (gated && query.Needs(8)) work += ElementCost{.add = 1} * decays;
+  const bool gated = r.gated && gate != DecayGate::kNone;
+  if (gated && query.Needs(7)) work += ElementCost{.add = 1, .mul = 1} * r.decays;
+  if (gated && query.Needs(8)) work += ElementCost{.add = 1} * r.decays;
   if (gated && (query.Needs(4) || query.Needs(8))) {
     // Through Softplus a sigmoid, and the factor before it; through a sigmoid s the factor in it.
-    if (gate == DecayGate::kSoftplus) work += (kSigmoidCost + ElementCost{.mul = 2}) * decays;
-    if (gate == DecayGate::kSigmoid) work += ElementCost{.mul = 1} * decays;
+    if (gate == DecayGate::kSoftplus) work += (kSigmoidCost + ElementCost{.mul = 2}) * r.decays;
+    if (gate == DecayGate::kSigmoid) work += ElementCost{.mul = 1} * r.decays;
   }
   if (gated && gate == DecayGate::kSigmoid &&
       (query.Needs(4) || query.Needs(7) || query.Needs(8))) {
-    work += ElementCost{.add = 1, .mul = 3} * decays;  // dg * bound * s (1 - s)
+    work += ElementCost{.add = 1, .mul = 3} * r.decays;  // dg * bound * s (1 - s)
   }
-  if (rule.delta && query.Needs(5) && n.String("beta_activation", "none") == "sigmoid") {
+  if (r.delta && query.Needs(5) && n.String("beta_activation", "none") == "sigmoid") {
     ASSIGN_OR_RETURN(Shape beta, n.ShapeOfRankAtLeast(5, 1));
     work += ElementCost{.add = 1, .mul = 2} * beta.NumElements();
   }
@@ -310,9 +245,8 @@ absl::StatusOr<Census> GatesGradient(const NodeView& n, const UpdateRule& rule,
 
 absl::StatusOr<Census> DeltaNetGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
-  Recurrence r = RecurrenceOf(d);
-  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
-  RETURN_IF_ERROR(DeltaNetGates(n, r.rule, &r.decays).status());
+  ASSIGN_OR_RETURN(StateRecurrence r, RecurrenceOf(n, d));
+  RETURN_IF_ERROR(AddGates(n, &r).status());
   const bool packed = !n.HasInput(1);
   const RecurrenceNeeds needs = {.q = query.Needs(0),
                                  .k = query.Needs(packed ? 0 : 1),
@@ -320,8 +254,8 @@ absl::StatusOr<Census> DeltaNetGradient(const NodeView& n, const GradientQuery& 
                                  .state = query.Needs(6),
                                  .decay = query.Needs(4) || query.Needs(7) || query.Needs(8),
                                  .beta = query.Needs(5)};
-  Census work = RecurrenceGradient(StatesOf(r, d.batch), needs);
-  ASSIGN_OR_RETURN(const Census gates, GatesGradient(n, r.rule, query, r.decays));
+  Census work = RecurrenceGradient(r, needs);
+  ASSIGN_OR_RETURN(const Census gates, GatesGradient(n, r, query));
   work += gates;
   if (n.Flag("qk_l2_norm")) {
     const Expr elements = r.tokens * d.q_heads * d.qk_size;

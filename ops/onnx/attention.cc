@@ -250,22 +250,24 @@ constexpr ElementCost ScaleCost(bool given) {
   return given ? ElementCost{.sqrt = 1} : ElementCost{.div = 1, .sqrt = 2};
 }
 
+// Q and K are scaled, not the scores.
+Sdpa ProductsOf(const NodeView& n, const AttentionDims& dims, Expr twice_pairs, bool biased) {
+  return {.heads = dims.q_heads,
+          .qk_size = dims.qk_size,
+          .v_size = dims.v_size,
+          .biases = biased ? 1 : 0,
+          .scaled = false,
+          .softcap = n.Float("softcap", 0) != 0,
+          .twice_unmasked = std::move(twice_pairs)};
+}
+
 absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
   Cost cost;
   cost.causal = n.Flag("is_causal");
   ASSIGN_OR_RETURN(const Bias bias, MaskBias(n, dims, &cost));
-  ElementCost per_score = kSoftmaxCost;
-  if (bias.any()) per_score = per_score + ElementCost{.add = 1};
-  if (n.Float("softcap", 0) != 0) {
-    per_score = per_score + kSoftcapCost;
-  }
-  ASSIGN_OR_RETURN(const Expr twice, n.least() ? TwiceLeastPairs(n, dims) : TwicePairs(n, dims));
-  const Expr twice_scores = dims.q_heads * twice;
-  Census work = per_score * twice_scores;
-  work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
-  work.Halve();
-  cost.flops += work;
+  ASSIGN_OR_RETURN(const Expr pairs, n.least() ? TwiceLeastPairs(n, dims) : TwicePairs(n, dims));
+  cost.flops += SdpaWork(ProductsOf(n, dims, pairs, bias.any()));
   cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
   cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
   if (bias.any()) {
@@ -276,33 +278,22 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   return cost;
 }
 
-// Products with the scores P: dV = P' dY, dP = dY V', dQ = dS K, dK = dS' Q. Flash attention keeps
-// no P: it takes S = Q K' and e^(S - L) again and computes all five products, whichever is needed.
-// It needs V as wide as K; otherwise, and where the mask needs a gradient, it is not used.
 absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
-  const bool softcap = n.Float("softcap", 0) != 0;
   ASSIGN_OR_RETURN(const Expr pairs, TwicePairs(n, dims));
-  const Expr twice = dims.q_heads * pairs;
-  const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
   // FlexAttention has no input 3: there this stands for its modifiers.
-  const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
-  const bool flash =
-      query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
-  const bool scores = q || k || mask || flash;
-  const auto of = [](bool needed) { return needed ? 1 : 0; };
-  Census work;
-  work[Kind::kMac] = twice * (dims.qk_size * (of(q || flash) + of(k || flash) + of(flash)) +
-                              dims.v_size * (of(v || flash) + of(scores)));
-  if (scores) work += ElementCost{.add = 2, .mul = 2} * twice;  // of the softmax
-  if (scores && softcap) work += kSoftcapGradient * twice;
-  if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
-  if (flash && softcap) work += kSoftcapCost * twice;
-  if (mask && n.HasInput(3)) work[Kind::kAdd] += twice;
-  work.Halve();
+  const SdpaNeeds needs = {.q = query.Needs(0),
+                           .k = query.Needs(1) || query.Needs(4),
+                           .v = query.Needs(2) || query.Needs(5),
+                           .scores = query.Needs(3),
+                           .bias = query.Needs(3) && n.HasInput(3),
+                           .recomputes_scores = query.recomputes_scores};
+  const Sdpa sdpa = ProductsOf(n, dims, pairs, needs.bias);
+  Census work = SdpaGradient(sdpa, needs);
+  const bool flash = TakesFlash(sdpa, needs);
   const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
-  if (q || flash) work[Kind::kMul] += rows * dims.q_length;
-  if (k || flash) work[Kind::kMul] += rows * dims.total;
+  if (needs.q || flash) work[Kind::kMul] += rows * dims.q_length;
+  if (needs.k || flash) work[Kind::kMul] += rows * dims.total;
   return work;
 }
 
@@ -358,12 +349,11 @@ absl::StatusOr<Facts> InferFlexAttention(const NodeView& n) {
 
 absl::StatusOr<Cost> CountFlexAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadFlexAttention(n));
-  const Expr scores = dims.Scores().NumElements();
+  const Expr pairs = dims.batch * dims.q_length * dims.total;
   Cost cost;
-  cost.flops[Kind::kMac] = scores * (dims.qk_size + dims.v_size);
-  cost.flops[Kind::kMul] = dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
+  cost.flops = SdpaWork(ProductsOf(n, dims, 2 * pairs, /*biased=*/false));
+  cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
   cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
-  cost.flops += kSoftmaxCost * scores;
   return cost;
 }
 
@@ -401,41 +391,37 @@ absl::StatusOr<Facts> InferRotaryEmbedding(const NodeView& n) {
 // A state S[B,Hkv,dk,dv] that each of T steps decays (gated), corrects by what it holds for the key
 // (delta) and adds an outer product k v to; then Hq queries read it: o = scale * q S.
 
-struct LinearAttentionDims {
-  bool gated = false, delta = false;
-  Heads q, k, v;
-  Expr batch, steps, qk_size;
+struct LinearAttentionDims : StateRecurrence {
+  Expr steps;
 };
 
 absl::StatusOr<LinearAttentionDims> ReadLinearAttention(const NodeView& n) {
   LinearAttentionDims dims;
-  const absl::string_view rule = n.String("update_rule", "gated_delta");
-  dims.gated = rule == "gated" || rule == "gated_delta";
-  dims.delta = rule == "delta" || rule == "gated_delta";
-  if (rule != "linear" && !dims.gated && !dims.delta) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("update_rule is '", rule, "', not linear, gated, delta or gated_delta"));
-  }
+  RETURN_IF_ERROR(ReadUpdateRule(n, &dims));
   if (n.HasInput(4) != dims.gated || n.HasInput(5) != dims.delta) {
-    return absl::InvalidArgumentError(absl::StrCat("update_rule ", rule, " takes ",
-                                                   dims.gated ? "a" : "no", " decay and ",
-                                                   dims.delta ? "a" : "no", " beta"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("update_rule ", n.String("update_rule", "gated_delta"), " takes ",
+                     dims.gated ? "a" : "no", " decay and ", dims.delta ? "a" : "no", " beta"));
   }
-  ASSIGN_OR_RETURN(dims.q, ReadHeads(n, 0, 3, "q_num_heads"));
-  ASSIGN_OR_RETURN(dims.k, ReadHeads(n, 1, 3, "kv_num_heads"));
-  ASSIGN_OR_RETURN(dims.v, ReadHeads(n, 2, 3, "kv_num_heads"));
-  RETURN_IF_ERROR(DivideEvenly("query heads per head", dims.q.heads, dims.k.heads).status());
-  ASSIGN_OR_RETURN(dims.batch, Unify(n, "B", dims.q.batch, dims.k.batch));
-  RETURN_IF_ERROR(n.RequireSame("B", dims.batch, dims.v.batch));
-  ASSIGN_OR_RETURN(dims.steps, Unify(n, "T", dims.q.length, dims.k.length));
-  RETURN_IF_ERROR(n.RequireSame("T", dims.steps, dims.v.length));
-  ASSIGN_OR_RETURN(dims.qk_size, Unify(n, "d_k of query and key", dims.q.size, dims.k.size));
+  ASSIGN_OR_RETURN(const Heads q, ReadHeads(n, 0, 3, "q_num_heads"));
+  ASSIGN_OR_RETURN(const Heads k, ReadHeads(n, 1, 3, "kv_num_heads"));
+  ASSIGN_OR_RETURN(const Heads v, ReadHeads(n, 2, 3, "kv_num_heads"));
+  RETURN_IF_ERROR(DivideEvenly("query heads per head", q.heads, k.heads).status());
+  ASSIGN_OR_RETURN(dims.batch, Unify(n, "B", q.batch, k.batch));
+  RETURN_IF_ERROR(n.RequireSame("B", dims.batch, v.batch));
+  ASSIGN_OR_RETURN(dims.steps, Unify(n, "T", q.length, k.length));
+  RETURN_IF_ERROR(n.RequireSame("T", dims.steps, v.length));
+  ASSIGN_OR_RETURN(dims.qk_size, Unify(n, "d_k of query and key", q.size, k.size));
+  dims.tokens = dims.batch * dims.steps;
+  dims.value_heads = k.heads;
+  dims.output_heads = q.heads;
+  dims.v_size = v.size;
   return dims;
 }
 
 absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
-  const Shape state{dims.batch, dims.k.heads, dims.qk_size, dims.v.size};
+  const Shape state{dims.batch, dims.value_heads, dims.qk_size, dims.v_size};
   if (n.HasInput(3)) {
     ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
     for (int i = 0; i < 4; ++i) {
@@ -443,53 +429,27 @@ absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
           n.RequireSame(absl::StrCat("dimension ", i, " of past_state"), past[i], state[i]));
     }
   }
-  return Facts{n.Like(0, {dims.batch, dims.steps, dims.q.heads * dims.v.size}),
+  return Facts{n.Like(0, {dims.batch, dims.steps, dims.output_heads * dims.v_size}),
                n.Like(n.HasInput(3) ? 3 : 0, state)};
 }
 
-absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
-  ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
-  const Expr rows = dims.batch * dims.steps;
-  const Expr states = rows * dims.k.heads * dims.qk_size * dims.v.size;
-  const Expr values = rows * dims.k.heads * dims.v.size;
-  const Expr outputs = rows * dims.q.heads * dims.v.size;
-  Cost cost;
-  cost.flops[Kind::kMac] = states + outputs * dims.qk_size;
-  cost.flops[Kind::kAdd] = states;
-  cost.flops[Kind::kMul] = outputs;
+absl::StatusOr<StateRecurrence> ReadRecurrence(const NodeView& n) {
+  ASSIGN_OR_RETURN(LinearAttentionDims dims, ReadLinearAttention(n));
   if (dims.gated) {
     ASSIGN_OR_RETURN(const Shape decay, n.RankedShape(4, 3));
-    cost.flops[Kind::kExp] = rows * decay[2];
-    cost.flops[Kind::kMul] += states;
+    dims.decays = dims.tokens * decay[2];
   }
-  if (dims.delta) {
-    cost.flops[Kind::kMac] += states;
-    cost.flops += ElementCost{.add = 1, .mul = 1} * values;
-  }
-  if (n.Float("scale", 0) == 0) cost.flops += ElementCost{.div = 1, .sqrt = 1} * 1;
-  return cost;
+  return dims;
+}
+
+absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const StateRecurrence r, ReadRecurrence(n));
+  return RecurrenceCost(n, r);
 }
 
 absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
-  StateRecurrence r = {.gated = dims.gated,
-                       .delta = dims.delta,
-                       .batch = dims.batch,
-                       .tokens = dims.batch * dims.steps,
-                       .value_heads = dims.k.heads,
-                       .output_heads = dims.q.heads,
-                       .qk_size = dims.qk_size,
-                       .v_size = dims.v.size};
-  if (dims.gated) {
-    ASSIGN_OR_RETURN(const Shape decay, n.RankedShape(4, 3));
-    r.decays = decay.NumElements();
-  }
-  return RecurrenceGradient(r, {.q = query.Needs(0),
-                                .k = query.Needs(1),
-                                .v = query.Needs(2),
-                                .state = query.Needs(3),
-                                .decay = query.Needs(4),
-                                .beta = query.Needs(5)});
+  ASSIGN_OR_RETURN(const StateRecurrence r, ReadRecurrence(n));
+  return RecurrenceGradient(r, LinearAttentionNeeds(query));
 }
 
 // ---- CausalConvWithState
