@@ -53,12 +53,28 @@ using OpName = std::pair<absl::string_view, absl::string_view>;  // domain, oper
 
 struct OpGradient {
   ExprSum nodes, flops, macs;
+
+  void AddTimes(const OpGradient& other, const Expr& times) {
+    nodes.Add(other.nodes.Total() * times);
+    flops.Add(other.flops.Total() * times);
+    macs.Add(other.macs.Total() * times);
+  }
 };
 using GradientsByOp = absl::btree_map<OpName, OpGradient>;
-using GradientsByNode = absl::btree_map<NodeId, OpGradient>;
 
 class BackwardWalk {
  public:
+  // The backward pass of one run of an instance.
+  struct Pass {
+    GraphId graph = 0;
+    Needed reached;  // by input of the graph: whether it gets a gradient
+    // Values captured from enclosing graphs that get a gradient, with their number of elements.
+    absl::btree_map<ValueId, std::optional<Expr>> around;
+    GradientsByOp by_op;
+    GradientsByOp by_giver;  // the same, sums of gradients with the operator that gives the second
+    absl::btree_map<NodeId, OpGradient> by_node;
+  };
+
   BackwardWalk(const Inference& inference, const Counts& counts, GradientCosts* costs,
                const AttentionPatterns& patterns, const std::vector<bool>& trained, bool flash)
       : in_(inference),
@@ -83,19 +99,14 @@ class BackwardWalk {
     }
     main_.assign(graph.nodes.size(), NodeBackward::kNone);
     const Needed outputs = Forward(0, inputs);
-    Pass pass = TakeBack(0, inputs, outputs);
-    by_op_ = std::move(pass.by_op);
-    by_giver_ = std::move(pass.by_giver);
-    by_node_ = std::move(pass.by_node);
+    main_pass_ = TakeBack(0, inputs, outputs);
     if (!work.exceeded()) return absl::OkStatus();
     return LimitError("steps-per-node", absl::StrCat("the backward pass takes more than ",
                                                      MaxSteps(model_, in_.limits),
                                                      " steps of arithmetic (steps-per-node)"));
   }
 
-  const GradientsByOp& by_op() const { return by_op_; }
-  const GradientsByOp& by_giver() const { return by_giver_; }
-  const GradientsByNode& by_node() const { return by_node_; }
+  const Pass& main_pass() const { return main_pass_; }
   const std::vector<NodeBackward>& main() const { return main_; }
   const absl::btree_map<NodeId, std::string>& unknown() const { return unknown_; }
   int64_t attentions() const { return static_cast<int64_t>(attention_.size()); }
@@ -103,17 +114,6 @@ class BackwardWalk {
   int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
 
  private:
-  // The backward pass of one run of an instance.
-  struct Pass {
-    GraphId graph = 0;
-    Needed reached;  // by input of the graph: whether it gets a gradient
-    // Values captured from enclosing graphs that get a gradient, with their number of elements.
-    absl::btree_map<ValueId, std::optional<Expr>> around;
-    GradientsByOp by_op;
-    GradientsByOp by_giver;  // the same, sums of gradients with the operator that gives the second
-    GradientsByNode by_node;
-  };
-
   static bool MayHaveGradient(const Fact& fact) {
     return !fact.is_tensor() || fact.dtype == DType::kUndefined || IsFloat(fact.dtype);
   }
@@ -404,7 +404,7 @@ class BackwardWalk {
   }
 
   // Counts the backward pass of attention written as products like that of one operator: see
-  // Attention of ops/onnx/attention.cc. Its five products are counted with the last one.
+  // SdpaGradient of ops/parts.h. Its five products are counted with the last one.
   void AddFlash(NodeId node, CallId id, Expr* macs, Expr* other) {
     if (IsAttentionOperator(id)) {
       attention_.insert(node);
@@ -482,21 +482,10 @@ class BackwardWalk {
       for (const auto& [value, elements] : inside->around) {
         around.try_emplace(value, Around{elements, 0}).first->second.times += times[b];
       }
-      for (const auto& [op, sums] : inside->by_op) {
-        OpGradient& own = pass->by_op[op];
-        own.nodes.Add(sums.nodes.Total() * times[b]);
-        own.flops.Add(sums.flops.Total() * times[b]);
-        own.macs.Add(sums.macs.Total() * times[b]);
-      }
-      for (const auto& [op, sums] : inside->by_giver) {
-        OpGradient& own = pass->by_giver[op];
-        own.flops.Add(sums.flops.Total() * times[b]);
-        own.macs.Add(sums.macs.Total() * times[b]);
-      }
+      for (const auto& [op, sums] : inside->by_op) pass->by_op[op].AddTimes(sums, times[b]);
+      for (const auto& [op, sums] : inside->by_giver) pass->by_giver[op].AddTimes(sums, times[b]);
       for (const auto& [inner, sums] : inside->by_node) {
-        OpGradient& own = pass->by_node[node.function ? node_id : inner];
-        own.flops.Add(sums.flops.Total() * times[b]);
-        own.macs.Add(sums.macs.Total() * times[b]);
+        pass->by_node[node.function ? node_id : inner].AddTimes(sums, times[b]);
       }
     }
     GiveAround(node_id, call, around, pass);
@@ -556,9 +545,7 @@ class BackwardWalk {
   std::vector<char> needs_, gets_;  // by ValueId
   const std::vector<OptionalGraphId> graph_of_;
   std::vector<NodeBackward> main_;  // by place in the main graph
-  GradientsByOp by_op_;
-  GradientsByOp by_giver_;
-  GradientsByNode by_node_;
+  Pass main_pass_;
   absl::btree_map<NodeId, std::string> unknown_;
   absl::flat_hash_set<NodeId> attention_, flash_used_;
   absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> node_needs_;
@@ -568,18 +555,18 @@ class BackwardWalk {
 
 void Describe(const ModelData& model, const BackwardWalk& walk, Backward* result) {
   ExprSum flops, macs;
-  for (const auto& [op, sums] : walk.by_op()) {
+  for (const auto& [op, sums] : walk.main_pass().by_op) {
     BackwardOp row{std::string(op.second), std::string(op.first), sums.nodes.Total(),
                    sums.flops.Total(), sums.macs.Total()};
     flops.Add(row.flops);
     macs.Add(row.macs);
     if (row.flops != Expr(0)) result->by_op.push_back(std::move(row));
   }
-  for (const auto& [op, sums] : walk.by_giver()) {
+  for (const auto& [op, sums] : walk.main_pass().by_giver) {
     result->by_giver.push_back({std::string(op.second), std::string(op.first), sums.nodes.Total(),
                                 sums.flops.Total(), sums.macs.Total()});
   }
-  for (const auto& [node, sums] : walk.by_node()) {
+  for (const auto& [node, sums] : walk.main_pass().by_node) {
     result->by_node.push_back({node, sums.flops.Total(), sums.macs.Total()});
   }
   result->flops = flops.Total();
