@@ -129,12 +129,7 @@ constexpr OpDef kMsMatMulRows[] = {
                            "attr.metric.sqeuclidean); div = M*K*attr.metric.euclidean"}},
     {.name = "FusedGemm",
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
-     .data = {.signature = "A B C? -> Y[M, N]",
-              .attributes =
-                  "transA = 0; transB = 0; alpha = 1.0; beta = 1.0; activation = activation",
-              .let = "K = same(if(attr.transA, A[0], A[1]), if(attr.transB, B[1], B[0]))",
-              .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
-                       "if(attr.beta.is_1, 0, C.elements); attr.activation = M*N"},
+     .data = {.attributes = "activation = activation", .costs = "as Gemm"},
      .infer = InferFusedGemm,
      .examples = {{"float[N,8] A, float[9,8] B, float[9] C -> float[N,9] Y <transB = 1, activation "
                    "= \"LeakyRelu\", activation_alpha = 0.1>",
