@@ -35,8 +35,7 @@ struct Layout {
 };
 
 Facts ConvInputs(const NodeView& n, Layout layout) {
-  Facts inputs = InputsOf(n);
-  if (inputs.size() > 3) inputs.resize(3);
+  Facts inputs = InputsOf(n, 3);
   if (!inputs.empty()) inputs[0] = ChannelsFirstIf(layout.channels_last, inputs[0]);
   if (inputs.size() > 1) inputs[1] = ChannelsFirstIf(layout.weight_channels_last, inputs[1]);
   return inputs;

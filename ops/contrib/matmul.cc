@@ -49,14 +49,8 @@ absl::StatusOr<Facts> InferFusedMatMul(const NodeView& n) {
 
 // ---- Gemm and what follows it
 
-Facts GemmInputs(const NodeView& n) {
-  Facts inputs = InputsOf(n);
-  if (inputs.size() > 3) inputs.resize(3);
-  return inputs;
-}
-
 absl::StatusOr<Facts> InferFusedGemm(const NodeView& n) {
-  return InferAs(n, "Gemm", GemmInputs(n));
+  return InferAs(n, "Gemm", InputsOf(n, 3));
 }
 
 // GemmFastGelu: X[..,K] W[K,N], plus a bias, then FastGelu.

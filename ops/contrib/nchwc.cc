@@ -23,16 +23,10 @@ namespace {
 
 // ---- Conv (X, W, B), then + Sum, then an activation
 
-Facts ConvInputs(const NodeView& n) {
-  Facts inputs = InputsOf(n);
-  if (inputs.size() > 3) inputs.resize(3);
-  return inputs;
-}
-
-absl::StatusOr<Facts> InferConv(const NodeView& n) { return InferAs(n, "Conv", ConvInputs(n)); }
+absl::StatusOr<Facts> InferConv(const NodeView& n) { return InferAs(n, "Conv", InputsOf(n, 3)); }
 
 absl::StatusOr<Cost> LeastConv(const NodeView& n) {
-  return LeastAs(n, "Conv", ConvInputs(n), {n.output(0)});
+  return LeastAs(n, "Conv", InputsOf(n, 3), {n.output(0)});
 }
 
 // ---- pooling

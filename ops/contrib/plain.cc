@@ -74,9 +74,9 @@ absl::StatusOr<Facts> InferImageAs(const NodeView& n, absl::string_view op_type,
   return Facts{ChannelsLastIf(channels_last, facts[0])};
 }
 
-Facts InputsOf(const NodeView& n) {
+Facts InputsOf(const NodeView& n, int at_most) {
   Facts facts;
-  for (int i = 0; i < n.num_inputs(); ++i) facts.push_back(n.input(i));
+  for (int i = 0; i < n.num_inputs() && i < at_most; ++i) facts.push_back(n.input(i));
   return facts;
 }
 

@@ -6,6 +6,8 @@
 #ifndef ONNXFLOPS_OPS_CONTRIB_PLAIN_H_
 #define ONNXFLOPS_OPS_CONTRIB_PLAIN_H_
 
+#include <limits>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -31,8 +33,8 @@ absl::StatusOr<Cost> LeastAs(const NodeView& n, absl::string_view op_type,
 absl::StatusOr<Facts> InferImageAs(const NodeView& n, absl::string_view op_type,
                                    bool channels_last = false);
 
-// All inputs (or outputs) of the node.
-Facts InputsOf(const NodeView& n);
+// All outputs of the node, and its inputs, or so many of them.
+Facts InputsOf(const NodeView& n, int at_most = std::numeric_limits<int>::max());
 Facts OutputsOf(const NodeView& n);
 
 // A tensor [N, i1, i2.., C] as [N, C, i1, i2..], and back. Others are left alone, as are tensors of

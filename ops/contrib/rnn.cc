@@ -19,8 +19,7 @@ constexpr int kLstmOpset = 7;
 // are those of LSTM, W and R transposed
 
 Facts LstmInputs(const NodeView& n) {
-  Facts inputs = InputsOf(n);
-  if (inputs.size() > 8) inputs.resize(8);
+  Facts inputs = InputsOf(n, 8);
   for (size_t i = 1; i < inputs.size() && i < 3; ++i) {
     Shape& shape = inputs[i].shape;
     if (shape.ranked() && shape.rank() == 3) std::swap(shape[1], shape[2]);
@@ -66,8 +65,7 @@ absl::StatusOr<Cost> LeastDynamicQuantizeLstm(const NodeView& n) {
 // tanh(M MW + Ht QW) by V, their softmax, the memory weighted by it, and that with Ht times AW.
 
 Facts AttentionLstmInputs(const NodeView& n) {
-  Facts inputs = InputsOf(n);
-  if (inputs.size() > 8) inputs.resize(8);
+  Facts inputs = InputsOf(n, 8);
   const bool known = inputs.size() > 1 && inputs[0].shape.ranked() && inputs[1].shape.ranked();
   if (known && inputs[0].shape.rank() == 3 && inputs[1].shape.rank() == 3) {
     inputs[0].shape[2] = inputs[1].shape[2];
