@@ -219,8 +219,7 @@ constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] pads? B? -> Y",
-              .attributes = "kernel_shape = k...",
-              .costs = "mac = N*Cin*i*C*k; add = B.given*Y.elements"},
+              .costs = "as ConvTranspose"},
      .infer = InferConvTransposeWithDynamicPads,
      .least = LeastConvTransposeWithDynamicPads,
      .examples =

@@ -141,7 +141,7 @@ constexpr OpDef kMsMovementRows[] = {
      .traits = Traits::kSamples | Traits::kReadsContent},
     {.name = "Range",
      .formula = "as ai.onnx Range; delta is 1 where it is left out",
-     .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
+     .data = {.costs = "as Range"},
      .infer = InferRange,
      .examples = {{"g () => (int64[5] Y) <int64[1] a = {2}, int64[1] b = {7}> "
                    "{ Y = com.microsoft.Range(a, b) }",

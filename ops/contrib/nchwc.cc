@@ -108,7 +108,7 @@ constexpr OpDef kMsNchwcRows[] = {
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
     {.name = "GlobalAveragePool",
      .formula = "as ai.onnx GlobalAveragePool",
-     .data = {.signature = "X -> Y", .costs = "add = X.elements; div = Y.elements"},
+     .data = {.costs = "as GlobalAveragePool"},
      .infer = InferPool,
      .examples = {{"float[N,16,4,4] X -> float[N,16,1,1] Y", "add=256*N div=16*N"}}},
     {.name = "GlobalMaxPool",
