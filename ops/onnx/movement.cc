@@ -481,14 +481,6 @@ absl::StatusOr<Facts> InferPad(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
-absl::StatusOr<Census> PadGradient(const NodeView& n, const GradientQuery&) {
-  Census work;
-  if (n.String("mode", "constant") == "constant") return work;
-  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
-  work[Kind::kAdd] = y.NumElements();
-  return work;
-}
-
 // ---- DepthToSpace, SpaceToDepth: blocks of b x b positions as channels, and back
 absl::StatusOr<Facts> InferDepthToSpace(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
@@ -646,6 +638,7 @@ constexpr OpDef kMovementRows[] = {
     {.name = "Pad",
      .versions = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
      .formula = "y[d_i + begin_i + end_i] = data, padded",
+     .data = {.attributes = "mode = constant|reflect|edge|wrap"},
      .infer = InferPad,
      .examples =
          {{"g (float[N,3,223,W] x) => (float[N,3,226,W] y) <int64[2] p = {1, 2}, int64[1] a = "
@@ -661,7 +654,7 @@ constexpr OpDef kMovementRows[] = {
      .gradient =
          {.formula =
               "ddata = dY cut back; of other modes than constant, what was copied is added up",
-          .rule = PadGradient,
+          .costs = "add = if(attr.mode.constant, 0, Y.elements)",
           .keeps = {.other_modes = true, .nothing = true}}},
     {.name = "DepthToSpace",
      .versions = {1, 11, 13, 28},
