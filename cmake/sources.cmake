@@ -282,6 +282,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/explain/rule_template.cc
   src/mfu/mfu_report.cc
   src/serving/serving_report.cc
+  src/pipeline/pipeline_file.cc
+  src/pipeline/pipeline_report.cc
   src/sweep/sweep_report.cc
   src/devices/device_report.cc
   src/operators/operator_values.cc
@@ -354,6 +356,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/official_bodies.cc
   src/api/official_program.cc
   src/api/operators.cc
+  src/api/pipeline.cc
+  src/api/recognise_pipeline.cc
   src/api/sweep.cc
   src/api/text_forms.cc
   src/settings/audit_arguments.cc
@@ -364,6 +368,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/settings/memory_arguments.cc
   src/settings/mfu_arguments.cc
   src/settings/model_arguments.cc
+  src/settings/pipeline_arguments.cc
   src/settings/profile_arguments.cc
   src/settings/program_face.cc
   src/settings/published.cc
@@ -460,7 +465,9 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/api/mfu.h
   src/api/official_bodies.h
   src/api/operators.h
+  src/api/pipeline.h
   src/api/profile.h
+  src/api/recognise_pipeline.h
   src/api/requests.h
   src/api/samples.h
   src/api/serving.h
@@ -499,6 +506,8 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/module/module.h
   src/onnxflops.h
   src/operators/operator_list.h
+  src/pipeline/pipeline_file.h
+  src/pipeline/pipeline_report.h
   src/profile/counters.h
   src/profile/layer_info.h
   src/profile/measured.h
@@ -560,6 +569,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/model_files.cc
   tools/commands/monitor.cc
   tools/commands/ops.cc
+  tools/commands/pipeline.cc
   tools/commands/profile.cc
   tools/commands/program.cc
   tools/commands/record_history.cc

@@ -8,7 +8,7 @@ set(ONNXFLOPS_BATCHES
   "src/count src/module src/training src/memory"
   "src/convention src/convention/torch src/convention/onnx"
   "src/hardware src/render src/report"
-  "src/compare src/estimate src/explain src/mfu src/serving src/sweep src/devices src/operators src/api"
+  "src/compare src/estimate src/explain src/mfu src/serving src/pipeline src/sweep src/devices src/operators src/api"
   "src/profile src/annotate src/diff src/check src/history src/monitor"
   "ops ops/formula ops/ml ops/user"
   "tools/cli tools/commands"

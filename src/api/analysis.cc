@@ -338,7 +338,7 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
   }
   ASSIGN_OR_RETURN(
       Analysis analysis,
-      AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : std::vector<std::string>(),
+      AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : options.open,
                   Calls::kInlined));
   if (sizes) {
     RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis));

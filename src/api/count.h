@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
@@ -48,6 +49,8 @@ struct DeviceChoice {
 struct CountOptions {
   // Sizes of symbolic dimensions by name. Other symbols stay symbolic.
   Bindings bindings;
+  // Symbols that stay open even if the model states a size for them, such as past = 0.
+  std::vector<std::string> open;
   // The length of sequences in a batch. It sets a size of the inputs that take tokens and replaces
   // their symbol in `bindings`. `mask_sum` is the sum over the batch; its mean is rounded up. Image
   // tokens that the model adds come on top.

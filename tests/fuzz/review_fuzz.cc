@@ -1,6 +1,6 @@
-// Fuzz target: whatever a file of budgets or of devices, a report that serves as a base, or a
-// measurement says, it is refused in one line, or models are compared with it, judged by it or
-// calibrated with it, or devices are listed.
+// Fuzz target: whatever a file of budgets, of devices or of a pipeline, a report that serves as a
+// base, or a measurement says, it is refused in one line, or models are compared with it, judged by
+// it or calibrated with it, or devices are listed.
 //
 // A byte of choices, then the file: a report, measurement and calibration if it begins with {, else
 // budgets and devices.
@@ -139,6 +139,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   ListDevices(text);
+  if (const auto pipeline = LoadPipeline(text, "fuzz.toml"); !pipeline.ok()) {
+    RequireOneLine(pipeline.status(), "fuzz.toml:");
+  }
   const absl::StatusOr<Budgets> budgets = LoadBudgets(text, "fuzz.toml");
   if (budgets.ok()) {
     JudgeBy(*budgets, text);

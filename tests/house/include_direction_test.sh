@@ -6,7 +6,7 @@ cd "${1:-$(dirname "$0")/../..}"
 shopt -s globstar nullglob
 awk '
   BEGIN {
-    split("base symbolic graph cost load exporter family resolve infer count module adapter training memory convention hardware render report compare operators explain estimate mfu serving sweep devices profile annotate diff check history monitor api settings python", stages)
+    split("base symbolic graph cost load exporter family resolve infer count module adapter training memory convention hardware render report compare operators explain estimate mfu serving pipeline sweep devices profile annotate diff check history monitor api settings python", stages)
     for (i in stages) order[stages[i]] = i + 0
   }
   function fault(what) { print FILENAME ":" FNR ": " what; faults++ }

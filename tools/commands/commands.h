@@ -65,6 +65,7 @@ Command MonitorCommand();
 Command DevicesCommand();
 Command ProfileCommand();
 Command AuditCommand();
+Command PipelineCommand();
 Command CiteCommand();
 Command CompletionCommand();
 

@@ -1,0 +1,559 @@
+// How it works. Each model is counted once with its sizes open, so that its cost is a formula. The
+// sizes of a stage, formulas over the parameters, replace its symbols. The runs of a loop are the
+// closed sum over its index. A formula holds for all sizes unless a size decides which nodes run.
+// So the stage is also counted at the values of the parameters, in the first and the last run of
+// its loop, and must agree. If it does not, a stage without a loop has the figures of that count.
+//
+// The bound on the time of a loop is the larger one of two sums, arithmetic and memory, which is at
+// most the sum of the larger ones. Of a decoder with a cache the outputs that return the cache are
+// left out, since a server appends in place.
+#include "src/api/pipeline.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/api/analysis.h"
+#include "src/api/load.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/setting.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/family/family.h"
+#include "src/hardware/time_bound.h"
+#include "src/memory/kv_cache.h"
+#include "src/report/reference_sizes.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+absl::Status AtPlace(absl::string_view place, absl::string_view stage, const absl::Status& status) {
+  return WithMessage(status,
+                     absl::StrCat(place, ": stage ", Quoted(stage), ": ", status.message()));
+}
+
+// The costs of one run: what a sum over the runs needs.
+struct RunCost {
+  Totals totals;
+  Expr arithmetic, memory;  // of PipelineTime
+  std::optional<Expr> peak;
+};
+
+// `change` of every formula.
+template <typename Change>
+void ChangeAll(const Change& change, RunCost* cost) {
+  for (const Quantity& q : kQuantities) cost->totals.*q.value = change(cost->totals.*q.value);
+  cost->arithmetic = change(cost->arithmetic);
+  cost->memory = change(cost->memory);
+  if (cost->peak) cost->peak = change(*cost->peak);
+}
+
+// The symbol that a size of a decoder is, if it is one.
+std::optional<std::string> OnlySymbol(const Expr& dim) {
+  std::vector<std::string> symbols = dim.Symbols();
+  if (symbols.size() != 1 || dim != Expr::Symbol(symbols[0], 1)) return std::nullopt;
+  return std::move(symbols[0]);
+}
+
+class StageCounter {
+ public:
+  StageCounter(const Pipeline& pipeline, const PipelineStage& stage, const CountOptions& options)
+      : pipeline_(pipeline), stage_(stage), options_(options) {}
+
+  absl::StatusOr<PipelineStageCost> Count(const Model& model) {
+    model_ = model;
+    RETURN_IF_ERROR(FindSizes());
+    ASSIGN_OR_RETURN(RunCost cost, CountRun(CountedOpen()));
+    RETURN_IF_ERROR(CheckNames());
+    RETURN_IF_ERROR(CheckValues(&cost));
+    return Summed(std::move(cost));
+  }
+
+  // Of CountOptions::bindings: those that set a size of this model.
+  const std::vector<std::string>& used() const { return used_; }
+  const Bindings& open() const { return open_; }
+
+ private:
+  // ---- sizes
+  // sizes_: what each symbol of the model is, over the parameters.
+  absl::Status FindSizes() {
+    for (const auto& [name, size] : stage_.sizes) sizes_.emplace(name, size.value);
+    if (!stage_.past && !stage_.new_tokens) return absl::OkStatus();
+    absl::StatusOr<Decoder> decoder = DecoderOf(model_);
+    if (absl::IsNotFound(decoder.status()) && stage_.past) {
+      ASSIGN_OR_RETURN(const std::optional<Model> step, DecodingStepOf(*model_));
+      if (step) {
+        model_ = *step;
+        is_step_ = true;
+        decoder = DecoderOf(model_);
+      }
+    }
+    if (absl::IsNotFound(decoder.status())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("new and past are of a decoder with a cache, but ",
+                       decoder.status().message(), "; set its sizes in sizes"));
+    }
+    RETURN_IF_ERROR(decoder.status());
+    decoder_ = *std::move(decoder);
+    return BindDecoder();
+  }
+
+  absl::StatusOr<Decoder> DecoderOf(const Model& model) const {
+    CountOptions open = options_;
+    open.bindings.clear();
+    open.on_device.reset();
+    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, open, options_.causal, false));
+    return FindDecoder(analysis.inference);
+  }
+
+  // As BindStep, with formulas for the numbers of tokens.
+  absl::Status BindDecoder() {
+    const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
+    const Expr past = stage_.past ? stage_.past->value : Expr(0);
+    const std::pair<Expr, Expr> of_step[] = {{decoder_->tokens, tokens}, {decoder_->length, past}};
+    for (const auto& [dim, size] : of_step) {
+      if (const std::optional<std::string> symbol = OnlySymbol(dim)) {
+        sizes_.emplace(*symbol, size);
+      } else if (dim != size) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the export fixed ", Escaped(dim.Shortened(40)), " tokens, so ", size.Shortened(40),
+            " is not possible; export it with open sizes (dynamic_shapes=)"));
+      }
+    }
+    for (const std::string& symbol : decoder_->total) sizes_.emplace(symbol, tokens + past);
+    for (const std::string& symbol : decoder_->equal) sizes_.emplace(symbol, tokens);
+    for (const auto& [symbol, size] : decoder_->known) sizes_.emplace(symbol, size);
+    if (!decoder_->use_cache.empty()) use_cache_ = past.is_zero() ? 0 : 1;
+    return absl::OkStatus();
+  }
+
+  CountOptions WithValues() const {
+    CountOptions options = options_;
+    options.bindings.clear();
+    const auto add = [&](const std::string& name, int64_t value) {
+      options.input_values.emplace(name, Content{Scalar::Int(value)});
+      options.input_shapes.emplace(name, Dims{1});
+    };
+    for (const auto& [name, value] : stage_.values) add(name, value);
+    if (use_cache_ && !stage_.values.contains(decoder_->use_cache)) {
+      add(decoder_->use_cache, *use_cache_);
+    }
+    options.activation_peak = true;
+    return options;
+  }
+
+  // Sizes that are numbers are bound, so that inference knows them; others stay open.
+  CountOptions CountedOpen() const {
+    CountOptions options = WithValues();
+    for (const auto& [name, size] : sizes_) {
+      if (const std::optional<int64_t> number = size.AsInt64()) {
+        options.bindings.emplace(name, *number);
+      } else {
+        options.open.push_back(name);
+      }
+    }
+    return options;
+  }
+
+  // ---- counts
+  absl::StatusOr<RunCost> CountRun(const CountOptions& options) {
+    ASSIGN_OR_RETURN(report_, onnxflops::Count(model_, options));
+    RunCost cost;
+    cost.totals = report_.totals;
+    if (report_.activation_peak) cost.peak = report_.activation_peak->bytes;
+    if (!report_.roofline) return cost;
+    const RooflineReport& device = *report_.roofline;
+    cost.arithmetic = device.arithmetic_time.value_or(0);
+    std::optional<Expr> bytes = device.compulsory_bytes;
+    if (decoder_) {
+      ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model_, options));
+      std::vector<ValueId> kept;
+      for (const ValueId id : analysis.inference.model->graphs[0].outputs) {
+        if (IsCacheOutput(analysis.inference.model->value(id).name)) kept.push_back(id);
+      }
+      const Traffic moved =
+          LeastTraffic(analysis.inference, analysis.counts, device.precision, kept);
+      bytes = moved.parameters + moved.inputs + moved.outputs;
+    }
+    if (bytes && device.cache_bytes) {
+      cost.memory = device.rates.MemoryTime(*bytes - Expr(*device.cache_bytes));
+    }
+    return cost;
+  }
+
+  // Every open size becomes what the stage or the call sets, or is shown at a size of ours.
+  absl::Status CheckNames() {
+    std::vector<std::string> names;
+    for (const SymbolOrigin& symbol : report_.symbols) names.push_back(symbol.name);
+    for (const auto& [name, size] : sizes_) {
+      if (size.is_literal() || absl::c_linear_search(names, name)) continue;
+      const auto own = stage_.sizes.find(name);
+      if (own == stage_.sizes.end()) continue;  // a size of the decoder that no figure depends on
+      const std::string similar = DidYouMean(name, names);
+      return absl::NotFoundError(
+          absl::StrCat("the model has no size ", QuotedSymbol(name),
+                       !similar.empty() ? similar
+                       : names.empty()  ? "; it leaves none open"
+                                        : absl::StrCat("; open: ", absl::StrJoin(names, ", "))));
+    }
+    const Bindings reference = report::ReferenceSizes(report_);
+    for (const std::string& name : names) {
+      if (sizes_.contains(name)) continue;
+      const auto given = options_.bindings.find(name);
+      // A size and a parameter of one name need not be the same: Optimum calls an axis "steps".
+      if (pipeline_.Find(name) != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the model has a size ", QuotedSymbol(name),
+                         ", which is also the name of a parameter: set it in sizes, as sizes = { ",
+                         name, " = ... }"));
+      }
+      if (given != options_.bindings.end()) {
+        sizes_.emplace(name, given->second);
+        used_.push_back(name);
+      } else if (name == stage_.index) {
+        return absl::InvalidArgumentError(absl::StrCat("the model has a size ", QuotedSymbol(name),
+                                                       ": take another name in for"));
+      } else {
+        open_.emplace(name, reference.at(name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The parameters' numbers with 1 for those without.
+  Bindings ValuesAt(int64_t index) const {
+    Bindings values;
+    for (const PipelineParameter& parameter : pipeline_.parameters) {
+      values[parameter.name] = parameter.value.value_or(1);
+    }
+    for (const auto& [name, size] : open_) values.emplace(name, size);
+    if (!stage_.index.empty()) values[stage_.index] = index;
+    return values;
+  }
+
+  // A number of 0 or more. `what`: "batch".
+  absl::StatusOr<int64_t> NumberOf(const Expr& expr, absl::string_view what,
+                                   const Bindings& values) const {
+    const absl::StatusOr<absl::int128> value = expr.Evaluate(values);
+    if (!value.ok()) {
+      return WithMessage(value.status(), absl::StrCat(what, " = ", expr.Shortened(100), ": ",
+                                                      value.status().message()));
+    }
+    if (*value >= 0 && *value < absl::int128(int64_t{1} << 62)) return static_cast<int64_t>(*value);
+    return absl::InvalidArgumentError(absl::StrCat(what, " = ", expr.Shortened(100), " is ",
+                                                   Int128ToString(*value),
+                                                   *value < 0 ? ", below 0" : ", too large"));
+  }
+
+  // Learned positions end somewhere, for the past and the new tokens together.
+  absl::Status CheckPositions(const Bindings& values) const {
+    if (!decoder_) return absl::OkStatus();
+    const std::optional<std::string> symbol = OnlySymbol(decoder_->tokens);
+    for (const auto& [name, most] : MostDims(*model_)) {
+      if (!symbol || name != *symbol) continue;
+      const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
+      const Expr all = tokens + (stage_.past ? stage_.past->value : Expr(0));
+      ASSIGN_OR_RETURN(const int64_t number, NumberOf(all, "new + past", values));
+      if (number <= most) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("new + past = ", all.Shortened(100), " is ", number,
+                       ": the configuration has positions for at most ", most));
+    }
+    return absl::OkStatus();
+  }
+
+  // Compares the formula with counts at the values of the parameters.
+  absl::Status CheckValues(RunCost* cost) {
+    RunCost formula = *cost;
+    ChangeAll([&](const Expr& e) { return e.Replace(sizes_); }, &formula);
+    const Bindings at_first = ValuesAt(0);
+    ASSIGN_OR_RETURN(const int64_t times, NumberOf(stage_.times.value, "times", at_first));
+    int64_t trips = 1;
+    if (!stage_.index.empty()) {
+      ASSIGN_OR_RETURN(trips, NumberOf(stage_.trips.value, "the number of runs", at_first));
+    }
+    const Report open = report_;
+    for (const int64_t index : {int64_t{0}, trips - 1}) {
+      if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
+      const Bindings values = ValuesAt(index);
+      RETURN_IF_ERROR(CheckPositions(values));
+      CountOptions options = WithValues();
+      for (const auto& [name, size] : sizes_) {
+        ASSIGN_OR_RETURN(const int64_t number, NumberOf(size, Escaped(name), values));
+        options.bindings.emplace(name, number);
+      }
+      for (const auto& [name, size] : open_) options.bindings.emplace(name, size);
+      ASSIGN_OR_RETURN(const RunCost counted, CountRun(options));
+      const bool agrees = absl::c_all_of(kQuantities, [&](const Quantity& q) {
+        return q.needs != Quantity::Needs::kNothing ||
+               counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
+      });
+      if (agrees) continue;
+      if (!stage_.index.empty()) {
+        return absl::FailedPreconditionError(
+            "a size decides what the model runs, so its runs have no sum; give it as a number");
+      }
+      has_formula_ = false;
+      formula = counted;
+    }
+    report_ = open;
+    *cost = std::move(formula);
+    return absl::OkStatus();
+  }
+
+  // ---- all runs
+  absl::StatusOr<PipelineStageCost> Summed(RunCost cost) const {
+    PipelineStageCost result;
+    result.name = stage_.name;
+    result.path = stage_.path;
+    result.probability = stage_.probability;
+    result.policy = stage_.policy;
+    result.has_formula = has_formula_;
+    result.is_step = is_step_;
+    result.totals.lower_bound = cost.totals.lower_bound;
+    result.runs = stage_.times.value;
+    for (const auto& [name, size] : sizes_) {
+      const auto own = stage_.sizes.find(name);
+      result.sizes.emplace_back(name,
+                                own == stage_.sizes.end() ? size.ToString() : own->second.text);
+    }
+    for (const auto& [name, size] : open_)
+      result.assumed.push_back(absl::StrCat(name, " = ", size));
+    const std::string& times = stage_.times.text;
+    result.runs_text = times == "1" ? "once" : absl::StrCat(times, " times");
+    if (!stage_.index.empty()) {
+      result.runs *= stage_.trips.value;
+      absl::StrAppend(&result.runs_text, " for each ", stage_.trips.text);
+    }
+    for (const Quantity& q : kQuantities) {
+      const Expr& once = cost.totals.*q.value;
+      if (q.of == Quantity::Of::kWeights) {
+        result.totals.*q.value = once;
+        continue;
+      }
+      if (q.needs == Quantity::Needs::kDevice) continue;
+      ASSIGN_OR_RETURN(result.totals.*q.value, AllRuns(once, q.title));
+    }
+    result.totals.SetBackward(/*exact_backward=*/false);
+    if (options_.on_device) RETURN_IF_ERROR(AddTime(cost, &result));
+    result.peak_activations = PeakOf(cost.peak);
+    return result;
+  }
+
+  absl::StatusOr<Expr> AllRuns(const Expr& once, absl::string_view what) const {
+    std::optional<Expr> sum = once;
+    if (!stage_.index.empty()) sum = SumOver(once, stage_.index, stage_.trips.value);
+    if (!sum) {
+      return absl::FailedPreconditionError(absl::StrCat("no closed sum over ", stage_.index,
+                                                        " for ", what, ": ", once.Shortened(200)));
+    }
+    const Expr all = *sum * stage_.times.value;
+    if (all.error() == nullptr) return all;
+    return LimitError(LimitOf(all.error()), absl::StrCat(what, " ", all.error()));
+  }
+
+  absl::Status AddTime(const RunCost& cost, PipelineStageCost* result) const {
+    PipelineTime& time = result->time.emplace();
+    ASSIGN_OR_RETURN(time.arithmetic, AllRuns(cost.arithmetic, "time"));
+    // Below 0 where the cache holds more than is moved.
+    ASSIGN_OR_RETURN(const Expr memory, AllRuns(cost.memory, "time"));
+    time.memory = Max(0, memory);
+    time.bound = Max(time.arithmetic, time.memory);
+    return absl::OkStatus();
+  }
+
+  std::optional<Expr> PeakOf(const std::optional<Expr>& once) const {
+    if (!once || stage_.index.empty()) return once;
+    return Max(once->Substitute({{stage_.index, 0}}),
+               once->Replace({{stage_.index, Max(0, stage_.trips.value - 1)}}));
+  }
+
+  const Pipeline& pipeline_;
+  const PipelineStage& stage_;
+  const CountOptions& options_;
+  Model model_;
+  bool is_step_ = false, has_formula_ = true;
+  std::optional<Decoder> decoder_;
+  std::optional<int64_t> use_cache_;
+  Replacements sizes_;
+  Bindings open_;  // sizes that nothing sets, and the sizes at which they are shown
+  std::vector<std::string> used_;
+  Report report_;
+};
+
+class PipelineCounter {
+ public:
+  PipelineCounter(const Pipeline& pipeline, const CountOptions& options)
+      : pipeline_(pipeline), options_(options) {}
+
+  absl::StatusOr<PipelineReport> Count() {
+    report_.file = pipeline_.file;
+    report_.title = pipeline_.title;
+    report_.parameters = pipeline_.parameters;
+    report_.bindings = pipeline_.Values();
+    report_.per = pipeline_.per;
+    report_.in_turn = pipeline_.in_turn;
+    for (const PipelineParameter& parameter : pipeline_.parameters) {
+      if (!parameter.value && parameter.formula.empty()) report_.at.emplace(parameter.name, 1);
+    }
+    for (const PipelineStage& stage : pipeline_.stages) RETURN_IF_ERROR(AddStage(stage));
+    RETURN_IF_ERROR(CheckGiven());
+    if (options_.on_device) {
+      report_.device = options_.on_device->device.name;
+      report_.dtype = std::string(PrecisionName(options_.on_device->precision));
+    }
+    RETURN_IF_ERROR(AddUp());
+    return std::move(report_);
+  }
+
+ private:
+  absl::StatusOr<Model> ModelOf(const PipelineStage& stage) {
+    if (absl::EndsWith(stage.path, ".toml")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(stage.path), " is no model: a stage is an ONNX file or a config.json"));
+    }
+    if (const auto found = models_.find(stage.path); found != models_.end()) return found->second;
+    ASSIGN_OR_RETURN(const Model model, LoadFor(stage.path, options_));
+    models_.emplace(stage.path, model);
+    return model;
+  }
+
+  absl::Status AddStage(const PipelineStage& stage) {
+    const absl::StatusOr<Model> model = ModelOf(stage);
+    if (!model.ok()) return AtPlace(stage.model_place, stage.name, model.status());
+    StageCounter counter(pipeline_, stage, options_);
+    absl::StatusOr<PipelineStageCost> cost = counter.Count(*model);
+    if (!cost.ok()) return AtPlace(stage.place, stage.name, cost.status());
+    for (const PipelineStage& other : pipeline_.stages) {
+      if (&other == &stage) break;
+      const bool same = other.name == stage.weights || other.path == stage.path;
+      if (same && cost->weights_of.empty()) cost->weights_of = other.name;
+    }
+    for (const std::string& name : counter.used()) {
+      report_.bindings.emplace(name, options_.bindings.at(name));
+    }
+    report_.at.insert(counter.open().begin(), counter.open().end());
+    report_.expected = report_.expected || stage.probability.whole > 1;
+    report_.stages.push_back(*std::move(cost));
+    return absl::OkStatus();
+  }
+
+  // Each name of the call must be that of a parameter or of a size.
+  absl::Status CheckGiven() const {
+    for (const auto& [name, size] : options_.bindings) {
+      if (report_.bindings.contains(name) || pipeline_.Find(name) != nullptr) continue;
+      std::vector<std::string> names;
+      for (const PipelineParameter& parameter : pipeline_.parameters)
+        names.push_back(parameter.name);
+      for (const auto& [open, value] : report_.at) {
+        if (pipeline_.Find(open) == nullptr) names.push_back(open);
+      }
+      const std::string similar = DidYouMean(name, names);
+      return absl::NotFoundError(
+          absl::StrCat(Setting("dim"), ": the pipeline has no parameter and no open size named ",
+                       Escaped(QuotedSymbol(name)),
+                       !similar.empty() || names.empty()
+                           ? similar
+                           : absl::StrCat("; known: ", absl::StrJoin(names, ", "))));
+    }
+    return absl::OkStatus();
+  }
+
+  // `parts` times their stages' probabilities, rounded down; then each stage's own.
+  absl::StatusOr<Expr> Expected(Expr Amounts::*of, absl::string_view what) {
+    constexpr absl::int128 kMost = int64_t{1} << 60;
+    absl::int128 whole = 1;
+    for (const PipelineStageCost& stage : report_.stages) {
+      absl::int128 a = whole, b = stage.probability.whole;
+      while (b != 0) a = std::exchange(b, a % b);
+      whole *= stage.probability.whole / a;
+      if (whole <= kMost) continue;
+      return absl::OutOfRangeError(absl::StrCat(
+          Escaped(pipeline_.file), ": the probabilities have no common denominator below 2^60"));
+    }
+    Expr sum = 0;
+    for (PipelineStageCost& stage : report_.stages) {
+      const Share& share = stage.probability;
+      Expr& own = stage.totals.*of;
+      sum += own * Expr(share.part * (whole / share.whole));
+      if (share.whole > 1 || share.part != 1) own = FloorDiv(own * Expr(share.part), share.whole);
+    }
+    const Expr total = FloorDiv(sum, whole);
+    if (total.error() == nullptr) return total;
+    return LimitError(LimitOf(total.error()),
+                      absl::StrCat(Escaped(pipeline_.file), ": ", what, " ", total.error()));
+  }
+
+  absl::Status AddUp() {
+    for (const Quantity& q : kQuantities) {
+      if (q.of == Quantity::Of::kWeights || q.needs == Quantity::Needs::kDevice) continue;
+      absl::StatusOr<Expr> total = Expected(q.value, q.title);
+      if (!total.ok() && q.needs != Quantity::Needs::kTypes) return total.status();
+      if (total.ok()) report_.totals.*q.value = *std::move(total);
+    }
+    Expr activations = 0, in_turn = 0;
+    bool known = true;
+    absl::btree_map<std::string, std::pair<Expr, Expr>> weights;  // by the stage that has them
+    for (PipelineStageCost& stage : report_.stages) {
+      report_.totals.lower_bound = report_.totals.lower_bound || stage.totals.lower_bound;
+      stage.totals.SetBackward(/*exact_backward=*/false);
+      auto& [params, bytes] = weights[stage.weights_of.empty() ? stage.name : stage.weights_of];
+      params = Max(params, stage.totals.params);
+      bytes = Max(bytes, stage.totals.param_bytes);
+      known = known && stage.peak_activations;
+      if (!known) continue;
+      activations = Max(activations, *stage.peak_activations);
+      in_turn = Max(in_turn, stage.totals.param_bytes + *stage.peak_activations);
+    }
+    for (const auto& [name, of] : weights) {
+      report_.totals.params += of.first;
+      report_.totals.param_bytes += of.second;
+    }
+    report_.totals.SetBackward(/*exact_backward=*/false);
+    if (known) {
+      report_.memory_bytes = report_.in_turn ? in_turn : report_.totals.param_bytes + activations;
+    }
+    return options_.on_device ? AddTime() : absl::OkStatus();
+  }
+
+  absl::Status AddTime() {
+    PipelineTime& time = report_.time.emplace();
+    for (PipelineStageCost& stage : report_.stages) {
+      const Share& share = stage.probability;
+      for (Expr PipelineTime::*part :
+           {&PipelineTime::bound, &PipelineTime::arithmetic, &PipelineTime::memory}) {
+        Expr& own = (*stage.time).*part;
+        if (share.part != share.whole) own = FloorDiv(own * Expr(share.part), share.whole);
+        time.*part += own;
+        if ((time.*part).error() == nullptr) continue;
+        return LimitError(LimitOf((time.*part).error()),
+                          absl::StrCat(Escaped(pipeline_.file), ": time ", (time.*part).error()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Pipeline& pipeline_;
+  const CountOptions& options_;
+  absl::btree_map<std::string, Model> models_;
+  PipelineReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline,
+                                             const CountOptions& options) {
+  return PipelineCounter(pipeline, options).Count();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,352 @@
+// How it works. A layout is a table of parts: the names that its files may have, how often a part
+// runs, and which formula each open size of its inputs is. A folder has a layout if it has the
+// files of all parts that are required. Optional parts are taken where they are. An open size that
+// no rule is for stays open, which the report says. The result is text, so that what was taken for
+// what can be read, kept and changed.
+#include "src/api/recognise_pipeline.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "src/api/load.h"
+#include "src/base/glob.h"
+#include "src/base/json_reader.h"
+#include "src/base/platform/platform.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/input_file.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+// An open size of an input, and the formula that it is.
+struct SizeRule {
+  const char* input;  // a glob
+  int axis = 0;
+  const char* formula = "";
+};
+
+struct PartRule {
+  const char* name;
+  const char* files;  // globs in the folder, the first one that matches, with | between them
+  const char* runs;   // further lines of the stage
+  std::vector<SizeRule> sizes;
+  bool required = true;
+};
+
+struct Layout {
+  const char* title;
+  const char* marker;      // a file that must be there, or "" if the parts are enough
+  const char* parameters;  // lines
+  const char* per;
+  std::vector<PartRule> parts;
+};
+
+constexpr char kTimesSteps[] = "times = \"steps\"";
+
+Layout Diffusion() {
+  return {"diffusion (model_index.json of diffusers)",
+          "model_index.json",
+          "images = 1\n"
+          "prompts = 1       # texts are encoded once, for all their images\n"
+          "steps = 50        # runs of the denoiser; PNDM takes one more\n"
+          "guidance = 2      # 2 with classifier-free guidance, 1 without\n",
+          "images",
+          {{"text_encoder",
+            "text_encoder/model.onnx",
+            "times = \"guidance\"",
+            {{"input_ids", 0, "prompts"}, {"*", 0, "prompts"}, {"*", 1, "77"}},
+            false},
+           {"text_encoder_2",
+            "text_encoder_2/model.onnx",
+            "times = \"guidance\"",
+            {{"*", 0, "prompts"}, {"*", 1, "77"}},
+            false},
+           {"text_encoder_3",
+            "text_encoder_3/model.onnx",
+            "times = \"guidance\"",
+            {{"*", 0, "prompts"}, {"*", 1, "256"}},
+            false},
+           {"unet",
+            "unet/model.onnx",
+            kTimesSteps,
+            {{"sample", 0, "guidance*images"},
+             {"sample", 2, "resolution // scale"},
+             {"sample", 3, "resolution // scale"},
+             {"timestep", 0, "1"},
+             {"encoder_hidden_states", 1, "77"},
+             {"*", 0, "guidance*images"}},
+            false},
+           {"transformer",
+            "transformer/model.onnx",
+            kTimesSteps,
+            {{"hidden_states", 2, "resolution // scale"},
+             {"hidden_states", 3, "resolution // scale"},
+             {"*", 0, "guidance*images"}},
+            false},
+           {"vae_decoder",
+            "vae_decoder/model.onnx",
+            "",
+            {{"*", 0, "images"},
+             {"latent*", 2, "resolution // scale"},
+             {"latent*", 3, "resolution // scale"}}},
+           {"safety_checker",
+            "safety_checker/model.onnx",
+            "",
+            {{"clip_input", 0, "images"},
+             {"images", 0, "images"},
+             {"images", 1, "resolution"},
+             {"images", 2, "resolution"}},
+            false}}};
+}
+
+Layout GenAi() {
+  return {"a decoder (genai_config.json of ONNX Runtime GenAI)",
+          "genai_config.json",
+          "answers = 1\nprompt = 512\ntokens = 128\n",
+          "tokens",
+          {{"prompt", "model.onnx", "new = \"prompt\"", {{"*", 0, "answers"}}},
+           {"tokens",
+            "model.onnx",
+            "for = \"t < tokens - 1\"\npast = \"prompt + t\"",
+            {{"*", 0, "answers"}}}}};
+}
+
+Layout EncoderAndDecoder() {
+  return {"an encoder and a decoder (Optimum)",
+          "",
+          "answers = 1\n"
+          "prompt = 64       # tokens of the encoder, if it takes any\n"
+          "tokens = 32\n"
+          "beams = 1         # the encoder runs once for all beams\n",
+          "tokens",
+          {{"encoder",
+            "encoder_model.onnx",
+            "",
+            {{"*", 0, "answers"}, {"input_ids", 1, "prompt"}, {"attention_mask", 1, "prompt"}}},
+           {"first token",
+            "decoder_model.onnx|decoder_model_merged.onnx",
+            "",
+            {{"past*", 2, "0"},
+             {"*", 0, "answers*beams"},
+             {"input_ids", 1, "1"},
+             {"encoder_*", 1, "prompt"}}},
+           {"tokens",
+            "decoder_with_past_model.onnx|decoder_model_merged.onnx",
+            "for = \"t < tokens - 1\"\npast = \"1 + t\"",
+            {{"past*.encoder.*", 2, "prompt"},
+             {"*", 0, "answers*beams"},
+             {"encoder_*", 1, "prompt"}}}}};
+}
+
+Layout TwoTowers() {
+  return {"two towers (CLIP)",
+          "",
+          "images = 1\n"
+          "texts = 80        # prompts that every image is compared with\n"
+          "length = 77       # tokens of a text\n",
+          "images",
+          {{"images", "vision_model.onnx|visual.onnx|*visual*.onnx", "", {{"*", 0, "images"}}},
+           {"texts",
+            "text_model.onnx|textual.onnx|*text*.onnx",
+            "",
+            {{"*", 0, "texts"}, {"*", 1, "length"}}}}};
+}
+
+Layout Transducer() {
+  return {"a transducer (sherpa-onnx)",
+          "",
+          "chunks = 10       # runs of the encoder\n"
+          "frames = 160      # of its outputs, each joined once\n"
+          "tokens = 40       # that come out\n",
+          "chunks",
+          {{"encoder", "encoder-*.onnx|encoder.onnx", "times = \"chunks\"", {{"*", 0, "1"}}},
+           {"decoder", "decoder-*.onnx|decoder.onnx", "times = \"tokens + 1\"", {{"*", 0, "1"}}},
+           {"joiner", "joiner-*.onnx|joiner.onnx", "times = \"frames\"", {{"*", 0, "1"}}}}};
+}
+
+Layout ImageAndMasks() {
+  return {"an image encoder and a mask decoder (SAM)",
+          "",
+          "images = 1\n"
+          "prompts = 1       # of an image: a run of the decoder each\n"
+          "points = 2        # of a prompt\n",
+          "images",
+          {{"encoder",
+            "vision_encoder*.onnx|*image_encoder*.onnx|*encoder*.onnx",
+            "",
+            {{"*", 0, "images"}}},
+           {"decoder",
+            "prompt_encoder_mask_decoder*.onnx|*decoder*.onnx",
+            "times = \"images*prompts\"",
+            {{"*", 0, "1"},
+             {"input_points", 1, "1"},
+             {"input_points", 2, "points"},
+             {"input_labels", 1, "1"},
+             {"input_labels", 2, "points"},
+             {"point_*", 1, "points"}}}}};
+}
+
+const std::vector<Layout>& Layouts() {
+  static const auto& layouts = *new std::vector<Layout>{
+      Diffusion(), GenAi(), EncoderAndDecoder(), TwoTowers(), Transducer(), ImageAndMasks()};
+  return layouts;
+}
+
+std::string FirstMatch(const std::string& folder, absl::string_view globs) {
+  for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
+    std::vector<std::string> found = platform::MatchingFiles(absl::StrCat(folder, "/", glob));
+    absl::c_sort(found);
+    if (!found.empty()) return found[0].substr(folder.size() + 1);
+  }
+  return "";
+}
+
+std::string TomlText(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+}
+
+// A JSON file of the folder; null without one, or if it is none.
+nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
+  const absl::StatusOr<std::string> text =
+      ReadTextFile(absl::StrCat(folder, "/", name), kMaxConfigBytes);
+  if (!text.ok() || text->size() > kMaxConfigBytes) return nullptr;
+  absl::StatusOr<nlohmann::json> parsed = ParseJson(*text, {.nesting = kMaxConfigNesting});
+  return parsed.ok() ? *std::move(parsed) : nlohmann::json(nullptr);
+}
+
+// A whole number of a configuration.
+std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return {};
+  const auto number = json[key].get<int64_t>();
+  return number > 0 && number <= kMaxConfigSize ? std::optional(number) : std::nullopt;
+}
+
+// Pixels of an image for one of its latents: a factor of two for each block of the VAE but one.
+std::string DiffusionSizes(const std::string& folder) {
+  int64_t scale = 8;
+  bool known = false;
+  for (const char* name : {"vae_decoder/config.json", "vae/config.json"}) {
+    const nlohmann::json config = JsonIn(folder, name);
+    if (known || !config.is_object() || !config.contains("block_out_channels")) continue;
+    const nlohmann::json& blocks = config["block_out_channels"];
+    if (!blocks.is_array() || blocks.empty() || blocks.size() > 16) continue;
+    scale = int64_t{1} << (blocks.size() - 1);
+    known = true;
+  }
+  std::optional<int64_t> sample;
+  for (const char* name : {"unet/config.json", "transformer/config.json"}) {
+    if (!sample) sample = NumberIn(JsonIn(folder, name), "sample_size");
+  }
+  return absl::StrCat("scale = ", scale, "         # pixels of a latent",
+                      known ? ", from the VAE's configuration" : "; assumed", "\n",
+                      "resolution = ", sample ? *sample * scale : 512, "  # pixels of a side",
+                      sample ? ", from the denoiser's configuration" : "; assumed", "\n");
+}
+
+class FolderReader {
+ public:
+  FolderReader(const std::string& folder, const Layout& layout)
+      : folder_(folder), layout_(layout) {}
+
+  // "" if the folder has another layout.
+  absl::StatusOr<std::string> Read() {
+    if (layout_.marker[0] != '\0' && FirstMatch(folder_, layout_.marker).empty()) return "";
+    std::string stages;
+    std::vector<std::string> taken;
+    for (const PartRule& part : layout_.parts) {
+      std::string file = FileOf(part);
+      if (file.empty() && part.required) return "";
+      if (file.empty()) continue;
+      ASSIGN_OR_RETURN(const std::string stage, StageOf(part, file));
+      absl::StrAppend(&stages, stage);
+      taken.push_back(absl::StrCat(file, " is ", part.name));
+    }
+    std::string parameters = layout_.parameters;
+    if (absl::StrContains(stages, "resolution")) parameters += DiffusionSizes(folder_);
+    // Whisper's encoder has a fixed length.
+    if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {
+      absl::StrReplaceAll({{"prompt = 64       # tokens of the encoder, if it takes any",
+                            absl::StrCat("prompt = ", *length, "  # from config.json")}},
+                          &parameters);
+    }
+    return absl::StrCat("# Recognised as ", layout_.title, ": ",
+                        Escaped(absl::StrJoin(taken, ", ")),
+                        ".\n# Sizes below are assumed unless a comment says otherwise.\ntitle = ",
+                        TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
+                        "\n\n[parameters]\n", parameters, stages);
+  }
+
+ private:
+  std::string FileOf(const PartRule& part) const {
+    if (absl::string_view(layout_.marker) != "genai_config.json") {
+      return FirstMatch(folder_, part.files);
+    }
+    const nlohmann::json config = JsonIn(folder_, layout_.marker);
+    const nlohmann::json::json_pointer at("/model/decoder/filename");
+    if (!config.is_object() || !config.contains(at) || !config[at].is_string()) return "";
+    return config[at].get<std::string>();
+  }
+
+  absl::StatusOr<std::string> StageOf(const PartRule& part, const std::string& file) const {
+    ASSIGN_OR_RETURN(const Model model, Load(absl::StrCat(folder_, "/", file)));
+    std::vector<std::string> sizes, seen;
+    for (const ValueId id : model->graph(0).inputs) {
+      const Value& value = model->value(id);
+      if (value.initializer || value.declared == nullptr) continue;
+      const absl::Span<const DeclaredDim> dims = value.declared->dims;
+      for (size_t axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis].size >= 0) continue;
+        const std::string symbol = dims[axis].name.empty()
+                                       ? AxisSymbol(value.name, static_cast<int>(axis))
+                                       : FileSymbol(dims[axis].name);
+        const auto rule = absl::c_find_if(part.sizes, [&](const SizeRule& one) {
+          return one.axis == static_cast<int>(axis) && MatchesGlob(one.input, value.name);
+        });
+        if (rule == part.sizes.end() || absl::c_linear_search(seen, symbol)) continue;
+        seen.push_back(symbol);
+        sizes.push_back(absl::StrCat(TomlText(symbol), " = ", TomlText(rule->formula)));
+      }
+    }
+    // A merged decoder without a past takes the branch that reads the encoder's output.
+    const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
+    const std::string runs = merged ? "past = 0" : part.runs;
+    return absl::StrCat(
+        "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(file), "\n", runs,
+        runs.empty() ? "" : "\n",
+        sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"));
+  }
+
+  const std::string& folder_;
+  const Layout& layout_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder) {
+  std::string path = folder;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::vector<std::string> known;
+  for (const Layout& layout : Layouts()) {
+    ASSIGN_OR_RETURN(std::string text, FolderReader(path, layout).Read());
+    if (!text.empty()) return text;
+    known.emplace_back(layout.title);
+  }
+  return absl::NotFoundError(
+      absl::StrCat(Escaped(folder), ": no pipeline is recognised here; known are ",
+                   absl::StrJoin(known, ", "), ". A TOML file can name the stages"));
+}
+
+}  // namespace onnxflops

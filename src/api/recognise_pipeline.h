@@ -1,0 +1,20 @@
+// Writes the pipeline of a folder that an exporter wrote.
+//
+//   absl::StatusOr<std::string> text = PipelineOfFolder("sd15");   // model_index.json and its
+//   parts LoadPipeline(*text, "sd15/pipeline.toml")
+#ifndef ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_
+#define ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace onnxflops {
+
+// As a TOML file in that folder has it. Comments say what was taken for what, and every assumed
+// size is a parameter. NotFound if no layout is known, with those that are.
+absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_

@@ -1,0 +1,414 @@
+// How it works. Parameters come first: one that is a formula is parsed when another one needs it,
+// and a parameter that needs itself is an error that shows the circle. A stage's formulas are then
+// values over the parameters' symbols, and over the index of its loop. Numbers of parameters are
+// put in later, so that the same values give the formula and the figures.
+#include "src/pipeline/pipeline_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "fmt/format.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/base/toml.h"
+#include "src/symbolic/parse.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr size_t kMaxStages = 64;
+constexpr size_t kMaxParameters = 64;
+
+absl::string_view Viewed(std::string_view text) { return {text.data(), text.size()}; }
+
+bool IsIdentifier(absl::string_view name) {
+  return !name.empty() && IdentifierLength(name) == name.size();
+}
+
+Share Reduced(Share share) {
+  absl::int128 a = share.whole, b = share.part;
+  while (b != 0) a = std::exchange(b, a % b);
+  return {share.part / a, share.whole / a};
+}
+
+// "0.25" and "1/4"; nullopt unless it is from 0 to 1 with at most nine digits.
+std::optional<Share> ParseShare(absl::string_view text) {
+  constexpr size_t kMostDigits = 9;
+  Share share;
+  const auto digits = [](absl::string_view number, absl::int128* value) {
+    int64_t parsed = 0;
+    const bool fine = !number.empty() && number.size() <= kMostDigits &&
+                      absl::c_all_of(number, absl::ascii_isdigit) &&
+                      absl::SimpleAtoi(number, &parsed);
+    *value = parsed;
+    return fine;
+  };
+  const std::vector<absl::string_view> quotient = absl::StrSplit(text, '/');
+  if (quotient.size() == 2) {
+    if (!digits(quotient[0], &share.part) || !digits(quotient[1], &share.whole)) return {};
+  } else {
+    const std::pair<absl::string_view, absl::string_view> point = absl::StrSplit(text, '.');
+    const std::string all = absl::StrCat(point.first, point.second);
+    if (!digits(all, &share.part)) return {};
+    for (size_t i = 0; i < point.second.size(); ++i) share.whole *= 10;
+  }
+  if (share.whole == 0 || share.part > share.whole) return {};
+  return Reduced(share);
+}
+
+class PipelineReader : private TomlFile {
+ public:
+  PipelineReader(absl::string_view file, const Bindings& given) : TomlFile(file), given_(given) {
+    pipeline_.file = std::string(file);
+  }
+
+  absl::StatusOr<Pipeline> Read(absl::string_view text) {
+    ASSIGN_OR_RETURN(const toml::table root, Parse(text));
+    RETURN_IF_ERROR(CheckKeys(root, {"title", "per", "loaded", "parameters", "stage"}));
+    RETURN_IF_ERROR(SetText(root, "title", &pipeline_.title));
+    RETURN_IF_ERROR(ReadParameters(root));
+    RETURN_IF_ERROR(ReadTop(root));
+    const toml::node* node = root.get("stage");
+    const toml::array* stages = node == nullptr ? nullptr : node->as_array();
+    if (stages == nullptr || stages->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_name(), ": no stage: a stage begins with [[stage]]"));
+    }
+    if (stages->size() > kMaxStages) {
+      return Fault(*node, absl::StrCat("more than ", kMaxStages, " stages"));
+    }
+    for (const toml::node& item : *stages) {
+      if (!item.is_table()) return Fault(item, "a stage begins with [[stage]]");
+      RETURN_IF_ERROR(ReadStage(*item.as_table()));
+    }
+    return std::move(pipeline_);
+  }
+
+ private:
+  std::string PlaceOf(const toml::node& node) const {
+    const toml::source_position& at = node.source().begin;
+    return absl::StrCat(file_name(), ":", at.line, ":", at.column);
+  }
+  absl::Status CheckKeys(const toml::table& table, absl::Span<const std::string> known) const {
+    for (const auto& [key, node] : table) {
+      const absl::string_view name = Viewed(key.str());
+      if (absl::c_linear_search(known, name)) continue;
+      const std::string similar = DidYouMean(name, known);
+      return At(key.source().begin,
+                absl::StrCat("unknown key ", Quoted(name),
+                             similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
+                                             : similar));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status SetText(const toml::table& table, const char* key, std::string* text) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return absl::OkStatus();
+    if (!node->is_string()) return Fault(*node, absl::StrCat(key, " should be a text"));
+    *text = node->as_string()->get();
+    return absl::OkStatus();
+  }
+
+  // ---- [parameters]
+  absl::Status ReadParameters(const toml::table& root) {
+    const toml::node* node = root.get("parameters");
+    if (node == nullptr) return absl::OkStatus();
+    const toml::table* table = node->as_table();
+    if (table == nullptr) return Fault(*node, "parameters should be a table");
+    if (table->size() > kMaxParameters) {
+      return Fault(*node, absl::StrCat("more than ", kMaxParameters, " parameters"));
+    }
+    table_ = table;
+    for (const auto& [key, value] : *table) {
+      const absl::string_view name = Viewed(key.str());
+      if (!IsIdentifier(name) || IsFunctionName(name)) {
+        return At(key.source().begin,
+                  absl::StrCat("a parameter's name is letters, digits and _, not ", Quoted(name)));
+      }
+      RETURN_IF_ERROR(ParameterValue(name).status());
+    }
+    // In the order of the file.
+    std::vector<std::pair<toml::source_position, std::string>> order;
+    for (const auto& [key, value] : *table) {
+      order.emplace_back(key.source().begin, std::string(key.str()));
+    }
+    absl::c_sort(order, [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [place, name] : order) pipeline_.parameters.push_back(known_.at(name));
+    return absl::OkStatus();
+  }
+
+  // The value of a parameter, which may need others first.
+  absl::StatusOr<Expr> ParameterValue(absl::string_view name) {
+    const std::string key(name);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second.expr;
+    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+    if (node == nullptr) return NoName(name);
+    if (absl::c_linear_search(pending_, key)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parameters need each other: ", absl::StrJoin(pending_, " -> "), " -> ", key));
+    }
+    PipelineParameter parameter = {key, std::nullopt, "", Expr::Symbol(key)};
+    const auto given = given_.find(key);
+    if (given != given_.end()) {
+      parameter.value = given->second;
+    } else if (const auto* number = node->as_integer()) {
+      if (number->get() < 0) return Fault(*node, absl::StrCat(Quoted(key), " is below 0"));
+      parameter.value = number->get();
+    } else if (!node->is_string()) {
+      return Fault(*node, absl::StrCat(Quoted(key),
+                                       " is a whole number, a formula in quotes, or \"?\" for an "
+                                       "open size"));
+    } else if (node->as_string()->get() != "?") {
+      parameter.formula = node->as_string()->get();
+      pending_.push_back(key);
+      ASSIGN_OR_RETURN(const PlacedExpr parsed, Formula(*node, key, ""));
+      pending_.pop_back();
+      parameter.expr = parsed.value;
+    }
+    const Expr value = parameter.expr;
+    known_.emplace(key, std::move(parameter));
+    return value;
+  }
+
+  absl::Status NoName(absl::string_view name) const {
+    std::vector<std::string> names;
+    if (table_ != nullptr) {
+      for (const auto& [key, value] : *table_) names.emplace_back(key.str());
+    }
+    const std::string similar = DidYouMean(name, names);
+    return absl::InvalidArgumentError(
+        absl::StrCat("no parameter is named ", Quoted(name),
+                     !similar.empty() ? similar
+                     : names.empty()  ? "; [parameters] defines them"
+                                      : absl::StrCat("; known: ", absl::StrJoin(names, ", "))));
+  }
+
+  // A whole number or a formula. `index`: also a name, or "".
+  absl::StatusOr<PlacedExpr> Formula(const toml::node& node, absl::string_view key,
+                                     absl::string_view index) {
+    PlacedExpr placed = {0, "", PlaceOf(node)};
+    if (const auto* number = node.as_integer()) {
+      if (number->get() < 0) return Fault(node, absl::StrCat(key, " is below 0"));
+      placed.value = Expr(number->get());
+      placed.text = absl::StrCat(number->get());
+      return placed;
+    }
+    if (!node.is_string()) {
+      return Fault(node, absl::StrCat(key, " is a whole number or a formula in quotes"));
+    }
+    placed.text = node.as_string()->get();
+    ASSIGN_OR_RETURN(placed.value, ParseText(placed.text, node, key, index));
+    return placed;
+  }
+
+  absl::StatusOr<Expr> ParseText(absl::string_view text, const toml::node& node,
+                                 absl::string_view key, absl::string_view index) {
+    const absl::StatusOr<Expr> value =
+        ParseFormula(text, [&](absl::string_view name) -> absl::StatusOr<Expr> {
+          if (!index.empty() && name == index) return Expr::Symbol(index);
+          return ParameterValue(name);
+        });
+    if (value.ok()) return value;
+    // An error of a parameter that this one needs has its place already.
+    if (absl::StartsWith(value.status().message(), file_name())) return value.status();
+    const size_t own = value.status().message().find(absl::StrCat(": ", file_name(), ":"));
+    if (own != absl::string_view::npos) {
+      return WithMessage(value.status(), value.status().message().substr(own + 2));
+    }
+    return WithMessage(value.status(), absl::StrCat(PlaceOf(node), ": ", key, " ", Quoted(text),
+                                                    ": ", value.status().message()));
+  }
+
+  // ---- per and loaded
+  absl::Status ReadTop(const toml::table& root) {
+    RETURN_IF_ERROR(SetText(root, "per", &pipeline_.per));
+    if (!pipeline_.per.empty() && pipeline_.Find(pipeline_.per) == nullptr) {
+      return Fault(*root.get("per"), NoName(pipeline_.per).message());
+    }
+    std::string loaded = "together";
+    RETURN_IF_ERROR(SetText(root, "loaded", &loaded));
+    pipeline_.in_turn = loaded == "in turn";
+    if (pipeline_.in_turn || loaded == "together") return absl::OkStatus();
+    return Fault(*root.get("loaded"), "loaded is \"together\" or \"in turn\"");
+  }
+
+  // ---- [[stage]]
+  absl::Status ReadStage(const toml::table& table) {
+    RETURN_IF_ERROR(CheckKeys(table, {"name", "model", "times", "for", "new", "past", "sizes",
+                                      "values", "probability", "weights"}));
+    PipelineStage stage;
+    stage.place = PlaceOf(table);
+    RETURN_IF_ERROR(SetText(table, "name", &stage.name));
+    RETURN_IF_ERROR(SetText(table, "model", &stage.model));
+    if (stage.model.empty()) return Fault(table, "a stage needs model, the path of a file");
+    stage.model_place = PlaceOf(*table.get("model"));
+    const size_t slash = pipeline_.file.rfind('/');
+    stage.path = slash == std::string::npos || stage.model[0] == '/'
+                     ? stage.model
+                     : absl::StrCat(pipeline_.file.substr(0, slash + 1), stage.model);
+    if (stage.name.empty()) stage.name = stage.model;
+    for (const PipelineStage& other : pipeline_.stages) {
+      if (other.name == stage.name) {
+        return Fault(table, absl::StrCat("a stage is named ", Quoted(stage.name), " already"));
+      }
+    }
+    RETURN_IF_ERROR(ReadRuns(table, &stage));
+    RETURN_IF_ERROR(ReadSizes(table, &stage));
+    RETURN_IF_ERROR(ReadWeights(table, &stage));
+    pipeline_.stages.push_back(std::move(stage));
+    return absl::OkStatus();
+  }
+
+  // times, for, probability.
+  absl::Status ReadRuns(const toml::table& table, PipelineStage* stage) {
+    if (const toml::node* node = table.get("times")) {
+      ASSIGN_OR_RETURN(stage->times, Formula(*node, "times", ""));
+    }
+    if (const toml::node* node = table.get("for")) {
+      const std::string text = node->is_string() ? node->as_string()->get() : "";
+      const std::pair<absl::string_view, absl::string_view> sides =
+          absl::StrSplit(text, absl::MaxSplits('<', 1));
+      const absl::string_view index = absl::StripAsciiWhitespace(sides.first);
+      if (!IsIdentifier(index) || IsFunctionName(index) || sides.second.empty()) {
+        return Fault(*node, "for is \"t < tokens\": t goes from 0 to tokens - 1");
+      }
+      if (pipeline_.Find(index) != nullptr) {
+        return Fault(*node, absl::StrCat(Quoted(index), " is a parameter: take another name"));
+      }
+      stage->index = std::string(index);
+      stage->trips.text = text;
+      stage->trips.place = PlaceOf(*node);
+      ASSIGN_OR_RETURN(stage->trips.value, ParseText(sides.second, *node, "for", ""));
+    }
+    const toml::node* node = table.get("probability");
+    if (node == nullptr) return absl::OkStatus();
+    if (node->is_table()) return ReadSpeculation(*node->as_table(), stage);
+    const std::optional<Share> share = ParseShare(NumberText(*node));
+    if (!share) {
+      return Fault(*node,
+                   "probability is from 0 to 1 with at most nine digits, as 0.25 or \"1/3\"");
+    }
+    stage->probability = *share;
+    return absl::OkStatus();
+  }
+
+  static std::string NumberText(const toml::node& node) {
+    if (node.is_string()) return node.as_string()->get();
+    if (node.is_integer()) return absl::StrCat(node.as_integer()->get());
+    return node.is_floating_point() ? fmt::format("{}", node.as_floating_point()->get()) : "";
+  }
+
+  // A round of speculative decoding gives (1 - a^(draft + 1)) / (1 - a) tokens on average, if each
+  // drafted token is accepted with the probability a. So that share of the tokens begins a round.
+  absl::Status ReadSpeculation(const toml::table& table, PipelineStage* stage) const {
+    RETURN_IF_ERROR(CheckKeys(table, {"acceptance", "draft"}));
+    const toml::node* acceptance = table.get("acceptance");
+    const toml::node* draft = table.get("draft");
+    const std::optional<Share> a =
+        acceptance == nullptr ? std::nullopt : ParseShare(NumberText(*acceptance));
+    const auto* drafted = draft == nullptr ? nullptr : draft->as_integer();
+    constexpr absl::int128 kMost = int64_t{1} << 60;
+    bool fine = a && drafted != nullptr && drafted->get() >= 1;
+    absl::int128 power_part = fine ? a->part : 1, power_whole = fine ? a->whole : 1, all = 1;
+    for (int64_t i = 0; fine && i < drafted->get(); ++i) {
+      all *= a->whole;
+      power_part *= a->part;
+      power_whole *= a->whole;
+      fine = power_whole < kMost && i < 64;
+    }
+    if (!fine) {
+      return Fault(
+          table,
+          "a speculative decoding is { acceptance = 0.8, draft = 4 }: a probability, and a "
+          "number of drafted tokens for which its power has at most 18 digits");
+    }
+    // An acceptance of 1 keeps every drafted token, and one of the large model.
+    stage->probability = a->part == a->whole
+                             ? Share{1, drafted->get() + 1}
+                             : Reduced({all * (a->whole - a->part), power_whole - power_part});
+    stage->policy =
+        absl::StrCat(": the share of tokens that begin a round of speculative decoding, ",
+                     "acceptance ", NumberText(*acceptance), ", ", drafted->get(),
+                     " drafted (Leviathan et al. 2023, equation 1)");
+    return absl::OkStatus();
+  }
+
+  // new, past, sizes, values.
+  absl::Status ReadSizes(const toml::table& table, PipelineStage* stage) {
+    const std::pair<const char*, std::optional<PlacedExpr>*> of_decoder[] = {
+        {"new", &stage->new_tokens}, {"past", &stage->past}};
+    for (const auto& [key, target] : of_decoder) {
+      const toml::node* node = table.get(key);
+      if (node == nullptr) continue;
+      ASSIGN_OR_RETURN(*target, Formula(*node, key, stage->index));
+    }
+    if (const toml::node* node = table.get("sizes")) {
+      if (!node->is_table()) return Fault(*node, "sizes should be a table");
+      for (const auto& [key, value] : *node->as_table()) {
+        ASSIGN_OR_RETURN(PlacedExpr size, Formula(value, Viewed(key.str()), stage->index));
+        stage->sizes.emplace(TypedSymbol(Viewed(key.str())), std::move(size));
+      }
+    }
+    if (const toml::node* node = table.get("values")) {
+      if (!node->is_table()) return Fault(*node, "values should be a table");
+      for (const auto& [key, value] : *node->as_table()) {
+        const auto* number = value.as_integer();
+        if (number == nullptr) return Fault(value, "a value is a whole number");
+        stage->values.emplace(std::string(key.str()), number->get());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadWeights(const toml::table& table, PipelineStage* stage) {
+    RETURN_IF_ERROR(SetText(table, "weights", &stage->weights));
+    const bool known = absl::c_any_of(
+        pipeline_.stages, [&](const PipelineStage& other) { return other.name == stage->weights; });
+    if (stage->weights.empty() || known) return absl::OkStatus();
+    return Fault(*table.get("weights"),
+                 absl::StrCat("no earlier stage is named ", Quoted(stage->weights)));
+  }
+
+  const Bindings& given_;
+  const toml::table* table_ = nullptr;  // [parameters]
+  absl::btree_map<std::string, PipelineParameter> known_;
+  std::vector<std::string> pending_;  // that need the next one
+  Pipeline pipeline_;
+};
+
+}  // namespace
+
+const PipelineParameter* Pipeline::Find(absl::string_view name) const {
+  const auto found = absl::c_find_if(
+      parameters, [&](const PipelineParameter& parameter) { return parameter.name == name; });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+Bindings Pipeline::Values() const {
+  Bindings values;
+  for (const PipelineParameter& parameter : parameters) {
+    if (parameter.value) values.emplace(parameter.name, *parameter.value);
+  }
+  return values;
+}
+
+absl::StatusOr<Pipeline> LoadPipeline(absl::string_view text, absl::string_view file,
+                                      const Bindings& given) {
+  return PipelineReader(file, given).Read(text);
+}
+
+}  // namespace onnxflops

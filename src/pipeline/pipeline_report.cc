@@ -1,0 +1,430 @@
+// How it works. A row per stage and one for all. Figures are formulas over the parameters; people
+// see them at the parameters' values, JSON and CSV have the values and the formulas.
+#include "src/pipeline/pipeline_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "fmt/format.h"
+#include "src/base/limits.h"
+#include "src/base/setting.h"
+#include "src/cost/roofline.h"
+#include "src/render/format.h"
+#include "src/render/json_writer.h"
+#include "src/render/known.h"
+#include "src/render/text_table.h"
+
+namespace onnxflops {
+namespace {
+
+using report::GroupedDigits;
+using report::JsonWriter;
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
+using report::kOneLine;
+using report::LabelledLine;
+
+std::optional<absl::int128> ValueAt(const Expr& expr, const Bindings& at) {
+  const absl::StatusOr<absl::int128> value = expr.Evaluate(at);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+std::string FigureText(const Quantity& q, const Expr& amount, const Bindings& at, bool exact,
+                       Known known = Known::kExact) {
+  const std::optional<absl::int128> value = ValueAt(amount, at);
+  return value ? KnownText(known, report::AmountText(q, *value, exact)) : "?";
+}
+
+std::string ShareText(const Share& share) {
+  return fmt::format("{}/{}", Int128ToString(share.part), Int128ToString(share.whole));
+}
+
+// What the rows of the table and CSV have.
+std::vector<const Quantity*> PipelineQuantities() {
+  return {&QuantityOf(&Amounts::flops), &QuantityOf(&Amounts::macs), &QuantityOf(&Amounts::params),
+          &QuantityOf(&Amounts::param_bytes), &kBytesMoved};
+}
+
+const Quantity& TimeQuantity() { return QuantityOf(&Amounts::time_bound); }
+
+const char* SlowerOf(const PipelineTime& time, const Bindings& at) {
+  const auto arithmetic = ValueAt(time.arithmetic, at), memory = ValueAt(time.memory, at);
+  if (!arithmetic || !memory) return "?";
+  return *arithmetic >= *memory ? "compute" : "memory";
+}
+
+// Answers of one run of the pipeline.
+Expr PerOf(const PipelineReport& report) {
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (parameter.name == report.per) return parameter.expr;
+  }
+  return 1;
+}
+
+// Answers in a second, at most.
+std::optional<double> RateOf(const PipelineReport& report, const Bindings& at) {
+  if (!report.time) return std::nullopt;
+  const std::optional<absl::int128> time = ValueAt(report.time->bound, at);
+  const std::optional<absl::int128> answers = ValueAt(PerOf(report), at);
+  if (!time || !answers || *time <= 0) return std::nullopt;
+  return static_cast<double>(*answers) * kTimesPerSecond / static_cast<double>(*time);
+}
+
+// The value of `per`; nullopt if there is none, or 0 of it.
+std::optional<absl::int128> DivisorOf(const PipelineReport& report, const Bindings& at) {
+  if (report.per.empty()) return std::nullopt;
+  const std::optional<absl::int128> value = ValueAt(PerOf(report), at);
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+// ---- the table
+
+TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exact) {
+  using Narrow = TextTable::Column::Narrow;
+  TextTable table;
+  const auto column = [&](const char* title, bool right, Narrow narrow) {
+    table.columns.emplace_back();
+    table.columns.back().title = title;
+    table.columns.back().right = right;
+    table.columns.back().narrow = narrow;
+  };
+  column("stage", false, Narrow::kName);
+  column("runs", true, Narrow::kKeep);
+  column("FLOPs", true, Narrow::kKeep);
+  column("%", true, Narrow::kSpare);
+  column("MACs", true, Narrow::kKeep);
+  column("params", true, Narrow::kKeep);
+  column("bytes moved", true, Narrow::kSpare);
+  if (report.time) {
+    column("time", true, Narrow::kKeep);
+    column("bound by", false, Narrow::kSpare);
+  }
+  const std::optional<absl::int128> all = ValueAt(report.totals.flops, at);
+  const auto row = [&](const std::string& name, const std::string& runs, const Totals& totals,
+                       const std::optional<PipelineTime>& time) {
+    TextTable::Row cells;
+    const auto text = [&](const Quantity& q) {
+      const Expr amount = q.In(totals);
+      return FigureText(q, amount, at, exact, KnownOf(q, amount, totals.lower_bound));
+    };
+    const std::optional<absl::int128> flops = ValueAt(totals.flops, at);
+    cells.cells = {name,
+                   runs,
+                   text(QuantityOf(&Amounts::flops)),
+                   flops && all ? report::Percent(*flops, *all) : "?",
+                   text(QuantityOf(&Amounts::macs)),
+                   text(QuantityOf(&Amounts::params)),
+                   text(kBytesMoved)};
+    if (time) {
+      cells.cells.push_back(FigureText(TimeQuantity(), time->bound, at, exact, Known::kAtLeast));
+      cells.cells.emplace_back(SlowerOf(*time, at));
+    }
+    table.rows.push_back(std::move(cells));
+  };
+  for (const PipelineStageCost& stage : report.stages) {
+    const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
+    row(stage.name, runs ? GroupedDigits(*runs) : "?", stage.totals, stage.time);
+  }
+  row("(all)", "", report.totals, report.time);
+  table.rows.back().strong = true;
+  return table;
+}
+
+// ---- the lines
+
+void AddFormula(const char* label, const char* name, const Expr& expr, bool exact,
+                std::vector<LabelledLine>* lines) {
+  if (expr.is_literal()) return;
+  std::string text = report::ShowExpr(expr, exact);
+  if (text.size() > kMaxShownFormula) text = expr.Shortened(kMaxShownFormula);
+  lines->push_back({label, {absl::StrCat(name, " = ", text)}});
+}
+
+std::string MemoryText(const PipelineReport& report, const Bindings& at, bool exact) {
+  const Quantity& bytes = QuantityOf(&Amounts::param_bytes);
+  return absl::StrCat(FigureText(bytes, *report.memory_bytes, at, exact,
+                                 report.totals.lower_bound ? Known::kAtLeast : Known::kExact),
+                      report.in_turn ? " for the weights and activations of one stage at a time"
+                                     : " for the weights of all stages and the activations of one");
+}
+
+std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Bindings& at, bool exact) {
+  std::vector<LabelledLine> lines;
+  const Totals& totals = report.totals;
+  const auto text = [&](Expr Amounts::*of) {
+    const Quantity& q = QuantityOf(of);
+    return FigureText(q, totals.*of, at, exact, KnownOf(q, totals.*of, totals.lower_bound));
+  };
+  lines.push_back({"FLOPs",
+                   {absl::StrCat(text(&Amounts::flops), " = 2 x ", text(&Amounts::macs), " MACs + ",
+                                 text(&Amounts::other_flops), " other",
+                                 report.expected ? ", as expected by the probabilities" : "")}});
+  if (const std::optional<absl::int128> divisor = DivisorOf(report, at)) {
+    std::vector<std::string> texts;
+    for (Expr Amounts::*of : {&Amounts::flops, &Amounts::macs}) {
+      texts.push_back(
+          absl::StrCat(FigureText(QuantityOf(of), FloorDiv(totals.*of, *divisor), at, exact,
+                                  KnownOf(QuantityOf(of), totals.*of, totals.lower_bound)),
+                       " ", QuantityOf(of).title));
+    }
+    lines.push_back({absl::StrCat("per ", report.per),
+                     {absl::StrCat(absl::StrJoin(texts, ", "), " for each of ",
+                                   GroupedDigits(*divisor), " ", report.per)}});
+  }
+  lines.push_back({"params",
+                   {absl::StrCat(text(&Amounts::params), " (", text(&Amounts::param_bytes),
+                                 "), those that stages share counted once")}});
+  if (report.memory_bytes) lines.push_back({"memory", {MemoryText(report, at, exact)}});
+  if (report.time) {
+    const std::optional<double> rate = RateOf(report, at);
+    lines.push_back(
+        {"time",
+         {absl::StrCat(FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast),
+                       " on ", report.device, " in ", report.dtype, ", stages one after another"),
+          rate ? KnownText(Known::kAtMost, fmt::format("{:.4g} {} per second", *rate,
+                                                       report.per.empty() ? "answers" : report.per))
+               : ""}});
+  }
+  AddFormula("formula", "FLOPs", totals.flops, exact, &lines);
+  AddFormula("", "MACs", totals.macs, exact, &lines);
+  return lines;
+}
+
+LabelledLine TitleLine(const PipelineReport& report) {
+  LabelledLine line = {"pipeline", {report.file}};
+  if (!report.title.empty()) line.texts.push_back(report.title);
+  for (const PipelineParameter& parameter : report.parameters) {
+    line.texts.push_back(
+        absl::StrCat(parameter.name, " = ",
+                     parameter.value ? absl::StrCat(*parameter.value)
+                     : !parameter.formula.empty()
+                         ? parameter.formula
+                         : absl::StrCat("1 (assumed", WithSettings("; {dim} sets it"), ")")));
+  }
+  return line;
+}
+
+// What each stage runs and at which sizes.
+std::vector<std::string> StageTexts(const PipelineReport& report) {
+  std::vector<std::string> texts;
+  for (const PipelineStageCost& stage : report.stages) {
+    std::vector<std::string> parts;
+    for (const auto& [name, size] : stage.sizes) parts.push_back(absl::StrCat(name, " = ", size));
+    for (const std::string& size : stage.assumed) {
+      parts.push_back(
+          absl::StrCat(size, " (assumed", WithSettings("; {dim} or the file sets it"), ")"));
+    }
+    std::string text =
+        absl::StrCat("stage ", stage.name, ": ", stage.path, "; runs ", stage.runs_text);
+    if (!parts.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(parts, ", "));
+    if (stage.is_step) absl::StrAppend(&text, "; the graph of a decoding step");
+    if (stage.probability.whole != stage.probability.part) {
+      absl::StrAppend(&text, "; with a probability of ", ShareText(stage.probability),
+                      stage.policy);
+    }
+    if (!stage.weights_of.empty()) {
+      absl::StrAppend(&text, "; the weights of stage ", stage.weights_of);
+    }
+    if (!stage.has_formula) {
+      absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+// ---- JSON
+
+void WriteSizes(const char* key, const Bindings& bindings, JsonWriter* json) {
+  json->Key(key).BeginObject(kOneLine);
+  for (const auto& [name, size] : bindings) json->Key(name).Int(size);
+  json->EndObject();
+}
+
+void WriteNumberOrNull(const char* key, const std::optional<double>& value, JsonWriter* json) {
+  json->Key(key);
+  if (value) {
+    json->Number(*value);
+  } else {
+    json->Null();
+  }
+}
+
+std::optional<double> Seconds(const Expr& time, const Bindings& at) {
+  const std::optional<absl::int128> value = ValueAt(time, at);
+  return value ? std::optional(static_cast<double>(*value) / kTimesPerSecond) : std::nullopt;
+}
+
+void WriteFigures(const Totals& totals, const Bindings& bindings, JsonWriter* json) {
+  json->Key("totals").BeginObject();
+  const auto write = [&](const Quantity& q) {
+    const Expr amount = q.In(totals).Substitute(bindings);
+    json->Key(q.key).Figure(q, amount, report::HasFigure(q, amount, totals.lower_bound));
+  };
+  for (const Quantity& q : kQuantities) {
+    if (q.needs == Quantity::Needs::kNothing) write(q);
+  }
+  write(kBytesMoved);
+  json->Key("lower_bound").Bool(totals.lower_bound);
+  json->EndObject();
+}
+
+void WriteStageTime(const std::optional<PipelineTime>& time, const Bindings& at, JsonWriter* json) {
+  if (!time) return;
+  json->Key("time").BeginObject(kOneLine);
+  WriteNumberOrNull("seconds", Seconds(time->bound, at), json);
+  WriteNumberOrNull("arithmetic_seconds", Seconds(time->arithmetic, at), json);
+  WriteNumberOrNull("memory_seconds", Seconds(time->memory, at), json);
+  json->EndObject();
+}
+
+void WriteStage(const PipelineReport& report, const PipelineStageCost& stage, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("name").String(stage.name);
+  json->Key("path").String(stage.path);
+  json->Key("runs").Quantity(stage.runs.Substitute(report.bindings));
+  json->Key("runs_formula").String(stage.runs_text);
+  json->Key("probability").BeginObject(kOneLine);
+  json->Key("part").Int(stage.probability.part);
+  json->Key("whole").Int(stage.probability.whole);
+  json->EndObject();
+  json->Key("sizes").BeginObject(kOneLine);
+  for (const auto& [name, size] : stage.sizes) json->Key(name).String(size);
+  json->EndObject();
+  json->Key("assumed").BeginArray(kOneLine);
+  for (const std::string& text : stage.assumed) json->String(text);
+  json->EndArray();
+  json->Key("has_formula").Bool(stage.has_formula);
+  json->Key("is_step").Bool(stage.is_step);
+  json->Key("weights_of");
+  if (stage.weights_of.empty()) {
+    json->Null();
+  } else {
+    json->String(stage.weights_of);
+  }
+  WriteFigures(stage.totals, report.bindings, json);
+  json->Key(kPeakActivations.key);
+  if (stage.peak_activations) {
+    json->Quantity(stage.peak_activations->Substitute(report.bindings));
+  } else {
+    json->Null();
+  }
+  WriteStageTime(stage.time, report.Sizes(), json);
+  json->EndObject();
+}
+
+void WriteParameters(const PipelineReport& report, JsonWriter* json) {
+  json->Key("parameters").BeginArray();
+  for (const PipelineParameter& parameter : report.parameters) {
+    json->BeginObject(kOneLine);
+    json->Key("name").String(parameter.name);
+    json->Key("value");
+    const std::optional<absl::int128> value = ValueAt(parameter.expr, report.bindings);
+    if (value) {
+      json->Int(*value);
+    } else {
+      json->Null();
+    }
+    json->Key("formula").String(parameter.formula);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+}  // namespace
+
+Bindings PipelineReport::Sizes() const {
+  Bindings sizes = bindings;
+  sizes.insert(at.begin(), at.end());
+  return sizes;
+}
+
+std::string ToJson(const PipelineReport& report) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.pipeline/1");
+  json.Key("file").String(report.file);
+  json.Key("title").String(report.title);
+  WriteParameters(report, &json);
+  WriteSizes("bindings", report.bindings, &json);
+  WriteSizes("at", report.at, &json);
+  json.Key("expected").Bool(report.expected);
+  WriteFigures(report.totals, report.bindings, &json);
+  json.Key("formulas").BeginObject();
+  json.Key("flops").String(report.totals.flops.ToString());
+  json.Key("macs").String(report.totals.macs.ToString());
+  json.EndObject();
+  json.Key("loaded").String(report.in_turn ? "in turn" : "together");
+  json.Key("memory_bytes");
+  if (report.memory_bytes) {
+    json.Quantity(report.memory_bytes->Substitute(report.bindings));
+  } else {
+    json.Null();
+  }
+  if (!report.per.empty()) json.Key("per").String(report.per);
+  if (report.time) {
+    json.Key("device").String(report.device);
+    json.Key("dtype").String(report.dtype);
+    WriteStageTime(report.time, report.Sizes(), &json);
+    WriteNumberOrNull("answers_per_second", RateOf(report, report.Sizes()), &json);
+  }
+  json.Key("stages").BeginArray();
+  for (const PipelineStageCost& stage : report.stages) WriteStage(report, stage, &json);
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToCsv(const PipelineReport& report) {
+  TextTable table;
+  const auto column = [&](absl::string_view title) {
+    table.columns.emplace_back();
+    table.columns.back().title = std::string(title);
+  };
+  for (const char* title : {"file", "stage", "path", "runs"}) column(title);
+  for (const Quantity* q : PipelineQuantities()) column(q->key);
+  column("lower_bound");
+  if (report.time) column(TimeQuantity().key);
+  const auto row = [&](std::vector<std::string> cells, const Totals& totals,
+                       const std::optional<PipelineTime>& time) {
+    TextTable::Row fields;
+    fields.cells = std::move(cells);
+    for (const Quantity* q : PipelineQuantities()) {
+      const Expr amount = q->In(totals).Substitute(report.bindings);
+      fields.cells.push_back(
+          report::KnownField(KnownOf(*q, amount, totals.lower_bound), FieldText(*q, amount)));
+    }
+    fields.cells.emplace_back(totals.lower_bound ? "true" : "false");
+    if (time)
+      fields.cells.push_back(FieldText(TimeQuantity(), time->bound.Substitute(report.bindings)));
+    table.rows.push_back(std::move(fields));
+  };
+  for (const PipelineStageCost& stage : report.stages) {
+    row({report.file, stage.name, stage.path, stage.runs.Substitute(report.bindings).ToString()},
+        stage.totals, stage.time);
+  }
+  row({report.file, "(all)", "", ""}, report.totals, report.time);
+  return DrawCsv(table);
+}
+
+Document ToDocument(const PipelineReport& report, const ViewOptions& options) {
+  const Bindings at = report.Sizes();
+  Document document;
+  document.title = report.file;
+  document.Add(Document::Lines{{TitleLine(report)}});
+  document.Add(Document::Lines{TotalLines(report, at, options.exact)});
+  document.Add(Document::Table{StageTable(report, at, options.exact), ""});
+  document.Add(Document::List{"", StageTexts(report)});
+  return document;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,68 @@
+// What one answer of a pipeline costs: every stage with all its runs, and their sum.
+//
+//   report.totals.flops.ToString()          // "2*images*steps*338749337600 + ..."
+//   report.stages[0].totals.flops           // of all runs of the stage
+//   ToDocument(report, {})                  // figures at report.at
+#ifndef ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_
+#define ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/pipeline/pipeline_file.h"
+#include "src/render/document.h"
+#include "src/report/report.h"
+#include "src/report/view_options.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// The least time of all runs on a device, in 10^-21 s.
+struct PipelineTime {
+  Expr bound;
+  Expr arithmetic, memory;  // of a loop the bound is the larger one of both sums
+};
+
+struct PipelineStageCost {
+  std::string name, path;
+  Expr runs = 1;          // `times` x the trips of `for`
+  std::string runs_text;  // "beams x (t < tokens)"
+  Share probability;
+  std::string policy;                                      // as PipelineStage has it
+  std::vector<std::pair<std::string, std::string>> sizes;  // as set: "batch", "2*images"
+  std::vector<std::string> assumed;                        // "batch = 1"
+  bool has_formula = true;               // false: counted at the values of the parameters alone
+  bool is_step = false;                  // counted on the graph of a decoding step
+  Totals totals;                         // of all runs; with a probability, expected; params once
+  std::string weights_of;                // the earlier stage that has the same weights, or ""
+  std::optional<Expr> peak_activations;  // the largest of its runs; nullopt: not known
+  std::optional<PipelineTime> time;
+};
+
+struct PipelineReport {
+  std::string file, title;
+  std::vector<PipelineParameter> parameters;
+  Bindings bindings;      // parameters and sizes that are numbers
+  Bindings at;            // sizes of open symbols at which figures are shown to people
+  bool expected = false;  // some stage has a probability: figures are expectations
+  std::vector<PipelineStageCost> stages;
+  Totals totals;  // parameters of shared weights count once
+  bool in_turn = false;
+  std::optional<Expr> memory_bytes;  // weights and activations at the peak
+  std::string per;                   // a parameter, or ""
+  std::string device, dtype;
+  std::optional<PipelineTime> time;
+
+  // bindings and `at`.
+  Bindings Sizes() const;
+};
+
+std::string ToJson(const PipelineReport& report);  // "onnxflops.pipeline/1"
+std::string ToCsv(const PipelineReport& report);
+Document ToDocument(const PipelineReport& report, const ViewOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_

@@ -1,0 +1,50 @@
+#include "src/settings/pipeline_arguments.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "src/api/recognise_pipeline.h"
+#include "src/base/limit_error.h"
+#include "src/base/platform/platform.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/settings/value.h"
+
+namespace onnxflops::settings {
+
+void PipelineArguments::AddTo(Table* list) {
+  list->BeginGroup("sizes", "Sizes of the models, and what is counted");
+  list->AddValues("dim", "NAME=N", &dims,
+                  "The number of a parameter, or of a size that no stage sets.");
+  causal.AddTo(list);
+  rules.AddTo(list);
+  list->BeginGroup("devices", "Time on a device");
+  device.AddTo(list);
+}
+
+absl::StatusOr<CountOptions> PipelineArguments::Options() const {
+  CountOptions options;
+  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &options.bindings));
+  ASSIGN_OR_RETURN(options.causal, causal.Parse());
+  ASSIGN_OR_RETURN(options.rules, rules.Parse());
+  ASSIGN_OR_RETURN(options.on_device, device.Parse());
+  return options;
+}
+
+absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
+  if (!absl::EndsWith(file, ".toml") &&
+      !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
+    ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
+    return LoadPipeline(text, absl::StrCat(absl::StripSuffix(file, "/"), "/pipeline.toml"), given);
+  }
+  const absl::StatusOr<std::string> text = ReadSmallFile(file);
+  if (text.ok()) {
+    absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, file, given);
+    if (pipeline.ok() || absl::EndsWith(file, ".toml")) return pipeline;
+    return WithMessage(pipeline.status(),
+                       absl::StrCat(pipeline.status().message(), "; a pipeline is a TOML file"));
+  }
+  return WithMessage(text.status(), absl::StrCat(Escaped(file), ": ", text.status().message()));
+}
+
+}  // namespace onnxflops::settings

@@ -1,0 +1,33 @@
+// The settings of a pipeline.
+#ifndef ONNXFLOPS_SRC_SETTINGS_PIPELINE_ARGUMENTS_H_
+#define ONNXFLOPS_SRC_SETTINGS_PIPELINE_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/pipeline/pipeline_file.h"
+#include "src/settings/device_arguments.h"
+#include "src/settings/size_arguments.h"
+#include "src/settings/table.h"
+
+namespace onnxflops::settings {
+
+struct PipelineArguments {
+  std::vector<std::string> dims;
+  CausalArgument causal;
+  RulesArgument rules;
+  RooflineArguments device;
+
+  void AddTo(Table* list);
+  absl::StatusOr<CountOptions> Options() const;
+};
+
+// The pipeline in a file, or of a folder that an exporter wrote, with the numbers that `given` has
+// for parameters.
+absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given);
+
+}  // namespace onnxflops::settings
+
+#endif  // ONNXFLOPS_SRC_SETTINGS_PIPELINE_ARGUMENTS_H_

@@ -1,0 +1,215 @@
+#include "src/api/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "src/api/load.h"
+#include "src/api/serving.h"
+#include "src/settings/pipeline_arguments.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr char kFolder[] = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/pipeline.toml";
+constexpr char kGpt2[] = R"(
+[parameters]
+prompt = "?"
+tokens = "?"
+[[stage]]
+name = "tokens"
+model = "../config/gpt2/config.json"
+for = "t < tokens"
+past = "prompt + t"
+sizes = { batch = 3 }
+)";
+
+absl::StatusOr<PipelineReport> CountText(absl::string_view text, const Bindings& given = {}) {
+  absl::StatusOr<Pipeline> pipeline = LoadPipeline(text, kFolder, given);
+  if (!pipeline.ok()) return pipeline.status();
+  CountOptions options;
+  options.bindings = given;
+  return CountPipeline(*pipeline, options);
+}
+
+// The message of an error, without the folder.
+std::string ErrorOf(absl::string_view text, const Bindings& given = {}) {
+  const absl::StatusOr<PipelineReport> report = CountText(text, given);
+  std::string message(report.status().message());
+  const std::string folder(kFolder, sizeof(kFolder) - 1 - std::string("pipeline.toml").size());
+  for (size_t at; (at = message.find(folder)) != std::string::npos;) {
+    message.erase(at, folder.size());
+  }
+  return message;
+}
+
+// One token after `past`, counted at these sizes: a serving step, which knows nothing of loops.
+absl::int128 StepMacs(const Model& model, int64_t past) {
+  CountOptions options;
+  options.bindings = {{"batch", 3}};
+  ServingRequest request;
+  request.decode = ServingRequest::Decode{.tokens = 1, .past = past};
+  const absl::StatusOr<ServingReport> step = CountServing(model, options, request);
+  EXPECT_TRUE(step.ok()) << step.status();
+  return step->columns[0].totals.macs.literal();
+}
+
+TEST(PipelineTest, AGrowingCacheIsTheSumOfItsSteps) {
+  const absl::StatusOr<PipelineReport> report = CountText(kGpt2);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/tests/data/config/gpt2");
+  ASSERT_TRUE(model.ok()) << model.status();
+  // MACs of a step are linear in the past: two counts of steps give all of them, a third checks it.
+  const absl::int128 first = StepMacs(*model, 0), second = StepMacs(*model, 1);
+  ASSERT_EQ(StepMacs(*model, 700), first + 700 * (second - first));
+  std::mt19937 random(46);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in every run
+  for (int i = 0; i < 1000; ++i) {
+    const auto prompt = static_cast<int64_t>(random() % 500);
+    const auto tokens = static_cast<int64_t>(random() % 500);
+    absl::int128 sum = 0;
+    for (int64_t t = 0; t < tokens; ++t) sum += first + (prompt + t) * (second - first);
+    const auto macs = report->totals.macs.Evaluate({{"prompt", prompt}, {"tokens", tokens}});
+    ASSERT_TRUE(macs.ok()) << macs.status();
+    EXPECT_EQ(*macs, sum) << prompt << " " << tokens;
+  }
+}
+
+TEST(PipelineTest, TimesProbabilityAndSharedWeights) {
+  const char kText[] = R"(
+[parameters]
+images = 3
+[[stage]]
+name = "a"
+model = "../../../models/resnet50.onnx"
+times = "images"
+[[stage]]
+name = "b"
+model = "../../../models/resnet50.onnx"
+times = "2*images"
+probability = 0.25
+)";
+  const absl::StatusOr<PipelineReport> report = CountText(kText);
+  ASSERT_TRUE(report.ok()) << report.status();
+  // 4,089,184,256 MACs and 25,530,472 parameters are torchvision's, as models/SOURCES.md has them.
+  constexpr int64_t kOne = 4'089'184'256;
+  const auto value = [&](const Expr& e) { return *e.Evaluate(report->bindings); };
+  EXPECT_EQ(value(report->stages[0].totals.macs), 3 * kOne);
+  EXPECT_EQ(value(report->stages[1].totals.macs), 3 * kOne / 2);
+  EXPECT_EQ(value(report->totals.macs), 3 * kOne + 3 * kOne / 2);
+  EXPECT_TRUE(report->expected);
+  EXPECT_EQ(report->stages[1].weights_of, "a");
+  EXPECT_EQ(report->totals.params, report->stages[0].totals.params);
+}
+
+TEST(PipelineTest, NoRunAndMany) {
+  const absl::StatusOr<PipelineReport> none = CountText(kGpt2, {{"prompt", 5}, {"tokens", 0}});
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(*none->totals.macs.Evaluate(none->bindings), 0);
+  std::string text = absl::StrReplaceAll(kGpt2, {{"for = \"t < tokens\"\npast = \"prompt + t\"",
+                                                  "times = \"tokens\"\npast = \"prompt\""}});
+  const absl::StatusOr<PipelineReport> many =
+      CountText(text, {{"prompt", 5}, {"tokens", 1'000'000'000}});
+  const absl::StatusOr<PipelineReport> one = CountText(text, {{"prompt", 5}, {"tokens", 1}});
+  ASSERT_TRUE(many.ok() && one.ok()) << many.status();
+  EXPECT_EQ(*many->totals.macs.Evaluate(many->bindings),
+            1'000'000'000 * *one->totals.macs.Evaluate(one->bindings));
+}
+
+// What whole calls of transformers and diffusers execute: see tools/export/pipeline_truth.py.
+TEST(PipelineTest, WholeCallsAreCountedToTheDigit) {
+  const std::string folder = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/";
+  std::ifstream file(folder + "truth.json");
+  const nlohmann::json truth = nlohmann::json::parse(file);
+  ASSERT_EQ(truth["calls"].size(), 9);
+  for (const nlohmann::json& call : truth["calls"]) {
+    const std::string model = call["model"];
+    Bindings given;
+    if (model == "sd-tiny") {
+      // PNDM runs the denoiser once more: it takes the second step twice.
+      const int64_t more = call["scheduler"] == "PNDMScheduler" ? 1 : 0;
+      given = {{"steps", call["steps"].get<int64_t>() + more},
+               {"images", call["images"]},
+               {"prompts", call["images"]},
+               {"guidance", call["guided"].get<bool>() ? 2 : 1},
+               {"resolution", call["size"]}};
+    } else {
+      given = {{model == "t5-tiny" ? "answers" : "batch", call["batch"]},
+               {"beams", call["beams"]},
+               {"prompt", call["prompt"]},
+               {"tokens", call["tokens"]}};
+    }
+    const std::string of = folder + model + (model == "gpt2-tiny" ? "/pipeline.toml" : "");
+    const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(of, given);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    CountOptions options;
+    options.bindings = given;
+    const absl::StatusOr<PipelineReport> report = CountPipeline(*pipeline, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    const auto macs = report->totals.macs.Evaluate(report->bindings);
+    ASSERT_TRUE(macs.ok()) << macs.status();
+    const char* figure = model == "sd-tiny" ? "flops" : "flops_all_logits";
+    EXPECT_EQ(2 * *macs, call[figure].get<int64_t>()) << call;
+  }
+}
+
+// `generate` computes the logits of a prompt's last token only: the graph has those of all.
+TEST(PipelineTest, TheLogitsOfAPromptExplainTheRest) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/truth.json");
+  const nlohmann::json truth = nlohmann::json::parse(file);
+  constexpr int64_t kWidth = 48, kVocabulary = 100;
+  for (const nlohmann::json& call : truth["calls"]) {
+    if (call["model"] != "gpt2-tiny") continue;
+    const int64_t rows = call["batch"].get<int64_t>() * call["beams"].get<int64_t>() *
+                         (call["prompt"].get<int64_t>() - 1);
+    EXPECT_EQ(call["flops_all_logits"].get<int64_t>() - call["flops"].get<int64_t>(),
+              2 * rows * kWidth * kVocabulary);
+  }
+}
+
+TEST(PipelineTest, ErrorsNameThePlace) {
+  const auto stage = [](absl::string_view more) {
+    return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
+  };
+  const std::pair<std::string, const char*> kCases[] = {
+      {"", "pipeline.toml: no stage: a stage begins with [[stage]]"},
+      {"[parameters]\na = \"b + 1\"\nb = \"2*a\"\n[[stage]]\n",
+       "pipeline.toml:3:5: b '2*a': column 3: parameters need each other: a -> b -> a"},
+      {"[parameters]\nsteps = 1\n" + stage("times = \"stps\""),
+       "pipeline.toml:6:9: times 'stps': column 1: no parameter is named 'stps'; did you mean "
+       "steps?"},
+      {stage("step = 3"),
+       "pipeline.toml:4:1: unknown key 'step'; known: name, model, times, for, "
+       "new, past, sizes, values, probability, weights"},
+      {stage("probability = 1.5"),
+       "pipeline.toml:4:15: probability is from 0 to 1 with at most "
+       "nine digits, as 0.25 or \"1/3\""},
+      {stage("sizes = { btch = 2 }"),
+       "stage 'a': ../config/gpt2/config.json: no symbol is named 'btch'; did you mean batch?"},
+      {stage("for = \"t in 3\""),
+       "pipeline.toml:4:7: for is \"t < tokens\": t goes from 0 to "
+       "tokens - 1"},
+      {stage("weights = \"b\""), "pipeline.toml:4:11: no earlier stage is named 'b'"},
+      {"[[stage]]\nmodel = \"absent.onnx\"", "pipeline.toml:2:9: stage 'absent.onnx': absent.onnx"},
+      {"[[stage]]\nmodel = \"gpt2.toml\"",
+       "pipeline.toml:2:9: stage 'gpt2.toml': gpt2.toml is no model"},
+      {"[parameters]\nn = 1000000000000\n" + stage("times = \"n*n*n*n\""), "overflows 128 bits"},
+      {stage("past = 1024"),
+       "stage 'a': new + past = 1025 is 1025: the configuration has positions for at most 1024"},
+      {"[parameters]\nn = 1\n" + stage("times = \"n - 2\""),
+       "pipeline.toml:3:1: stage 'a': times = n - 2 is -1, below 0"},
+  };
+  for (const auto& [text, error] : kCases) {
+    EXPECT_TRUE(absl::StrContains(ErrorOf(text), error)) << ErrorOf(text) << "\n" << text;
+    EXPECT_FALSE(absl::StrContains(ErrorOf(text), '\n')) << ErrorOf(text);
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,119 @@
+#include "src/api/recognise_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/pipeline.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+// A folder of files, which is removed again.
+class Folder {
+ public:
+  Folder() : path_(absl::StrCat(testing::TempDir(), "/pipeline")) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path_ + "/" + name).parent_path());
+    std::ofstream(path_ + "/" + name, std::ios::binary) << text;
+  }
+  // A model with these inputs, which multiplies each by itself.
+  void Model(const std::string& name,
+             const std::vector<std::pair<std::string, std::vector<std::string>>>& inputs) const {
+    ModelMaker make;
+    for (const auto& [input, dims] : inputs) {
+      make.Input(input, dims);
+      make.Node("m" + input, "Mul", {input, input}, {input + "_out"}).Output(input + "_out");
+    }
+    Write(name, make.proto.SerializeAsString());
+  }
+  // The pipeline at its own parameters.
+  absl::StatusOr<PipelineReport> Count() const {
+    const absl::StatusOr<std::string> text = PipelineOfFolder(path_);
+    if (!text.ok()) return text.status();
+    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, path_ + "/pipeline.toml");
+    if (!pipeline.ok()) return pipeline.status();
+    return CountPipeline(*pipeline, {});
+  }
+
+ private:
+  const std::string path_;
+};
+
+// "name: FLOPs", of each stage.
+std::vector<std::string> StagesOf(const absl::StatusOr<PipelineReport>& report) {
+  if (!report.ok()) return {std::string(report.status().message())};
+  std::vector<std::string> stages;
+  for (const PipelineStageCost& stage : report->stages) {
+    stages.push_back(absl::StrCat(stage.name, ": ",
+                                  Int128ToString(*stage.totals.flops.Evaluate(report->bindings))));
+    EXPECT_TRUE(stage.assumed.empty()) << stage.name << " leaves " << stage.assumed[0] << " open";
+  }
+  return stages;
+}
+
+using Stages = std::vector<std::string>;
+
+TEST(RecognisePipelineTest, TowersOfClip) {
+  const Folder folder;
+  folder.Model("text_model.onnx", {{"input_ids", {"text_batch_size", "sequence_length"}}});
+  folder.Model("vision_model.onnx", {{"pixel_values", {"image_batch_size", "3", "8", "8"}}});
+  EXPECT_EQ(StagesOf(folder.Count()), (Stages{"images: 192", "texts: 6160"}));  // 80 x 77
+}
+
+TEST(RecognisePipelineTest, Sam) {
+  const Folder folder;
+  folder.Model("vision_encoder.onnx", {{"pixel_values", {"batch_size", "3", "16", "16"}}});
+  folder.Model("prompt_encoder_mask_decoder.onnx",
+               {{"input_points", {"batch_size", "point_batch_size", "nb_points_per_image", "2"}},
+                {"image_embeddings", {"batch_size", "4", "2", "2"}}});
+  EXPECT_EQ(StagesOf(folder.Count()), (Stages{"encoder: 768", "decoder: 20"}));
+}
+
+TEST(RecognisePipelineTest, Sherpa) {
+  const Folder folder;
+  folder.Model("encoder-epoch-99-avg-1.onnx", {{"x", {"N", "39", "80"}}});
+  folder.Model("decoder-epoch-99-avg-1.onnx", {{"y", {"N", "2"}}});
+  folder.Model("joiner-epoch-99-avg-1.onnx",
+               {{"encoder_out", {"N", "512"}}, {"decoder_out", {"N", "512"}}});
+  EXPECT_EQ(StagesOf(folder.Count()), (Stages{"encoder: 31200", "decoder: 82", "joiner: 163840"}));
+}
+
+TEST(RecognisePipelineTest, GenAi) {
+  const Folder folder;
+  folder.Write("genai_config.json", R"({"model": {"decoder": {"filename": "llm.onnx"}}})");
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/models/deployed/llama_tiny_gqa.genai_int4.onnx",
+                     std::ios::binary);
+  folder.Write("llm.onnx", std::string(std::istreambuf_iterator<char>(file), {}));
+  const absl::StatusOr<PipelineReport> report = folder.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->stages.size(), 2);
+  EXPECT_EQ(*report->stages[1].runs.Evaluate(report->bindings), 127);
+  EXPECT_EQ(report->stages[1].weights_of, "prompt");
+}
+
+TEST(RecognisePipelineTest, NothingAndFaults) {
+  const Folder folder;
+  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "no pipeline is recognised here"));
+  folder.Write("model_index.json", "{}");
+  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "no pipeline is recognised here"));
+  folder.Write("vae_decoder/model.onnx", "no model");
+  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "vae_decoder/model.onnx"));
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,156 @@
+// onnxflops pipeline: what one answer costs over several models.
+#include "src/api/pipeline.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/api/recognise_pipeline.h"
+#include "src/base/glob.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/check/budgets.h"
+#include "src/render/format.h"
+#include "src/settings/pipeline_arguments.h"
+#include "src/settings/value.h"
+#include "tools/cli/output.h"
+#include "tools/cli/output_arguments.h"
+#include "tools/cli/render.h"
+#include "tools/commands/commands.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr CommandHelp kCommandPipelineHelp = {
+    "onnxflops pipeline FILE.toml|FOLDER [options]",
+    R"(What one answer costs over several models: an image of a diffusion model, a text
+of a decoder, a minute of speech. The file names the stages, how often each runs
+and at which sizes, as formulas over parameters such as steps and tokens.
+docs/pipelines.md describes it. A cache that grows with each token is summed in
+closed form. Figures are of all stages and of each; a formula has them for other
+parameters. --dim NAME=N gives a parameter another number.
+
+A folder that diffusers, Optimum, ONNX Runtime GenAI or sherpa-onnx wrote, or one
+with the towers of CLIP or the parts of SAM, is recognised by its files. --init
+writes what was recognised as a file of stages, with every size that is assumed.
+)",
+    R"(  All stages, and their sum:
+    onnxflops pipeline pipeline.toml
+  At other parameters, as JSON:
+    onnxflops pipeline pipeline.toml --dim steps=50,images=4 --format json
+  What an exporter wrote, and the same as a file to change:
+    onnxflops pipeline sd15/ --dim steps=25
+    onnxflops pipeline sd15/ --init > sd15/pipeline.toml
+  How fast it can be:
+    onnxflops pipeline pipeline.toml --device h100-sxm --dtype bf16
+
+  A budget on one answer, for CI:
+    onnxflops pipeline pipeline.toml --max "flops=10 TFLOP"
+
+Exit codes: 0 success, 1 a limit does not hold, 2 error.
+)"};
+
+struct PipelineCall : settings::PipelineArguments {
+  std::vector<std::string> files;
+  OutputArguments output;
+  ViewOptions view;
+  std::vector<std::string> limits;
+  bool init = false;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("FILE", &files, 1, 1);
+    settings::PipelineArguments::AddTo(list);
+    list->BeginGroup("budgets", "Budgets");
+    list->AddValues("max", "QUANTITY=LIMIT", &limits,
+                    "A limit on all stages, as \"flops=10 TFLOP\", or on those that match, as "
+                    "\"unet:macs=4 TMAC\". Exit with 1 if it does not hold.");
+    list->BeginGroup("output", "Output");
+    list->AddFlag("init", &init, "Write the stages of a folder as TOML, and count nothing.");
+    list->AddFlag("exact", &view.exact, "Print every digit instead of SI units.");
+    output.AddTo(list);
+  }
+};
+
+// Why a limit does not hold for all stages or one of them; "" if it does.
+std::string WhyBroken(const PipelineReport& report, const BudgetRule& rule, const Totals& totals,
+                      const std::optional<PipelineTime>& time, absl::string_view of) {
+  const Quantity& q = *rule.quantity;
+  const std::string what = absl::StrCat(of, of.empty() ? "" : ": ", q.key);
+  if (q.needs != Quantity::Needs::kNothing && !(time && q.value == &Amounts::time_bound)) {
+    return absl::StrCat(what, " is not known here");
+  }
+  const Expr amount = q.value == &Amounts::time_bound ? time->bound : q.In(totals);
+  const absl::StatusOr<absl::int128> value = amount.Evaluate(report.bindings);
+  if (!value.ok()) return absl::StrCat(what, ": not proven: ", value.status().message());
+  const std::string text = report::AmountText(q, *value, /*exact=*/false);
+  if (*value > rule.limit.value) {
+    return absl::StrCat(what, " = ", text, " is above ", rule.limit.text);
+  }
+  if (totals.lower_bound && q.of == Quantity::Of::kWork) {
+    return absl::StrCat(what, ": not proven: not all nodes are counted");
+  }
+  return "";
+}
+
+// Those of the limits that do not hold.
+absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& report,
+                                                      const std::vector<std::string>& limits) {
+  std::vector<std::string> objections;
+  const auto add = [&](std::string objection) {
+    if (!objection.empty()) objections.push_back(std::move(objection));
+  };
+  for (const std::string& text : limits) {
+    Budgets budgets;
+    if (const absl::Status added = AddBudget(text, &budgets); !added.ok()) {
+      return settings::InValue("max", text, added);
+    }
+    const BudgetRule& rule = budgets.rules[0];
+    if (rule.limit.kind != BudgetLimit::Kind::kAbsolute || rule.AsksForPeak()) {
+      return settings::BadValue("max", text, "a pipeline has limits as flops=10 TFLOP");
+    }
+    if (!rule.module) add(WhyBroken(report, rule, report.totals, report.time, ""));
+    bool found = !rule.module;
+    for (const PipelineStageCost& stage : report.stages) {
+      if (!rule.module || !MatchesGlob(*rule.module, stage.name)) continue;
+      found = true;
+      add(WhyBroken(report, rule, stage.totals, stage.time, stage.name));
+    }
+    if (!found) return settings::BadValue("max", text, "no stage matches");
+  }
+  return objections;
+}
+
+absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
+  ASSIGN_OR_RETURN(const CountOptions options, args.Options());
+  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  if (args.init) {
+    ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(args.files[0]));
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
+    return kFine;
+  }
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   settings::ReadPipeline(args.files[0], options.bindings));
+  ASSIGN_OR_RETURN(const PipelineReport report, CountPipeline(pipeline, options));
+  std::vector<std::string> inputs = {args.files[0], args.rules.file, args.device.devices_file.file};
+  for (const PipelineStage& stage : pipeline.stages) inputs.push_back(stage.path);
+  ASSIGN_OR_RETURN(const std::vector<std::string> objections, BrokenLimits(report, args.limits));
+  RETURN_IF_ERROR(WriteOutput(Render(report, format, style, args.view), args.output.file, inputs));
+  for (const std::string& objection : objections) {
+    WriteError(absl::StrCat(Escaped(report.file), ": ", Escaped(objection)));
+  }
+  return objections.empty() ? kFine : kFailed;
+}
+
+}  // namespace
+
+Command PipelineCommand() {
+  return CommandOf<PipelineCall, kCommandPipelineHelp, RunPipeline>(
+      "pipeline", "FILE.toml", "what one answer costs over several models");
+}
+
+}  // namespace onnxflops::tools
