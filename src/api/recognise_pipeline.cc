@@ -62,7 +62,7 @@ Layout Diffusion() {
           "images = 1\n"
           "prompts = 1       # texts are encoded once, for all their images\n"
           "steps = 50        # runs of the denoiser; PNDM takes one more\n"
-          "guidance = 2      # 2 with classifier-free guidance, 1 without\n",
+          "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n",
           "images",
           {{"text_encoder",
             "text_encoder/model.onnx",
@@ -92,8 +92,12 @@ Layout Diffusion() {
            {"transformer",
             "transformer/model.onnx",
             kTimesSteps,
-            {{"hidden_states", 2, "resolution // scale"},
+            {{"hidden_states", 1, "(resolution // (2*scale))^2"},  // Flux packs latents
+             {"hidden_states", 2, "resolution // scale"},
              {"hidden_states", 3, "resolution // scale"},
+             {"img_ids", 0, "(resolution // (2*scale))^2"},
+             {"encoder_hidden_states", 1, "text_tokens"},
+             {"txt_ids", 0, "text_tokens"},
              {"*", 0, "guidance*images"}},
             false},
            {"vae_decoder",
@@ -185,11 +189,11 @@ Layout ImageAndMasks() {
           "points = 2        # of a prompt\n",
           "images",
           {{"encoder",
-            "vision_encoder*.onnx|*image_encoder*.onnx|*encoder*.onnx",
+            "vision_encoder*.onnx|*image_encoder*.onnx|sam*encoder*.onnx",
             "",
             {{"*", 0, "images"}}},
            {"decoder",
-            "prompt_encoder_mask_decoder*.onnx|*decoder*.onnx",
+            "prompt_encoder_mask_decoder*.onnx|*mask_decoder*.onnx|sam*decoder*.onnx",
             "times = \"images*prompts\"",
             {{"*", 0, "1"},
              {"input_points", 1, "1"},
@@ -276,6 +280,9 @@ class FolderReader {
     }
     std::string parameters = layout_.parameters;
     if (absl::StrContains(stages, "resolution")) parameters += DiffusionSizes(folder_);
+    if (absl::StrContains(stages, "text_tokens")) {
+      parameters += "text_tokens = 333 # for Stable Diffusion 3; 512 for Flux\n";
+    }
     // Whisper's encoder has a fixed length.
     if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {
       absl::StrReplaceAll({{"prompt = 64       # tokens of the encoder, if it takes any",

@@ -93,6 +93,18 @@ TEST(RecognisePipelineTest, Sherpa) {
   EXPECT_EQ(StagesOf(folder.Count()), (Stages{"encoder: 31200", "decoder: 82", "joiner: 163840"}));
 }
 
+TEST(RecognisePipelineTest, Flux) {
+  const Folder folder;
+  folder.Write("model_index.json", "{}");
+  folder.Model("transformer/model.onnx",
+               {{"hidden_states", {"batch_size", "packed_height_width", "4"}},
+                {"encoder_hidden_states", {"batch_size", "sequence_length", "2"}},
+                {"img_ids", {"packed_height_width", "3"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  // 50 runs for two samples of 32 x 32 packed latents of 4 and 333 tokens of 2, and 3 x 1,024 ids.
+  EXPECT_EQ(StagesOf(folder.Count()), (Stages{"transformer: 629800", "vae_decoder: 4096"}));
+}
+
 TEST(RecognisePipelineTest, GenAi) {
   const Folder folder;
   folder.Write("genai_config.json", R"({"model": {"decoder": {"filename": "llm.onnx"}}})");
