@@ -76,7 +76,7 @@ class StageCounter {
     ASSIGN_OR_RETURN(RunCost cost, CountRun(CountedOpen()));
     RETURN_IF_ERROR(CheckNames());
     RETURN_IF_ERROR(CheckValues(&cost));
-    return Summed(std::move(cost));
+    return Summed(cost);
   }
 
   // Of CountOptions::bindings: those that set a size of this model.
@@ -312,7 +312,7 @@ class StageCounter {
   }
 
   // ---- all runs
-  absl::StatusOr<PipelineStageCost> Summed(RunCost cost) const {
+  absl::StatusOr<PipelineStageCost> Summed(const RunCost& cost) const {
     PipelineStageCost result;
     result.name = stage_.name;
     result.path = stage_.path;
@@ -320,6 +320,7 @@ class StageCounter {
     result.policy = stage_.policy;
     result.has_formula = has_formula_;
     result.is_step = is_step_;
+    result.uncounted = report_.coverage.unknown;
     result.totals.lower_bound = cost.totals.lower_bound;
     result.runs = stage_.times.value;
     for (const auto& [name, size] : sizes_) {

@@ -217,7 +217,7 @@ class PipelineReader : private TomlFile {
 
   absl::StatusOr<Expr> ParseText(absl::string_view text, const toml::node& node,
                                  absl::string_view key, absl::string_view index) {
-    const absl::StatusOr<Expr> value =
+    absl::StatusOr<Expr> value =
         ParseFormula(text, [&](absl::string_view name) -> absl::StatusOr<Expr> {
           if (!index.empty() && name == index) return Expr::Symbol(index);
           return ParameterValue(name);

@@ -141,12 +141,12 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
 
 // ---- the lines
 
-void AddFormula(const char* label, const char* name, const Expr& expr, bool exact,
+void AddFormula(const char* label, absl::string_view name, const Expr& expr, bool exact,
                 std::vector<LabelledLine>* lines) {
   if (expr.is_literal()) return;
   std::string text = report::ShowExpr(expr, exact);
   if (text.size() > kMaxShownFormula) text = expr.Shortened(kMaxShownFormula);
-  lines->push_back({label, {absl::StrCat(name, " = ", text)}});
+  lines->push_back({label, {absl::StrCat(name, " ", text)}});
 }
 
 std::string MemoryText(const PipelineReport& report, const Bindings& at, bool exact) {
@@ -194,8 +194,9 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
                                                        report.per.empty() ? "answers" : report.per))
                : ""}});
   }
-  AddFormula("formula", "FLOPs", totals.flops, exact, &lines);
-  AddFormula("", "MACs", totals.macs, exact, &lines);
+  const absl::string_view sign = totals.lower_bound ? ">=" : "=";
+  AddFormula("formula", absl::StrCat("FLOPs ", sign), totals.flops, exact, &lines);
+  AddFormula("", absl::StrCat("MACs ", sign), totals.macs, exact, &lines);
   return lines;
 }
 
@@ -233,6 +234,11 @@ std::vector<std::string> StageTexts(const PipelineReport& report) {
     }
     if (!stage.weights_of.empty()) {
       absl::StrAppend(&text, "; the weights of stage ", stage.weights_of);
+    }
+    if (stage.uncounted > 0) {
+      absl::StrAppend(&text, "; ", Plural(stage.uncounted, "node"),
+                      stage.uncounted == 1 ? " is" : " are", " not counted",
+                      WithSettings(" ({rules} defines operators)"), ": figures are lower bounds");
     }
     if (!stage.has_formula) {
       absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");

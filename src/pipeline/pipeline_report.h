@@ -6,6 +6,7 @@
 #ifndef ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_
 #define ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct PipelineStageCost {
   std::vector<std::pair<std::string, std::string>> sizes;  // as set: "batch", "2*images"
   std::vector<std::string> assumed;                        // "batch = 1"
   bool has_formula = true;               // false: counted at the values of the parameters alone
+  int64_t uncounted = 0;                 // nodes without a rule in a run: figures are lower bounds
   bool is_step = false;                  // counted on the graph of a decoding step
   Totals totals;                         // of all runs; with a probability, expected; params once
   std::string weights_of;                // the earlier stage that has the same weights, or ""
