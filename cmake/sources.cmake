@@ -93,6 +93,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/signature.cc
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
+  src/family/anyres.cc
   src/family/bert.cc
   src/family/blip.cc
   src/family/blocks.cc
@@ -107,15 +108,19 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/gpt2.cc
   src/family/gpt_neox.cc
   src/family/graph_builder.cc
+  src/family/internvl.cc
   src/family/llava.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/phi.cc
+  src/family/pixtral.cc
+  src/family/qwen_vl.cc
   src/family/siglip.cc
   src/family/t5.cc
   src/family/timm.cc
   src/family/timm_convnext.cc
   src/family/timm_vit.cc
+  src/family/vision_language.cc
   src/family/vit.cc
   src/family/whisper.cc
   src/resolve/body_map.cc

@@ -61,14 +61,22 @@ absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& re
   return inference;
 }
 
-// An error if a size in `dims`, which the user set, is beyond the learned positions.
-absl::Status CheckMostDims(const ModelData& model, const Bindings& dims) {
+// An error if a size in `dims`, which the user set, is beyond the learned positions, or if patches
+// of an image cannot be merged.
+absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
   for (const auto& [symbol, most] : MostDims(model)) {
     const auto it = dims.find(symbol);
     if (it == dims.end() || it->second <= most) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(model.path), ": ", Escaped(symbol), " = ", it->second,
                      ": the configuration has positions for at most ", most));
+  }
+  for (const auto& [symbol, of] : MultipleDims(model)) {
+    const auto it = dims.find(symbol);
+    if (it == dims.end() || of == 0 || it->second % of == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path), ": ", Escaped(symbol), " = ", it->second,
+                     ": it should be a multiple of ", of, ", the side of a token"));
   }
   return absl::OkStatus();
 }
@@ -178,7 +186,7 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   std::vector<std::string> warnings;
   ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
   dims.insert(options.bindings.begin(), options.bindings.end());
-  RETURN_IF_ERROR(CheckMostDims(*model, dims));
+  RETURN_IF_ERROR(CheckDims(*model, dims));
   ResolveOptions resolve;
   resolve.operators.rules = options.rules;
   resolve.bodies = options.bodies;

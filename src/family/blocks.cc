@@ -45,10 +45,6 @@ absl::Span<const Function> Functions() {
   return functions;
 }
 
-Tensor SizeOf(GraphBuilder* b, const Tensor& x, int64_t axis) {
-  return b->Op("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
-}
-
 std::vector<Tensor> Qkv(GraphBuilder* b, const Tensor& x, const EncoderShape& s,
                         const EncoderLayerNames& names) {
   const int64_t h = s.hidden;
@@ -149,6 +145,10 @@ Tensor Reshape(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sha
   return b->Op("Reshape", {x, b->Ints(shape)});
 }
 
+Tensor ReshapeBy(GraphBuilder* b, const Tensor& x, const std::vector<Tensor>& sizes) {
+  return b->Op("Reshape", {x, Concat(b, sizes, 0)}, {{"allowzero", int64_t{1}}});
+}
+
 Tensor Transpose(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& order) {
   return b->Op("Transpose", {x}, {{"perm", order}});
 }
@@ -161,6 +161,10 @@ std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<in
                           int64_t axis) {
   return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<std::string>(sizes.size()),
                 {{"axis", axis}});
+}
+
+Tensor SizeOf(GraphBuilder* b, const Tensor& x, int64_t axis) {
+  return b->Op("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
 }
 
 Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at) {
@@ -263,8 +267,9 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
   return Linear(b, y, "out_proj", w, w, true);
 }
 
-Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim) {
-  const Scope scope(b, "rotary_emb", "RotaryEmbedding");
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim,
+                      absl::string_view name) {
+  const Scope scope(b, name, "RotaryEmbedding");
   const Tensor at = b->Op("Cast", {positions}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
   const Tensor column = b->Op("Unsqueeze", {at, b->Ints({-1})});
   const Tensor angles = Mul(b, column, b->Table((dim + 1) / 2));
@@ -337,6 +342,15 @@ Tensor Factor(GraphBuilder* b, double value) {
   return b->Op("Cast", {factor}, {{"to", static_cast<int64_t>(b->dtype())}});
 }
 
+Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& m) {
+  x = m.tied ? TiedLinear(b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
+             : Linear(b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
+  if (m.scaled) x = b->Op("Div", {x, Factor(b, 1)});
+  if (m.softcap == 0) return x;
+  const Tensor cap = Factor(b, m.softcap);
+  return Mul(b, b->Op("Tanh", {b->Op("Div", {x, cap})}), cap);
+}
+
 absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageModel& m,
                                         const LayersFn& layers) {
   const std::string root = config.RequireArchitecture({m.with_head, m.without_head});
@@ -356,14 +370,7 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
     b.Output("last_hidden_state", x, dtype, {"batch", "seq", m.hidden});
     return std::move(b).Finish();
   }
-  x = m.tied ? TiedLinear(&b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
-             : Linear(&b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
-  if (m.scaled) x = b.Op("Div", {x, Factor(&b, 1)});
-  if (m.softcap > 0) {
-    const Tensor cap = Factor(&b, m.softcap);
-    x = Mul(&b, b.Op("Tanh", {b.Op("Div", {x, cap})}), cap);
-  }
-  b.Output("logits", x, dtype, {"batch", "seq", m.vocab});
+  b.Output("logits", Logits(&b, x, table, m), dtype, {"batch", "seq", m.vocab});
   return std::move(b).Finish();
 }
 

@@ -63,10 +63,14 @@ Tensor Mul(GraphBuilder* b, const Tensor& x, const Tensor& y);
 // A number of the type that the model computes in.
 Tensor Factor(GraphBuilder* b, double value);
 Tensor Reshape(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& shape);
+// The same by sizes that are computed, in lists one after the other.
+Tensor ReshapeBy(GraphBuilder* b, const Tensor& x, const std::vector<Tensor>& sizes);
 Tensor Transpose(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& order);
 Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis);
 std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes,
                           int64_t axis);
+// The size of a dimension, as a list of one number.
+Tensor SizeOf(GraphBuilder* b, const Tensor& x, int64_t axis);
 // x[:, at] of [batch, seq, width].
 Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at);
 // x[i, the place of the largest id of ids[i]]: where CLIP's text ends.
@@ -120,7 +124,8 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
 struct Rotation {
   Tensor cos, sin;
 };
-Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim);
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim,
+                      absl::string_view name = "rotary_emb");
 // Rotates the first `dim` features of each head by position: in halves, or in neighbouring pairs.
 Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,
               bool interleaved = false);
@@ -148,6 +153,8 @@ struct LanguageModel {
   double softcap = 0;   // of the logits
   bool scaled = false;  // logits are divided by a number
 };
+// The output layer; `table` is the embedding.
+Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& model);
 // Hidden states of ids at positions; *table: of their embedding.
 using LayersFn = std::function<Tensor(GraphBuilder* b, const Tensor& ids, const Tensor& positions,
                                       Tensor* table)>;

@@ -176,9 +176,33 @@ std::optional<std::vector<int64_t>> Config::Sizes(const char* key) const {
   return sizes;
 }
 
-std::vector<int64_t> Config::Indices(const char* key) const {
+std::vector<std::pair<int64_t, int64_t>> Config::Pairs(
+    const char* key, const std::vector<std::pair<int64_t, int64_t>>& otherwise) const {
   const Json* value = Find(key);
-  if (value == nullptr) return {};
+  if (value == nullptr) {
+    Default(key,
+            absl::StrCat("[[", absl::StrJoin(otherwise, "], [", absl::PairFormatter(", ")), "]]"));
+    return otherwise;
+  }
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  const bool fits = value->is_array() && !value->empty() && value->size() <= kMaxConfigLayers;
+  for (size_t i = 0; fits && i < value->size(); ++i) {
+    const Json& pair = (*value)[i];
+    if (!pair.is_array() || pair.size() != 2) break;
+    pairs.emplace_back(Whole(key, pair[0], 1, kMaxConfigSize),
+                       Whole(key, pair[1], 1, kMaxConfigSize));
+  }
+  if (!fits || pairs.size() != value->size())
+    Fault(key, "should be a list of pairs of whole numbers");
+  return pairs.empty() ? otherwise : pairs;
+}
+
+std::vector<int64_t> Config::Indices(const char* key, const std::vector<int64_t>& otherwise) const {
+  const Json* value = Find(key);
+  if (value == nullptr) {
+    if (!otherwise.empty()) Default(key, absl::StrCat("[", absl::StrJoin(otherwise, ", "), "]"));
+    return otherwise;
+  }
   std::vector<int64_t> indices;
   if (!value->is_array()) Fault(key, "should be a list of whole numbers");
   if (!value->is_array() || value->size() > kMaxConfigLayers) return {};

@@ -16,6 +16,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -73,8 +74,11 @@ class Config {
   std::optional<std::vector<std::string>> Texts(const char* key) const;
   // Whole numbers of a list; nullopt if it is not there.
   std::optional<std::vector<int64_t>> Sizes(const char* key) const;
-  // Numbers of layers, from 0; empty without the list.
-  std::vector<int64_t> Indices(const char* key) const;
+  // Pairs of whole numbers of a list; `otherwise` if it is not there.
+  std::vector<std::pair<int64_t, int64_t>> Pairs(
+      const char* key, const std::vector<std::pair<int64_t, int64_t>>& otherwise) const;
+  // Numbers of layers, from 0; without the list, those of the default.
+  std::vector<int64_t> Indices(const char* key, const std::vector<int64_t>& otherwise = {}) const;
   // The first entry of "architectures", or `otherwise`, noted.
   std::string Architecture(absl::string_view otherwise) const;
   // The same, which has to be one of these. The first is the default.

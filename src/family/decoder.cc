@@ -138,7 +138,7 @@ class LayerBuilder {
   }
 
   Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {
-    const Scope scope(b_, name, absl::StrCat(s_.prefix, "MLP"));
+    const Scope scope(b_, name, s_.mlp != nullptr ? s_.mlp : absl::StrCat(s_.prefix, "MLP"));
     if (!s_.gated) {
       const Tensor up = Linear(b_, x, "up_proj", s_.hidden, intermediate, s_.mlp_bias);
       return Linear(b_, Activate(b_, up, s_.activation), "down_proj", intermediate, s_.hidden,
@@ -180,25 +180,45 @@ class LayerBuilder {
   const Rotation angles_;
 };
 
+// [3, batch, seq, angles] -> [batch, seq, angles]: section i of the angles by positions i.
+Tensor Sections(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<Tensor> parts = Split(b, x, sizes, -1);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = b->Op("Gather", {parts[i], b->Scalar(static_cast<int64_t>(i))});
+  }
+  return Concat(b, parts, -1);
+}
+
 }  // namespace
 
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
   const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;
-  LayerBuilder layers(b, s, RotaryAngles(b, positions, rotated));
-  for (int64_t i = 0; i < s.layers; ++i) x = layers.Layer(x, i);
+  Rotation angles = RotaryAngles(b, positions, rotated);
+  if (!s.rotary_sections.empty()) {
+    angles = {Sections(b, angles.cos, s.rotary_sections),
+              Sections(b, angles.sin, s.rotary_sections)};
+  }
+  LayerBuilder layers(b, s, angles);
+  for (int64_t i = 0; i < s.layers; ++i) {
+    x = layers.Layer(x, i);
+    if (s.after_layer) x = s.after_layer(x, i);
+  }
   return layers.Norm(x, "norm", s.hidden);
 }
 
+LanguageModel LanguageModelOf(const DecoderShape& s) {
+  return {.with_head = absl::StrCat(s.prefix, "ForCausalLM"),
+          .without_head = s.ModelClass(),
+          .vocab = s.vocab,
+          .hidden = s.hidden,
+          .tied = s.tied,
+          .softcap = s.output_softcap,
+          .scaled = s.scaled_logits};
+}
+
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& s) {
-  const LanguageModel model = {.with_head = absl::StrCat(s.prefix, "ForCausalLM"),
-                               .without_head = s.ModelClass(),
-                               .vocab = s.vocab,
-                               .hidden = s.hidden,
-                               .tied = s.tied,
-                               .softcap = s.output_softcap,
-                               .scaled = s.scaled_logits};
   return CausalModel(
-      config, model,
+      config, LanguageModelOf(s),
       [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
         Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, table);
         if (s.scaled_input) x = Mul(b, x, Factor(b, 1));

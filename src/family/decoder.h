@@ -4,6 +4,7 @@
 #define ONNXFLOPS_SRC_FAMILY_DECODER_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct DecoderForm {
   // Times a number: embeddings, what attention and MLP add, logits.
   bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
   bool gated_shared_expert = false;  // by a sigmoid for each token
+  const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
 };
 
 struct DecoderShape : DecoderForm {
@@ -61,11 +63,17 @@ struct DecoderShape : DecoderForm {
   ExpertShape experts = {};
   int64_t shared_intermediate = 0;  // of the shared expert; 0: there is none
 
+  // Positions are [3, batch, seq]: of time, row and column. Each turns so many angles of a head.
+  std::vector<int64_t> rotary_sections;
+  // What follows each layer, if anything.
+  std::function<Tensor(const Tensor& x, int64_t layer)> after_layer;
+
   std::string ModelClass() const { return prefix + body; }
 };
 
 // of the shared expert; 0: no shared expert
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& shape);
+LanguageModel LanguageModelOf(const DecoderShape& shape);
 // Reads nothing: builds the graph by its shape, or gives back the first fault of `config`.
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& shape);
 

@@ -56,11 +56,18 @@ constexpr Family kFamilies[] = {
     {"deit", BuildDeit},
     {"dinov2", BuildDinov2},
     {"distilbert", BuildDistilbert},
+    {"gemma3", BuildGemma3, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
+    {"internvl", BuildInternVl, true},
     {"llava", BuildLlava, true},
+    {"llava_next", BuildLlavaNext, true},
+    {"mistral3", BuildMistral3, true},
     {"mt5", BuildMt5, true},
     {"phi", BuildPhi},
+    {"qwen2_5_vl", BuildQwen25Vl, true},
+    {"qwen2_vl", BuildQwen2Vl, true},
+    {"qwen3_vl", BuildQwen3Vl, true},
     {"roberta", BuildRoberta},
     {"siglip", BuildSiglip},
     {"siglip2", BuildSiglip2},
@@ -243,5 +250,11 @@ std::vector<std::pair<absl::string_view, absl::string_view>> FollowedDims(const 
 }
 
 SizesByDim MostDims(const ModelData& model) { return DimsOf(model, family::kMostDimPrefix); }
+
+SizesByDim MultipleDims(const ModelData& model) {
+  return DimsOf(model, family::kMultipleDimPrefix);
+}
+
+SizesByDim PixelDims(const ModelData& model) { return DimsOf(model, family::kPixelDimPrefix); }
 
 }  // namespace onnxflops

@@ -54,6 +54,17 @@ std::vector<std::pair<absl::string_view, absl::string_view>> FollowedDims(const 
 // The largest sizes that the model has learned positions for.
 SizesByDim MostDims(const ModelData& model);
 
+// What the sizes of symbols are multiples of: patches of an image that are merged to one token.
+SizesByDim MultipleDims(const ModelData& model);
+
+// The pixels on a side of a patch, for symbols that count patches of an image's height or width.
+SizesByDim PixelDims(const ModelData& model);
+
+// The sizes that an image of any size gives to symbols where it is cut into tiles (LLaVA-NeXT):
+// tiles, image_rows and image_columns. Empty for other models. REQUIRES: height, width >= 1.
+std::vector<std::pair<std::string, int64_t>> SizesOfImage(const ModelData& model, int64_t height,
+                                                          int64_t width);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_FAMILY_FAMILY_H_

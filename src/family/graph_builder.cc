@@ -326,6 +326,7 @@ std::string GraphBuilder::Finish() && {
   if (!save_.config.empty()) {
     model.add_message(ModelField::kMetadata, Entry(kConfigKey, save_.config));
   }
+  if (!anyres_.empty()) model.add_message(ModelField::kMetadata, Entry(kAnyResKey, anyres_));
   const auto add_dims = [&](absl::string_view prefix, const auto& dims) {
     for (const auto& [symbol, size] : dims) {
       model.add_message(ModelField::kMetadata,
@@ -334,6 +335,8 @@ std::string GraphBuilder::Finish() && {
   };
   add_dims(kAssumedDimPrefix, assumed_);
   add_dims(kMostDimPrefix, most_);
+  add_dims(kMultipleDimPrefix, multiples_);
+  add_dims(kPixelDimPrefix, pixels_);
   add_dims(kSameDimPrefix, same_);
   return std::move(bytes_);
 }

@@ -53,6 +53,9 @@ class Tensor {
 inline constexpr absl::string_view kConfigKey = "onnxflops.config";
 inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
 inline constexpr absl::string_view kMostDimPrefix = "onnxflops.most_dim.";
+inline constexpr absl::string_view kMultipleDimPrefix = "onnxflops.multiple_dim.";
+inline constexpr absl::string_view kPixelDimPrefix = "onnxflops.pixel_dim.";
+inline constexpr absl::string_view kAnyResKey = "onnxflops.anyres";
 inline constexpr absl::string_view kSameDimPrefix = "onnxflops.same_dim.";
 
 // A dimension of an input or output: a size, or a symbol ("batch", "past + seq").
@@ -129,6 +132,12 @@ class GraphBuilder {
   }
   // The largest size that the model has positions for.
   void LimitDim(absl::string_view symbol, int64_t most) { most_[symbol] = most; }
+  // Only multiples of this are sizes of the symbol.
+  void MultipleDim(absl::string_view symbol, int64_t of) { multiples_[symbol] = of; }
+  // The symbol counts patches of so many pixels.
+  void PixelDim(absl::string_view symbol, int64_t pixels) { pixels_[symbol] = pixels; }
+  // How images are cut into tiles: AnyResRule() of anyres.h.
+  void CutImages(std::string rule) { anyres_ = std::move(rule); }
 
   // The ModelProto.
   std::string Finish() &&;
@@ -157,8 +166,9 @@ class GraphBuilder {
   absl::node_hash_map<std::string, int> names_;
   absl::node_hash_set<std::string> weights_, input_names_;
   std::deque<std::string> kept_;
-  absl::btree_map<std::string, int64_t> assumed_, most_;
+  absl::btree_map<std::string, int64_t> assumed_, most_, multiples_, pixels_;
   absl::btree_map<std::string, std::string> same_;
+  std::string anyres_;
 };
 
 }  // namespace onnxflops::family

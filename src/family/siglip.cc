@@ -4,6 +4,8 @@
 // patches already, [batch, patches, pixels of one], so a Linear embeds them and no convolution. The
 // text is pooled at its last token, since SigLIP pads every text to full length. The whole model
 // and its two towers are three entry points that share the builders of the towers.
+#include "src/family/siglip.h"
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -55,7 +57,8 @@ Tensor AttentionPooling(GraphBuilder* b, const Tensor& x, const EncoderShape& s,
   return TakeToken(b, Add(b, y, z), 0);
 }
 
-Tensor BuildVision(GraphBuilder* b, const Tensor& pixels, const SiglipShape& s) {
+// Of all patches, after the last norm.
+Tensor VisionTokens(GraphBuilder* b, const Tensor& pixels, const SiglipShape& s) {
   const int64_t h = s.vision.hidden;
   Tensor x;
   {
@@ -72,7 +75,11 @@ Tensor BuildVision(GraphBuilder* b, const Tensor& pixels, const SiglipShape& s) 
     const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
     x = PreNormLayers(b, x, s.vision, *s.layer);
   }
-  x = LayerNorm(b, x, "post_layernorm", h);
+  return LayerNorm(b, x, "post_layernorm", h);
+}
+
+Tensor BuildVision(GraphBuilder* b, const Tensor& pixels, const SiglipShape& s) {
+  const Tensor x = VisionTokens(b, pixels, s);
   return s.pooled ? AttentionPooling(b, x, s.vision, s.prefix) : TakeToken(b, x, 0);
 }
 
@@ -177,6 +184,22 @@ SiglipShape Siglip2() {
 }
 
 }  // namespace
+
+SiglipVision ReadSiglipVisionTower(const Config& config) {
+  SiglipShape s;
+  ReadSiglipVision(config, &s);
+  return {s.image, s.vision, s.pooled};
+}
+
+Tensor BuildSiglipVisionTower(GraphBuilder* b, const Tensor& pixels, const SiglipVision& shape) {
+  SiglipShape s;
+  s.image = shape.image;
+  s.vision = shape.encoder;
+  s.num_patches = s.image.Patches();
+  const Tensor x = VisionTokens(b, pixels, s);
+  if (shape.pooled) AttentionPooling(b, x, s.vision, s.prefix);
+  return x;
+}
 
 absl::StatusOr<std::string> BuildSiglip(const Config& config) {
   return BuildSiglipModel(config, {});

@@ -45,7 +45,8 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json"}) {
+    for (const char* file :
+         {"truth.json", "more.json", "drawn.json", "open_clip.json", "vision.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -196,7 +197,8 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
       {R"({"model_type": "mixtral", "num_experts_per_tok": 9})", "is 9 of 8 experts"},
       {R"({"model_type": "llama", "dtype": "int3"})", "dtype is 'int3'"},
       {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
-      {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})", "only llama is known"},
+      {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})",
+       "it should be a decoder such as llama"},
       {R"({"model_type": "blip", "text_config": {"is_decoder": false}})",
        "text_config.is_decoder is false, and captions are written by a decoder"},
       {R"({"model_type": "mistral", "sliding_window": 2})", "is 2: known are 3 and more"},
@@ -408,6 +410,23 @@ TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
     }
   }
   EXPECT_GE(points, 2);
+}
+
+TEST(FamilyTest, ImagesAreCutIntoTilesAsTransformersDoes) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  const Json truth = Json::parse(file);
+  int images = 0;
+  for (const auto& [name, rows] : truth["images"].items()) {
+    const absl::StatusOr<Model> model = LoadConfig(truth["models"][name]["config"].dump(), name);
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const Json& row : rows) {
+      const auto sizes = SizesOfImage(**model, row["image"][0], row["image"][1]);
+      ASSERT_EQ(sizes.size(), 3);
+      for (const auto& [symbol, size] : sizes) EXPECT_EQ(size, row[symbol]) << row << symbol;
+      ++images;
+    }
+  }
+  EXPECT_EQ(images, 300);
 }
 
 // A cache of LLaVA's prompt holds the patches of the image as well: 16, and the class token.

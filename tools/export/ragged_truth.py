@@ -11,6 +11,7 @@ import sys
 
 import config_truth
 import torch
+import vision_truth
 
 SMALL = {"hidden_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 200}
 LLAMA = {**config_truth.LLAMA, "max_position_embeddings": 4096}
@@ -45,6 +46,12 @@ def main():
         points = [{"sizes": {k: v for k, v in asked.items() if k != "batch"}, "flops": p["flops"]} for asked, p in zip(dims, points)]
         models[name] = {"config": config, "points": points}
         print(name, len(points), file=sys.stderr)
+    for name in ("qwen2-vl-small", "qwen2-5-vl-small", "qwen3-vl-deep"):
+        config, draw = vision_truth.CASES[name][0], random.Random(name)
+        sides = lambda: 2 * draw.randint(1, 24)
+        dims = [{"batch": 1, "seq": draw.randint(1, 500), "grid_t": draw.randint(1, 4), "grid_h": sides(), "grid_w": sides()} for _ in range(20)]
+        points = vision_truth.count(config, dims)["points"]
+        models[name] = {"config": config, "points": [{"sizes": {k: v for k, v in p["dims"].items() if k != "batch"}, "flops": p["flops"]} for p in points]}
     how = "FlopCounterMode over each sample in a run of its own: tools/export/ragged_truth.py"
     with open(f"{sys.argv[1]}/ragged.json", "w", encoding="utf-8") as file:
         file.write(json.dumps({"how": how, "models": models}, indent=1, separators=(",", ": ")) + "\n")

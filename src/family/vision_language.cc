@@ -1,0 +1,117 @@
+#include "src/family/vision_language.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/family/decoder_families.h"
+
+namespace onnxflops::family {
+namespace {
+
+// The decoder's input: the image's tokens, then the text's.
+Tensor Joined(GraphBuilder* b, const ImageTokens& image, const Tensor& text, DecoderShape* s) {
+  const Tensor x = Concat(b, {image.tokens, text}, 1);
+  if (image.deep.empty()) return x;
+  const Tensor sizes = Concat(b, {SizeOf(b, image.tokens, 1), SizeOf(b, text, 1)}, 0);
+  s->after_layer = [b, deep = image.deep, sizes](const Tensor& y, int64_t layer) {
+    if (layer >= static_cast<int64_t>(deep.size())) return y;
+    const std::vector<Tensor> parts = b->Ops("Split", {y, sizes}, {"", ""}, {{"axis", int64_t{1}}});
+    return Concat(b, {Add(b, parts[0], deep[static_cast<size_t>(layer)]), parts[1]}, 1);
+  };
+  return x;
+}
+
+// [batch, n], or of time, row and column each: [3, batch, n].
+Tensor PlacesOf(GraphBuilder* b, const Tensor& x, const DecoderShape& s) {
+  const Tensor places = Positions(b, x, 1);
+  if (s.rotary_sections.empty()) return RepeatForBatch(b, places, x, {1});
+  const Tensor kinds = b->Ints({static_cast<int64_t>(s.rotary_sections.size())});
+  return b->Op("Expand", {places, Concat(b, {kinds, SizeOf(b, x, 0), b->Ints({1})}, 0)});
+}
+
+}  // namespace
+
+Config PartOf(const Config& config, const char* key, absl::string_view type) {
+  Config part = config.Child(key);
+  const std::string given = part.Text("model_type", type);
+  if (given != type) {
+    part.Fault("model_type", absl::StrCat("is ", Quoted(given), ": only ", type,
+                                          " is known inside of ", config.Text("model_type", "")));
+  }
+  return part;
+}
+
+DecoderShape ReadTextOf(const Config& config, const char* type, std::optional<bool> tied) {
+  const Config text = config.Child("text_config");
+  const std::string given = text.Text("model_type", type);
+  const DecoderFamily* family = FindDecoderFamily(given);
+  if (family == nullptr) {
+    text.Fault("model_type",
+               absl::StrCat("is ", Quoted(given), ": it should be a decoder such as ", type));
+    family = FindDecoderFamily(type);
+  }
+  DecoderShape s = ReadDecoder(text, *family);
+  const bool outside = config.Flag("tie_word_embeddings", tied.value_or(false));
+  s.tied = tied ? outside : s.tied || outside;
+  return s;
+}
+
+int64_t ReadFeatureLayer(const Config& config, int64_t layers, int64_t otherwise) {
+  const int64_t layer = config.Integer("vision_feature_layer", otherwise, -layers - 1);
+  if (layer > layers) config.Fault("vision_feature_layer", "is beyond the last layer");
+  return std::min(layer < 0 ? layers + 1 + layer : layer, layers);
+}
+
+Tiles TilesOf(GraphBuilder* b, const ImageShape& image) {
+  const Tensor pixels = b->Input("pixel_values", b->dtype(),
+                                 {"batch", "tiles", image.channels, image.size, image.size});
+  return {Reshape(b, pixels, {-1, image.channels, image.size, image.size}), SizeOf(b, pixels, 0),
+          SizeOf(b, pixels, 1)};
+}
+
+Tensor ByImage(GraphBuilder* b, const Tensor& x, const Tiles& tiles, int64_t n, int64_t width) {
+  return ReshapeBy(b, x, {tiles.batch, Mul(b, tiles.tiles, b->Ints({n})), b->Ints({width})});
+}
+
+absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLanguage model) {
+  DecoderShape& s = model.text;
+  const std::string root =
+      config.RequireArchitecture({absl::StrCat(model.prefix, "ForConditionalGeneration")});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  // The text part; its tokens follow those of the image.
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  // A step of decoding: the image is in the cache.
+  const bool step = config.notes().decoding;
+  s.cached = step;
+  Tensor x, places, table;
+  Dim tokens = "seq";
+  {
+    const Scope body(&b, "model", absl::StrCat(model.prefix, "Model"));
+    ImageTokens image;
+    if (!step) image = model.image(&b);
+    const Scope language(&b, "language_model", s.ModelClass());
+    x = Embedding(&b, ids, "embed_tokens", s.vocab, s.hidden, &table);
+    if (s.scaled_input) x = Mul(&b, x, Factor(&b, 1));
+    if (step) {
+      Dims dims = {"batch", "seq"};
+      if (const size_t kinds = s.rotary_sections.size(); kinds > 0) {
+        dims.insert(dims.begin(), static_cast<int64_t>(kinds));
+      }
+      places = b.Input("position_ids", DType::kInt64, dims);
+    } else {
+      x = Joined(&b, image, x, &s);
+      places = PlacesOf(&b, x, s);
+      tokens = absl::StrCat("seq + ", image.count);
+    }
+    x = DecoderLayers(&b, x, places, s);
+  }
+  b.Output("logits", Logits(&b, x, table, LanguageModelOf(s)), dtype, {"batch", tokens, s.vocab});
+  return std::move(b).Finish();
+}
+
+}  // namespace onnxflops::family
