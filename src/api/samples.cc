@@ -5,6 +5,7 @@
 #include "src/api/samples.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -159,6 +160,7 @@ class SampleFinder {
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
+    RETURN_IF_ERROR(CheckMultiples());
     sizes_.packed = samples.layout != Samples::Layout::kRows;
     RETURN_IF_ERROR(FindCount());
     sizes_.SetRows(columns_);
@@ -242,6 +244,9 @@ class SampleFinder {
   // The two open sizes of an input of rank 4 are the image's, in their order.
   absl::Status AddImageSizes(const std::vector<std::pair<int64_t, int64_t>>& images) {
     if (images.empty()) return absl::OkStatus();
+    if (!SizesOfImage(model_, 1, 1).empty()) return AddTiles(images);
+    const SizesByDim patches = PixelDims(model_);
+    if (!patches.empty()) return AddPatches(images, patches);
     for (ValueId id : model_.graphs[0].inputs) {
       const DeclaredType* type = model_.value(id).declared;
       if (type == nullptr || type->dims.size() != 4) continue;
@@ -261,6 +266,69 @@ class SampleFinder {
     }
     return absl::FailedPreconditionError(
         "no input takes images whose height and width are open sizes of their own");
+  }
+
+  // Images of a model that cuts them into tiles.
+  absl::Status AddTiles(const std::vector<std::pair<int64_t, int64_t>>& images) {
+    std::vector<std::pair<std::string, std::vector<int64_t>>> columns;
+    for (size_t i = 0; i < images.size(); ++i) {
+      const auto [height, width] = images[i];
+      if (std::min(height, width) < 1 || std::max(height, width) > kMaxConfigSize) {
+        return absl::InvalidArgumentError(fmt::format(
+            "image {}: {}x{}: each should be from 1 to {}", i + 1, height, width, kMaxConfigSize));
+      }
+      for (const auto& [symbol, size] : SizesOfImage(model_, height, width)) {
+        const auto same = [s = symbol](const auto& column) { return column.first == s; };
+        auto column = std::find_if(columns.begin(), columns.end(), same);
+        if (column == columns.end()) column = columns.insert(column, {symbol, {}});
+        column->second.push_back(size);
+      }
+    }
+    for (auto& [symbol, sizes] : columns) RETURN_IF_ERROR(Add(symbol, std::move(sizes)));
+    return absl::OkStatus();
+  }
+
+  // Images of a model whose sizes count patches.
+  absl::Status AddPatches(const std::vector<std::pair<int64_t, int64_t>>& images,
+                          const SizesByDim& patches) {
+    const SizesByDim merged = MultipleDims(model_);
+    for (size_t axis = 0; axis < patches.size() && axis < 2; ++axis) {
+      const auto& [symbol, pixels] = patches[axis];
+      const auto same = [s = symbol](const auto& dim) { return dim.first == s; };
+      const auto found = std::find_if(merged.begin(), merged.end(), same);
+      const int64_t least = pixels * (found == merged.end() ? 1 : found->second);
+      std::vector<int64_t> sizes;
+      for (const auto& [height, width] : images) {
+        const int64_t side = axis == 0 ? height : width;
+        if (pixels < 1 || least < 1 || side < 1 || side % least != 0) {
+          return absl::InvalidArgumentError(fmt::format(
+              "image {}: {}x{}: its {} should be a multiple of {}, as the processor makes it",
+              sizes.size() + 1, height, width, axis == 0 ? "height" : "width", least));
+        }
+        sizes.push_back(side / pixels);
+      }
+      RETURN_IF_ERROR(Add(std::string(symbol), std::move(sizes)));
+    }
+    const std::string frames = "grid_t";
+    if (dims_.contains(frames) || std::find(open_.begin(), open_.end(), frames) == open_.end()) {
+      return absl::OkStatus();
+    }
+    return Add(frames, std::vector<int64_t>(images.size(), 1));
+  }
+
+  absl::Status CheckMultiples() const {
+    for (const auto& [symbol, of] : MultipleDims(model_)) {
+      for (size_t c = 0; c < sizes_.symbols.size(); ++c) {
+        if (sizes_.symbols[c] != symbol || of < 1) continue;
+        for (size_t i = 0; i < columns_[c].size(); ++i) {
+          if (columns_[c][i] % of == 0) continue;
+          return absl::InvalidArgumentError(
+              fmt::format("sample {}: {} = {}: it should be a multiple of {}, the side of a token",
+                          i + 1, Escaped(symbol), columns_[c][i], of));
+        }
+      }
+    }
+    return absl::OkStatus();
   }
 
   void AddFollowing() {
@@ -377,6 +445,35 @@ absl::Status AddImages(absl::string_view text, Samples* samples) {
       return AtSize(i, images[i], "it should be a height and a width, as 336x336");
     }
     samples->images.emplace_back(height, width);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddGridThw(absl::string_view text, Samples* samples) {
+  constexpr std::array kSymbols = {"grid_t", "grid_h", "grid_w"};
+  std::array<std::vector<int64_t>, kSymbols.size()> columns;
+  const std::vector<absl::string_view> words = Words(text);
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::vector<absl::string_view> sides = absl::StrSplit(words[i], 'x');
+    // Three numbers without an x, as lists of lists and lines of a file have them.
+    const size_t more = sides.size() == 1 ? std::min(kSymbols.size(), words.size() - i) : 1;
+    for (size_t k = 1; k < more; ++k) sides.push_back(words[++i]);
+    for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
+      int64_t size = 0;
+      if (sides.size() == kSymbols.size() && absl::SimpleAtoi(sides[axis], &size) && size >= 1 &&
+          size <= kMaxPromptTokens) {
+        columns[axis].push_back(size);
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("grid ", columns[2].size() + 1, ": ", Quoted(absl::StrJoin(sides, "x")),
+                       ": it should be frames, height and width in patches, from 1 to ",
+                       kMaxPromptTokens, ", as 1x32x46"));
+    }
+    if (columns[0].size() > kMaxSamples) return TooMany();
+  }
+  for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
+    RETURN_IF_ERROR(AddColumn(kSymbols[axis], std::move(columns[axis]), samples));
   }
   return absl::OkStatus();
 }

@@ -41,6 +41,10 @@ absl::Status AddLengths(absl::string_view text, Samples* samples);
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
 // "336x336,672x448": heights and widths.
 absl::Status AddImages(absl::string_view text, Samples* samples);
+// Sizes of grid_t, grid_h and grid_w, the patches of each sample's image or clip:
+// "1x32x46,1x20x20" are frames, and patches down and across; also "[[1, 32, 46], [1, 20, 20]]", or
+// a line of three numbers for each image.
+absl::Status AddGridThw(absl::string_view text, Samples* samples);
 
 // The samples by the model's symbols. `dims`: bound sizes; the number of samples is removed from
 // them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the

@@ -25,7 +25,7 @@ constexpr absl::string_view kNotInPython[] = {
     "j",      "columns", "top",   "depth", "no-fold",  "exact",  "prefill", "decode"};
 
 // Whose list is one value.
-constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images"};
+constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images", "grid-thw"};
 
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&

@@ -21,6 +21,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"lengths", "Sequence[int] | Mapping[str, Sequence[int]] | str | PathLike[str]"},
     {"cu-seqlens", "Sequence[int] | str | PathLike[str]"},
     {"images", "Sequence[tuple[int, int]] | str | PathLike[str]"},
+    {"grid-thw", "Sequence[tuple[int, int, int]] | str | PathLike[str]"},
     {"input", "Mapping[str, Sequence[int | str]] | str | Sequence[str]"},
     {"value", "Mapping[str, Any] | str | Sequence[str]"},
     {"limit", "Mapping[str, int] | str | Sequence[str]"},

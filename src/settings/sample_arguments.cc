@@ -56,8 +56,12 @@ void SampleArguments::AddTo(Table* list) {
   list->AddValue("cu-seqlens", "LIST|FILE", &cu_seqlens,
                  "Samples in one row: where each begins, and where the last one ends, as "
                  "0,512,812,829, or a file of it. Attention stays within samples.");
-  list->AddValue("images", "LIST", &images,
-                 "The height and width of each sample's image, as 336x336,672x448.");
+  list->AddValue("images", "LIST|FILE", &images,
+                 "The height and width of each sample's image, as 336x336,672x448, or a file of "
+                 "them.");
+  list->AddValue("grid-thw", "LIST|FILE", &grid_thw,
+                 "The patches of each sample's image or clip, as image_grid_thw of Qwen's models "
+                 "has them: frames, height and width, as 1x32x46,1x20x20, or a file of them.");
   list->AddFlag("packed", &packed,
                 "The samples of {lengths} stand in one row, as those of {cu-seqlens}.");
   list->AddFlag("packed-as-row", &as_row,
@@ -66,7 +70,7 @@ void SampleArguments::AddTo(Table* list) {
 }
 
 absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
-  if (lengths.empty() && cu_seqlens.empty() && images.empty()) {
+  if (lengths.empty() && cu_seqlens.empty() && images.empty() && grid_thw.empty()) {
     if (!packed && !as_row) return std::nullopt;
     return absl::InvalidArgumentError(WithSettings(
         "{packed on} and {packed-as-row on} are about the samples of {lengths} or {cu-seqlens}"));
@@ -87,7 +91,16 @@ absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
     RETURN_IF_ERROR(InValue("cu-seqlens", cu_seqlens, AddCuSeqlens(list, &samples)));
   }
   if (!images.empty()) {
-    RETURN_IF_ERROR(InValue("images", images, AddImages(images, &samples)));
+    ASSIGN_OR_RETURN(const std::string list, ListOf("images", images));
+    RETURN_IF_ERROR(InValue("images", images, AddImages(list, &samples)));
+  }
+  if (!grid_thw.empty()) {
+    if (!images.empty()) {
+      return absl::InvalidArgumentError(
+          WithSettings("{images} and {grid-thw} both give the sizes of images: leave one out"));
+    }
+    ASSIGN_OR_RETURN(const std::string list, ListOf("grid-thw", grid_thw));
+    RETURN_IF_ERROR(InValue("grid-thw", grid_thw, AddGridThw(list, &samples)));
   }
   return samples;
 }

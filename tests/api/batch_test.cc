@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -361,6 +362,15 @@ TEST(BatchTest, BadTexts) {
       {AddImages, "", "there are no sizes"},
       {AddImages, "336", "it should be a height and a width"},
       {AddImages, "336x336x3", "it should be a height and a width"},
+      {AddGridThw, "", "there are no sizes"},
+      {AddGridThw, "1x32", "grid 1: '1x32': it should be frames, height and width"},
+      {AddGridThw, "1x2x4, 1x0x8", "grid 2: '1x0x8': it should be frames"},
+      {AddGridThw, "1 2 4\n1 -2 8", "grid 2: '1x-2x8': it should be frames"},
+      {AddGridThw, "1 2 4 1 2", "grid 2: '1x2': it should be frames"},
+      {AddGridThw, "1xnanx8", "grid 1: '1xnanx8': it should be frames"},
+      {AddGridThw, "1x2.5x8", "grid 1: '1x2.5x8': it should be frames"},
+      {AddGridThw, "1x2x4x8", "grid 1: '1x2x4x8': it should be frames"},
+      {AddGridThw, "1x2x99999999999999999999", "it should be frames"},
   };
   for (const BadText& bad : cases) {
     Samples samples;
@@ -381,6 +391,57 @@ TEST(BatchTest, TextsOfOneListAreTheSame) {
   EXPECT_EQ(packed.layout, Samples::Layout::kPacked);
   ASSERT_TRUE(AddLengths("source target\n512 7\n300 8\n", &table).ok());
   EXPECT_EQ(table.sizes["target"], (std::vector<int64_t>{7, 8}));
+}
+
+TEST(BatchTest, TextsOfOneListOfGridsAreTheSame) {
+  for (const char* text : {"1x32x46,2x20x24", "[[1, 32, 46], [2, 20, 24]]", "1 32 46\n2 20 24\n",
+                           "1x32x46\r\n2x20x24", "1,32,46,2x20x24"}) {
+    Samples samples;
+    ASSERT_TRUE(AddGridThw(text, &samples).ok()) << text;
+    EXPECT_EQ(samples.sizes["grid_t"], (std::vector<int64_t>{1, 2})) << text;
+    EXPECT_EQ(samples.sizes["grid_h"], (std::vector<int64_t>{32, 20})) << text;
+    EXPECT_EQ(samples.sizes["grid_w"], (std::vector<int64_t>{46, 24})) << text;
+  }
+}
+
+// Patches of 14 x 14, four of which are a token.
+TEST(BatchTest, GridsAndImagesOfQwen) {
+  const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
+  const Model model = LoadConfig(config, "config.json").value();
+  Expr macs = 0;
+  for (const auto& [seq, height, width] : {std::tuple(100, 8, 12), {20, 4, 6}}) {
+    CountOptions options;
+    options.bindings = {
+        {"batch", 1}, {"seq", seq}, {"grid_t", 1}, {"grid_h", height}, {"grid_w", width}};
+    macs += Count(model, options).value().totals.macs;
+  }
+  Samples grids = Lengths({100, 20}), images = Lengths({100, 20});
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &grids).ok());
+  ASSERT_TRUE(AddImages("112x168,56x84", &images).ok());
+  EXPECT_EQ(CountOver(model, grids).totals.macs, macs);
+  EXPECT_EQ(CountOver(model, images).totals.macs, macs);
+}
+
+TEST(BatchTest, GridsThatCannotBeMerged) {
+  const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
+  const Model model = LoadConfig(config, "config.json").value();
+  CountOptions options;
+  options.samples = Lengths({100, 20});
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x7", &*options.samples).ok());
+  absl::Status status = Count(model, options).status();
+  EXPECT_TRUE(
+      absl::StrContains(status.message(), "sample 2: grid_w = 7: it should be a multiple of 2"))
+      << status;
+  options.samples = Lengths({100, 20});
+  ASSERT_TRUE(AddImages("112x168,56x80", &*options.samples).ok());
+  status = Count(model, options).status();
+  EXPECT_TRUE(
+      absl::StrContains(status.message(), "image 2: 56x80: its width should be a multiple of 28"))
+      << status;
+  options = {.bindings = {{"grid_h", 3}}};
+  status = Count(model, options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "grid_h = 3: it should be a multiple of 2"))
+      << status;
 }
 
 struct BadSamples {

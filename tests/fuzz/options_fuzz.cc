@@ -122,13 +122,15 @@ absl::Status ParseSamples(absl::string_view text) {
   if (text.empty()) return absl::OkStatus();
   Samples samples;
   const absl::string_view rest = text.substr(1);
-  const absl::Status status = text[0] % 3 == 0   ? AddLengths(rest, &samples)
-                              : text[0] % 3 == 1 ? AddCuSeqlens(rest, &samples)
-                                                 : AddImages(rest, &samples);
+  const absl::Status status = text[0] % 4 == 0   ? AddLengths(rest, &samples)
+                              : text[0] % 4 == 1 ? AddCuSeqlens(rest, &samples)
+                              : text[0] % 4 == 2 ? AddImages(rest, &samples)
+                                                 : AddGridThw(rest, &samples);
+  const bool is_grid = text[0] % 4 == 3;
   for (const auto& [symbol, sizes] : samples.sizes) {
-    Require(
-        !sizes.empty() && *std::min_element(sizes.begin(), sizes.end()) >= (symbol.empty() ? 1 : 0),
-        "a sample has a size below its least");
+    const int64_t least = symbol.empty() || is_grid ? 1 : 0;
+    Require(!sizes.empty() && *std::min_element(sizes.begin(), sizes.end()) >= least,
+            "a sample has a size below its least");
   }
   return status;
 }

@@ -298,6 +298,41 @@ def test_samples_of_different_lengths(gpt2):
         assert padding == (0 if "cu_seqlens" in given else pytest.approx(1 - 829 / (3 * 512)))
 
 
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory):
+    """Text and images of any size; two patches down and two across are a token."""
+    config = {
+        "model_type": "qwen2_vl",
+        "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+                        "num_key_value_heads": 2, "vocab_size": 100, "rope_scaling": {"mrope_section": [2, 3, 3]}},
+        "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2, "hidden_size": 64},
+    }
+    path = tmp_path_factory.mktemp("qwen") / "config.json"
+    path.write_text(json.dumps(config))
+    return onnxflops.load(path)
+
+
+def test_grids_of_images(qwen):
+    """Images of different sizes, and the same text for each or not."""
+    lengths, grids = [40, 7], [[1, 8, 12], [3, 4, 2]]
+    for given, texts in (({"lengths": lengths}, lengths), ({"seq": 9}, [9, 9])):
+        alone = sum(qwen.count(batch=1, seq=n, grid_t=t, grid_h=h, grid_w=w).macs for n, (t, h, w) in zip(texts, grids))
+        count = qwen.count(grid_thw=grids, **given)
+        assert count.macs == alone
+        clock = Clock()
+        perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock)
+        clock.now += 1
+        metrics = perf.step(grid_thw=grids, **given)
+        assert metrics["perf/flops_per_second"] == count.training_flops
+        assert metrics["perf/tokens_per_second"] == sum(texts) and metrics["perf/samples_per_second"] == 2
+
+
+@pytest.mark.parametrize("grids", [[], [[1, 8]], [[1, 0, 8]], [[1, 8, 8.5]], [["1", 8, 8]]])
+def test_bad_grids(qwen, grids):
+    with pytest.raises(onnxflops.InvalidError, match="whole numbers"):
+        Perf(qwen, peak=1e15, devices=1).step(grid_thw=grids, lengths=[5])
+
+
 class OnDevice(list):
     """As a tensor on a device: reading it waits."""
 

@@ -35,6 +35,8 @@ __all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensor
 Metrics = dict[str, float]
 # Of the samples of a batch: a list or an array, or one for each of the model's sizes.
 Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
+# Of the image or clip of each sample: frames, and patches down and across; [samples, 3].
+Grids = Union[Sequence[Sequence[int]], Any]
 Sink = Callable[[int, Metrics], None]
 # Sums each number over all ranks, and is the same on all of them.
 Reduce = Callable[[Sequence[float]], Sequence[float]]
@@ -51,6 +53,13 @@ def _whole(values: Any) -> list[int]:
     if not isinstance(found, list) or any(isinstance(x, bool) or not isinstance(x, int) for x in found):
         raise InvalidError(f"lengths should be whole numbers, one for each sample, not {values!r:.80}")
     return found
+
+
+def _columns(grids: Any) -> list[list[int]]:
+    rows = [_whole(row) for row in (grids.tolist() if hasattr(grids, "tolist") else grids)]
+    if not rows or any(len(row) != 3 or min(row) < 1 for row in rows):
+        raise InvalidError("grid_thw should be three whole numbers of 1 or more for each sample: frames, height and width in patches")
+    return [list(column) for column in zip(*rows)]
 
 
 class Perf:
@@ -110,7 +119,7 @@ class Perf:
     def _begin(self) -> None:
         self._start, self._paused = self._clock(), None
         self._steps, self._flops, self._token_sum, self._sample_sum, self._place_sum = 0, 0, 0, 0, 0
-        self._pending: list[tuple[Any, bool, dict[str, int]]] = []
+        self._pending: list[tuple[Any, bool, dict[str, int], Optional[Grids]]] = []
         self._spoilt = False
 
     def start(self) -> None:
@@ -157,19 +166,27 @@ class Perf:
         """Whether ranks give their own sizes."""
         return self._reduce is not None
 
-    def add(self, *, lengths: Optional[Lengths] = None, cu_seqlens: Optional[Sequence[int]] = None, **sizes: int) -> None:
+    def add(
+        self,
+        *,
+        lengths: Optional[Lengths] = None,
+        cu_seqlens: Optional[Sequence[int]] = None,
+        grid_thw: Optional[Grids] = None,
+        **sizes: int,
+    ) -> None:
         """A batch of the step that goes on: with gradient accumulation a step has several.
 
         `lengths` has the lengths of the samples in a padded batch: a list or an array, or a dict of these by
         the model's sizes. `cu_seqlens` has the start of each sample in a packed row, and the end of the last.
-        Either may be a tensor on a device; it is read only when a result is due.
+        `grid_thw` has frames, height and width in patches of each sample's image, as image_grid_thw has them.
+        Each may be a tensor on a device; it is read only when a result is due.
         """
         given = cu_seqlens if lengths is None else lengths
-        if given is not None:
+        if given is not None or grid_thw is not None:
             if lengths is not None and cu_seqlens is not None:
                 raise InvalidError("a batch has lengths= or cu_seqlens=, not both")
-            pending = (given, lengths is None, sizes)
-            if any(_is_on_device(x) for x in (given.values() if isinstance(given, Mapping) else (given,))):
+            pending = (given, cu_seqlens is not None, sizes, grid_thw)
+            if any(_is_on_device(x) for x in (*(given.values() if isinstance(given, Mapping) else (given,)), grid_thw)):
                 self._pending.append(pending)
             else:
                 self._add_samples(*pending)
@@ -180,16 +197,22 @@ class Perf:
         self._token_sum += samples * sizes.get(self._tokens, 0)
         self._place_sum += samples * sizes.get(self._tokens, 0)
 
-    def _add_samples(self, given: Any, packed: bool, sizes: dict[str, int]) -> None:
+    def _add_samples(self, given: Any, packed: bool, sizes: dict[str, int], grids: Optional[Grids] = None) -> None:
         """Samples of different lengths: what is padding counts nothing."""
-        lists = {name: _whole(x) for name, x in (given if isinstance(given, Mapping) else {self._tokens: given}).items()}
+        named = given if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
+        lists = {name: _whole(x) for name, x in named.items()}
         if packed:
             ends = lists[self._tokens]
             lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
             if len(ends) < 2 or ends[0] != 0 or min(lists[self._tokens], default=0) < 1:
                 raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
+        if grids is not None:
+            lists.update(zip(("grid_t", "grid_h", "grid_w"), _columns(grids)))
         self._flops += self.work.flops_of_samples(sizes, lists, packed)
-        lengths = lists.get(self._tokens, [])
+        if self._tokens in lists or grids is None:
+            lengths = lists.get(self._tokens, [])
+        else:
+            lengths = [sizes.get(self._tokens, 0)] * len(lists["grid_t"])
         self._sample_sum += len(lengths)
         self._token_sum += sum(lengths)
         self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
@@ -204,9 +227,16 @@ class Perf:
         self._steps += 1
         return self._measure() if self._step % self._every == 0 else None
 
-    def step(self, *, lengths: Optional[Lengths] = None, cu_seqlens: Optional[Sequence[int]] = None, **sizes: int) -> Optional[Metrics]:
+    def step(
+        self,
+        *,
+        lengths: Optional[Lengths] = None,
+        cu_seqlens: Optional[Sequence[int]] = None,
+        grid_thw: Optional[Grids] = None,
+        **sizes: int,
+    ) -> Optional[Metrics]:
         """A step has ended. What it took, where a result is due: the means since the last one."""
-        self.add(lengths=lengths, cu_seqlens=cu_seqlens, **sizes)
+        self.add(lengths=lengths, cu_seqlens=cu_seqlens, grid_thw=grid_thw, **sizes)
         return self.end_step()
 
     def _measure(self) -> Optional[Metrics]:
