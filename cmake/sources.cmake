@@ -220,6 +220,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/torch/script.cc
   src/convention/torch/thop.cc
   src/convention/torch/tool.cc
+  src/convention/torch/torchinfo.cc
+  src/convention/torch/torchprofile.cc
   src/convention/torch/torchstat.cc
   src/convention/torch/trace.cc
   src/convention/torch/wrapped_functions.cc

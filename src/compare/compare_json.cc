@@ -16,13 +16,15 @@
 namespace onnxflops {
 namespace {
 
+using convention::AllConventions;
 using convention::Convention;
-using convention::Conventions;
 using report::JsonWriter;
 using report::kOneLine;
 using report::WriteModel;
 
-const char* UnitKey(Unit unit) { return unit == Unit::kMac ? "mac" : "flop"; }
+const char* UnitKey(Unit unit) {
+  return unit == Unit::kMac ? "mac" : unit == Unit::kFlop ? "flop" : "activation";
+}
 
 // Null if the text is empty.
 void WriteTextOrNull(const char* key, absl::string_view text, JsonWriter* json) {
@@ -158,7 +160,7 @@ std::string ListConventionsAsJson() {
   json.BeginObject();
   json.Key("schema").String("onnxflops.conventions/1");
   json.Key("conventions").BeginArray();
-  for (const Convention* convention : Conventions()) WriteConvention(*convention, &json);
+  for (const Convention* convention : AllConventions()) WriteConvention(*convention, &json);
   json.EndArray();
   json.EndObject();
   return json.TakeText();

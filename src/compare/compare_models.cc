@@ -39,7 +39,11 @@ std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValue
 TextTable ModelsTable(absl::Span<const CompareReport> reports) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
-  table.columns = {{"model", false, Narrow::kName}, {"our MACs", true}, {"our FLOPs", true}};
+  std::vector<std::pair<const char*, Expr Amounts::*>> ours = {{"our MACs", &Amounts::macs},
+                                                               {"our FLOPs", &Amounts::flops}};
+  if (reports[0].request.activations) ours = {{"our activations", &Amounts::activation_count}};
+  table.columns = {{"model", false, Narrow::kName}};
+  for (const auto& [title, of] : ours) table.columns.push_back({title, true});
   for (const ToolRow& tool : reports[0].tools) {
     table.columns.push_back(
         {absl::StrCat(tool.convention->name, " ", UnitName(tool.convention->unit)), true,
@@ -49,9 +53,8 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
   for (const CompareReport& report : reports) {
     const ReferenceValues values(report.ours);
     is_open = is_open || !values.sizes().empty();
-    std::vector<std::string> cells = {report.ours.model.path,
-                                      OursCell(report.ours, &Amounts::macs, values),
-                                      OursCell(report.ours, &Amounts::flops, values)};
+    std::vector<std::string> cells = {report.ours.model.path};
+    for (const auto& [title, of] : ours) cells.push_back(OursCell(report.ours, of, values));
     for (const ToolRow& tool : report.tools) cells.push_back(FigureCell(report.ours, tool, values));
     table.rows.push_back({std::move(cells)});
   }

@@ -32,6 +32,7 @@
 namespace onnxflops {
 namespace {
 
+using convention::ActivationConventions;
 using convention::ComparedTerm;
 using convention::CompareOptions;
 using convention::Comparison;
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& r
     ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
     result.push_back(convention);
   }
-  if (request.with.empty()) result.assign(Conventions().begin(), Conventions().end());
+  const auto all = request.activations ? ActivationConventions() : Conventions();
+  if (request.with.empty()) result.assign(all.begin(), all.end());
   return result;
 }
 
@@ -132,7 +134,9 @@ const char* ErrorOf(const ToolRow& row) {
 
 }  // namespace
 
-absl::string_view UnitName(Unit unit) { return unit == Unit::kMac ? "MACs" : "FLOPs"; }
+absl::string_view UnitName(Unit unit) {
+  return unit == Unit::kMac ? "MACs" : unit == Unit::kFlop ? "FLOPs" : "activations";
+}
 
 absl::string_view StandingName(Standing standing) {
   switch (standing) {
@@ -154,6 +158,12 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
   const Convention* from = nullptr;
   if (!request.from.empty()) {
     ASSIGN_OR_RETURN(from, RequireConvention(request.from));
+    for (const Convention* to : conventions) {
+      if ((from->unit == Unit::kActivation) == (to->unit == Unit::kActivation)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(from->name, " counts ", UnitName(from->unit),
+                                                     " and ", to->name, " counts ",
+                                                     UnitName(to->unit)));
+    }
   }
   ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, options));
   FormulaText text(model);

@@ -27,10 +27,12 @@ using convention::Standing;
 using convention::Unit;
 
 struct CompareRequest {
-  std::vector<std::string> with;  // conventions, NAME or NAME@VERSION; empty: all, once each
-  std::string from;               // start from this convention's figure instead of ours
-  bool by_module = false;         // terms module by module
-  bool node_names = false;        // fill in TermRow::node_names
+  // Conventions, NAME or NAME@VERSION; empty: all, once each, of work or of activations.
+  std::vector<std::string> with;
+  bool activations = false;
+  std::string from;         // start from this convention's figure instead of ours
+  bool by_module = false;   // terms module by module
+  bool node_names = false;  // fill in TermRow::node_names
 };
 
 struct TermRow {
@@ -60,7 +62,7 @@ struct CompareReport {
   std::vector<ToolRow> tools;
 };
 
-absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs"
+absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs", "activations"
 absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"
 
 // For terminals: a row for every tool; with `waterfalls`, the terms of each instead.

@@ -38,8 +38,8 @@ namespace {
 
 using compare::KnownOfOurs;
 using compare::KnownOfTool;
+using convention::AllConventions;
 using convention::Convention;
-using convention::Conventions;
 using report::DrawWrapped;
 using report::GroupedDigits;
 using report::Known;
@@ -103,6 +103,7 @@ class Figures {
 
 // Our figure that a tool's is compared with. Tools that count FLOPs include integer work.
 Expr OursIn(Unit unit, const Report& ours) {
+  if (unit == Unit::kActivation) return ours.totals.activation_count;
   return unit == Unit::kMac ? ours.totals.macs : OperationsOf(ours, ours.totals);
 }
 
@@ -408,7 +409,7 @@ Document ToDocument(const CompareReport& report, bool waterfalls) {
     return document;
   }
   std::string about_figures;
-  for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+  for (const Unit unit : {Unit::kMac, Unit::kFlop, Unit::kActivation}) {
     TextTable table = UnitTable(report, unit, &about_figures);
     if (!table.columns.empty()) document.Add(Document::Table{std::move(table)});
   }
@@ -427,7 +428,7 @@ std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
 std::string ListConventions(const TableStyle& style) {
   const int width = style.line_width();
   std::string out;
-  for (const Convention* c : Conventions()) {
+  for (const Convention* c : AllConventions()) {
     absl::StrAppend(&out, out.empty() ? "" : "\n", c->name, "\n");
     const std::pair<const char*, std::string> fields[] = {
         {"  prints    ", absl::StrCat(c->headline, " (in ", UnitName(c->unit), ")")},

@@ -178,6 +178,10 @@ class Recount {
 
 // FailedPrecondition if the tool has no figure for the model.
 absl::StatusOr<Ledger> LedgerOf(const Convention& convention, Evidence* evidence) {
+  if (convention.unit == Unit::kActivation) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(convention.name, " counts activations and no work: see `onnxflops compare`"));
+  }
   Ledger ledger = convention.apply(evidence);
   if (ledger.standing == Standing::kNotApplicable) {
     // The message may hold names from the file, of any length and with any characters.

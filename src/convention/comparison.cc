@@ -156,8 +156,10 @@ class Waterfall {
 
 Expr OurTotal(const Evidence& evidence, Unit unit, const CompareOptions& options) {
   if (options.part != nullptr) return OursOfPart(evidence, unit, *options.part);
-  const Tally& total = evidence.counts().total;
-  return unit == Unit::kMac ? total.amounts.macs : total.amounts.flops;
+  const Amounts& total = evidence.counts().total.amounts;
+  return unit == Unit::kMac    ? total.macs
+         : unit == Unit::kFlop ? total.flops
+                               : total.activation_count;
 }
 
 Expr Headline(const Evidence& evidence, const Ledger& ledger) {

@@ -7,10 +7,10 @@
 
 namespace onnxflops::convention {
 
-// The unit of a tool's main figure. Our figure in this unit is `macs`, or `flops` (2 x macs + all
-// other floating-point operations).
-enum class Unit : uint8_t { kMac, kFlop };
-inline constexpr size_t kNumUnits = 2;
+// The unit of a tool's main figure. Our figure in this unit is `macs`, `flops` (2 x macs + all
+// other floating-point operations), or `activation_count` (elements that contractions output).
+enum class Unit : uint8_t { kMac, kFlop, kActivation };
+inline constexpr size_t kNumUnits = 3;
 
 enum class Standing : uint8_t {
   kExact,          // the file shows everything that decides the figure

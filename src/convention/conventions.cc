@@ -21,6 +21,9 @@ absl::Span<const Convention* const> Conventions() {
       &kThop,
       &kFvcore,
       &kFvcoreTorch1,
+      &kMmengine,
+      &kTorchprofile,
+      &kTorchinfo,
       &kPtflops,
       &kPtflopsAten,
       &kCalflops,
@@ -49,12 +52,23 @@ absl::Span<const Convention* const> Conventions() {
   return kConventions;
 }
 
+absl::Span<const Convention* const> ActivationConventions() {
+  static constexpr const Convention* kConventions[] = {&kFvcoreActivations};
+  return kConventions;
+}
+
+std::vector<const Convention*> AllConventions() {
+  std::vector<const Convention*> all(Conventions().begin(), Conventions().end());
+  all.insert(all.end(), ActivationConventions().begin(), ActivationConventions().end());
+  return all;
+}
+
 namespace {
 
 constexpr absl::string_view kConfigPrefix = "config-";
 
 const Convention* FindTool(absl::string_view name) {
-  for (const Convention* convention : Conventions()) {
+  for (const Convention* convention : AllConventions()) {
     if (convention->name == name) return convention;
   }
   // Formulas also have the short names of `mfu`: "6n" is config-6n.
@@ -110,7 +124,7 @@ absl::StatusOr<const Convention*> RequireConvention(absl::string_view name) {
 
 std::vector<std::string> ConventionNames() {
   std::vector<std::string> names;
-  for (const Convention* convention : Conventions()) names.emplace_back(convention->name);
+  for (const Convention* convention : AllConventions()) names.emplace_back(convention->name);
   return names;
 }
 

@@ -20,6 +20,10 @@ extern const Convention kMacs;
 extern const Convention kThop;
 extern const Convention kFvcore;
 extern const Convention kFvcoreTorch1;
+extern const Convention kFvcoreActivations;
+extern const Convention kMmengine;
+extern const Convention kTorchprofile;
+extern const Convention kTorchinfo;
 extern const Convention kFlopCounterMode;
 extern const Convention kFlopCounterModeCpu;
 extern const Convention kOnnxOpcounter;
@@ -46,7 +50,10 @@ extern const Convention kTorchstat;
 
 // In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();
-std::vector<std::string> ConventionNames();
+// Those that count activations, and all of both.
+absl::Span<const Convention* const> ActivationConventions();
+std::vector<const Convention*> AllConventions();
+std::vector<std::string> ConventionNames();  // of all
 // Finds NAME or NAME@VERSION; nullptr if there is none.
 const Convention* FindConvention(absl::string_view name);
 // NotFound instead of nullptr, with similar names, or the names or versions that there are.

@@ -72,12 +72,12 @@ std::optional<AmountId> Evidence::Elements(const Fact& fact, const Entry& entry)
 
 // Equal nodes share a call, so that few amounts have to be made.
 void Evidence::FindOurs() {
-  struct Both {
-    AmountId macs = kZero, flops = kZero;
+  struct Work {
+    AmountId macs = kZero, flops = kZero, activations = kZero;
   };
   constexpr AmountId kNotYet = -1;
-  std::vector<Both> once(counts_.calls.size() * modules::kNumCostParts, Both{kNotYet, kNotYet});
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, Both> repeated;  // by work and times
+  std::vector<Work> once(counts_.calls.size() * modules::kNumCostParts, Work{kNotYet});
+  absl::flat_hash_map<std::pair<int32_t, int32_t>, Work> repeated;  // by work and times
   for (std::vector<AmountId>& ids : ours_) ids.reserve(entries().size());
   const auto product = [&](const Expr& amount, const Expr& times) {
     if (exhausted() || amount == Expr(0)) return kZero;
@@ -86,21 +86,22 @@ void Evidence::FindOurs() {
     return Intern(amount * times);
   };
   for (const Entry& e : entries()) {
-    Both& both =
-        e.times == 0
-            ? once[static_cast<size_t>(e.work)]
-            : repeated.try_emplace({e.work, e.times}, Both{kNotYet, kNotYet}).first->second;
-    if (both.macs == kNotYet) {
+    Work& work = e.times == 0
+                     ? once[static_cast<size_t>(e.work)]
+                     : repeated.try_emplace({e.work, e.times}, Work{kNotYet}).first->second;
+    if (work.macs == kNotYet) {
       const CallCost& cost = counts_.cost(e.call());
       const bool own = e.part() == modules::CostPart::kOwn;
       const bool shape_work = e.part() == modules::CostPart::kShapeWork;
       const Tally& tally = own ? cost.own() : cost.tally();
-      both.macs = product(tally.amounts.macs, times(e));
-      both.flops =
+      work.macs = product(tally.amounts.macs, times(e));
+      work.flops =
           product(shape_work ? tally.ShapeWorkAmounts().flops : tally.amounts.flops, times(e));
+      work.activations = product(tally.amounts.activation_count, times(e));
     }
-    ours_[static_cast<size_t>(Unit::kMac)].push_back(both.macs);
-    ours_[static_cast<size_t>(Unit::kFlop)].push_back(both.flops);
+    ours_[static_cast<size_t>(Unit::kMac)].push_back(work.macs);
+    ours_[static_cast<size_t>(Unit::kFlop)].push_back(work.flops);
+    ours_[static_cast<size_t>(Unit::kActivation)].push_back(work.activations);
   }
 }
 

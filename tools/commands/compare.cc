@@ -64,6 +64,8 @@ those of a part, as tools would give them for that module alone.
     onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
   As DeepSpeed counted before 0.19.7:
     onnxflops compare unet.onnx --with deepspeed@0.19.6
+  What timm and pycls call activations, or macts:
+    onnxflops compare resnet50.onnx --quantity activations
   The conventions, with their sources and versions:
     onnxflops compare --list
 
@@ -71,6 +73,7 @@ Exit codes: 0 success, 2 error.
 )"};
 
 constexpr char kAllTools[] = "all";
+constexpr char kWork[] = "work", kActivations[] = "activations";  // --quantity
 
 struct CompareCall : settings::CompareArguments {
   std::vector<std::string> models;
@@ -78,7 +81,7 @@ struct CompareCall : settings::CompareArguments {
   OutputArguments output;
   ClassArguments by_class;
   std::vector<std::string> with;
-  std::string from, to, by;
+  std::string from, to, by, quantity;
   bool terms_nodes = false, conventions = false;
 
   void AddTo(OptionList* list) {
@@ -94,6 +97,11 @@ struct CompareCall : settings::CompareArguments {
     list->AddValue("from", "NAME", &from, "Start from this tool's figure instead of our count.",
                    names);
     list->AddValue("to", "NAME", &to, "The tool that --from leads to.", names);
+    list->AddValue(
+        "quantity", "NAME", &quantity,
+        "What is compared: work (default), MACs and FLOPs; or activations, elements that "
+        "layers and products write.",
+        {kWork, kActivations});
     list->AddValue("by", "KEY", &by, "With module: print the terms module by module.", {"module"});
     settings::AddModule(list, &module);
     list->AddFlag("terms-nodes", &terms_nodes, "List the nodes of every term.");
@@ -106,13 +114,19 @@ struct CompareCall : settings::CompareArguments {
 
   absl::StatusOr<CompareRequest> Request() const {
     CompareRequest request;
+    if (!quantity.empty() && quantity != kWork && quantity != kActivations) {
+      return settings::BadValue("quantity", quantity, "it should be work or activations");
+    }
+    request.activations = quantity == kActivations;
     for (const std::string& names : with) {
       if (names.find_first_not_of(',') == std::string::npos) {
         return settings::BadValue("with", names, "it names no convention");
       }
       for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
         if (name == kAllTools) {
-          for (const convention::Convention* tool : convention::Conventions()) {
+          for (const convention::Convention* tool : request.activations
+                                                        ? convention::ActivationConventions()
+                                                        : convention::Conventions()) {
             request.with.emplace_back(tool->name);
           }
         } else {

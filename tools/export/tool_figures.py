@@ -9,7 +9,7 @@ Usage: tool_figures.py OUT [CASE...]    writes OUT/NAME.dynamo.onnx, OUT/NAME.ts
     DS_BUILD_OPS=0 venv/bin/pip install deepspeed                            # only where its profiler is wanted
 
 Each tool runs in a process of its own for each module: some leave PyTorch changed. "none" is a tool that ends with an error. Tools that are not
-installed have no figures. All run on a CPU in eval mode, once with gradients and once under torch.no_grad().
+installed have no figures; torchinfo turns gradients off itself. All run on a CPU in eval mode, once with gradients and once under torch.no_grad().
 """
 import contextlib
 import importlib
@@ -118,9 +118,30 @@ def torch_profiler(model, values):
     return sum(event.flops or 0 for event in profile.events())
 
 
+def torchinfo(model, values):
+    from torchinfo import summary
+    return summary(model, input_data=list(values.values()), verbose=0).total_mult_adds
+
+
+def torchprofile(model, values):
+    from torchprofile import profile_macs
+    return profile_macs(model, tuple(values.values()))
+
+
+def mmengine(model, values):
+    from mmengine.analysis import get_model_complexity_info
+    return get_model_complexity_info(model, inputs=tuple(values.values()), show_table=False, show_arch=False)["flops"]
+
+
+def fvcore_activations(model, values):
+    from fvcore.nn import ActivationCountAnalysis
+    return ActivationCountAnalysis(model, tuple(values.values())).unsupported_ops_warnings(False).uncalled_modules_warnings(False).total()
+
+
 TOOLS = {"thop": thop, "thop@ultralytics-2.2.3": thop_fork, "fvcore": fvcore, "ptflops": ptflops, "ptflops-aten": ptflops_aten, "calflops": calflops,
-         "deepspeed": deepspeed, "flop-counter-mode": flop_counter_mode, "flop-counter-mode-cpu": flop_counter_mode_cpu, "torch-profiler": torch_profiler}
-NEEDS = {"thop@ultralytics-2.2.3": None, "ptflops-aten": "ptflops", "flop-counter-mode": "torch", "flop-counter-mode-cpu": "torch", "torch-profiler": "torch"}
+         "deepspeed": deepspeed, "flop-counter-mode": flop_counter_mode, "flop-counter-mode-cpu": flop_counter_mode_cpu, "torch-profiler": torch_profiler,
+         "torchinfo": torchinfo, "torchprofile": torchprofile, "mmengine": mmengine, "fvcore-activations": fvcore_activations}
+NEEDS = {"thop@ultralytics-2.2.3": None, "ptflops-aten": "ptflops", "flop-counter-mode": "torch", "flop-counter-mode-cpu": "torch", "torch-profiler": "torch", "fvcore-activations": "fvcore"}
 
 
 def is_installed(tool):

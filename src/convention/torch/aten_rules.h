@@ -27,6 +27,7 @@ namespace onnxflops::convention {
 struct Decision {
   AmountId amount = kZero;
   const char* why = nullptr;  // reason for the difference from our count; nullptr: the row's reason
+  const char* name = nullptr;  // of the difference; nullptr: that of the operator and its module
 };
 
 // Operators that a tool counts.

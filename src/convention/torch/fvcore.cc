@@ -4,10 +4,12 @@
 // the tool and count as 0. The graph that it reads holds operators, not modules, so classes do not
 // matter, and a function that is scripted or has no handle hides what it calls. The tool stops at
 // some shapes (a product with a vector, a normalisation of rank 6); then there is no figure. With
-// torch 1, one row of the table differs, because attention was traced as products there.
+// torch 1, one row of the table differs, because attention was traced as products there. mmengine
+// has a copy of the table that understands products with a vector.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
@@ -22,8 +24,8 @@ constexpr char kByFirst[] = "prod(first) * last of second: a broadcast of the fi
 class Fvcore : public TorchTool {
  public:
   // `torch1`: attention is traced as products, as torch before 2.0 computed it.
-  Fvcore(Evidence* evidence, bool torch1)
-      : TorchTool(evidence, Unit::kMac, {.whole_functions = true}), torch1_(torch1) {}
+  Fvcore(Evidence* evidence, bool torch1, absl::string_view name = "fvcore", Unit unit = Unit::kMac)
+      : TorchTool(evidence, unit, {.whole_functions = true}), torch1_(torch1), name_(name) {}
 
   Ledger Run(const AtenRules<Fvcore>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
@@ -37,13 +39,17 @@ class Fvcore : public TorchTool {
 
   // ---- rules of rows
   Decision Matmul(const TorchCall& call) {
-    const Shape& w = call.shape_of_w();
-    if (call.w->is_tensor() && w.ranked() && w.rank() < 2) {
+    if (call.shape_of_w().ranked() && call.shape_of_w().rank() < 2) {
       Abort(absl::StrCat("fvcore stops with IndexError at a product with a vector (", call.name,
                          ")"));
       return {};
     }
     return {MatmulByFirst(call)};
+  }
+
+  // mmengine takes a vector for a matrix of one column.
+  Decision MatmulOrVector(const TorchCall& call) {
+    return {IsVectorProduct(call) ? call.in : MatmulByFirst(call)};
   }
 
   // The first size of a weight is taken for the number of results.
@@ -68,6 +74,12 @@ class Fvcore : public TorchTool {
     return Products(call);
   }
 
+  Decision Activations(const TorchCall& call) {
+    if (call.op == Aten::kBmm) AssumeOwnCall(call);
+    if (HasNamedPadding(call)) return {kZero, "padding 'same' or 'valid': an operator of its own"};
+    return ElementsOut(call);
+  }
+
   // Half of the figure of NumPy's path. Two forms have their own formula.
   Decision Einsum(const TorchCall& call) {
     const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
@@ -85,7 +97,7 @@ class Fvcore : public TorchTool {
     const Shape& x = call.shape_of_x();
     constexpr int kMaxRank = 5;
     if (x.ranked() && (x.rank() < 2 || x.rank() > kMaxRank)) {
-      Abort(absl::StrCat("fvcore stops with AssertionError at a normalisation of rank ", x.rank(),
+      Abort(absl::StrCat(name_, " stops with AssertionError at a normalisation of rank ", x.rank(),
                          " (", call.name, ")"));
       return {};
     }
@@ -136,6 +148,7 @@ class Fvcore : public TorchTool {
   }
 
   const bool torch1_;
+  const absl::string_view name_;  // of the tool
 };
 
 constexpr AtenRules<Fvcore> kRules = {{
@@ -186,20 +199,51 @@ constexpr AtenRules<Fvcore> kTorch1Rules = kRules.With({
     {Aten::kSdpa, &Fvcore::Products, kNoHandle},
 });
 
+constexpr AtenRules<Fvcore> kMmengineRules = kRules.With({
+    {Aten::kMatmul, &Fvcore::MatmulOrVector, kByFirst},
+});
+
+constexpr AtenRules<Fvcore> kActivationRules = kRules.With({
+    {Aten::kLinear, &Fvcore::Activations},
+    {Aten::kMatmul, &Fvcore::Activations},
+    {Aten::kMm, kNotCounted, kNoHandle},
+    {Aten::kBmm, &Fvcore::Activations},
+    {Aten::kAddmm, &Fvcore::Activations},
+    {Aten::kEinsum, &Fvcore::Activations},
+    {Aten::kConv, &Fvcore::Activations},
+    {Aten::kConvTranspose, &Fvcore::Activations},
+    {Aten::kBatchNorm, kNotCounted, kNoHandle},
+    {Aten::kLayerNorm, kNotCounted, kNoHandle},
+    {Aten::kGroupNorm, kNotCounted, kNoHandle},
+    {Aten::kInstanceNorm, kNotCounted, kNoHandle},
+    {Aten::kAvgPool, kNotCounted, kNoHandle},
+    {Aten::kAdaptiveAvgPool, kNotCounted, kNoHandle},
+    {Aten::kUpsampleNearest, kNotCounted, kNoHandle},
+    {Aten::kUpsampleBilinear, kNotCounted, kNoHandle},
+    {Aten::kGridSampler, kNotCounted, kNoHandle},
+});
+
 Ledger ApplyTorch2(Evidence* evidence) { return Fvcore(evidence, false).Run(kRules); }
 Ledger ApplyTorch1(Evidence* evidence) { return Fvcore(evidence, true).Run(kTorch1Rules); }
+Ledger ApplyActivations(Evidence* evidence) {
+  return Fvcore(evidence, false, "fvcore", Unit::kActivation).Run(kActivationRules);
+}
+Ledger ApplyMmengine(Evidence* evidence) {
+  return Fvcore(evidence, false, "mmengine").Run(kMmengineRules);
+}
 
 constexpr char kHeadline[] = "flops (FlopCountAnalysis.total(); 1 per multiply-accumulate)";
 constexpr char kIncludes[] =
     "linear, matmul, bmm, addmm, einsum, convolutions; 5 per element of LayerNorm, GroupNorm and "
     "InstanceNorm, 2 of BatchNorm; adaptive_avg_pool2d, upsampling in 2-D, grid_sampler";
+constexpr char kMisses[] =
+    "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, softmax, activations, "
+    "additions";
 
 constexpr Convention kTorch2 = {
     {"fvcore@torch2", Unit::kMac, kHeadline,
      "fvcore (3378afe, 2026-02): fvcore/nn/flop_count.py:28-46, jit_handles.py; torch 2", kIncludes,
-     "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, softmax, activations, "
-     "additions",
-     "torch2", "torch 2.0, 2023-03",
+     kMisses, "torch2", "torch 2.0, 2023-03",
      "attention is one operator without a handle, no longer products"},
     ApplyTorch2,
 };
@@ -217,6 +261,24 @@ const Convention kFvcoreTorch1 = {
      "(baddbmm has no handle)",
      "torch1", "", "attention is products, as torch 1.9 to 1.11 traces it"},
     fvcore::ApplyTorch1,
+};
+
+const Convention kFvcoreActivations = {
+    {"fvcore-activations", Unit::kActivation,
+     "activations (ActivationCountAnalysis.total(); timm's macts; also mmengine's activations)",
+     "fvcore (3378afe, 2026-02): fvcore/nn/activation_count.py:16-24; mmengine 0.10.7: "
+     "mmengine/analysis/complexity_analysis.py:40-49",
+     "elements that linear, matmul, bmm, addmm, einsum and convolutions write",
+     "mm, scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM; norms, activation "
+     "functions, pooling"},
+    fvcore::ApplyActivations,
+};
+
+const Convention kMmengine = {
+    {"mmengine", Unit::kMac, "flops (get_model_complexity_info; 1 per multiply-accumulate)",
+     "mmengine 0.10.7 (2025-03): mmengine/analysis/complexity_analysis.py:20-38, jit_handles.py",
+     fvcore::kIncludes, fvcore::kMisses},
+    fvcore::ApplyMmengine,
 };
 
 constinit const Convention kFvcore = NewestOf("fvcore", fvcore::kVersions);

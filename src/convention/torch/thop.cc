@@ -261,58 +261,9 @@ class Thop : public TorchTool {
     if (decision.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
     const auto [it, is_new] = params_of_kind_.try_emplace(call.kind, kZero);
     if (is_new) {
-      if (const auto cell = call.arguments.cell_gates == 0 ? std::nullopt : CellSizesOf(call)) {
-        it->second = evidence().Intern(ParametersOf(LayerOfCell(call), *cell));
-      } else {
-        const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
-        it->second = evidence().Intern(ParametersOf(call, sizes));
-      }
+      it->second = evidence().Intern(ParametersOfLayer(evidence(), trace(), call));
     }
     ++params_[it->second];
-  }
-
-  static Expr ParametersOf(const TorchCall& call, const std::optional<RecurrentSizes>& sizes) {
-    const Shape& x = call.shape_of_x();
-    const Shape& y = call.shape_of_y();
-    if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return 0;
-    const Expr& outputs = y[call.op == Aten::kLinear || y.rank() < 2 ? y.rank() - 1 : 1];
-    Expr weight = call.shape_of_w().ranked() ? call.shape_of_w().NumElements() : Expr(0);
-    const Expr bias = call.has_bias ? outputs : Expr(0);
-    switch (call.op) {
-      case Aten::kLinear:
-        return x[x.rank() - 1] * outputs + bias;
-      case Aten::kConv:
-      case Aten::kConvTranspose:
-        return weight + bias;
-      case Aten::kBatchNorm:
-      case Aten::kInstanceNorm:
-        return call.is_affine ? outputs * 2 : Expr(0);
-      case Aten::kLayerNorm:
-        return call.is_affine ? NormalizedElements(call) * 2 : Expr(0);
-      case Aten::kPrelu:
-        return weight;
-      case Aten::kLstm:
-      case Aten::kGru:
-      case Aten::kRnn:
-        return sizes ? ParametersOf(call.op, *sizes) : Expr(0);
-      default:
-        return 0;
-    }
-  }
-
-  // "[768]" of layer_norm(x, [768], ...), or else the last dimension.
-  static Expr NormalizedElements(const TorchCall& call) {
-    const Shape& y = call.shape_of_y();
-    const int dims = std::min(call.arguments.normalized_dims, y.rank());
-    return y.Product(y.rank() - (dims == 0 ? 1 : dims), y.rank());
-  }
-
-  static Expr ParametersOf(Aten op, const RecurrentSizes& sizes) {
-    const int64_t gates = op == Aten::kLstm ? 4 : op == Aten::kGru ? 3 : 1;
-    const Expr beside = sizes.hidden + (sizes.bias ? 2 : 0);
-    const Expr rows =
-        sizes.input + beside + (sizes.hidden * sizes.directions + beside) * (sizes.layers - 1);
-    return sizes.hidden * gates * rows * sizes.directions;
   }
 
   // Channels are read at dimension 1, which is the height of an image without batch.

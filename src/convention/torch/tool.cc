@@ -152,7 +152,11 @@ const TorchTool::Known& TorchTool::Ask(absl::FunctionRef<Decision(const TorchCal
       terms_.try_emplace(TermKey{call.op, some, call.is_out_proj, known.decision.why,
                                  trace_.scope(call).class_name.data(), trace_.nn_class(call)},
                          kSame);
-  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.decision.why);
+  if (is_new) {
+    const char* name = known.decision.name;
+    it->second =
+        ledger_.Term(name != nullptr ? name : TermName(trace_, call, some), known.decision.why);
+  }
   known.term = it->second;
   if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
     AssumeUnknown(call.target);
@@ -640,6 +644,72 @@ Aten LayerOfCell(const TorchCall& call) {
   constexpr int32_t kGatesOfGru = 3;
   if (call.arguments.cell_gates == 1) return Aten::kRnn;
   return call.arguments.cell_gates == kGatesOfGru ? Aten::kGru : Aten::kLstm;
+}
+
+namespace {
+
+Expr ParametersOfRecurrent(Aten op, const RecurrentSizes& sizes) {
+  const int64_t gates = op == Aten::kLstm ? 4 : op == Aten::kGru ? 3 : 1;
+  const Expr beside = sizes.hidden + (sizes.bias ? 2 : 0);
+  const Expr rows =
+      sizes.input + beside + (sizes.hidden * sizes.directions + beside) * (sizes.layers - 1);
+  return sizes.hidden * gates * rows * sizes.directions;
+}
+
+// "[768]" of layer_norm(x, [768], ...), or else the last dimension, for the weight and the bias.
+Expr ParametersOfLayerNorm(const Evidence& evidence, const TorchTrace& trace,
+                           const TorchCall& call) {
+  constexpr size_t kBias = 2;
+  const Shape& y = call.shape_of_y();
+  const int dims = std::min(call.arguments.normalized_dims, y.rank());
+  const Node& node = evidence.node(evidence.entry(call.main));
+  const Node& last = evidence.node(evidence.entry(trace.entries_of(call).back()));
+  const bool has_bias =
+      node.op_type == "LayerNormalization" ? node.input(kBias).has_value() : last.op_type == "Add";
+  return y.Product(y.rank() - (dims == 0 ? 1 : dims), y.rank()) * (has_bias ? 2 : 1);
+}
+
+}  // namespace
+
+Expr ParametersOfLayer(const Evidence& evidence, const TorchTrace& trace, const TorchCall& call) {
+  if (call.arguments.cell_gates != 0) {
+    const auto sizes = CellSizesOf(call);
+    return sizes ? ParametersOfRecurrent(LayerOfCell(call), *sizes) : Expr(0);
+  }
+  const Shape& x = call.shape_of_x();
+  const Shape& y = call.shape_of_y();
+  if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return 0;
+  const Expr& outputs = y[call.op == Aten::kLinear || y.rank() < 2 ? y.rank() - 1 : 1];
+  const Expr weight = call.shape_of_w().ranked() ? call.shape_of_w().NumElements() : Expr(0);
+  const Expr bias = call.has_bias ? outputs : Expr(0);
+  switch (call.op) {
+    case Aten::kLinear:
+      return x[x.rank() - 1] * outputs + bias;
+    case Aten::kConv:
+    case Aten::kConvTranspose:
+      return weight + bias;
+    case Aten::kBatchNorm:
+    case Aten::kInstanceNorm:
+      return call.is_affine ? outputs * 2 : Expr(0);
+    case Aten::kGroupNorm: {
+      // Its nodes may work on groups; the last one gives channels.
+      const Shape& last =
+          ShapeOf(evidence.Output(evidence.entry(trace.entries_of(call).back()), 0));
+      return call.is_affine && last.ranked() && last.rank() > 1 ? last[1] * 2 : Expr(0);
+    }
+    case Aten::kLayerNorm:
+      return call.is_affine ? ParametersOfLayerNorm(evidence, trace, call) : Expr(0);
+    case Aten::kPrelu:
+      return weight;
+    case Aten::kLstm:
+    case Aten::kGru:
+    case Aten::kRnn: {
+      const auto sizes = RecurrentSizesOf(evidence, trace, call);
+      return sizes ? ParametersOfRecurrent(call.op, *sizes) : Expr(0);
+    }
+    default:
+      return 0;
+  }
 }
 
 bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {

@@ -193,6 +193,9 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
 // TorchArguments::cell_gates is not 0.
 std::optional<RecurrentSizes> CellSizesOf(const TorchCall& call);
 Aten LayerOfCell(const TorchCall& call);
+// Parameters of the layer that made the call: a linear layer, convolution, normalisation, PReLU,
+// recurrent layer or cell. 0 for any other, and if sizes are unknown.
+Expr ParametersOfLayer(const Evidence& evidence, const TorchTrace& trace, const TorchCall& call);
 inline constexpr char kCellFormula[] = "its hook for a cell has its own formula";
 
 // True if PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
