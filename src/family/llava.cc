@@ -1,5 +1,5 @@
-// LLaVA and its kin: a tower of CLIP, SigLIP or their own, a projector, and any of our decoders
-// over the tokens of an image and a text.
+// LLaVA and its kin: a tower of CLIP, SigLIP, Pixtral or their own, a projector, and any of our
+// decoders over the tokens of an image and a text.
 //
 // LLaVA-NeXT and InternVL cut an image into `tiles`, which go through the tower one by one. Of
 // LLaVA-NeXT's tiles only those tokens are used that show the image and not its margin: image_rows
@@ -18,6 +18,7 @@
 #include "src/family/builders.h"
 #include "src/family/clip.h"
 #include "src/family/decoder_families.h"
+#include "src/family/pixtral.h"
 #include "src/family/siglip.h"
 #include "src/family/vision_language.h"
 
@@ -31,22 +32,33 @@ struct Llava {
   std::string activation;
   int64_t take = 0;  // the layer of the tower whose tokens are used
   bool with_class_token = false, bias = true;
-  bool tiles = false;
   int64_t Tokens() const { return vision.image.Patches() + (with_class_token ? 1 : 0); }
 };
+
+// What follows the tower, which has so many layers.
+void ReadProjector(const Config& config, int64_t layers, Llava* s) {
+  s->activation = ReadActivation(config, "projector_hidden_act", "gelu");
+  s->bias = config.Flag("multimodal_projector_bias", true);
+  s->take = ReadFeatureLayer(config, layers, -2);
+  const std::string strategy = config.Text("vision_feature_select_strategy", "default");
+  s->with_class_token = strategy == "full";
+  if (strategy != "full" && strategy != "default") {
+    config.Fault("vision_feature_select_strategy", "should be default or full");
+  }
+}
 
 Llava ReadLlava(const Config& config) {
   Llava s;
   s.vision = ReadClipVision(PartOf(config, "vision_config", "clip_vision_model"));
-  s.activation = ReadActivation(config, "projector_hidden_act", "gelu");
-  s.bias = config.Flag("multimodal_projector_bias", true);
-  s.take = ReadFeatureLayer(config, s.vision.encoder.layers, -2);
-  const std::string strategy = config.Text("vision_feature_select_strategy", "default");
-  s.with_class_token = strategy == "full";
-  if (strategy != "full" && strategy != "default") {
-    config.Fault("vision_feature_select_strategy", "should be default or full");
-  }
+  ReadProjector(config, s.vision.encoder.layers, &s);
   return s;
+}
+
+Tensor Project(GraphBuilder* b, const Tensor& x, const Llava& s, int64_t width, int64_t hidden,
+               const char* projector_class) {
+  const Scope projector(b, "multi_modal_projector", projector_class);
+  const Tensor y = Linear(b, x, "linear_1", width, hidden, s.bias);
+  return Linear(b, Activate(b, y, s.activation), "linear_2", hidden, hidden, s.bias);
 }
 
 // `pixels`: of images or tiles. [images, tokens, hidden].
@@ -60,9 +72,32 @@ Tensor LlavaFeatures(GraphBuilder* b, const Tensor& pixels, const Llava& s, int6
   if (!s.with_class_token) {
     x = b->Op("Slice", {x, b->Ints({1}), b->Ints({s.vision.image.Patches() + 1}), b->Ints({1})});
   }
-  const Scope projector(b, "multi_modal_projector", projector_class);
-  x = Linear(b, x, "linear_1", s.vision.encoder.hidden, hidden, s.bias);
-  return Linear(b, Activate(b, x, s.activation), "linear_2", hidden, hidden, s.bias);
+  return Project(b, x, s, s.vision.encoder.hidden, hidden, projector_class);
+}
+
+// Pixtral-12B is LLaVA with another tower.
+bool HasPixtral(const Config& config) {
+  if (!config.Has("vision_config")) return false;
+  const Config vision = config.Child("vision_config");
+  return vision.Has("model_type") && vision.Text("model_type", "") == "pixtral";
+}
+
+absl::StatusOr<std::string> BuildPixtral(const Config& config) {
+  const PixtralVision vision = ReadPixtralVision(config.Child("vision_config"), 16);
+  Llava s;
+  ReadProjector(config, vision.layers, &s);
+  if (!s.with_class_token) {
+    config.Fault("vision_feature_select_strategy", "should be full: pixtral has no class token");
+  }
+  const DecoderShape text = ReadTextOf(config, "llama", std::nullopt);
+  const auto image = [&](GraphBuilder* b) {
+    const Tensor x = BuildPixtralVision(b, vision, s.take, 1).tokens;
+    return ImageTokens{
+        Project(b, x, s, vision.hidden, text.hidden, "LlavaMultiModalProjector"),
+        absl::StrCat("(image_height // ", vision.patch, ") * (image_width // ", vision.patch, ")"),
+        {}};
+  };
+  return VisionLanguageModel(config, {"Llava", text, image});
 }
 
 ImageTokens LlavaNextImage(GraphBuilder* b, const Llava& s, int64_t hidden) {
@@ -132,6 +167,7 @@ ImageTokens BuildGemma3Image(GraphBuilder* b, const Gemma3Image& s, int64_t hidd
 }  // namespace
 
 absl::StatusOr<std::string> BuildLlava(const Config& config) {
+  if (HasPixtral(config)) return BuildPixtral(config);
   const Llava s = ReadLlava(config);
   const DecoderShape text = ReadTextOf(config, "llama", std::nullopt);
   return VisionLanguageModel(config, {"Llava", text, [&](GraphBuilder* b) {

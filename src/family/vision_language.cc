@@ -54,6 +54,7 @@ DecoderShape ReadTextOf(const Config& config, const char* type, std::optional<bo
     family = FindDecoderFamily(type);
   }
   DecoderShape s = ReadDecoder(text, *family);
+  if (s.latent) text.Fault("model_type", "has latent attention, which is not known here");
   const bool outside = config.Flag("tie_word_embeddings", tied.value_or(false));
   s.tied = tied ? outside : s.tied || outside;
   return s;

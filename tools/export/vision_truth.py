@@ -53,6 +53,7 @@ CASES = {
     "llava-next-qwen": ({"model_type": "llava_next", "architectures": ["LlavaNextForConditionalGeneration"], "image_grid_pinpoints": [[90, 270], [90, 180]], "multimodal_projector_bias": False, "vision_feature_layer": -1, "text_config": {"model_type": "qwen2", **TEXT}, "vision_config": {"model_type": "clip_vision_model", **TOWER, "image_size": 90, "patch_size": 15}}, [{"batch": 1, "seq": 30, "image": [1, 1]}, {"batch": 3, "seq": 9, "image": [31, 90]}]),
     "llava-mistral": ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], "tie_word_embeddings": True, "text_config": {"model_type": "mistral", **TEXT, "sliding_window": None}, "vision_config": {"model_type": "clip_vision_model", **TOWER, "image_size": 64, "patch_size": 16}}, IMAGES),
     "mistralai/Mistral-Small-3.1-24B-Instruct-2503": ({"model_type": "mistral3", "architectures": ["Mistral3ForConditionalGeneration"], "multimodal_projector_bias": False, "projector_hidden_act": "gelu", "spatial_merge_size": 2, "tie_word_embeddings": False, "text_config": {"model_type": "mistral", "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120, "intermediate_size": 32768, "max_position_embeddings": 131072, "num_attention_heads": 32, "num_hidden_layers": 40, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 1000000000.0, "sliding_window": None, "vocab_size": 131072}, "torch_dtype": "bfloat16", "vision_config": {"head_dim": 64, "hidden_act": "silu", "hidden_size": 1024, "image_size": 1540, "intermediate_size": 4096, "model_type": "pixtral", "num_attention_heads": 16, "num_channels": 3, "num_hidden_layers": 24, "patch_size": 14, "rope_theta": 10000.0}, "vision_feature_layer": -1}, PIXELS),
+    "mistral-community/pixtral-12b": ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], "image_seq_length": 1, "projector_hidden_act": "gelu", "text_config": {"head_dim": 128, "hidden_size": 5120, "intermediate_size": 14336, "max_position_embeddings": 1024000, "model_type": "mistral", "num_hidden_layers": 40, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 1000000000.0, "sliding_window": None, "vocab_size": 131072}, "torch_dtype": "bfloat16", "vision_config": {"head_dim": 64, "hidden_act": "silu", "image_size": 1024, "model_type": "pixtral", "patch_size": 16, "rope_theta": 10000.0}, "vision_feature_layer": -1, "vision_feature_select_strategy": "full"}, [{"batch": 1, "seq": 100, "image_height": 256, "image_width": 400}, {"batch": 1, "seq": 17, "image_height": 32, "image_width": 16}]),
     "mistral3-small": ({"model_type": "mistral3", "architectures": ["Mistral3ForConditionalGeneration"], "text_config": {"model_type": "mistral", **TEXT, "head_dim": 48}, "vision_config": {"model_type": "pixtral", **TOWER, "patch_size": 7}, "spatial_merge_size": 4}, PIXELS),
     "mistral3-inner": ({"model_type": "mistral3", "architectures": ["Mistral3ForConditionalGeneration"], "multimodal_projector_bias": True, "vision_feature_layer": -2, "text_config": {"model_type": "ministral", **TEXT, "head_dim": 32}, "vision_config": {"model_type": "pixtral", **TOWER, "patch_size": 14}, "spatial_merge_size": 1}, PIXELS),
     "OpenGVLab/InternVL3-1B-hf": ({"model_type": "internvl", "architectures": ["InternVLForConditionalGeneration"], "downsample_ratio": 0.5, "image_seq_length": 256, "projector_hidden_act": "gelu", "text_config": {"hidden_act": "silu", "hidden_size": 896, "intermediate_size": 4864, "max_position_embeddings": 32768, "model_type": "qwen2", "num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "tie_word_embeddings": True, "torch_dtype": "bfloat16", "use_sliding_window": False, "vocab_size": 151674}, "torch_dtype": "bfloat16", "vision_config": {"attention_bias": True, "hidden_act": "gelu", "hidden_size": 1024, "image_size": [448, 448], "intermediate_size": 4096, "layer_scale_init_value": 0.1, "model_type": "internvl_vision", "norm_type": "layer_norm", "num_attention_heads": 16, "num_channels": 3, "num_hidden_layers": 24, "patch_size": [14, 14], "use_absolute_position_embeddings": True, "use_mask_token": False, "use_mean_pooling": True, "use_qk_norm": False}, "vision_feature_layer": -1, "vision_feature_select_strategy": "default"}, TILES),
@@ -114,7 +115,7 @@ def anyres_inputs(config, dims):
 
 
 def pixel_inputs(config, dims):
-    height, width, side = dims["image_height"], dims["image_width"], config.vision_config.patch_size * config.spatial_merge_size
+    height, width, side = dims["image_height"], dims["image_width"], config.vision_config.patch_size * getattr(config, "spatial_merge_size", 1)
     return {
         **text_of(dims, (height // side) * (width // side)),
         "pixel_values": torch.zeros(dims["batch"], 3, height, width),
@@ -132,7 +133,7 @@ INPUTS = {
     **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "qwen3_vl"), grid_inputs),
     **dict.fromkeys(("gemma3", "llava"), image_inputs),
     "llava_next": anyres_inputs,
-    "mistral3": pixel_inputs,
+    "pixtral": pixel_inputs,
     "internvl": tile_inputs,
 }
 
@@ -152,7 +153,7 @@ def on_meta(module):
     """Numbers of grids are looked at, so they are on the CPU; what is computed with them is on the meta device."""
     # Looks at the number of image tokens in input_ids, which the meta device does not have.
     module.torch_compilable_check = lambda *_: None
-    if hasattr(module, "Mistral3Model"):
+    if hasattr(module, "Mistral3Model") or hasattr(module, "LlavaModel"):
         module.torch = OnCpu()
     # Look for the tokens of images, and for packed rows: neither multiplies.
     if hasattr(module, "Qwen3VLTextModel"):
@@ -178,7 +179,7 @@ def count(config_json, dims_list):
         model = getattr(transformers, config_json["architectures"][0])(config).eval()
         on_meta(sys.modules[type(model).__module__])
         for dims in map(dict, dims_list):
-            x = INPUTS[config.model_type](config, dims)
+            x = INPUTS.get(config.vision_config.model_type, INPUTS.get(config.model_type))(config, dims)
             counter = FlopCounterMode(display=False, depth=5)
             with torch.no_grad(), counter:
                 model(**x, use_cache=False)
