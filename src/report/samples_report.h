@@ -34,6 +34,14 @@ struct SamplesReport {
   Bindings rectangle_sizes;
   Work rectangle;
   Work one_by_one;  // each sample in a separate run
+  // What text, images and audio cost apart, if the samples have sizes of several of them. `sizes`
+  // are the symbols. The rest is done by several together, such as attention of text to an image.
+  struct Modality {
+    const char* name = "";  // "text", "image", "audio", "together"
+    std::vector<std::string> sizes;
+    Work work;
+  };
+  std::vector<Modality> modalities;
   // Operators whose cost is not a sum over samples: they count as in the padded rectangle.
   std::vector<std::string> mixing;
 

@@ -422,6 +422,28 @@ TEST(BatchTest, GridsAndImagesOfQwen) {
   EXPECT_EQ(CountOver(model, images).totals.macs, macs);
 }
 
+// Text alone costs what the decoder does without a tower. Together are the products of queries of
+// the text with keys of the image, and the other way round, in 2 layers of 8 heads of 32.
+TEST(BatchTest, TextAndImagesApart) {
+  nlohmann::json config = Ragged()["qwen2-vl-small"]["config"];
+  const Model model = LoadConfig(config.dump(), "config.json").value();
+  Samples samples = Lengths({100, 20});
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &samples).ok());
+  const Report report = CountOver(model, samples);
+  config["text_config"]["model_type"] = "qwen2";
+  const Model decoder = LoadConfig(config["text_config"].dump(), "text.json").value();
+  const auto& parts = report.samples->modalities;
+  ASSERT_EQ(parts.size(), 3);
+  const auto& text = parts[0].work;
+  const auto& image = parts[1].work;
+  const auto& together = parts[2].work;
+  EXPECT_EQ(text.macs, CountOver(decoder, Lengths({100, 20})).totals.macs);
+  EXPECT_EQ(together.macs, Expr(2 * 2 * 2 * (8 * 32) * (100 * 24 + 20 * 6)));
+  EXPECT_EQ(text.macs + image.macs + together.macs, report.totals.macs);
+  EXPECT_EQ(text.flops + image.flops + together.flops, report.totals.flops);
+  EXPECT_EQ(parts[1].sizes, (std::vector<std::string>{"grid_h", "grid_t", "grid_w"}));
+}
+
 TEST(BatchTest, GridsThatCannotBeMerged) {
   const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
   const Model model = LoadConfig(config, "config.json").value();
