@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -37,6 +38,7 @@
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
@@ -149,21 +151,43 @@ absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& opti
   return absl::InternalError("the first output of a configuration has another shape");
 }
 
+bool HasInputSize(const ModelData& model, const std::string& symbol) {
+  return absl::c_any_of(model.graphs[0].inputs, [&](ValueId id) {
+    const DeclaredType* type = model.value(id).declared;
+    return type != nullptr && absl::c_any_of(type->dims, [&](const DeclaredDim& dim) {
+             return dim.size < 0 && FileSymbol(dim.name) == symbol;
+           });
+  });
+}
+
+// Sizes of images are the prompt's alone: its tokens are in the cache of a step.
+CountOptions OptionsWithoutImages(const Model& model, const Model& step,
+                                  const CountOptions& options) {
+  CountOptions without = options;
+  absl::erase_if(without.bindings, [&](const auto& binding) {
+    return HasInputSize(*model, binding.first) && !HasInputSize(*step, binding.first);
+  });
+  return without;
+}
+
 class Server {
  public:
   // `step`: the graph of a step with a cache, if it is separate from the model.
   Server(const Model& model, const std::optional<Model>& step, const CountOptions& options,
          const Decoder& decoder)
-      : model_(model), step_(step), options_(options), decoder_(decoder) {}
+      : model_(model), step_(step), options_(options), decoder_(decoder) {
+    if (step) step_options_ = OptionsWithoutImages(model, *step, options);
+  }
 
   absl::Status Add(ServingColumn column, const ServingRequest& request,
                    ServingReport* report) const {
     const bool is_prompt = step_ && column.name == "prefill";
     column.of_configuration = step_ && !is_prompt;
     const Model& model = column.of_configuration ? *step_ : model_;
-    ASSIGN_OR_RETURN(CountOptions options,
-                     column.requests ? OptionsOfRequests(options_, *model, decoder_, request)
-                                     : OptionsOfStep(options_, decoder_, column));
+    const CountOptions& given = column.of_configuration ? step_options_ : options_;
+    ASSIGN_OR_RETURN(CountOptions options, column.requests
+                                               ? OptionsOfRequests(given, *model, decoder_, request)
+                                               : OptionsOfStep(given, decoder_, column));
     if (is_prompt) options.bindings.erase("past");
     options.memory.reset();
     ASSIGN_OR_RETURN(const Report counted, Count(model, options));
@@ -220,6 +244,7 @@ class Server {
   const Model& model_;
   const std::optional<Model>& step_;
   const CountOptions& options_;
+  CountOptions step_options_;
   const Decoder& decoder_;
 };
 
