@@ -344,10 +344,9 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
       sizes.reset();
     }
   }
-  ASSIGN_OR_RETURN(
-      Analysis analysis,
-      AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : options.open,
-                  Calls::kInlined));
+  ASSIGN_OR_RETURN(Analysis analysis,
+                   AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : options.open,
+                               Calls::kInlined));
   if (sizes) {
     RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis));
   }
