@@ -155,6 +155,11 @@ def count(config_json, dims_list):
     return {"config": config_json, "parameters": parameters, "points": points}
 
 
+def rows_of(entries):
+    """An object with a line for each entry."""
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()) + "\n}"
+
+
 def main():
     folder = sys.argv[1]
     only = sys.argv[2:] or CASES
@@ -167,8 +172,7 @@ def main():
             print("FAILED", name, type(error).__name__, str(error)[:300], flush=True)
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU under FakeTensorMode (vit, deit, dinov2, siglip: on device meta; siglip2: on the CPU), eager attention, batched_mm experts; see tools/export/config_truth.py"
     with open(f"{folder}/more.json", "w") as file:
-        json.dump({"how": how, "models": out}, file, indent=1)
-        file.write("\n")
+        file.write(f'{{"how": {json.dumps(how)},\n"models": {rows_of(out)}}}\n')
 
 
 if __name__ == "__main__":
