@@ -395,8 +395,8 @@ TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
   EXPECT_TRUE(CheckSizes(work, record).ok());
   record.samples = 256;
   EXPECT_EQ(CheckSizes(work, record).message(),
-            "a step has batch = 256, and the file fixes it at 2: export the model with an open "
-            "batch, or per-sample counts its FLOPs for each sample");
+            "a step has batch = 256, and the file fixes it at 2: at-batch batch opens it, or "
+            "per-sample counts its FLOPs for each sample");
   record = {};
   record.step = 1;
   record.step_seconds = 2;

@@ -419,7 +419,7 @@ class CompletionTest(ProgramTest):
 
         sections = re.split(r"(?m)^\.SH ", self.shell("onnxflops completion man"))
         sections = dict(re.findall(r"(?s)^ONNXFLOPS (\w+)\n(.*)", section)[0] for section in sections if section.startswith("ONNXFLOPS "))
-        self.assertEqual(sorted(sections), sorted({*HELPS, "estimate", "monitor"}))
+        self.assertEqual(sorted(sections), sorted({*HELPS, "estimate", "monitor", "pipeline"}))
         for command, section in sections.items():
             text = re.sub(r"(?m) \(\w+\):$", "", self.shell(f"onnxflops {command} --help all"))
             headings = {"usage:": 1, "Options:": 1, "Help:": 1, "-h": 1}

@@ -128,6 +128,7 @@ class Torchinfo : public TorchTool {
     absl::flat_hash_map<int32_t, int64_t> targets;  // how often it calls each
     // Weights that another module holds: exporters keep one of several equal ones.
     absl::flat_hash_set<ValueId> borrowed;
+    absl::flat_hash_set<ValueId> inputs;  // of all calls
   };
 
   // The operator of a module that is one layer; kOther if it is none, or not known.
@@ -209,7 +210,7 @@ class Torchinfo : public TorchTool {
   void FindRuns() {
     for (const TorchCall& call : trace().calls) {
       const TorchScope& scope = trace().scope(call);
-      NoteParent(PathOf(scope));
+      if (noted_.insert(call.scope).second) NoteParent(PathOf(scope));
       const bool is_known = scope.nn_class == NnClass::kMultiheadAttention ||
                             scope.nn_class == NnClass::kRecurrentCell ||
                             LayerOf(scope) != Aten::kOther;
@@ -222,7 +223,8 @@ class Torchinfo : public TorchTool {
       ++runs.targets[call.target_number];
       for (EntryId id : trace().entries_of(call)) {
         for (OptionalValueId input : evidence().node(evidence().entry(id)).inputs) {
-          if (!input) continue;
+          // Once for each: names may be long, and a loop has many calls.
+          if (!input || !runs.inputs.insert(*input).second) continue;
           const Value& value = evidence().model().value(*input);
           if (IsWeight(value) && OwnerOf(value) != PathOf(scope)) runs.borrowed.insert(*input);
         }
@@ -232,8 +234,12 @@ class Torchinfo : public TorchTool {
 
   // torch.nn.utils.weight_norm replaces a weight by weight_g and weight_v, which count otherwise.
   void AssumePlain(const TorchCall& call) {
-    const auto found = parameters_.find(PathOf(trace().scope(call)));
-    if (found == parameters_.end() || found->second.inner == 0) return;
+    const auto [known, is_new] = has_inner_.try_emplace(call.scope);
+    if (is_new) {
+      const auto found = parameters_.find(PathOf(trace().scope(call)));
+      known->second = found != parameters_.end() && found->second.inner != 0;
+    }
+    if (!known->second) return;
     if (IsRecurrent(call.op) || call.arguments.cell_gates != 0) return;
     ledger().Assume("layers with other parameters than weight and bias count by these two");
   }
@@ -287,6 +293,8 @@ class Torchinfo : public TorchTool {
   absl::flat_hash_set<absl::string_view> parents_;
   absl::flat_hash_set<ModuleId> known_;  // layers that have a row, and nn.MultiheadAttention
   absl::flat_hash_map<ScopeId, Runs> runs_;
+  absl::flat_hash_set<ScopeId> noted_;            // whose parents are
+  absl::flat_hash_map<ScopeId, bool> has_inner_;  // AssumePlain
 };
 
 constexpr AtenRules<Torchinfo> kRules = {{

@@ -146,5 +146,7 @@ class StepWork:
                 f"a step has {name} = {size}, and count() or dim= fixed {symbol} = {fixed}: "
                 "leave it out of count(), and each step gives it"
             )
-        text = f"a step has {name} = {size}, and the file fixes it at {fixed}: export the model with an open {name}"
-        return text + (", or per_sample=True counts the FLOPs of a sample for each" if name == "batch" else "")
+        text = f"a step has {name} = {size}, and the file fixes it at {fixed}: "
+        if name != "batch":
+            return text + f"export the model with an open {name}"
+        return text + "count(at_batch='batch') opens it, or per_sample=True counts the FLOPs of a sample for each"
