@@ -680,7 +680,7 @@ Expr ParametersOfLayer(const Evidence& evidence, const TorchTrace& trace, const 
   const Shape& y = call.shape_of_y();
   if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return 0;
   const Expr& outputs = y[call.op == Aten::kLinear || y.rank() < 2 ? y.rank() - 1 : 1];
-  const Expr weight = call.shape_of_w().ranked() ? call.shape_of_w().NumElements() : Expr(0);
+  Expr weight = call.shape_of_w().ranked() ? call.shape_of_w().NumElements() : Expr(0);
   const Expr bias = call.has_bias ? outputs : Expr(0);
   switch (call.op) {
     case Aten::kLinear:
