@@ -23,12 +23,6 @@ using report::Known;
 using report::KnownOf;
 using report::kOneLine;
 
-void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
-  json->Key(key).BeginObject(kOneLine);
-  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
-  json->EndObject();
-}
-
 // {"base": q, "head": q, "delta": q}. A change in the totals has a "sign" as well.
 struct Side {
   Expr amount;
@@ -128,7 +122,7 @@ void WriteFacts(const char* key, const std::vector<FactDiff>& facts, JsonWriter*
   json->EndArray();
 }
 
-void WriteSizes(const char* key, const std::vector<UnequalSize>& sizes, JsonWriter* json) {
+void WriteUnequalSizes(const char* key, const std::vector<UnequalSize>& sizes, JsonWriter* json) {
   if (sizes.empty()) return;
   json->Key(key).BeginArray();
   for (const UnequalSize& size : sizes) {
@@ -189,8 +183,8 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   if (diff.has_base) report::WriteModel(diff.base, &json, "base");
   report::WriteModel(diff.head, &json, "head");
   if (!diff.part.empty()) json.Key("part").String(diff.part);
-  WriteSizes("base_bindings", diff.base_bindings, &json);
-  WriteSizes("head_bindings", diff.head_bindings, &json);
+  report::WriteSizes("base_bindings", diff.base_bindings, &json);
+  report::WriteSizes("head_bindings", diff.head_bindings, &json);
   json.Key("empty").Bool(diff.IsEmpty());
   json.Key("lower_bound").Bool(diff.lower_bound);
   json.Key("totals").BeginObject();
@@ -208,8 +202,8 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteFacts("inputs", diff.inputs, &json);
   WriteFacts("outputs", diff.outputs, &json);
   WriteSymbols(diff, &json);
-  WriteSizes("made_equal", diff.made_equal, &json);
-  WriteSizes("unequal_sizes", diff.unequal_sizes, &json);
+  WriteUnequalSizes("made_equal", diff.made_equal, &json);
+  WriteUnequalSizes("unequal_sizes", diff.unequal_sizes, &json);
   WriteOtherInputs(diff, &json);
   WriteOps(diff, &json);
   WriteModules(diff, &json);

@@ -23,6 +23,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/json_parts.h"
 #include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 
@@ -195,9 +196,7 @@ void WriteCalibration(const Calibration& calibration, JsonWriter* json) {
   json->Key("ratio").Number(calibration.ratio());
   json->Key("date").String(measured.date);
   json->Key("device").String(measured.device);
-  json->Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, size] : measured.sizes) json->Key(name).Int(size);
-  json->EndObject();
+  report::WriteSizes("bindings", measured.sizes, json);
   json->EndObject();
 }
 
@@ -220,9 +219,7 @@ void WriteEstimatedModel(const EstimateReport& report, const CompareReport& mode
   const Totals& totals = model.ours.totals;
   json->BeginObject();
   json->Key("model").String(model.ours.model.path);
-  json->Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, size] : model.ours.bindings) json->Key(name).Int(size);
-  json->EndObject();
+  report::WriteSizes("bindings", model.ours.bindings, json);
   json->Key("params").Quantity(totals.params);
   for (const auto& [key, amount] : {std::pair("macs", &totals.macs),
                                     {"flops", &totals.flops},

@@ -16,6 +16,7 @@
 #include "src/history/history_writers.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
+#include "src/report/json_parts.h"
 
 namespace onnxflops {
 namespace history {
@@ -36,12 +37,6 @@ void WriteOptional(absl::string_view key, const std::string& text, JsonWriter* j
 void WriteDate(const HistoryRecord& record, JsonWriter* json) {
   json->Key("date").String(record.date);
   WriteOptional("commit", record.commit, json);
-}
-
-void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json) {
-  json->Key(key).BeginObject(kOneLine);
-  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
-  json->EndObject();
 }
 
 // "value" and "status"; of nothing, null and "missing".
@@ -115,7 +110,7 @@ void WriteSizesOf(const HistorySeries& series, JsonWriter* json) {
     if (i > 0 && series.records[i].sizes == series.records[i - 1].sizes) continue;
     json->BeginObject(kOneLine);
     json->Key("place").Int(static_cast<int64_t>(i));
-    WriteSizes("at", series.records[i].sizes, json);
+    report::WriteSizes("at", series.records[i].sizes, json);
     json->EndObject();
   }
   json->EndArray();
@@ -170,8 +165,8 @@ void WriteChange(const HistoryReport& report, const FigureChange& c, JsonWriter*
         .Number(static_cast<double>(b.value - a.value) / static_cast<double>(a.value) * kPercent);
   }
   if (before.sizes != after.sizes && c.quantity->of != Quantity::Of::kWeights) {
-    WriteSizes("before_sizes", before.sizes, json);
-    WriteSizes("after_sizes", after.sizes, json);
+    report::WriteSizes("before_sizes", before.sizes, json);
+    report::WriteSizes("after_sizes", after.sizes, json);
   }
   if (before.device != after.device && c.quantity->unit == Quantity::Unit::kSeconds) {
     WriteOptional("before_device", before.device, json);

@@ -21,6 +21,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/json_parts.h"
 
 namespace onnxflops {
 namespace {
@@ -250,12 +251,6 @@ std::vector<std::string> StageTexts(const PipelineReport& report) {
 
 // ---- JSON
 
-void WriteSizes(const char* key, const Bindings& bindings, JsonWriter* json) {
-  json->Key(key).BeginObject(kOneLine);
-  for (const auto& [name, size] : bindings) json->Key(name).Int(size);
-  json->EndObject();
-}
-
 void WriteNumberOrNull(const char* key, const std::optional<double>& value, JsonWriter* json) {
   json->Key(key);
   if (value) {
@@ -361,8 +356,8 @@ std::string ToJson(const PipelineReport& report) {
   json.Key("file").String(report.file);
   json.Key("title").String(report.title);
   WriteParameters(report, &json);
-  WriteSizes("bindings", report.bindings, &json);
-  WriteSizes("at", report.at, &json);
+  report::WriteSizes("bindings", report.bindings, &json);
+  report::WriteSizes("at", report.at, &json);
   json.Key("expected").Bool(report.expected);
   WriteFigures(report.totals, report.bindings, &json);
   json.Key("formulas").BeginObject();

@@ -12,6 +12,7 @@
 #include "src/profile/profile_report.h"
 #include "src/profile/profile_rows.h"
 #include "src/render/json_writer.h"
+#include "src/report/json_parts.h"
 
 namespace onnxflops {
 namespace {
@@ -197,9 +198,7 @@ void WriteSummary(const ProfileReport& r, JsonWriter* json) {
   json->Key("profile").String(r.profile);
   json->Key("source").String(SourceName(r.source));
   json->Key("optimized").String(r.optimized);
-  json->Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, size] : r.bindings) json->Key(name).Int(size);
-  json->EndObject();
+  report::WriteSizes("bindings", r.bindings, json);
   WriteRuns(r, json);
   WritePeak(r, json);
   WriteTotals(r, json);

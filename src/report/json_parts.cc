@@ -39,4 +39,10 @@ void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json) {
+  json->Key(key).BeginObject(JsonWriter::Layout::kOneLine);
+  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
+  json->EndObject();
+}
+
 }  // namespace onnxflops::report

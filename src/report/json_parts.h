@@ -29,6 +29,9 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->EndArray();
 }
 
+// Sizes by name, in one line: {"batch": 8, "seq": 128}.
+void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json);
+
 // "symbols": the open sizes, and their origins.
 void WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* json);
 

@@ -103,9 +103,7 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   json->Key("order").String(OrderName(memory.options.order));
   WritePeakBytes("inference_peak_bytes", memory.peak, json);
   json->Key("for_all_sizes").Bool(memory.peak.bytes.has_value());
-  json->Key("at").BeginObject(kOneLine);
-  for (const auto& [name, size] : memory.at) json->Key(name).Int(size);
-  json->EndObject();
+  report::WriteSizes("at", memory.at, json);
   if (memory.peak.value) json->Key("peak_value").Int(*memory.peak.value);
   WriteKnownText("at_node", memory.peak.node, json);
   WriteKnownText("at_op", memory.peak.op.empty() ? "" : OpLabel(memory.peak.domain, memory.peak.op),

@@ -297,12 +297,6 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
   return sentences;
 }
 
-void WriteBindings(const char* key, const Bindings& bindings, JsonWriter* json) {
-  json->Key(key).BeginObject(kOneLine);
-  for (const auto& [name, size] : bindings) json->Key(name).Int(size);
-  json->EndObject();
-}
-
 void WriteExprOrNull(const char* key, const std::optional<Expr>& e, JsonWriter* json) {
   json->Key(key);
   if (e) {
@@ -371,7 +365,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   json->Key("tokens").Int(column.tokens);
   json->Key("past").Int(column.past);
   json->Key("sequences").Quantity(column.sequences);
-  WriteBindings("bindings", column.bindings, json);
+  report::WriteSizes("bindings", column.bindings, json);
   for (const Quantity& q : ServingQuantities()) {
     const Expr& amount = column.totals.*q.value;
     json->Key(q.key).Figure(q, amount, report::HasFigure(q, amount, column.totals.lower_bound));
@@ -400,8 +394,8 @@ std::string ToJson(const ServingReport& report) {
   json.BeginObject();
   json.Key("schema").String("onnxflops.serving/1");
   report::WriteModel(report.model, &json);
-  WriteBindings("bindings", report.bindings, &json);
-  WriteBindings("at", report.at, &json);
+  report::WriteSizes("bindings", report.bindings, &json);
+  report::WriteSizes("at", report.at, &json);
   json.Key("token_input").String(report.token_input);
   WriteExprOrNull("kv_cache_bytes_per_token", report.cache_bytes_per_token, &json);
   if (!report.device.empty()) {
