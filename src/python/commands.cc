@@ -1,5 +1,5 @@
 // Functions of the package that are commands of the program: diff, check, mfu, profile, estimate,
-// audit, devices, ops.
+// pipeline, audit, devices, ops.
 //
 // How it works. A function takes what onnxflops.load() takes, and the options of the command by
 // name. Signatures and help come from the same tables of options.
@@ -17,6 +17,7 @@
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/operators.h"
+#include "src/api/pipeline.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
@@ -37,6 +38,7 @@
 #include "src/settings/estimate_arguments.h"
 #include "src/settings/mfu_arguments.h"
 #include "src/settings/model_arguments.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/profile_arguments.h"
 #include "src/settings/size_arguments.h"
 
@@ -205,6 +207,18 @@ PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
   }));
 }
 
+PipelineReport PipelineOf(nb::handle file, const nb::kwargs& given) {
+  settings::PipelineArguments args;
+  Given taken = TakeOptions(given, "pipeline()", &args);
+  CountOptions options = Require(args.Options());
+  options.bindings = std::move(taken.sizes);
+  const std::string path = FromPath(file);
+  return Require(WithoutGil([&]() -> absl::StatusOr<PipelineReport> {
+    ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, options.bindings));
+    return CountPipeline(pipeline, options);
+  }));
+}
+
 nb::object Parsed(const std::string& json, const char* key) {
   return nb::module_::import_("json").attr("loads")(ToStr(json))[key];
 }
@@ -293,6 +307,12 @@ void DefineMeasures(nb::module_& m) {
                              "FLOPs. Several models are a row each.",
                              settings::EstimateArguments()),
               nb::arg("models"));
+  DefineShown(m, "pipeline", &PipelineOf,
+              ShowFunctionOf("def pipeline(file: str | PathLike[str]", "Pipeline",
+                             "What one answer costs over several models, from a file of stages or "
+                             "the folder of an exporter: pipeline(\"sd15/\", steps=25).",
+                             settings::PipelineArguments()),
+              nb::arg("file"));
   settings::AuditArguments args;
   DefineShown(m, "audit", &AuditOf,
               ShowFunction("def audit(file: str | PathLike[str]", "Audit",

@@ -23,6 +23,7 @@
 #include "src/estimate/estimate_report.h"
 #include "src/explain/explain.h"
 #include "src/mfu/mfu_report.h"
+#include "src/pipeline/pipeline_report.h"
 #include "src/profile/profile_report.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
@@ -52,6 +53,7 @@ Document DocumentOf(const EstimateReport& report) { return ToDocument(report); }
 Document DocumentOf(const PyAudit& audit) { return ToDocument(absl::MakeConstSpan(audit.rows)); }
 Document DocumentOf(const SweepReport& sweep) { return ToDocument(sweep, ViewOptions{}); }
 Document DocumentOf(const ServingReport& serving) { return ToDocument(serving, ViewOptions{}); }
+Document DocumentOf(const PipelineReport& report) { return ToDocument(report, ViewOptions{}); }
 
 std::string Json(const PyAudit& audit) { return ToJson(absl::MakeConstSpan(audit.rows)); }
 template <typename Report>
@@ -241,6 +243,48 @@ void DefineSweepAndServing(nb::module_& m) {
   Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
 }
 
+// By name, as the JSON has them: at `sizes`, and None for a figure that is not known.
+nb::dict PipelineFigures(const Totals& totals, const Bindings& sizes) {
+  nb::dict figures;
+  const auto add = [&](const Quantity& q) {
+    const Expr amount = q.In(totals).Substitute(sizes);
+    figures[q.key.data()] = report::HasFigure(q, amount, totals.lower_bound)
+                                ? ToNumber(amount)
+                                : nb::object(nb::none());
+  };
+  for (const Quantity& q : kQuantities) {
+    if (q.needs == Quantity::Needs::kNothing) add(q);
+  }
+  add(kBytesMoved);
+  return figures;
+}
+
+void DefinePipeline(nb::module_& m) {
+  auto pipeline = Define<PipelineReport>(m, "Pipeline", "What one answer of several models costs.");
+  pipeline.def_prop_ro(
+      "figures", [](const PipelineReport& r) { return PipelineFigures(r.totals, r.bindings); },
+      nb::sig("def figures(self, /) -> dict[str, int | Expr | None]"),
+      "Of all stages with all their runs: figures[\"flops\"]. None if nothing of it is known.");
+  pipeline.def_prop_ro(
+      "formulas", [](const PipelineReport& r) { return PipelineFigures(r.totals, {}); },
+      nb::sig("def formulas(self, /) -> dict[str, int | Expr | None]"),
+      "The same for any numbers of the parameters.");
+  pipeline.def_prop_ro(
+      "stages",
+      [](const PipelineReport& r) {
+        nb::dict stages;
+        for (const PipelineStageCost& stage : r.stages) {
+          stages[ToStr(stage.name)] = PipelineFigures(stage.totals, r.bindings);
+        }
+        return stages;
+      },
+      nb::sig("def stages(self, /) -> dict[str, dict[str, int | Expr | None]]"),
+      "By name the figures of each stage with all its runs.");
+  pipeline.def_prop_ro(
+      "lower_bound", [](const PipelineReport& r) { return r.totals.lower_bound; },
+      "Whether a part is not counted.");
+}
+
 // "| " in the first column is a tree line of the terminal; cells are unchanged.
 nb::tuple TableParts(const Document::Table& part) {
   nb::list columns, rows, notes;
@@ -299,6 +343,7 @@ void DefineDocuments(nb::module_& m) {
   DefineMfu(m);
   DefineProfile(m);
   DefineSweepAndServing(m);
+  DefinePipeline(m);
 }
 
 }  // namespace onnxflops::python

@@ -400,7 +400,7 @@ def test_facts(gpt2):
 
 def test_signatures(gpt2):
     """Of all that is public: arguments by name, with a line of help for each option."""
-    for function in (gpt2.count, gpt2.sweep, gpt2.compare, onnxflops.diff, onnxflops.check, onnxflops.mfu, onnxflops.profile, onnxflops.estimate, onnxflops.audit):
+    for function in (gpt2.count, gpt2.sweep, gpt2.compare, onnxflops.diff, onnxflops.check, onnxflops.mfu, onnxflops.profile, onnxflops.estimate, onnxflops.audit, onnxflops.pipeline):
         parameters = inspect.signature(function).parameters
         options = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
         assert len(options) > 5 and "options" not in parameters
@@ -474,6 +474,22 @@ def test_estimate_audit_devices_ops(program, tmp_path):
     assert {op["op"] for op in onnxflops.ops("Conv")} == {"Conv"}
     with pytest.raises(onnxflops.NotFoundError):
         onnxflops.ops("Cnov")
+
+
+def test_pipeline(program):
+    """It is the program's, and its figures are those of the JSON."""
+    folder, file = ROOT / "tests/data/pipeline/sd-tiny", ROOT / "tests/data/pipeline/gpt2.toml"
+    assert onnxflops.pipeline(folder, steps=25).to_json() == program("pipeline", folder, "--dim", "steps=25", "--format", "json")
+    answer = onnxflops.pipeline(str(file), tokens=100, device="h100-sxm", dtype="bf16")
+    shown = json.loads(program("pipeline", file, "--dim", "tokens=100", "--device", "h100-sxm", "--dtype", "bf16", "--format", "json"))
+    assert answer.to_dict() == shown and not answer.lower_bound and "tokens per second" in str(answer)
+    assert answer.figures == {name: amount["value"] for name, amount in shown["totals"].items() if name != "lower_bound"}
+    assert answer.formulas["flops"].evaluate(answers=1, prompt=512, tokens=100) == answer.figures["flops"]
+    assert sum(figures["flops"] for figures in answer.stages.values()) == answer.figures["flops"]
+    with pytest.raises(onnxflops.NotFoundError, match="token"):
+        onnxflops.pipeline(file, tokens_of=3)
+    with pytest.raises(FileNotFoundError, match="none.toml"):
+        onnxflops.pipeline("none.toml")
 
 
 def test_explain_says_what_was_meant(gpt2):

@@ -50,6 +50,7 @@ from onnxflops._core import (  # noqa: E402
     Model,
     Module,
     Modules,
+    Pipeline,
     Profile,
     Report,
     Serving,
@@ -64,6 +65,7 @@ from onnxflops._core import (  # noqa: E402
     ops,
     parse_expr,
     peak_flops_per_second,
+    pipeline,
     profile,
 )
 from onnxflops._errors import (  # noqa: E402
@@ -103,6 +105,7 @@ __all__ = [
     "NoSuchFileError",
     "NotFoundError",
     "OnnxflopsError",
+    "Pipeline",
     "Profile",
     "Report",
     "Serving",
@@ -128,6 +131,7 @@ __all__ = [
     "ops",
     "parse_expr",
     "peak_flops_per_second",
+    "pipeline",
     "profile",
     "scan",
 ]
