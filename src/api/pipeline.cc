@@ -557,4 +557,20 @@ absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline,
   return PipelineCounter(pipeline, options).Count();
 }
 
+absl::StatusOr<PipelineSweep> SweepPipeline(
+    absl::FunctionRef<absl::StatusOr<Pipeline>(const Bindings&)> load, const CountOptions& options,
+    absl::Span<const SweptSymbol> swept) {
+  ASSIGN_OR_RETURN(const std::vector<Bindings> points, SweepPoints(swept));
+  PipelineSweep sweep;
+  for (const auto& [name, sizes] : swept) sweep.symbols.push_back(name);
+  for (const Bindings& at : points) {
+    CountOptions own = options;
+    own.bindings.insert(at.begin(), at.end());
+    ASSIGN_OR_RETURN(const Pipeline pipeline, load(own.bindings));
+    ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, own));
+    sweep.points.push_back({at, std::move(report)});
+  }
+  return sweep;
+}
+
 }  // namespace onnxflops

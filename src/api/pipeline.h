@@ -5,8 +5,11 @@
 #ifndef ONNXFLOPS_SRC_API_PIPELINE_H_
 #define ONNXFLOPS_SRC_API_PIPELINE_H_
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
+#include "src/api/sweep.h"
 #include "src/pipeline/pipeline_file.h"
 #include "src/pipeline/pipeline_report.h"
 
@@ -16,6 +19,12 @@ namespace onnxflops {
 // Errors: those of Load and Count, with the place of the stage; NotFound for a binding that nothing
 // has; FailedPrecondition for a loop whose cost has no closed form.
 absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options);
+
+// The same at every combination of numbers, each counted by itself. `load` is the pipeline with
+// given numbers. Errors: those of `load`, CountPipeline and SweepPoints.
+absl::StatusOr<PipelineSweep> SweepPipeline(
+    absl::FunctionRef<absl::StatusOr<Pipeline>(const Bindings&)> load, const CountOptions& options,
+    absl::Span<const SweptSymbol> swept);
 
 }  // namespace onnxflops
 

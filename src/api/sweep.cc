@@ -35,25 +35,6 @@
 namespace onnxflops {
 namespace {
 
-absl::StatusOr<std::vector<Bindings>> PointsOf(absl::Span<const SweptSymbol> swept) {
-  std::vector<Bindings> points = {{}};
-  for (const auto& [name, sizes] : swept) {
-    if (points.size() * sizes.size() > kMaxSweepPoints) {
-      return LimitError("sweep-points", absl::StrCat("the sweep has more than ", kMaxSweepPoints,
-                                                     " points (sweep-points)"));
-    }
-    std::vector<Bindings> product;
-    for (const Bindings& point : points) {
-      for (const int64_t size : sizes) {
-        product.push_back(point);
-        product.back()[name] = size;
-      }
-    }
-    points = std::move(product);
-  }
-  return points;
-}
-
 class Sweeper {
  public:
   Sweeper(const Model& model, const CountOptions& options, absl::string_view convention)
@@ -253,11 +234,30 @@ absl::Status RequireFew(const ModelData& model, size_t points) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<Bindings>> SweepPoints(absl::Span<const SweptSymbol> swept) {
+  std::vector<Bindings> points = {{}};
+  for (const auto& [name, sizes] : swept) {
+    if (points.size() * sizes.size() > kMaxSweepPoints) {
+      return LimitError("sweep-points", absl::StrCat("the sweep has more than ", kMaxSweepPoints,
+                                                     " points (sweep-points)"));
+    }
+    std::vector<Bindings> product;
+    for (const Bindings& point : points) {
+      for (const int64_t size : sizes) {
+        product.push_back(point);
+        product.back()[name] = size;
+      }
+    }
+    points = std::move(product);
+  }
+  return points;
+}
+
 absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& options,
                                        absl::string_view convention,
                                        absl::Span<const SweptSymbol> swept,
                                        const std::optional<ViewOptions>& rows, bool redact_names) {
-  ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
+  ASSIGN_OR_RETURN(const std::vector<Bindings> points, SweepPoints(swept));
   const Sweeper sweeper(model, options, convention);
   // A formula does not know which sizes a model takes. A count does.
   ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
@@ -282,7 +282,7 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
 absl::Status SweepMemory(const Model& model, const CountOptions& options,
                          absl::Span<const SweptSymbol> swept, PointParts parts,
                          absl::FunctionRef<absl::Status(Report)> each) {
-  ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
+  ASSIGN_OR_RETURN(const std::vector<Bindings> points, SweepPoints(swept));
   const Sweeper sweeper(model, options, "");
   std::optional<MemoryFormulas> formulas;
   if (parts == PointParts::kMemory && !options.memory->fit && points.size() > kMinFormulaPoints) {

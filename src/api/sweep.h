@@ -22,6 +22,10 @@ namespace onnxflops {
 // A symbol and the sizes that it takes.
 using SweptSymbol = std::pair<std::string, std::vector<int64_t>>;
 
+// Every combination of the sizes; the last symbol changes first. OutOfRange for more than
+// kMaxSweepPoints.
+absl::StatusOr<std::vector<Bindings>> SweepPoints(absl::Span<const SweptSymbol> swept);
+
 // Counts every combination of the sizes; the last symbol changes first. The formulas of the count
 // without these sizes are evaluated at each point. A model without formulas, because a size decides
 // which nodes run, is counted at each point. `convention` as in CountAs, or "". Errors: those of

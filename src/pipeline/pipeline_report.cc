@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -349,17 +351,19 @@ Bindings PipelineReport::Sizes() const {
   return sizes;
 }
 
-std::string ToJson(const PipelineReport& report) {
-  JsonWriter json;
+namespace {
+
+void WritePipeline(const PipelineReport& report, JsonWriter* to) {
+  JsonWriter& json = *to;
   json.BeginObject();
   json.Key("schema").String("onnxflops.pipeline/1");
   json.Key("file").String(report.file);
   json.Key("title").String(report.title);
-  WriteParameters(report, &json);
-  report::WriteSizes("bindings", report.bindings, &json);
-  report::WriteSizes("at", report.at, &json);
+  WriteParameters(report, to);
+  report::WriteSizes("bindings", report.bindings, to);
+  report::WriteSizes("at", report.at, to);
   json.Key("expected").Bool(report.expected);
-  WriteFigures(report.totals, report.bindings, &json);
+  WriteFigures(report.totals, report.bindings, to);
   json.Key("formulas").BeginObject();
   json.Key("flops").String(report.totals.flops.ToString());
   json.Key("macs").String(report.totals.macs.ToString());
@@ -375,30 +379,33 @@ std::string ToJson(const PipelineReport& report) {
   if (report.time) {
     json.Key("device").String(report.device);
     json.Key("dtype").String(report.dtype);
-    WriteStageTime(report.time, report.Sizes(), &json);
-    WriteNumberOrNull("answers_per_second", RateOf(report, report.Sizes()), &json);
+    WriteStageTime(report.time, report.Sizes(), to);
+    WriteNumberOrNull("answers_per_second", RateOf(report, report.Sizes()), to);
   }
   json.Key("stages").BeginArray();
-  for (const PipelineStageCost& stage : report.stages) WriteStage(report, stage, &json);
+  for (const PipelineStageCost& stage : report.stages) WriteStage(report, stage, to);
   json.EndArray();
   json.EndObject();
-  return json.TakeText();
 }
 
-std::string ToCsv(const PipelineReport& report) {
-  TextTable table;
+void AddCsvColumns(const PipelineReport& report, TextTable* table) {
   const auto column = [&](absl::string_view title) {
-    table.columns.emplace_back();
-    table.columns.back().title = std::string(title);
+    table->columns.push_back({std::string(title)});
   };
   for (const char* title : {"file", "stage", "path", "runs"}) column(title);
   for (const Quantity* q : PipelineQuantities()) column(q->key);
   column("lower_bound");
   if (report.time) column(TimeQuantity().key);
+}
+
+// A line per stage and one for all. `first` are cells before those of AddCsvColumns.
+void AddCsvLines(const PipelineReport& report, const std::vector<std::string>& first,
+                 TextTable* table) {
   const auto row = [&](std::vector<std::string> cells, const Totals& totals,
                        const std::optional<PipelineTime>& time) {
     TextTable::Row fields;
-    fields.cells = std::move(cells);
+    fields.cells = first;
+    absl::c_move(cells, std::back_inserter(fields.cells));
     for (const Quantity* q : PipelineQuantities()) {
       const Expr amount = q->In(totals).Substitute(report.bindings);
       fields.cells.push_back(
@@ -407,14 +414,130 @@ std::string ToCsv(const PipelineReport& report) {
     fields.cells.emplace_back(totals.lower_bound ? "true" : "false");
     if (time)
       fields.cells.push_back(FieldText(TimeQuantity(), time->bound.Substitute(report.bindings)));
-    table.rows.push_back(std::move(fields));
+    table->rows.push_back(std::move(fields));
   };
   for (const PipelineStageCost& stage : report.stages) {
     row({report.file, stage.name, stage.path, stage.runs.Substitute(report.bindings).ToString()},
         stage.totals, stage.time);
   }
   row({report.file, "(all)", "", ""}, report.totals, report.time);
+}
+
+// ---- several numbers for a name
+
+TextTable PointTable(const PipelineSweep& sweep, bool exact) {
+  using Narrow = TextTable::Column::Narrow;
+  const PipelineReport& first = sweep.points[0].report;
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, true, Narrow::kKeep, /*foreign=*/true});
+  }
+  const auto column = [&](const char* title, Narrow narrow) {
+    table.columns.push_back({title, true, narrow});
+  };
+  column("FLOPs", Narrow::kKeep);
+  column("MACs", Narrow::kKeep);
+  column("bytes moved", Narrow::kSpare);
+  if (first.memory_bytes) column("memory", Narrow::kSpare);
+  const std::string rate = absl::StrCat(first.per.empty() ? "answers" : first.per, " per s");
+  if (first.time) {
+    column("time", Narrow::kKeep);
+    column(rate.c_str(), Narrow::kKeep);
+  }
+  for (const auto& [sizes, report] : sweep.points) {
+    const Bindings at = report.Sizes();
+    TextTable::Row row;
+    for (const std::string& name : sweep.symbols) {
+      row.cells.push_back(GroupedDigits(sizes.at(name)));
+    }
+    const auto add = [&](const Quantity& q, const Expr& amount) {
+      row.cells.push_back(
+          FigureText(q, amount, at, exact, KnownOf(q, amount, report.totals.lower_bound)));
+    };
+    for (const Quantity* q :
+         {&QuantityOf(&Amounts::flops), &QuantityOf(&Amounts::macs), &kBytesMoved}) {
+      add(*q, q->In(report.totals));
+    }
+    if (first.memory_bytes) {
+      if (report.memory_bytes) {
+        add(QuantityOf(&Amounts::param_bytes), *report.memory_bytes);
+      } else {
+        row.cells.emplace_back("?");
+      }
+    }
+    if (report.time) {
+      row.cells.push_back(
+          FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast));
+      const std::optional<double> most = RateOf(report, at);
+      row.cells.push_back(most ? KnownText(Known::kAtMost, fmt::format("{:.4g}", *most)) : "?");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string ToJson(const PipelineReport& report) {
+  JsonWriter json;
+  WritePipeline(report, &json);
+  return json.TakeText();
+}
+
+std::string ToJson(const PipelineSweep& sweep) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.pipelines/1");
+  json.Key("symbols").BeginArray(kOneLine);
+  for (const std::string& name : sweep.symbols) json.String(name);
+  json.EndArray();
+  json.Key("points").BeginArray();
+  for (const PipelineSweep::Point& point : sweep.points) {
+    json.BeginObject();
+    report::WriteSizes("sizes", point.at, &json);
+    json.Key("pipeline");
+    WritePipeline(point.report, &json);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToCsv(const PipelineReport& report) {
+  TextTable table;
+  AddCsvColumns(report, &table);
+  AddCsvLines(report, {}, &table);
   return DrawCsv(table);
+}
+
+std::string ToCsv(const PipelineSweep& sweep) {
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  AddCsvColumns(sweep.points[0].report, &table);
+  for (const PipelineSweep::Point& point : sweep.points) {
+    std::vector<std::string> numbers;
+    for (const std::string& name : sweep.symbols) {
+      numbers.push_back(absl::StrCat(point.at.at(name)));
+    }
+    AddCsvLines(point.report, numbers, &table);
+  }
+  return DrawCsv(table);
+}
+
+Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options) {
+  PipelineReport first = sweep.points[0].report;
+  std::erase_if(first.parameters, [&](const PipelineParameter& parameter) {
+    return absl::c_linear_search(sweep.symbols, parameter.name);
+  });
+  Document document;
+  document.title = first.file;
+  document.Add(Document::Lines{{TitleLine(first)}});
+  document.Add(Document::Table{PointTable(sweep, options.exact), ""});
+  document.Add(Document::List{"", StageTexts(first)});
+  return document;
 }
 
 Document ToDocument(const PipelineReport& report, const ViewOptions& options) {

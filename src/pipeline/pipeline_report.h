@@ -65,6 +65,20 @@ std::string ToJson(const PipelineReport& report);  // "onnxflops.pipeline/1"
 std::string ToCsv(const PipelineReport& report);
 Document ToDocument(const PipelineReport& report, const ViewOptions& options);
 
+// One pipeline with several numbers for some names.
+struct PipelineSweep {
+  struct Point {
+    Bindings at;
+    PipelineReport report;
+  };
+  std::vector<std::string> symbols;  // in the order of the call
+  std::vector<Point> points;         // every combination, at least one; the last name changes first
+};
+
+std::string ToJson(const PipelineSweep& sweep);  // "onnxflops.pipelines/1"
+std::string ToCsv(const PipelineSweep& sweep);   // the lines of each point, its numbers first
+Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_PIPELINE_PIPELINE_REPORT_H_

@@ -15,7 +15,8 @@ namespace onnxflops::settings {
 void PipelineArguments::AddTo(Table* list) {
   list->BeginGroup("sizes", "Sizes of the models, and what is counted");
   list->AddValues("dim", "NAME=N", &dims,
-                  "The number of a parameter, or of a size that no stage sets.");
+                  "The number of a parameter, or of a size that no stage sets. Several numbers, as "
+                  "steps=10,25,50 or 1..64*2, are a row each.");
   causal.AddTo(list);
   rules.AddTo(list);
   list->BeginGroup("devices", "Time on a device");
@@ -23,8 +24,15 @@ void PipelineArguments::AddTo(Table* list) {
 }
 
 absl::StatusOr<CountOptions> PipelineArguments::Options() const {
+  Bindings checked;
+  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &checked));
+  std::vector<DimSizes> sweep;
+  return Options(&sweep);
+}
+
+absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* sweep) const {
   CountOptions options;
-  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &options.bindings));
+  RETURN_IF_ERROR(ParseDims(dims, &options.bindings, sweep));
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.rules, rules.Parse());
   ASSIGN_OR_RETURN(options.on_device, device.Parse());

@@ -206,15 +206,7 @@ void SizeArguments::AddTo(Table* list, bool sweeps) {
 
 absl::StatusOr<CountOptions> SizeArguments::Parse(std::vector<DimSizes>* sweep) const {
   CountOptions options;
-  std::vector<DimSizes> all;
-  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDims(dim, &all));
-  for (DimSizes& dim : all) {
-    if (dim.sizes.size() == 1) {
-      options.bindings.emplace(std::move(dim.name), dim.sizes[0]);
-    } else {
-      sweep->push_back(std::move(dim));
-    }
-  }
+  RETURN_IF_ERROR(ParseDims(dims, &options.bindings, sweep));
   ASSIGN_OR_RETURN(options.tokens, ParseCount("tokens", tokens));
   ASSIGN_OR_RETURN(options.mask_sum, ParseCount("mask-sum", mask_sum));
   for (const std::string& input : inputs) {
@@ -369,6 +361,20 @@ absl::Status ParseDims(absl::string_view text, std::vector<DimSizes>* dims) {
     RETURN_IF_ERROR(AddDim(text, std::move(dim), dims));
     if (comma == absl::string_view::npos) return absl::OkStatus();
   }
+}
+
+absl::Status ParseDims(const std::vector<std::string>& texts, Bindings* bindings,
+                       std::vector<DimSizes>* sweep) {
+  std::vector<DimSizes> all;
+  for (const std::string& text : texts) RETURN_IF_ERROR(ParseDims(text, &all));
+  for (DimSizes& dim : all) {
+    if (dim.sizes.size() == 1) {
+      bindings->emplace(std::move(dim.name), dim.sizes[0]);
+    } else {
+      sweep->push_back(std::move(dim));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ParseDim(absl::string_view text, Bindings* bindings) {

@@ -73,6 +73,9 @@ struct SizeArguments {
 // sizes, a comma and anything else begins the next name. "1..10" is every size from 1 to 10,
 // "1..100+10" every tenth, "1..4096*2" each twice the one before.
 absl::Status ParseDims(absl::string_view text, std::vector<DimSizes>* dims);
+// The same of each text: names with several sizes go to `sweep`, in the order of the call.
+absl::Status ParseDims(const std::vector<std::string>& texts, Bindings* bindings,
+                       std::vector<DimSizes>* sweep);
 // The same without sweeps.
 absl::Status ParseDim(absl::string_view text, Bindings* bindings);
 // "image=1x3x224x224"; "image=batch,3,224,224" gives a name to what stays open; "x=" is a scalar.

@@ -173,6 +173,22 @@ TEST(PipelineTest, TheLogitsOfAPromptExplainTheRest) {
   }
 }
 
+// Each point is counted by itself, and the formulas of any of them have its figures.
+TEST(PipelineTest, PointsOfASweepAreThoseOfTheFormula) {
+  const auto load = [](const Bindings& given) { return LoadPipeline(kGpt2, kFolder, given); };
+  const absl::StatusOr<PipelineSweep> sweep =
+      SweepPipeline(load, {}, {{"tokens", {1, 7, 300}}, {"prompt", {0, 64}}});
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  ASSERT_EQ(sweep->points.size(), 6U);
+  EXPECT_EQ(sweep->points[1].at, (Bindings{{"tokens", 1}, {"prompt", 64}}));
+  const Totals& formulas = sweep->points[5].report.totals;
+  for (const auto& [at, report] : sweep->points) {
+    for (Expr Amounts::*of : {&Amounts::flops, &Amounts::macs, &Amounts::bytes_read}) {
+      EXPECT_EQ((formulas.*of).Substitute(at), (report.totals.*of).Substitute(report.bindings));
+    }
+  }
+}
+
 TEST(PipelineTest, ErrorsNameThePlace) {
   const auto stage = [](absl::string_view more) {
     return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);

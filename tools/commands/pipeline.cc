@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/recognise_pipeline.h"
 #include "src/base/glob.h"
@@ -45,6 +46,8 @@ writes what was recognised as a file of stages, with every size that is assumed.
   What an exporter wrote, and the same as a file to change:
     onnxflops pipeline sd15/ --dim steps=25
     onnxflops pipeline sd15/ --init > sd15/pipeline.toml
+  At several, a row each:
+    onnxflops pipeline pipeline.toml --dim steps=10,25,50
   How fast it can be:
     onnxflops pipeline pipeline.toml --device h100-sxm --dtype bf16
 
@@ -96,6 +99,12 @@ std::string WhyBroken(const PipelineReport& report, const BudgetRule& rule, cons
   return "";
 }
 
+// "at steps=50: " of a point of a sweep.
+std::string PlaceOf(const PipelineSweep::Point& point) {
+  if (point.at.empty()) return "";
+  return absl::StrCat("at ", absl::StrJoin(point.at, ", ", absl::PairFormatter("=")), ": ");
+}
+
 // Those of the limits that do not hold.
 absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& report,
                                                       const std::vector<std::string>& limits) {
@@ -125,7 +134,8 @@ absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& repo
 }
 
 absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
-  ASSIGN_OR_RETURN(const CountOptions options, args.Options());
+  std::vector<settings::DimSizes> dims;
+  ASSIGN_OR_RETURN(const CountOptions options, args.Options(&dims));
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (args.init) {
@@ -133,15 +143,26 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
     RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   settings::ReadPipeline(args.files[0], options.bindings));
-  ASSIGN_OR_RETURN(const PipelineReport report, CountPipeline(pipeline, options));
+  std::vector<SweptSymbol> swept;
+  for (settings::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
+  const auto load = [&](const Bindings& given) {
+    return settings::ReadPipeline(args.files[0], given);
+  };
+  ASSIGN_OR_RETURN(const PipelineSweep sweep, SweepPipeline(load, options, swept));
+  const PipelineReport& first = sweep.points[0].report;
   std::vector<std::string> inputs = {args.files[0], args.rules.file, args.device.devices_file.file};
-  for (const PipelineStage& stage : pipeline.stages) inputs.push_back(stage.path);
-  ASSIGN_OR_RETURN(const std::vector<std::string> objections, BrokenLimits(report, args.limits));
-  RETURN_IF_ERROR(WriteOutput(Render(report, format, style, args.view), args.output.file, inputs));
+  for (const PipelineStageCost& stage : first.stages) inputs.push_back(stage.path);
+  std::vector<std::string> objections;
+  for (const PipelineSweep::Point& point : sweep.points) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> broken,
+                     BrokenLimits(point.report, args.limits));
+    for (const std::string& why : broken) objections.push_back(absl::StrCat(PlaceOf(point), why));
+  }
+  const std::string text = swept.empty() ? Render(first, format, style, args.view)
+                                         : Render(sweep, format, style, args.view);
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, inputs));
   for (const std::string& objection : objections) {
-    WriteError(absl::StrCat(Escaped(report.file), ": ", Escaped(objection)));
+    WriteError(absl::StrCat(Escaped(first.file), ": ", Escaped(objection)));
   }
   return objections.empty() ? kFine : kFailed;
 }
