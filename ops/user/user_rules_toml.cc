@@ -25,6 +25,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/base/toml.h"
 
@@ -159,9 +160,14 @@ class RulesReader : private TomlFile {
       std::vector<absl::string_view> kinds;
       kinds.reserve(kNumKinds);
       for (int i = 0; i < kNumKinds; ++i) kinds.push_back(KindName(static_cast<Kind>(i)));
+      std::vector<std::string> names;
+      for (const absl::string_view kind : kinds) names.emplace_back(kind);
+      for (const absl::string_view other : kOtherKeys) names.emplace_back(other);
+      const std::string similar = DidYouMean(name, names);
       return At(
           key.source().begin,
-          absl::StrCat("unknown key ", Quoted(name), "; known: ", absl::StrJoin(kOtherKeys, ", "),
+          absl::StrCat("unknown key ", Quoted(name), similar,
+                       similar.empty() ? "; known: " : " known: ", absl::StrJoin(kOtherKeys, ", "),
                        "; ", absl::StrJoin(kinds, ", "), "; the same with int_ or float_ before"));
     }
     for (const char* key : {"domain", "name", "inputs", "outputs"}) {

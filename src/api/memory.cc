@@ -28,6 +28,7 @@
 #include "src/report/formula_text.h"
 #include "src/report/memory_lines.h"
 #include "src/report/reference_sizes.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
@@ -52,13 +53,21 @@ absl::StatusOr<std::string> FitSymbol(const Report& report) {
     if (first == nullptr) first = &symbol;
   }
   if (first != nullptr) return first->name;
-  return absl::InvalidArgumentError(absl::StrCat(
-      Setting("fit"), ": no input has an open size on its first axis",
-      names.empty()
-          ? WithSettings(
-                "; {at-batch batch} opens that of a file that fixes it; leave it out of {dim}")
-          : absl::StrCat("; name one, as ", Setting("fit", absl::StrCat("80GiB:", names[0])),
-                         ". Open sizes: ", absl::StrJoin(names, ", "))));
+  const std::string what =
+      absl::StrCat(Setting("fit"), ": no input has an open size on its first axis");
+  for (const auto& [name, size] : report.bindings) {
+    if (!absl::StartsWithIgnoreCase(name, "batch")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": ", Escaped(QuotedSymbol(name)), " is given as ", size,
+                     WithSettings("; without it {fit} finds the largest")));
+  }
+  if (names.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, WithSettings("; {at-batch batch} opens that of a file that fixes it")));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(what, "; name one, as ",
+                                                 Setting("fit", absl::StrCat("80GiB:", names[0])),
+                                                 ". Open sizes: ", absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name,

@@ -180,7 +180,12 @@ class MfuMaker {
       out_.peak_source = "given";
       return absl::OkStatus();
     }
-    if (!options_.device || !options_.precision) {
+    if (options_.device && !options_.precision) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Setting("device", options_.device->name),
+                       WithSettings(" needs {dtype}: what it computes in, such as bf16")));
+    }
+    if (!options_.device) {
       return absl::InvalidArgumentError(WithSettings(
           "{device NAME} with {dtype}, or {peak FLOP/s}, is needed: there is no default device"));
     }

@@ -75,6 +75,12 @@ std::vector<std::string> SimilarNames(absl::string_view typed,
   return similar;
 }
 
+bool IsOneEditApart(absl::string_view a, absl::string_view b) {
+  if (std::max(a.size(), b.size()) > kMaxComparedName) return false;
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size()) <= 1 &&
+         EditDistance(a, b) == 1;
+}
+
 std::string DidYouMean(absl::string_view typed, absl::Span<const std::string> names) {
   const std::vector<std::string> similar = SimilarNames(typed, names);
   if (similar.empty()) return "";

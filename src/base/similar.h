@@ -19,6 +19,9 @@ namespace onnxflops {
 // The most similar first; at most kMaxSuggestedNames.
 std::vector<std::string> SimilarNames(absl::string_view typed, absl::Span<const std::string> names);
 
+// Whether one letter is missing, added, replaced, or swapped with the next one.
+bool IsOneEditApart(absl::string_view a, absl::string_view b);
+
 // The end of a message, with the names Escaped; empty if no name is similar.
 std::string DidYouMean(absl::string_view typed, absl::Span<const std::string> names);
 

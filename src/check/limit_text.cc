@@ -15,6 +15,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "src/base/digit_groups.h"
@@ -35,6 +36,27 @@ struct Decimal {
 
 absl::Status Wrong(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": ", why));
+}
+
+// Takes an exponent, as of 4.1e9. "4 E" and "4EFLOP" have none.
+absl::StatusOr<Decimal> WithExponent(absl::string_view text, Decimal number,
+                                     absl::string_view* rest) {
+  absl::string_view digits = *rest;
+  if (!absl::ConsumePrefix(&digits, "e") && !absl::ConsumePrefix(&digits, "E")) return number;
+  absl::ConsumePrefix(&digits, "+");
+  const size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
+  if (end == 0) return number;
+  int exponent = 0;
+  if (!absl::SimpleAtoi(digits.substr(0, end), &exponent) || exponent > kMaxDigits) {
+    return Wrong(text, "it is too large");
+  }
+  number.decimals -= exponent;
+  for (; number.decimals < 0; ++number.decimals) {
+    if (number.digits > absl::Int128Max() / kOne / 10) return Wrong(text, "it is too large");
+    number.digits *= 10;
+  }
+  rest->remove_prefix(rest->size() - digits.size() + end);
+  return number;
 }
 
 // Takes the number at the beginning of `rest`; commas may group digits.
@@ -60,7 +82,7 @@ absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* r
     }
   }
   if (digits == 0) return Wrong(text, "it should begin with a number");
-  return number;
+  return WithExponent(text, number, rest);
 }
 
 // The number times `factor`, which has to be whole.
@@ -69,7 +91,8 @@ absl::StatusOr<absl::int128> Times(absl::string_view text, const Decimal& number
   if (number.digits > absl::Int128Max() / kOne / factor) return Wrong(text, "it is too large");
   absl::int128 unit = 1;
   for (int i = 0; i < number.decimals; ++i) unit *= 10;
-  if (number.digits * factor % unit != 0) return Wrong(text, "it has more digits than there are");
+  if (number.digits * factor % unit != 0)
+    return Wrong(text, "it should be a whole number: with fewer decimals");
   return number.digits * factor / unit;
 }
 

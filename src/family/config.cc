@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 
 namespace onnxflops::family {
 
@@ -63,6 +64,11 @@ void Config::Ignore(const char* key, absl::string_view why) const {
 
 void Config::Default(const char* key, absl::string_view value) const {
   notes_.defaults.push_back(absl::StrCat(path_, key, " = ", value));
+  if (object_ == nullptr) return;
+  for (const auto& [other, unused] : object_->items()) {
+    if (!IsOneEditApart(other, key)) continue;
+    Ignore(other.c_str(), absl::StrCat("the key is ", key));
+  }
 }
 
 int64_t Config::Whole(const char* key, const Json& value, int64_t least, int64_t most) const {

@@ -49,14 +49,15 @@ absl::Status NoSymbol(absl::string_view name, absl::Span<const SymbolOrigin> sym
   }
   std::vector<std::string> names;
   for (const SymbolOrigin& symbol : symbols) names.push_back(symbol.name);
-  absl::StrAppend(&text, DidYouMean(name, names));
-  absl::StrAppend(&text, text.back() == '?' ? " symbols: " : "; symbols: ");
+  const std::string similar = DidYouMean(name, names);
+  absl::StrAppend(&text, similar, similar.empty() ? "; symbols: " : " symbols: ");
   for (size_t i = 0; i < std::min(kListed, symbols.size()); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", Escaped(symbols[i].name));
   }
   if (symbols.size() > kListed) {
     absl::StrAppend(&text, " and ", symbols.size() - kListed, " more");
   }
+  if (!similar.empty()) return absl::InvalidArgumentError(text);
   return absl::InvalidArgumentError(absl::StrCat(text, OtherSettings(name, false)));
 }
 

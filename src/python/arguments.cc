@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/settings/size_arguments.h"
@@ -108,6 +109,16 @@ const settings::Row* FindOption(const settings::Table& list, const std::string& 
   return nullptr;
 }
 
+// TypeError if `name`, which is no size, is similar to that of an option: count(memry=True).
+void RefuseMisspelt(const settings::Table& list, const std::string& name, const std::string& what) {
+  std::vector<std::string> names;
+  for (const settings::Row& option : list.rows()) {
+    if (!IsNotInPython(option.name)) names.push_back(ArgumentName(option));
+  }
+  const std::string similar = DidYouMean(name, names);
+  if (!similar.empty()) RaiseTypeError(absl::StrCat(what, " is no argument", similar));
+}
+
 void AddSizes(nb::handle value, const std::string& what, Bindings* sizes) {
   if (!PyMapping_Check(value.ptr()) || !PyObject_HasAttrString(value.ptr(), "items")) {
     RaiseTypeError(
@@ -175,6 +186,7 @@ Given SetOptions(const nb::kwargs& given, const settings::Table& list, const std
       SetOption(*option, value, what);
       taken.options.push_back(Said(*option));
     } else if (others == Others::kSizes) {
+      if (!IsInt(value)) RefuseMisspelt(list, name, what);
       AddSize(name, value, function, &taken.sizes);
     } else {
       RaiseTypeError(absl::StrCat(what, " is no argument"));

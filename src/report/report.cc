@@ -32,6 +32,7 @@
 #include "src/report/part.h"
 #include "src/report/ranges.h"
 #include "src/resolve/ties.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
@@ -197,7 +198,14 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
                        " before counting; count without it to ask for other sizes"));
     }
   }
-  ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(open, symbols));
+  const absl::StatusOr<Bindings> resolved = ResolveSymbols(open, symbols);
+  if (!resolved.ok() && symbols.empty() && !bindings.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("every size was bound before counting, so there is no ",
+                     Escaped(QuotedSymbol(open.begin()->first))));
+  }
+  RETURN_IF_ERROR(resolved.status());
+  const Bindings& sizes = *resolved;
   Totals result = totals;
   const auto substitute = [&](Expr* value) { *value = value->Substitute(sizes); };
   for (const Quantity& q : kQuantities) substitute(&(result.*q.value));

@@ -41,6 +41,16 @@ TEST(SimilarTest, OthersAreNot) {
   EXPECT_THAT(SimilarNames(std::string(1000, 'b'), {std::string(1000, 'b')}), IsEmpty());
 }
 
+TEST(SimilarTest, OneEdit) {
+  for (const char* other : {"num_layer", "num_layerss", "num_layerz", "num_laeyrs"}) {
+    EXPECT_TRUE(IsOneEditApart("num_layers", other)) << other;
+  }
+  for (const char* other : {"num_layers", "num_heads", "n_layers", "", "num_lay"}) {
+    EXPECT_FALSE(IsOneEditApart("num_layers", other)) << other;
+  }
+  EXPECT_FALSE(IsOneEditApart("encoder_layers", "decoder_layers"));
+}
+
 TEST(SimilarTest, MessageNamesThemHarmlessly) {
   EXPECT_EQ(DidYouMean("bacth", kNames), "; did you mean batch?");
   EXPECT_EQ(DidYouMean("sequence", kNames), "; did you mean sequence_length or seq?");

@@ -247,6 +247,12 @@ TEST(FamilyTest, DefaultsAreListed) {
                                       testing::Not(HasSubstr("n_layer")))));
 }
 
+TEST(FamilyTest, AKeyThatIsNearlyAnotherIsNamed) {
+  const absl::StatusOr<Model> model = LoadConfig(R"({"model_type": "gpt2", "n_layers": 1})", "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->warnings, testing::Contains("n_layers is not read: the key is n_layer"));
+}
+
 // As PretrainedConfig.attribute_map has it: GPT2Config(n_embd=96, hidden_size=64).n_embd is 64.
 TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
   const struct {

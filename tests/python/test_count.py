@@ -413,6 +413,14 @@ def test_signatures(gpt2):
     gpt2.count(**{p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}).to_json()
 
 
+def test_misspelt_arguments(gpt2):
+    """An argument that cannot be a size is no size."""
+    with pytest.raises(TypeError, match="'memry' is no argument; did you mean memory"):
+        gpt2.count(memry=True)
+    with pytest.raises(onnxflops.InvalidError, match="every size was bound before counting|no symbol is named 'sq'; did you mean seq"):
+        gpt2.count(batch=1, seq=8).at(sq=3)
+
+
 def test_sweep(gpt2, program):
     sweep = gpt2.sweep(batch=[1, 8], seq="128..512*2")
     assert [sizes for sizes, _ in sweep.points][:2] == [{"batch": 1, "seq": 128}, {"batch": 1, "seq": 256}] and len(sweep.points) == 6

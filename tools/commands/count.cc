@@ -152,11 +152,19 @@ absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& o
           absl::StrCat("--dim: no model has a symbol named ", Escaped(QuotedSymbol(name))));
     }
   }
+  constexpr size_t kListed = 3;
   for (const auto& [name, paths] : without) {
-    for (const std::string& path : paths) {
-      WriteError(absl::StrCat(Escaped(path), ": has no symbol named ", Escaped(QuotedSymbol(name)),
-                              ": counted without it"));
+    const std::string symbol = Escaped(QuotedSymbol(name));
+    if (paths.size() <= kListed) {
+      for (const std::string& path : paths) {
+        WriteError(
+            absl::StrCat(Escaped(path), ": has no symbol named ", symbol, ": counted without it"));
+      }
+      continue;
     }
+    WriteError(absl::StrCat(paths.size(), " of ", counted, " models have no symbol named ", symbol,
+                            " and are counted without it: ", Escaped(paths[0]), ", ",
+                            Escaped(paths[1]), " and others"));
   }
   return absl::OkStatus();
 }

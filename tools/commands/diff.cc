@@ -74,7 +74,7 @@ struct DiffCall : settings::DiffArguments {
   bool exact = false;
 
   void AddTo(OptionList* list) {
-    list->AddPositional("MODEL", &models, 1, 2);
+    list->AddPositional("BASE HEAD", &models, 1, 2);
     list->AddValue("git", "REV", &git,
                    "Compare one model with itself at a revision of its git repository.");
     settings::DiffArguments::AddTo(list);

@@ -30,7 +30,9 @@
 #include "src/base/sha256.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/convention/conventions.h"
 #include "src/load/input_file.h"
+#include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -191,8 +193,27 @@ namespace {
 
 using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
 
-// The error for a missing file, if another model in its folder may have been meant.
+// What is no file for another reason, after "no such file"; "" if nothing is known.
+std::string NoFileAtAll(const std::string& word) {
+  if (absl::StrContains(word, "://")) return "; addresses are not read: download the file first";
+  if (convention::FindConvention(word) != nullptr)
+    return absl::StrCat("; --with ", word, " names a tool");
+  for (const Command& command : Commands()) {
+    if (word == command.name) return "; a command is the first word, before the model";
+  }
+  // "openai/clip-vit-large-patch14"
+  const size_t slash = word.find('/');
+  const bool is_id = slash != std::string::npos && slash > 0 && slash + 1 < word.size() &&
+                     word.find('/', slash + 1) == std::string::npos && word[0] != '.' &&
+                     !Exists(word.substr(0, slash)) && !IsModelName(word) && !IsConfigName(word);
+  return is_id ? "; names of a hub are not read: download the model, or its config.json" : "";
+}
+
+// The error for a missing file, if something else may have been meant.
 absl::Status MeantAnother(const std::string& word) {
+  if (const std::string reason = NoFileAtAll(word); !reason.empty()) {
+    return absl::NotFoundError(absl::StrCat(Escaped(word), ": no such file", reason));
+  }
   const bool is_number = std::all_of(word.begin(), word.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
   });

@@ -14,12 +14,14 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr CommandHelp kCommandOpsHelp = {
-    "onnxflops ops [options]",
+    "onnxflops ops [NAME] [options]",
     R"(Lists the operators that are supported: domain, versions (the opsets that
 changed something), whether they do arithmetic, and the formula of their cost.
 )",
     R"(  Those of ai.onnx and of ONNX Runtime:
     onnxflops ops
+  One of them:
+    onnxflops ops Conv
   For a script:
     onnxflops ops --format json
   With operators of your own:
@@ -27,21 +29,28 @@ changed something), whether they do arithmetic, and the formula of their cost.
 )"};
 
 struct OpsArguments {
+  std::vector<std::string> names;
   OutputArguments output;
   settings::RulesArgument rules_file;
 
   void AddTo(OptionList* list) {
+    list->AddPositional("NAME", &names, 0, 1, {"operators"});
     rules_file.AddTo(list);
     output.AddTo(list);
   }
 };
 
 absl::StatusOr<ExitCode> RunOps(const OpsArguments& args) {
-  const auto& [output, rules_file] = args;
+  const auto& [names, output, rules_file] = args;
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, output.Style());
   ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
-  const std::vector<Operator> operators = Operators(rules);
+  std::vector<Operator> operators;
+  if (names.empty()) {
+    operators = Operators(rules);
+  } else {
+    ASSIGN_OR_RETURN(operators, FindOperators(names[0], rules));
+  }
   const std::string text = Render(absl::MakeConstSpan(operators), format, style);
   RETURN_IF_ERROR(WriteOutput(text, output.file, {rules_file.file}));
   return kFine;
@@ -51,7 +60,7 @@ absl::StatusOr<ExitCode> RunOps(const OpsArguments& args) {
 
 Command OpsCommand() {
   return CommandOf<OpsArguments, kCommandOpsHelp, RunOps>(
-      "ops", "", "which operators are supported, and what they cost");
+      "ops", "[NAME]", "which operators are supported, and what they cost");
 }
 
 }  // namespace onnxflops::tools

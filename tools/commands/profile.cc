@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
@@ -145,6 +146,10 @@ absl::StatusOr<ExitCode> RunProfile(const ProfileCall& args) {
   Format format = Format::kTable;
   if (trace == nullptr) {
     ASSIGN_OR_RETURN(format, args.output.ParseFormat());
+  }
+  if (absl::EndsWith(args.files[1], ".onnx") && !absl::EndsWith(args.files[0], ".onnx")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(args.files[1]), ": the model comes first: profile MODEL PROFILE"));
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(args.files[0], options.count));
   ASSIGN_OR_RETURN(const ProfileReport report,
