@@ -177,7 +177,11 @@ class SampleFinder {
                        open_.empty() ? "" : absl::StrCat("; there are ", ShownSymbols(open_))));
     }
     std::vector<std::string> lengths = Unbound(inputs_.lengths);
-    if (lengths.empty()) lengths = Unbound(open_);
+    if (lengths.empty()) {
+      // A length that is given is no reason to take another size, such as that of a cache.
+      for (const std::string& symbol : inputs_.lengths) RETURN_IF_ERROR(RequireOpen(symbol));
+      lengths = Unbound(open_);
+    }
     if (lengths.size() == 1) return lengths[0];
     for (const std::string& symbol : inputs_.lengths) RETURN_IF_ERROR(RequireOpen(symbol));
     if (lengths.empty()) {

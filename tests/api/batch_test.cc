@@ -466,6 +466,20 @@ TEST(BatchTest, GridsThatCannotBeMerged) {
       << status;
 }
 
+// A decoder leaves the length of its cache open, and so has one open size when the other is given.
+TEST(BatchTest, LengthsAreThoseOfTokens) {
+  const Model model = LoadKept("tests/data/config/gpt2/config.json");
+  CountOptions options = {.bindings = {{"seq", 512}}};
+  options.samples = Lengths({512, 300});
+  const absl::Status status = Count(model, options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "'seq' = 512 is given, and each sample has its"))
+      << status;
+  Samples named;
+  named.sizes["past"] = {512, 300};
+  options = {.bindings = {{"seq", 1}}, .samples = named};
+  EXPECT_TRUE(Count(model, options).ok());
+}
+
 struct BadSamples {
   Bindings dims;
   Samples samples;
