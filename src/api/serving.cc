@@ -228,14 +228,17 @@ class Server {
                         const CountOptions& options, const Report& counted,
                         const ServingRequest& request, ServingColumn* column) const {
     const ServingStepMaker step(analysis, options, decoder_, counted);
-    Expr kept = decoder_.length + decoder_.tokens;
+    Expr past = decoder_.length, kept = decoder_.length + decoder_.tokens;
     if (is_prompt) {
+      past = 0;
       ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));
     } else if (!column->requests) {
+      past = column->past;
       kept = column->tokens + column->past;
     }
-    column->cache_bytes = step.CacheOf(kept);
-    if (is_prompt) column->traffic.cache_written = column->cache_bytes;
+    // A merged decoder without a past computes an encoder's keys and values.
+    const bool writes_fixed = is_prompt || (!decoder_.use_cache.empty() && column->past == 0);
+    step.AddCache(kept, past, writes_fixed, column);
     RETURN_IF_ERROR(
         step.AddTraffic(request.experts, /*expected=*/column->requests.has_value(), column));
     return options.memory ? step.AddMemory(column) : absl::OkStatus();

@@ -139,6 +139,20 @@ std::optional<Expr> ServingStepMaker::CacheOf(const Expr& tokens) const {
   return Summed(*bytes);
 }
 
+void ServingStepMaker::AddCache(const Expr& kept, const Expr& past, bool writes_fixed,
+                                ServingColumn* column) const {
+  const Expr fixed = Summed(decoder_.fixed_bytes);
+  const auto with = [&](std::optional<Expr> bytes, bool has_fixed) {
+    if (bytes && has_fixed) *bytes += fixed;
+    return bytes;
+  };
+  ServingTraffic& traffic = column->traffic;
+  column->cache_bytes = with(CacheOf(kept), true);
+  column->fixed_cache_bytes = fixed;
+  traffic.cache_read = with(CacheOf(past), !writes_fixed);
+  traffic.cache_written = with(CacheOf(kept - past), writes_fixed);
+}
+
 // The bytes of the experts that are read.
 absl::StatusOr<Expr> ServingStepMaker::ExpertsRead(const std::vector<int64_t>& list, bool expected,
                                                    bool narrow, ServingColumn* column) const {
@@ -196,9 +210,6 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
     most += layer.bytes_of_one * Min(layer.experts, Summed(layer.tokens) * layer.routed);
   }
   column->totals.bytes_read += read - most;
-  traffic.cache_read = CacheOf(decoder_.length);
-  if (traffic.cache_read) *traffic.cache_read += Summed(decoder_.fixed_bytes);
-  if (!traffic.cache_written) traffic.cache_written = CacheOf(decoder_.tokens);
   if (!counted_.roofline) return absl::OkStatus();
 
   const RooflineReport& device = *counted_.roofline;
@@ -206,12 +217,10 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   ASSIGN_OR_RETURN(const Expr experts_read, ExpertsRead(experts, expected, true, column));
   Expr bytes = Summed(moved.parameters + moved.inputs + moved.outputs) + experts_read;
   Expr stored = 0, narrow = 0;
-  for (ValueId past : decoder_.pasts) {
-    const Fact* fact = in.FactOf(past);
-    if (fact == nullptr || !fact->is_tensor()) continue;
-    const int64_t bits = BitsPerElement(fact->dtype);
+  for (const DType type : decoder_.types) {
+    const int64_t bits = BitsPerElement(type);
     stored += bits;
-    narrow += IsFloat(fact->dtype) ? std::min(bits, PrecisionBits(device.precision)) : bits;
+    narrow += IsFloat(type) ? std::min(bits, PrecisionBits(device.precision)) : bits;
   }
   if (traffic.cache_written && !stored.is_zero()) {
     bytes += FloorDiv(*traffic.cache_written * narrow, stored);

@@ -31,17 +31,20 @@ class ServingStepMaker {
   ServingStepMaker(const SampledAnalysis& analysis, const CountOptions& options,
                    const Decoder& decoder, const Report& counted);
 
-  // Fills in traffic and, if `counted` is for a device, time. `experts`: as in ServingRequest.
-  // `expected`: without that list, use the average number under an even routing. Corrects the bytes
-  // read in the totals.
+  // Fills in other traffic and, if `counted` is for a device, time. `experts`: as in
+  // ServingRequest. `expected`: without that list, use the average number under an even routing.
+  // Corrects the bytes read in the totals. REQUIRES: AddCache.
   absl::Status AddTraffic(const std::vector<int64_t>& experts, bool expected,
                           ServingColumn* column) const;
-  // Fills in the memory. REQUIRES: CountOptions::memory; the column's cache_bytes are known.
+  // Fills in the memory. REQUIRES: CountOptions::memory; AddCache.
   absl::Status AddMemory(ServingColumn* column) const;
-  // The bytes of a cache with this many tokens per request, summed over the requests.
-  std::optional<Expr> CacheOf(const Expr& tokens) const;
+  // Fills in the cache. `kept`: tokens per request in the cache after the step; `past`: before it.
+  // `writes_fixed`: the step makes what does not grow, such as the keys and values of an encoder.
+  void AddCache(const Expr& kept, const Expr& past, bool writes_fixed, ServingColumn* column) const;
 
  private:
+  // The bytes that grow, with this many tokens per request, summed over the requests.
+  std::optional<Expr> CacheOf(const Expr& tokens) const;
   Expr Summed(const Expr& amount) const;
   absl::StatusOr<Expr> ExpertsRead(const std::vector<int64_t>& list, bool expected, bool narrow,
                                    ServingColumn* column) const;

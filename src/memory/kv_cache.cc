@@ -177,7 +177,7 @@ class DecoderFinder {
     const bool grows = !absl::StrContains(input.name, "encoder") &&
                        std::any_of(dims.begin(), dims.end(), is_length);
     if (grows) ++found_.tensors;
-    if (grows) found_.pasts.push_back(input.value);
+    if (grows) found_.types.push_back(input.fact->dtype);
     (grows ? bytes_ : fixed_bytes_).Add(bytes);
     return absl::OkStatus();
   }

@@ -25,7 +25,7 @@ struct Decoder {
   Expr length;                     // of the past: a symbol, or a number that the export fixed
   Expr bytes;                      // of them all
   Expr fixed_bytes;                // past inputs of constant size, such as an encoder's
-  std::vector<ValueId> pasts;      // inputs of the main graph that grow
+  std::vector<DType> types;        // of the inputs that grow
   std::string token_input;         // "input_ids"
   Expr tokens;                     // how many it takes
   std::vector<std::string> total;  // symbols of past and new tokens together: masks
@@ -52,7 +52,7 @@ absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& ste
 
 // Bytes that each token adds to the cache; nullopt if they depend on the number of tokens.
 std::optional<Expr> CacheBytesPerToken(const Decoder& decoder);
-// Bytes of a cache with this many tokens; nullopt if unknown.
+// Bytes of a cache with this many tokens, without `fixed_bytes`; nullopt if unknown.
 std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens);
 
 }  // namespace onnxflops

@@ -261,6 +261,17 @@ void AddExperts(const ServingColumn& column, std::vector<std::string>* sentences
           : ""));
 }
 
+// The part of the cache that is the same after each step.
+void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
+  for (const ServingColumn& column : report.columns) {
+    if (column.fixed_cache_bytes.is_zero()) continue;
+    sentences->push_back(absl::StrCat(
+        "the KV cache includes ", ShowServing(column.fixed_cache_bytes, true, report.at, false),
+        " that no token adds to, such as the encoder's keys and values"));
+    return;
+  }
+}
+
 // Sentences about the sizes and inputs that each step sets by itself.
 std::vector<std::string> StepSentences(const ServingReport& report) {
   std::vector<std::string> sentences;
@@ -284,6 +295,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
         "each token adds ", ShowServing(report.cache_bytes_per_token, true, report.at, false),
         " to the KV cache"));
   }
+  AddFixedCache(report, &sentences);
   if (HasTime(report)) {
     sentences.push_back(absl::StrCat("times are bounds on ", report.device, " in ", report.dtype,
                                      ": weights and the cache are read once, and what is new in "

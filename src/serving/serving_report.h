@@ -18,7 +18,7 @@ namespace onnxflops {
 struct ServingTraffic {
   Expr weights;                            // that are read, once in a step
   std::optional<Expr> cache_read;          // keys and values of tokens before the step
-  std::optional<Expr> cache_written;       // of its own tokens
+  std::optional<Expr> cache_written;       // of its own tokens, and of the encoder that it runs
   std::optional<Expr> bytes;               // of all that, inputs and outputs, in the narrower of
                                            // their type and that of the device
   bool experts_expected = false;           // of experts, as many as an even routing reaches
@@ -56,6 +56,7 @@ struct ServingColumn {
   Bindings bindings;              // that the step sets
   Totals totals;
   std::optional<Expr> cache_bytes;  // keys and values in the cache after the step
+  Expr fixed_cache_bytes;           // of these, what no token adds to, such as an encoder's
   std::string causal;  // how causal attention is counted; "" for one token, or without it
   std::optional<ServingRequests> requests;  // of a step
   ServingTraffic traffic;

@@ -353,7 +353,36 @@ TEST(FamilyTest, StepsOfDecodingAreThoseOfTheReference) {
     request.decode = {row["tokens"].get<int64_t>(), row["past"].get<int64_t>()};
     const auto report = CountServing(*model, {.bindings = DimsOf(row["dims"])}, request);
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_EQ(2 * report->columns[0].totals.macs.literal(), row["flops"].get<int64_t>());
+    const ServingColumn& column = report->columns[0];
+    EXPECT_EQ(2 * column.totals.macs.literal(), row["flops"].get<int64_t>());
+    EXPECT_EQ(column.cache_bytes, Expr(row["cache_bytes"].get<int64_t>()));
+    EXPECT_EQ(column.cache_bytes, *column.traffic.cache_read + *column.traffic.cache_written);
+  }
+}
+
+// By hand: keys and values of 6 layers x 512 features x 4 bytes, for 1024 tokens of the encoder and
+// those of the decoder, of each of 100 sequences. The prompt writes them all.
+TEST(FamilyTest, TheCacheHoldsKeysAndValuesOfTheEncoder) {
+  const auto model = LoadConfig(
+      R"({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 512,
+          "d_ff": 2048, "d_kv": 64, "num_layers": 6, "num_heads": 8, "vocab_size": 32128})",
+      "t5.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  CountOptions options = {.bindings = {{"batch", 100}, {"seq", 1024}}};
+  options.memory.emplace();
+  const auto report = CountServing(*model, options, {.prefill = 20, .decode = {{1, 20}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const int64_t of_token = int64_t{2} * 6 * 512 * 4 * 100;
+  const ServingColumn& prefill = report->columns[0];
+  EXPECT_EQ(prefill.cache_bytes, Expr(of_token * (1024 + 20)));
+  EXPECT_EQ(prefill.traffic.cache_read, Expr(0));
+  EXPECT_EQ(prefill.traffic.cache_written, prefill.cache_bytes);
+  const ServingColumn& decode = report->columns[1];
+  EXPECT_EQ(decode.cache_bytes, Expr(of_token * (1024 + 21)));
+  EXPECT_EQ(decode.traffic.cache_read, Expr(of_token * (1024 + 20)));
+  EXPECT_EQ(decode.traffic.cache_written, Expr(of_token));
+  for (const ServingColumn& column : report->columns) {
+    EXPECT_EQ(column.memory->cache, column.cache_bytes) << column.name;
   }
 }
 

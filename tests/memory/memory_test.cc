@@ -17,6 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "onnx/onnx_pb.h"
 #include "src/api/analysis.h"
 #include "src/api/sweep.h"
@@ -492,6 +493,24 @@ TEST(MemoryTest, AMergedDecoderTakesTheBranchOfTheStep) {
   EXPECT_EQ(serving->use_cache, "use_cache_branch");
   EXPECT_EQ(serving->columns[0].totals.flops, Expr(0));          // of no past
   EXPECT_EQ(serving->columns[1].totals.flops, Expr(4 * 5 * 8));  // one Exp
+}
+
+// 4 heads of 8 features, 4 bytes each. Without a past the step makes the encoder's keys, and every
+// later step reads them.
+TEST(MemoryTest, AMergedDecoderKeepsTheEncodersKeys) {
+  const std::string text = absl::StrReplaceAll(
+      kMerged, {{"bool[1]", "float[b,4,enc,8] past_key_values_0_encoder_key, bool[1]"}});
+  const auto serving = CountServing(ModelFromText(text, 20), {.bindings = {{"b", 3}, {"enc", 100}}},
+                                    {.prefill = 5, .decode = {{1, 5}}});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  const int64_t of_token = 3 * 4 * 8 * 4, encoder = 100 * of_token;
+  const ServingColumn &prefill = serving->columns[0], &decode = serving->columns[1];
+  EXPECT_EQ(prefill.traffic.cache_read, Expr(0));
+  EXPECT_EQ(prefill.traffic.cache_written, Expr(encoder + 5 * of_token));
+  EXPECT_EQ(prefill.cache_bytes, Expr(encoder + 5 * of_token));
+  EXPECT_EQ(decode.traffic.cache_read, Expr(encoder + 5 * of_token));
+  EXPECT_EQ(decode.traffic.cache_written, Expr(of_token));
+  EXPECT_EQ(decode.cache_bytes, Expr(encoder + 6 * of_token));
 }
 
 constexpr char kStatic[] =

@@ -1,6 +1,6 @@
-"""What transformers executes for a step of decoding where the prompt ran an encoder or a tower of images: forward FLOPs (2 x MACs) by torch's FlopCounterMode under FakeTensorMode.
+"""What transformers executes for a step of decoding where the prompt ran an encoder or a tower of images: forward FLOPs (2 x MACs) by torch's FlopCounterMode under FakeTensorMode, and bytes of the cache after it.
 
-  python3 tools/export/step_truth.py tests/data/config      (torch 2.15.0, transformers 5.23.0)
+  python3 tools/export/step_truth.py tests/data/config      (torch 2.15.0, transformers 5.24.0)
 
 Reads the configurations of truth.json and more.json there and writes steps.json. A step takes so many new tokens behind so many that are in the cache, and keys and values of the encoder are there.
 """
@@ -25,6 +25,11 @@ def ids(tokens):
     return torch.ones(BATCH, tokens, dtype=torch.long)
 
 
+def cache_bytes(cache):
+    caches = [cache.self_attention_cache, cache.cross_attention_cache] if isinstance(cache, EncoderDecoderCache) else [cache]
+    return sum(4 * (layer.keys.numel() + layer.values.numel()) for one in caches for layer in one.layers)
+
+
 def count(config_json, tokens, past):
     config = AutoConfig.for_model(**{k: v for k, v in config_json.items() if k != "architectures"})
     config._attn_implementation = "eager"
@@ -39,7 +44,7 @@ def count(config_json, tokens, past):
         model(**{key: ids(past)}, **rest, use_cache=True)
         with FlopCounterMode(display=False) as counter:
             model(**{key: ids(tokens)}, **rest, use_cache=True)
-    return counter.get_total_flops()
+    return counter.get_total_flops(), cache_bytes(rest["past_key_values"])
 
 
 def main():
@@ -49,9 +54,9 @@ def main():
         configs.update(json.load(open(f"{folder}/{file}"))["models"])
     for name in MODELS:
         for tokens, past in STEPS:
-            flops = count(configs[name]["config"], tokens, past)
+            flops, cache = count(configs[name]["config"], tokens, past)
             dims = {"batch": BATCH, **({"seq": SEQ} if "t5" in name else {})}
-            steps.append({"model": name, "tokens": tokens, "past": past, "dims": dims, "flops": flops})
+            steps.append({"model": name, "tokens": tokens, "past": past, "dims": dims, "flops": flops, "cache_bytes": cache})
             print(steps[-1], flush=True)
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU under FakeTensorMode, eager attention; see tools/export/step_truth.py"
     with open(f"{folder}/steps.json", "w") as file:
