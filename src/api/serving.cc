@@ -272,7 +272,8 @@ absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text) {
   if (at == absl::string_view::npos) {
     return absl::InvalidArgumentError(
         absl::StrCat(Setting("decode"), " ", Quoted(text),
-                     ": it should be tokens@past, as 1@512: one token after 512"));
+                     ": it should be tokens@past, as 1@512: one step of 1 token after 512; "
+                     "`onnxflops pipeline` counts tokens that follow one another"));
   }
   ServingRequest::Decode decode;
   ASSIGN_OR_RETURN(decode.tokens, ParseTokens(Setting("decode"), text, text.substr(0, at), 1));

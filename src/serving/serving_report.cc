@@ -261,6 +261,15 @@ void AddExperts(const ServingColumn& column, std::vector<std::string>* sentences
           : ""));
 }
 
+// A step of several tokens looks like the generation of so many.
+void AddAtOnce(const ServingColumn& column, std::vector<std::string>* sentences) {
+  if (column.requests || column.name != "decode" || column.tokens < 2) return;
+  sentences->push_back(absl::StrCat(
+      ColumnTitle(column), " is one step of ", GroupedDigits(column.tokens),
+      " tokens at once, as for a chunk of a prompt or to verify a draft; `onnxflops pipeline` "
+      "counts tokens that are generated one after another"));
+}
+
 // The part of the cache that is the same after each step.
 void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
   for (const ServingColumn& column : report.columns) {
@@ -288,6 +297,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
                      sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
                      column.of_configuration ? "; on a graph that the configuration makes" : "",
                      column.causal.empty() ? "" : absl::StrCat("; ", column.causal)));
+    AddAtOnce(column, &sentences);
     AddExperts(column, &sentences);
   }
   if (report.cache_bytes_per_token) {

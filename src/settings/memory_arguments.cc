@@ -89,8 +89,10 @@ absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
 void ServingArguments::AddTo(Table* list) {
   list->AddValue("prefill", "N", &prefill,
                  "A decoder with past inputs on a prompt of N tokens; binds its sizes by itself.");
-  list->AddValue("decode", "N@PAST", &decode,
-                 "The same on N tokens after PAST others, beside {prefill} if that is given.");
+  list->AddValue(
+      "decode", "N@PAST", &decode,
+      "The same in one step of N tokens after PAST others, beside {prefill} if that is given. "
+      "`onnxflops pipeline` counts tokens that are generated one after another.");
   list->AddValue("requests", "FILE", &requests,
                  "A step of a server: a table of requests with the columns prompt, cached, chunk "
                  "and generated, or JSON lines. Weights are read once.");

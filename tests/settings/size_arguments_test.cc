@@ -137,7 +137,8 @@ TEST(FaceTest, TextsAndErrorsAreInItsWords) {
   serving.AddTo(&table);
   EXPECT_EQ(table.rows()[1].name, "decode");
   EXPECT_EQ(table.rows()[1].text,
-            "The same on N tokens after PAST others, beside --prefill if that is given.");
+            "The same in one step of N tokens after PAST others, beside --prefill if that is "
+            "given. `onnxflops pipeline` counts tokens that are generated one after another.");
   serving.experts = "8";
   EXPECT_EQ(serving.Parse().status().message(),
             "--experts is about a step of --prefill, --decode or --requests");
