@@ -232,6 +232,7 @@ class Server {
     if (is_prompt) {
       past = 0;
       ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));
+      if (kept != Expr(column->tokens)) column->positions = kept;
     } else if (!column->requests) {
       past = column->past;
       kept = column->tokens + column->past;

@@ -115,9 +115,9 @@ std::optional<double> SecondsOf(const Expr& time, const Bindings& at) {
   return static_cast<double>(*value) / kTimesPerSecond;
 }
 
-// New tokens of a step, of all sequences; nullopt where a size is open.
+// New tokens of a step, of all sequences, with those of images; nullopt where a size is open.
 std::optional<absl::int128> TokensOf(const ServingColumn& c, const Bindings& at) {
-  const auto tokens = (c.tokens * c.sequences).Evaluate(at);
+  const auto tokens = (c.positions.value_or(c.tokens) * c.sequences).Evaluate(at);
   return tokens.ok() ? std::optional(*tokens) : std::nullopt;
 }
 
@@ -270,6 +270,26 @@ void AddAtOnce(const ServingColumn& column, std::vector<std::string>* sentences)
       "counts tokens that are generated one after another"));
 }
 
+// A prompt with images fills more positions than it has tokens of text, and the next step follows
+// them all.
+void AddPositions(const ServingReport& report, const ServingColumn& column,
+                  std::vector<std::string>* sentences) {
+  if (!column.positions) return;
+  const auto value = column.positions->Evaluate(report.at);
+  if (!value.ok()) return;
+  const std::string positions = GroupedDigits(*value);
+  sentences->push_back(absl::StrCat(
+      ColumnTitle(column), " runs ", positions, " positions: ", GroupedDigits(column.tokens),
+      " of text, the others of images. Figures per token divide by all. ",
+      Setting("decode", absl::StrCat("1@", Int128ToString(*value))), " is the step after it"));
+  for (const ServingColumn& step : report.columns) {
+    if (step.name != "decode" || absl::int128(step.past) >= *value) continue;
+    sentences->push_back(absl::StrCat(ColumnTitle(step), " has fewer positions in its cache than ",
+                                      ColumnTitle(column), " leaves: ", GroupedDigits(step.past),
+                                      " of ", positions));
+  }
+}
+
 // The part of the cache that is the same after each step.
 void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
   for (const ServingColumn& column : report.columns) {
@@ -297,6 +317,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
                      sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
                      column.of_configuration ? "; on a graph that the configuration makes" : "",
                      column.causal.empty() ? "" : absl::StrCat("; ", column.causal)));
+    AddPositions(report, column, &sentences);
     AddAtOnce(column, &sentences);
     AddExperts(column, &sentences);
   }
@@ -386,6 +407,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   json->Key("name").String(column.name);
   json->Key("tokens").Int(column.tokens);
   json->Key("past").Int(column.past);
+  if (column.positions) json->Key("positions").Quantity(*column.positions);
   json->Key("sequences").Quantity(column.sequences);
   report::WriteSizes("bindings", column.bindings, json);
   for (const Quantity& q : ServingQuantities()) {

@@ -51,6 +51,7 @@ struct ServingRequests {
 struct ServingColumn {
   std::string name;               // "prefill", "decode", "step"
   int64_t tokens = 0, past = 0;   // of each sequence, or of all requests of a step
+  std::optional<Expr> positions;  // of each sequence, if tokens of images are beside `tokens`
   Expr sequences = 1;             // in the batch; 1 where `tokens` are of all requests
   bool of_configuration = false;  // counted on a separate graph built from the configuration
   Bindings bindings;              // that the step sets

@@ -360,6 +360,26 @@ TEST(FamilyTest, StepsOfDecodingAreThoseOfTheReference) {
   }
 }
 
+// An image of 336 x 336 pixels is 24 x 24 patches of 14 x 14: 576 positions beside 100 of text.
+TEST(FamilyTest, ThePositionsOfAPromptIncludeItsImage) {
+  const auto model = LoadConfig(
+      R"({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"],
+          "image_token_index": 40,
+          "text_config": {"model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
+                          "num_attention_heads": 2, "num_hidden_layers": 1, "vocab_size": 50},
+          "vision_config": {"model_type": "clip_vision_model", "hidden_size": 16,
+                            "intermediate_size": 32, "num_attention_heads": 2,
+                            "num_hidden_layers": 2, "image_size": 336, "patch_size": 14}})",
+      "llava.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto report =
+      CountServing(*model, {.bindings = {{"batch", 2}}}, {.prefill = 100, .decode = {{1, 676}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->columns[0].positions, Expr(676));
+  EXPECT_EQ(report->columns[0].cache_bytes, report->columns[1].traffic.cache_read);
+  EXPECT_EQ(report->columns[1].positions, std::nullopt);
+}
+
 // By hand: keys and values of 6 layers x 512 features x 4 bytes, for 1024 tokens of the encoder and
 // those of the decoder, of each of 100 sequences. The prompt writes them all.
 TEST(FamilyTest, TheCacheHoldsKeysAndValuesOfTheEncoder) {
