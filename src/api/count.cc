@@ -55,6 +55,7 @@ RooflineReport DescribeRoofline(const DeviceChoice& on, const Roofline& rates) {
   report.peak = *on.device.PeakOf(on.precision);
   report.bytes_per_second = *on.device.bytes_per_second;
   report.memory_source = on.device.memory_source;
+  report.memory_bytes = on.device.memory_bytes;
   report.cache_bytes = on.device.cache_bytes;
   report.cache_source = on.device.cache_source;
   report.rates = rates;

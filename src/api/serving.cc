@@ -211,6 +211,7 @@ class Server {
     report->at.insert(at.begin(), at.end());
     if (counted.roofline) {
       report->device = counted.roofline->device;
+      report->device_bytes = counted.roofline->memory_bytes;
       report->dtype = std::string(PrecisionName(counted.roofline->precision));
     }
     report->columns.push_back(std::move(column));

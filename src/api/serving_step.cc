@@ -225,6 +225,11 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   if (traffic.cache_written && !stored.is_zero()) {
     bytes += FloorDiv(*traffic.cache_written * narrow, stored);
   }
+  if (column->cache_bytes && !stored.is_zero()) {
+    Expr held = Summed(moved.parameters) + FloorDiv(*column->cache_bytes * narrow, stored);
+    for (const ExpertLayer& layer : layers_) held += layer.narrow_bytes_of_one * layer.experts;
+    traffic.held = held;
+  }
   traffic.bytes = bytes;
   ServingTime time;
   time.arithmetic = device.arithmetic_time.value_or(0);

@@ -223,6 +223,27 @@ LabelledLine FitLine(const MemoryReport& memory) {
   return line;
 }
 
+// What exceeds the memory of the device whose time is bounded.
+void AddTooLarge(const Report& report, const ByteTexts& texts, std::vector<LabelledLine>* lines) {
+  if (!report.roofline || !report.roofline->memory_bytes) return;
+  const MemoryReport& memory = *report.memory;
+  const absl::int128 room = *report.roofline->memory_bytes;
+  LabelledLine line = {"device",
+                       {absl::StrCat(report.roofline->device, " has ", texts.Of(Expr(room)))}};
+  const auto add = [&](absl::string_view what, const std::optional<absl::int128>& bytes,
+                       bool lower_bound, bool guessed) {
+    if (!bytes || *bytes <= room) return;
+    line.texts.push_back(absl::StrCat(what,
+                                      " does not fit: ", texts.Of(bytes, lower_bound, guessed),
+                                      " by the types in the file"));
+  };
+  std::optional<absl::int128> inference = memory.peak.value;
+  if (inference) *inference += memory.param_bytes;
+  add("inference with parameters", inference, memory.unknown_sizes > 0, false);
+  add("the training step", memory.step.value, memory.step.lower_bound, memory.step.guessed);
+  if (line.texts.size() > 1) lines->push_back(std::move(line));
+}
+
 }  // namespace
 
 PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const MemoryPeak& peak) {
@@ -294,6 +315,7 @@ std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& o
   AddPeakFormulas(memory, options.exact, &lines);
   if (memory.cache) lines.push_back(CacheLine(*memory.cache, texts, options.exact));
   if (memory.fit) lines.push_back(FitLine(memory));
+  AddTooLarge(report, texts, &lines);
   return lines;
 }
 

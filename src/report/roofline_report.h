@@ -21,6 +21,7 @@ struct RooflineReport {
   PeakFigure peak;
   int64_t bytes_per_second = 0;
   std::string memory_source;
+  std::optional<int64_t> memory_bytes;
   Roofline rates;
   std::optional<int64_t> cache_bytes;
   std::string cache_source;

@@ -290,6 +290,31 @@ void AddPositions(const ServingReport& report, const ServingColumn& column,
   }
 }
 
+// A step whose memory exceeds the device's. The time is then that of several devices at best.
+void AddTooSmall(const ServingReport& report, const ServingColumn& column,
+                 std::vector<std::string>* sentences) {
+  if (!report.device_bytes) return;
+  const auto exceeds = [&](const std::optional<Expr>& bytes) {
+    if (!bytes) return false;
+    const auto value = bytes->Evaluate(report.at);
+    return value.ok() && *value > *report.device_bytes;
+  };
+  const auto add = [&](absl::string_view what, const std::optional<Expr>& bytes) {
+    sentences->push_back(absl::StrCat(ColumnTitle(column), " does not fit into ", report.device,
+                                      ", which has ", WithByteUnit(SiNumber(*report.device_bytes)),
+                                      ": ", what, " ", ShowServing(bytes, true, report.at, false)));
+  };
+  const std::optional<Expr> peak = MemoryOf(column);
+  if (exceeds(column.traffic.held)) {
+    add(absl::StrCat("in ", report.dtype, " or narrower, weights and the cache take at least"),
+        column.traffic.held);
+  } else if (exceeds(peak)) {
+    add(absl::StrCat("by the types in the file, memory at peak is",
+                     column.memory->lower_bound ? " at least" : ""),
+        peak);
+  }
+}
+
 // The part of the cache that is the same after each step.
 void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
   for (const ServingColumn& column : report.columns) {
@@ -332,6 +357,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
                                      ": weights and the cache are read once, and what is new in "
                                      "the cache is written"));
   }
+  for (const ServingColumn& column : report.columns) AddTooSmall(report, column, &sentences);
   if (HasMemory(report)) {
     sentences.emplace_back(
         "memory at peak: the weights, the cache after the step, and activations in the order of "

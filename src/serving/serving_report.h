@@ -21,6 +21,8 @@ struct ServingTraffic {
   std::optional<Expr> cache_written;       // of its own tokens, and of the encoder that it runs
   std::optional<Expr> bytes;               // of all that, inputs and outputs, in the narrower of
                                            // their type and that of the device
+  std::optional<Expr> held;                // least bytes of all weights and the cache after the
+                                           // step, in these narrower types
   bool experts_expected = false;           // of experts, as many as an even routing reaches
   std::vector<std::string> expert_counts;  // "7.2 of 8", of each kind of layer
 };
@@ -72,6 +74,7 @@ struct ServingReport {
   std::string token_input, use_cache;
   std::optional<Expr> cache_bytes_per_token;  // of one sequence
   std::string device, dtype;                  // of times; "" without
+  std::optional<int64_t> device_bytes;        // of its memory
   std::vector<ServingColumn> columns;
 };
 

@@ -36,7 +36,7 @@ absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* swee
   ASSIGN_OR_RETURN(options.tied, training.tied.Parse());
   ASSIGN_OR_RETURN(options.lora, training.ParseLoraOptions());
   ASSIGN_OR_RETURN(const TrainingOptions trained, training.ParseOptions());
-  ASSIGN_OR_RETURN(options.memory, memory.Parse(trained));
+  ASSIGN_OR_RETURN(options.memory, memory.Parse(trained, roofline.devices_file));
   // With --lora, a forward pass alone may be asked for.
   const bool is_forward = !convention.empty() || serving.asked();
   const bool exact = training.backward == "exact" || training.FirstOfExact() != nullptr;

@@ -1,15 +1,18 @@
 #include "src/settings/memory_arguments.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/byte_text.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/hardware/device.h"
 #include "src/load/input_file.h"
 #include "src/settings/value.h"
 
@@ -30,6 +33,21 @@ absl::StatusOr<std::vector<StepRequest>> ReadRequests(const std::string& file) {
   return requests;
 }
 
+// The name of a device stands for its memory: "h100-sxm", "h100-sxm:seq".
+absl::StatusOr<FitRequest> ParseFitInto(const std::string& fit, const std::vector<Device>& own) {
+  const size_t colon = fit.find(':');
+  const std::string name = fit.substr(0, colon);
+  if (ParseBytes(name)) return ParseFit(fit);
+  const absl::StatusOr<Device> device = FindDevice(name, own);
+  if (!device.ok()) {
+    const absl::Status status = ParseFit(fit).status();
+    return WithMessage(status, absl::StrCat(status.message(), ", or a device, as h100-sxm"));
+  }
+  if (!device->memory_bytes) return BadValue("fit", fit, "the memory of the device is not known");
+  return ParseFit(
+      absl::StrCat(*device->memory_bytes, colon == std::string::npos ? "" : fit.substr(colon)));
+}
+
 }  // namespace
 
 void MemoryArguments::AddTo(Table* list) {
@@ -40,9 +58,10 @@ void MemoryArguments::AddTo(Table* list) {
                  "With {memory on}, the order in which nodes run: file, or ort (ONNX Runtime's). "
                  "Default: file.",
                  {"file", "ort"});
-  list->AddValue("fit", "BYTES", &fit,
-                 "The largest batch that fits into so many bytes: 80GiB, 24GB, or of another size "
-                 "80GiB:seq. Includes {memory on}.");
+  list->AddValue(
+      "fit", "BYTES|DEVICE", &fit,
+      "The largest batch that fits into so many bytes, 80GiB or 24GB, or into the memory "
+      "of a device, h100-sxm; of another size 80GiB:seq. Includes {memory on}.");
   list->AddValue("loss", "NAME", &loss,
                  "With {memory on}, what a training step makes of the outputs: sum, cross_entropy "
                  "(over the last axis), or none (their gradients are given). Default: sum.",
@@ -55,7 +74,7 @@ void MemoryArguments::AddTo(Table* list) {
 }
 
 absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
-    const TrainingOptions& training) const {
+    const TrainingOptions& training, const DevicesFileArgument& devices) const {
   if (!asked()) {
     const std::pair<const char*, const std::string*> options[] = {
         {"order", &order}, {"loss", &loss}, {"master-weights", &master_weights}};
@@ -81,7 +100,8 @@ absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
   }
   options.training.float32_masters = master_weights == "fp32";
   if (!fit.empty()) {
-    ASSIGN_OR_RETURN(options.fit, ParseFit(fit));
+    ASSIGN_OR_RETURN(const std::vector<Device> own, devices.Parse());
+    ASSIGN_OR_RETURN(options.fit, ParseFitInto(fit, own));
   }
   return options;
 }

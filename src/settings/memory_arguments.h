@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "src/api/serving.h"
 #include "src/memory/memory_options.h"
+#include "src/settings/device_arguments.h"
 #include "src/settings/table.h"
 #include "src/training/training_options.h"
 
@@ -21,8 +22,9 @@ struct MemoryArguments {
   void AddTo(Table* list);
   bool asked() const { return memory || !fit.empty(); }
   bool asks_for_training() const { return !loss.empty() || !master_weights.empty(); }
-  // nullopt if memory is not asked for.
-  absl::StatusOr<std::optional<MemoryOptions>> Parse(const TrainingOptions& training) const;
+  // nullopt if memory is not asked for. `fit` may name a device, also one of the user's own.
+  absl::StatusOr<std::optional<MemoryOptions>> Parse(const TrainingOptions& training,
+                                                     const DevicesFileArgument& devices) const;
 };
 
 // `prefill`, `decode`, `requests` and `experts`.

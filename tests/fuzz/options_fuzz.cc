@@ -70,7 +70,7 @@ struct ModelingLine {
     RETURN_IF_ERROR(training.Parse().status());
     ASSIGN_OR_RETURN(const std::optional<LoraOptions> lora, training.ParseLoraOptions());
     if (lora) RequireSameLora(*lora);
-    ASSIGN_OR_RETURN(const std::optional<MemoryOptions> kept, memory.Parse(options));
+    ASSIGN_OR_RETURN(const std::optional<MemoryOptions> kept, memory.Parse(options, {}));
     Require(!kept || !kept->fit || kept->fit->bytes > 0, "--fit into nothing");
     ASSIGN_OR_RETURN(const std::optional<ServingRequest> request, serving.Parse());
     Require(!request || request->prefill.value_or(1) > 0, "--prefill of no token");
