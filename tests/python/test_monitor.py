@@ -298,18 +298,23 @@ def test_samples_of_different_lengths(gpt2):
         assert padding == (0 if "cu_seqlens" in given else pytest.approx(1 - 829 / (3 * 512)))
 
 
+QWEN = {
+    "model_type": "qwen2_vl",
+    "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+                    "num_key_value_heads": 2, "vocab_size": 100, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}},
+    "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2, "hidden_size": 64},
+}  # fmt: skip
+
+
+def configured(config, folder):
+    (folder / "config.json").write_text(json.dumps(config))
+    return onnxflops.load(folder / "config.json")
+
+
 @pytest.fixture(scope="module")
 def qwen(tmp_path_factory):
     """Text and images of any size; two patches down and two across are a token."""
-    config = {
-        "model_type": "qwen2_vl",
-        "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
-                        "num_key_value_heads": 2, "vocab_size": 100, "rope_scaling": {"mrope_section": [2, 3, 3]}},
-        "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2, "hidden_size": 64},
-    }
-    path = tmp_path_factory.mktemp("qwen") / "config.json"
-    path.write_text(json.dumps(config))
-    return onnxflops.load(path)
+    return configured(QWEN, tmp_path_factory.mktemp("qwen"))
 
 
 def test_grids_of_images(qwen):
@@ -324,13 +329,74 @@ def test_grids_of_images(qwen):
         clock.now += 1
         metrics = perf.step(grid_thw=grids, **given)
         assert metrics["perf/flops_per_second"] == count.training_flops
-        assert metrics["perf/tokens_per_second"] == sum(texts) and metrics["perf/samples_per_second"] == 2
+        tokens = sum(t * (h // 2) * (w // 2) for t, h, w in grids)
+        assert metrics["perf/tokens_per_second"] == sum(texts) + tokens and metrics["perf/samples_per_second"] == 2
+        assert (metrics["perf/tokens_per_second_text"], metrics["perf/tokens_per_second_image"]) == (sum(texts), tokens)
 
 
 @pytest.mark.parametrize("grids", [[], [[1, 8]], [[1, 0, 8]], [[1, 8, 8.5]], [["1", 8, 8]]])
 def test_bad_grids(qwen, grids):
     with pytest.raises(onnxflops.InvalidError, match="whole numbers"):
         Perf(qwen, peak=1e15, devices=1).step(grid_thw=grids, lengths=[5])
+
+
+def test_grids_that_cannot_be_merged(qwen):
+    for given in ({"grid_thw": [[1, 8, 7]], "lengths": [5]}, {"batch": 1, "seq": 5, "grid_t": 1, "grid_h": 8, "grid_w": 7}):
+        with pytest.raises(onnxflops.InvalidError, match="merges 2 x 2"):
+            Perf(qwen, peak=1e15, devices=1).step(**given)
+
+
+def rates(perf, clock, **given):
+    """The metrics of a step of a second."""
+    clock.now += 1
+    return perf.step(**given)
+
+
+def counts_macs(perf, model):
+    """MACs instead of FLOPs of a training step: other tools and hands count these."""
+    perf.work.flops = model.count().macs
+    perf.work._left.clear()
+
+
+def test_modalities(qwen):
+    """As the report of the same samples has them; the same samples as a rectangle; summed over ranks."""
+    lengths, grids = [40, 7, 300], [[1, 8, 12], [3, 4, 2], [1, 20, 30]]
+    clock = Clock()
+    perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock, reduce=lambda values: [3 * x for x in values])
+    for count, given in (
+        (qwen.count(lengths=lengths, grid_thw=grids), {"lengths": lengths, "grid_thw": grids}),
+        (qwen.count(lengths=[9, 9], grid_thw=[[1, 4, 8]] * 2), {"batch": 2, "seq": 9, "grid_t": 1, "grid_h": 4, "grid_w": 8}),
+    ):
+        metrics = rates(perf, clock, **given)
+        parts = {x["name"]: 3 * x["training_flops"]["value"] for x in count.to_dict()["samples"]["modalities"]}
+        assert sorted(parts) == ["image", "text", "together"] and all(parts.values())
+        assert {name: metrics[f"perf/flops_per_second_{name}"] for name in parts} == parts
+        assert sum(parts.values()) == metrics["perf/flops_per_second"]
+
+
+def test_modalities_of_sound(gpt2):
+    """Text and sound that meet; a model of text alone has no parts."""
+    torch, *_ = need("torch", "onnxscript")
+
+    class Both(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.text, self.sound = torch.nn.Embedding(50, 16), torch.nn.Linear(16, 32), torch.nn.Linear(8, 32)
+
+        def forward(self, input_ids, input_features):
+            return self.text(self.embed(input_ids)) @ self.sound(input_features).transpose(1, 2)
+
+    shapes = {"input_ids": {0: "batch", 1: "seq"}, "input_features": {0: "batch", 1: "frames"}}
+    inputs = (torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 7, 8))
+    model = onnxflops.from_torch(Both().eval(), inputs, dynamic_shapes=shapes)
+    clock = Clock()
+    perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+    counts_macs(perf, model)  # which are easy to tell by hand
+    metrics = rates(perf, clock, lengths={"seq": [5, 9], "frames": [30, 4]})
+    found = [metrics[f"perf/flops_per_second_{name}"] for name in ("text", "audio", "together")]
+    assert found == [14 * 16 * 32, 34 * 8 * 32, (5 * 30 + 9 * 4) * 32]
+    metrics = rates(Perf(gpt2, peak=1e15, devices=1, every=1, clock=clock), clock, batch=3, seq=5)
+    assert not [name for name in metrics if "flops_per_second_" in name]
 
 
 class OnDevice(list):
@@ -477,8 +543,202 @@ def test_hugging_face_finds_lengths(tmp_path):
     for i, batch in enumerate(batches):
         callback = add_perf(trainer, model, peak=1e15)
         callback.take([batch])
-        assert callback._flops == training.sum_over("batch", packed=i > 0, seq=[8, 5])
-        assert (callback._samples, callback._tokens) == (2, 13)
+        sums = callback._sums
+        assert sums.flops == training.sum_over("batch", packed=i > 0, seq=[8, 5])
+        assert (sums.samples, sums.tokens) == (2, 13)
+
+
+class Qwen:
+    """The class of transformers, and batches as its processor makes them."""
+
+    def __init__(self):
+        self.torch, self.transformers = need("torch", "transformers")
+        ids = {"image_token_id": 98, "video_token_id": 97, "vision_start_token_id": 96, "pad_token_id": 0}
+        config = self.transformers.AutoConfig.for_model(**{**QWEN, **ids})
+        config._attn_implementation = "eager"
+        self.module = self.transformers.Qwen2VLForConditionalGeneration(config)
+
+    def batch(self, samples):
+        """Of samples (texts, images, clips): their tokens of text, and grids. Padded on the right."""
+        rows, types = [], []
+        for text, images, clips in samples:
+            row, left = [], text
+            for number, grids in ((98, images), (97, clips)):
+                for t, h, w in grids:
+                    row += [5] * min(left, 2) + [number] * (t * (h // 2) * (w // 2))
+                    left -= min(left, 2)
+            row += [5] * left
+            rows.append(row)
+            types.append([{98: 1, 97: 2}.get(token, 0) for token in row])
+        return self.collated(rows, types, samples)
+
+    def collated(self, rows, types, samples):
+        tensor, longest = self.torch.tensor, max(map(len, rows))
+        found = {
+            "input_ids": tensor([row + [0] * (longest - len(row)) for row in rows]),
+            "attention_mask": tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows]),
+            "mm_token_type_ids": tensor([row + [0] * (longest - len(row)) for row in types]),
+        }
+        for i, pixels, name in ((1, "pixel_values", "image_grid_thw"), (2, "pixel_values_videos", "video_grid_thw")):
+            if grids := [grid for sample in samples for grid in sample[i]]:
+                found[name] = tensor(grids)
+                found[pixels] = self.torch.zeros(int(found[name].prod(-1).sum()), 3 * 2 * 14 * 14)
+        return found
+
+    def executed(self, text, images=(), clips=()):
+        """The FLOPs of a sample alone, by FlopCounterMode."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        batch = self.batch([(text, images, clips)])
+        places = self.torch.zeros(3, *batch["input_ids"].shape, dtype=self.torch.int64)  # images without a text between have none
+        with self.torch.no_grad(), FlopCounterMode(display=False) as counter:
+            self.module(**batch, position_ids=places, use_cache=False)
+        return counter.get_total_flops()
+
+
+SAMPLES = [
+    (12, [(1, 8, 12)], []),
+    (30, [(1, 4, 6), (1, 8, 2), (1, 4, 6)], []),  # several images, two of them of one size
+    (21, [], []),
+    (9, [(1, 4, 4)], [(3, 4, 6)]),
+    (7, [], [(2, 2, 4)]),
+]
+
+
+def batch_sums(model, batch, config=None):
+    """2 x MACs of a batch as the callbacks find it: what FlopCounterMode counts."""
+    from onnxflops.monitor import _Sums
+
+    perf = Perf(model, peak=1e15, devices=1)
+    counts_macs(perf, model)
+    sums = _Sums(perf.work)
+    perf._add_batch(sums, batch, {}, config)
+    return 2 * sums.flops, {name.replace("flops_per_second_", ""): 2 * x for name, x in sums.parts.items() if "flops" in name}, sums
+
+
+def test_images_of_a_batch(qwen):
+    """Any number of images and clips in a sample, padded and packed: each sample as transformers executes it alone."""
+    case = Qwen()
+    torch = case.torch
+    whole = sum(case.executed(*sample) for sample in SAMPLES)
+    text = sum(case.executed(text) for text, _, _ in SAMPLES)
+    image = sum(case.executed(0, images, clips) for _, images, clips in SAMPLES if images or clips)
+    padded = case.batch(SAMPLES)
+    present = padded["attention_mask"] == 1
+    lengths = present.sum(-1).tolist()
+    ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+    row = {name: padded[name][present][None] for name in ("input_ids", "mm_token_type_ids")}
+    row.update({name: padded[name] for name in ("image_grid_thw", "video_grid_thw")})
+    numbers = torch.cat([torch.full((n,), i + 1) for i, n in enumerate(lengths)])[None]
+    places = torch.cat([torch.arange(n) for n in lengths])[None]
+    axes = case.module.model.get_rope_index(
+        padded["input_ids"], padded["mm_token_type_ids"], padded["image_grid_thw"], padded["video_grid_thw"],
+        attention_mask=padded["attention_mask"],
+    )[0]  # [3, samples, length]  # fmt: skip
+    axes = torch.cat([axes[:, i, :n] for i, n in enumerate(lengths)], 1)[:, None]
+    without = {name: x for name, x in padded.items() if name != "mm_token_type_ids"}
+    batches = [
+        (padded, None), (without, case.module.config), ({**padded, "attention_mask": present.float()}, None),
+        ({**row, "cu_seq_lens_q": torch.tensor(ends)}, None), ({**row, "attention_mask": numbers}, None),
+        *(({**row, "position_ids": found}, None) for found in (places, places + 2, axes, torch.cat([places[None], axes]))),
+    ]  # fmt: skip
+    for batch, config in batches:
+        flops, parts, sums = batch_sums(qwen, batch, config)
+        assert flops == whole
+        assert parts == {"text": text, "image": image, "together": whole - text - image}
+        assert (sums.samples, sums.tokens, sums.parts["tokens_per_second_text"]) == (5, sum(lengths), sum(s[0] for s in SAMPLES))
+    flops, _, sums = batch_sums(qwen, without)  # nothing tells the text from the images
+    assert flops == whole and sums.unsplit == 1
+    turned = {**padded, "image_grid_thw": padded["image_grid_thw"].flip(0)}
+    assert batch_sums(qwen, turned)[0] == whole
+    plain = {name: padded[name] for name in ("input_ids", "attention_mask")}
+    assert batch_sums(qwen, plain)[2].unsplit == 0  # text alone
+    alone = case.batch([SAMPLES[2], SAMPLES[2]])
+    del alone["attention_mask"]  # a rectangle
+    assert batch_sums(qwen, alone)[0] == 2 * case.executed(21)
+
+
+def test_positions_of_a_piece_of_a_row():
+    """A row may begin within a sample."""
+    torch = need("torch")[0]
+    from onnxflops._batch import rows_of
+
+    for places, lengths in (([5, 6, 7, 0, 1, 0, 1], [3, 2, 2]), ([2, 3, 2, 2, 3], [2, 1, 2]), ([0], [1])):
+        assert rows_of({"position_ids": torch.tensor([places])}).lengths == lengths
+
+
+def test_images_that_are_not_in_the_text(qwen):
+    """Grids and tokens that contradict each other are an error at first, and then one warning."""
+    case = Qwen()
+    batch = case.batch(SAMPLES)
+    fewer = {**batch, "image_grid_thw": batch["image_grid_thw"][1:]}
+    for wrong, message in (
+        (fewer, "66 tokens of images, and the images of .* have 42"),
+        ({**batch, "image_grid_thw": batch["image_grid_thw"] + 1}, "merges 2 x 2"),
+        ({**batch, "image_grid_thw": batch["image_grid_thw"][:, 1:]}, "not three numbers"),
+    ):
+        with pytest.raises(onnxflops.InvalidError, match=message):
+            batch_sums(qwen, wrong)
+    from onnxflops.huggingface import PerfCallback
+
+    callback = PerfCallback(Perf(qwen, peak=1e15, devices=1), {}, "seq")
+    callback.take([batch])
+    with pytest.warns(RuntimeWarning, match="no perf/mfu of these steps") as told:
+        callback.take([fewer])
+        callback.take([{**fewer, "image_grid_thw": fewer["image_grid_thw"][1:]}])
+    assert len(told) == 1 and callback._fails
+
+
+def test_images_of_one_size(tmp_path):
+    """A configuration of images of a fixed size counts tokens of text, and batches have both: 16 of each row are the image's."""
+    torch = need("torch")[0]
+    vision = {"model_type": "clip_vision_model", "hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
+              "intermediate_size": 200, "image_size": 64, "patch_size": 16}  # fmt: skip
+    model = configured({"model_type": "llava", "text_config": {"model_type": "llama", **QWEN["text_config"]} | {"rope_scaling": None},
+                        "vision_config": vision}, tmp_path)  # fmt: skip
+    types = torch.tensor([[1] * 16 + [0] * 9, [0] * 3 + [1] * 16 + [0] * 6])
+    mask = torch.tensor([[1] * 25, [1] * 21 + [0] * 4])
+    batch = {"input_ids": 5 - types, "attention_mask": mask, "mm_token_type_ids": types, "pixel_values": torch.zeros(2, 3, 64, 64)}
+    assert batch_sums(model, batch)[0] == 2 * (model.count(batch=1, seq=9).macs + model.count(batch=1, seq=5).macs)
+    for wrong in ({**batch, "mm_token_type_ids": types * 0}, {**batch, "mm_token_type_ids": None}):
+        with pytest.raises(onnxflops.InvalidError, match="one image of 16 tokens in each sample"):
+            batch_sums(model, wrong)
+
+
+def test_hugging_face_images(tmp_path, qwen):
+    """A Trainer logs the FLOPs of text and images. Twice the same image is a clip of two frames."""
+    case = Qwen()
+    need("accelerate")
+    from onnxflops.huggingface import add_perf
+
+    samples = [(10, [(1, 4, 6)], []), (14, [(1, 8, 4), (1, 8, 4)], [])]
+
+    def collate(rows):
+        batch = case.batch(rows)
+        return {**batch, "labels": batch["input_ids"]}
+
+    arguments = case.transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=2, logging_steps=1, per_device_train_batch_size=2, report_to="none", use_cpu=True,
+        save_strategy="no", disable_tqdm=True, remove_unused_columns=False,
+    )  # fmt: skip
+    trainer = case.transformers.Trainer(case.module, arguments, train_dataset=samples, data_collator=collate)
+    add_perf(trainer, qwen, peak=1e12)
+    trainer.train()
+
+    def per_sample(seq, t, h, w):  # and once in a run
+        one, two = (qwen.count(batch=n, seq=seq, grid_t=t, grid_h=h, grid_w=w).training_flops for n in (1, 2))
+        return two - one, 2 * one - two
+
+    (small, _), (large, once) = per_sample(10, 1, 4, 6), per_sample(14, 2, 8, 4)
+    for log in trainer.state.log_history[:2]:
+        seconds = log["perf/step_time"]
+        assert log["perf/flops_per_second"] * seconds == pytest.approx(small + large + once, rel=1e-12)
+        parts = [log[f"perf/flops_per_second_{name}"] for name in ("text", "image", "together")]
+        assert sum(parts) == pytest.approx(log["perf/flops_per_second"]) and min(parts) > 0
+        assert log["perf/tokens_per_second_text"] * seconds == pytest.approx(24)
+        assert log["perf/tokens_per_second_image"] * seconds == pytest.approx(6 + 16)
+        assert log["perf/tokens_per_second"] * seconds == pytest.approx(24 + 22)
+        assert log["perf/padding"] == pytest.approx(1 - 46 / 60)
 
 
 HUGGING_FACE_RANK = """
@@ -644,6 +904,43 @@ def test_lightning(tmp_path):
     assert [step for step, _ in events["device/mfu"]] == [5, 10, 15, 20]
     same = onnxflops.mfu(model, batch=4, seq=8, step_time=events["device/step_time"][-1][1], peak=1e9)
     assert events["device/mfu"][-1][1] == pytest.approx(same.mfu, rel=1e-5)
+
+
+def test_lightning_finds_the_batch(tmp_path, qwen):
+    """Without sizes: lengths, images, and the numbers of their tokens in the configuration."""
+    lightning = need("lightning")[0]
+    case = Qwen()
+    from onnxflops.lightning import PerfCallback, _config_of
+
+    class Module(lightning.pytorch.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.inner = case.module
+
+        def training_step(self, batch, index):
+            return self.inner(**batch, labels=batch["input_ids"]).loss
+
+        def configure_optimizers(self):
+            return case.torch.optim.SGD(self.parameters(), 0.1)
+
+    batch = case.batch(SAMPLES)
+
+    def trained(batches, callback):
+        trainer = lightning.pytorch.Trainer(
+            max_steps=1, accelerator="cpu", callbacks=[callback], logger=False, enable_progress_bar=False, enable_checkpointing=False
+        )
+        trainer.fit(Module(), case.torch.utils.data.DataLoader(batches, batch_size=None))
+        return callback.last
+
+    assert _config_of(Module()).image_token_id == 98
+    found = PerfCallback(qwen, peak=1e12, every=1)
+    last = trained([batch], found)
+    perf = Perf(qwen, peak=1e12)
+    perf._add_batch(perf._sums, batch, {}, None)
+    assert last["device/flops_per_second"] * last["device/step_time"] == pytest.approx(perf._sums.flops)
+    assert last["device/tokens_per_second_image"] * last["device/step_time"] == pytest.approx(66)
+    with pytest.raises(onnxflops.InvalidError, match="a Tensor without names"):
+        trained(case.torch.zeros(2, 8), PerfCallback(qwen, peak=1e12))
 
 
 LIGHTNING_RANK = """

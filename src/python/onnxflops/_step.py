@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import isqrt
 from numbers import Integral
 from typing import Any, Optional, Union
 
-from onnxflops._core import Model, Report
-from onnxflops._errors import InvalidError, UnavailableError
+from onnxflops._core import Expr, Model, Report
+from onnxflops._errors import InvalidError, OnnxflopsError, UnavailableError
 
+GRID = ("grid_t", "grid_h", "grid_w")
+# Of the inputs whose names begin so. Two axes of integers are text.
+_MODALITIES = {
+    "pixel_values": "image", "image": "image", "video": "image",
+    "audio": "audio", "input_features": "audio", "input_values": "audio",
+}  # fmt: skip
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
@@ -37,7 +45,7 @@ class StepWork:
         self.flops = report.training_flops
         self.lower_bound = bool(document["coverage"]["lower_bound"] or training.get("unknown"))
         self.inputs: dict[str, list[str]] = {x["name"]: x["shape"] for x in document["inputs"] if x.get("shape")}
-        self._per_sample = per_sample
+        self._per_sample, self._tokens = per_sample, tokens
         self._bound: dict[str, int] = dict(document["bindings"])
         self.origins: dict[str, str] = {
             x["name"]: x["origin"]["value"] for x in document["symbols"] if x["origin"]["kind"] == "input"
@@ -52,6 +60,13 @@ class StepWork:
             self._named[tokens] = ids[0]["shape"][1]
         if per_sample:
             self._check_per_sample(document)
+        self._left: dict[frozenset[str], Union[int, Expr]] = {}
+        self._checked = False
+        # The sizes of text, images and audio, if the model has open sizes of two of these.
+        self.modalities = self._split_sizes(rows)
+        # Tokens that the decoder reads besides those of the text: a formula, or "".
+        self.image_formula = self._image_formula(document)
+        self._image_code = compile(self.image_formula or "0", "tokens", "eval")
 
     def _check_per_sample(self, document: Mapping[str, Any]) -> None:
         batch = self._named.get("batch", "")
@@ -65,6 +80,73 @@ class StepWork:
                     "FLOPs may not be so many for each sample. count(at_batch='batch') opens the batch"
                 )
 
+    def _split_sizes(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {"text": [], "image": [], "audio": []}
+        for symbol in self.origins:
+            for row in rows:
+                if symbol not in row["shape"] or symbol == self._named.get("batch"):
+                    continue
+                kind = next((kind for begin, kind in _MODALITIES.items() if row["name"].startswith(begin)), "")
+                if not kind and row["dtype"] in _INTEGERS and len(row["shape"]) == 2:
+                    kind = "text"
+                if kind:
+                    found[kind].append(symbol)
+                    break
+        found = {kind: symbols for kind, symbols in found.items() if symbols}
+        if len(found) < 2 or isinstance(self.flops, int):
+            return {}
+        try:
+            for kind in found:
+                self._without(x for other in found if other != kind for x in found[other])
+        except OnnxflopsError:  # the formula does not take a size of 0
+            return {}
+        return found
+
+    def _image_formula(self, document: Mapping[str, Any]) -> str:
+        """A configuration counts the tokens of the text, and its logits have those of the image too."""
+        outputs = [x["shape"] for x in document["outputs"] if len(x.get("shape") or []) == 3]
+        if document["model"].get("producer") != "onnxflops" or not outputs or "pixel_values" not in self.inputs:
+            return ""
+        terms = outputs[0][1].split(" + ")
+        text = self._named.get(self._tokens, "")
+        if text not in terms or len(terms) < 2:
+            return ""
+        found = re.sub(r"floor\((\w+)/(\d+)\)", r"(\1//\2)", " + ".join(x for x in terms if x != text))
+        if not re.fullmatch(r"[\w+*()/ ]+", found):
+            raise UnavailableError(f"the tokens of an image are not known: {found}")
+        return found
+
+    @property
+    def has_grids(self) -> bool:
+        """Whether images are of any size in patches, and their tokens stand among those of the text."""
+        return bool(self.image_formula) and set(GRID) <= set(self.origins)
+
+    def image_tokens(self, sizes: Mapping[str, int]) -> int:
+        """Of the image of a sample, in the decoder; 0 if they are none, or not apart from those of the text."""
+        if not self.image_formula:
+            return 0
+        try:
+            return int(eval(self._image_code, {"__builtins__": {}}, dict(sizes)))
+        except NameError as error:
+            raise UnavailableError(f"a step needs the sizes of its images: {self.image_formula}") from error
+
+    def check_grids(self, grids: Sequence[Sequence[int]]) -> None:
+        """Raises an error for a grid that the tower cannot merge into tokens."""
+        if not self.has_grids:
+            return
+        merge = self.merge
+        for i, (_, height, width) in enumerate(grids):
+            if height % merge or width % merge:
+                raise InvalidError(
+                    f"image {i + 1} has {height} x {width} patches, and the model merges {merge} x {merge} into a token: it cannot take it"
+                )
+
+    @property
+    def merge(self) -> int:
+        """Patches down and across that are a token; 1 without grids."""
+        side = 5040  # has all likely factors
+        return isqrt(side * side // self.image_tokens({"grid_t": 1, "grid_h": side, "grid_w": side})) if self.has_grids else 1
+
     def symbol(self, name: str) -> str:
         """The model's name of a size."""
         return name if name in self.origins or name in self._bound else self._named.get(name, "")
@@ -74,8 +156,32 @@ class StepWork:
         """The sizes that a step has to give."""
         return set() if isinstance(self.flops, int) else set(self.flops.symbols)
 
+    def _without(self, symbols: Any) -> Union[int, Expr]:
+        """The formula where these sizes are 0."""
+        key = frozenset(symbols)
+        if key not in self._left:
+            assert not isinstance(self.flops, int)
+            self._left[key] = self.flops.substitute(**dict.fromkeys(key & self.needs, 0))
+        return self._left[key]
+
+    def _parts(self, total: int, value: Callable[[Union[int, Expr]], int]) -> dict[str, int]:
+        """The total by modality: each is what is left of the formula if the sizes of the others are 0.
+
+        The rest is what they cost together: attention between text and image. As SplitByModality() of C++.
+        """
+        every = {x for symbols in self.modalities.values() for x in symbols}
+        if not every:
+            return {}
+        nothing = value(self._without(every))
+        found = {name: value(self._without(every - set(symbols))) - nothing for name, symbols in self.modalities.items()}
+        return {**found, "together": total - sum(found.values())}
+
     def flops_of(self, sizes: Mapping[str, int]) -> int:
         """Of a step of these sizes, forward and backward."""
+        return self.parts_of(sizes)[0]
+
+    def parts_of(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        """The FLOPs of a step of these sizes, and by modality."""
         found: dict[str, int] = {}
         samples, batch = 1, 1
         for name, size in sizes.items():
@@ -83,7 +189,7 @@ class StepWork:
                 raise InvalidError(f"a step has {name} = {size!r}: it should be a whole number of 1 or more")
             symbol = self.symbol(name)
             if symbol in self.origins:
-                found[symbol] = size
+                found[symbol] = int(size)
                 continue
             fixed = self._bound.get(symbol, _number(symbol))
             if fixed is None:
@@ -92,19 +198,30 @@ class StepWork:
                 continue
             if name != "batch" or not self._per_sample:
                 raise InvalidError(self._fixed(name, symbol, fixed, size))
-            samples, batch = size, fixed
+            samples, batch = int(size), fixed
         if isinstance(self.flops, int):
-            return self.flops * samples // batch
+            return self.flops * samples // batch, {}
         missing = sorted(self.needs - set(found))
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
-        return self.flops.evaluate(**{name: size for name, size in found.items() if name in self.needs})
+        if set(GRID) <= set(found):
+            self.check_grids([[found[name] for name in GRID]])
+
+        def value(formula: Union[int, Expr]) -> int:
+            return formula if isinstance(formula, int) else formula.evaluate(**{x: found[x] for x in formula.symbols})
+
+        total = value(self.flops)
+        return total, self._parts(total, value)
 
     def flops_of_samples(self, sizes: Mapping[str, int], samples: Mapping[str, Sequence[int]], packed: bool = False) -> int:
         """Of a step of samples that have these sizes each, forward and backward."""
-        batch = self.symbol("batch")
-        if isinstance(self.flops, int) or batch not in self.origins:
-            raise InvalidError("samples of different lengths need a model with an open batch and open lengths: count() with neither")
+        return self.parts_of_samples(sizes, samples, packed)[0]
+
+    def parts_of_samples(
+        self, sizes: Mapping[str, int], samples: Mapping[str, Sequence[int]], packed: bool = False
+    ) -> tuple[int, dict[str, int]]:
+        """The FLOPs of a step of samples that have these sizes each, and by modality."""
+        batch = self._open_batch()
         lists: dict[str, Sequence[int]] = {}
         for name, values in samples.items():
             symbol = self.symbol(name)
@@ -118,9 +235,86 @@ class StepWork:
         missing = sorted(self.needs - set(given) - set(lists) - {batch})
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
-        left = self.flops.substitute(**{name: size for name, size in given.items() if name in self.needs})
-        summed = left if isinstance(left, int) else left.sum_over(batch, packed=packed, **lists)
-        return int(summed)
+        if set(GRID) <= set(lists):
+            self.check_grids(list(zip(*(lists[name] for name in GRID))))
+
+        def value(formula: Union[int, Expr]) -> int:
+            if not isinstance(formula, int):
+                formula = formula.substitute(**{name: size for name, size in given.items() if name in formula.symbols})
+            return formula if isinstance(formula, int) else int(formula.sum_over(batch, packed=packed, **lists))
+
+        assert not isinstance(self.flops, int)
+        total = value(self.flops)
+        return total, self._parts(total, value)
+
+    def _open_batch(self) -> str:
+        batch = self.symbol("batch")
+        if isinstance(self.flops, int) or batch not in self.origins:
+            raise InvalidError("samples of different lengths need a model with an open batch and open lengths: count() with neither")
+        return batch
+
+    def parts_of_rows(
+        self, lengths: Sequence[int], images: Optional[Sequence[int]], grids: Sequence[Sequence[int]], packed: bool = False
+    ) -> tuple[int, Optional[dict[str, int]]]:
+        """The FLOPs of samples with any number of images each, and by modality.
+
+        `lengths` are tokens of text and images, `images` are those of images, if known: they give the modalities.
+        The decoder runs over all tokens of a sample, and the tower over each image: no matter whose it is.
+        """
+        batch, text = self._open_batch(), self.symbol(self._tokens)
+        self.check_grids(grids)
+        decoder = self._without(GRID)
+
+        def summed(rows: Sequence[int]) -> int:
+            rows = [n for n in rows if n]
+            if not rows or isinstance(decoder, int):
+                nothing = self._without({*GRID, text})
+                return nothing if isinstance(nothing, int) else nothing.evaluate(**{batch: len(lengths)})
+            return int(decoder.sum_over(batch, packed=packed, **{text: rows}))
+
+        towers = self._towers(grids) if grids else 0
+        total = summed(lengths) + towers
+        if images is None:
+            return total, None
+        nothing = summed([])
+        own = summed([n - image for n, image in zip(lengths, images)]) - nothing
+        image = summed(images) + towers - nothing
+        return total, {"text": own, "image": image, "together": total - own - image}
+
+    def _towers(self, grids: Sequence[Sequence[int]]) -> int:
+        """The FLOPs of images outside of the decoder: those of samples of an image, less those of as many tokens of text."""
+        batch, text = self.symbol("batch"), self.symbol(self._tokens)
+        lists = {name: [grid[i] for grid in grids] for i, name in enumerate(GRID)}
+        tokens = [self.image_tokens(dict(zip(GRID, grid))) for grid in grids]
+        if not self._checked:
+            self._check_apart(dict(zip(GRID, grids[0])), tokens[0])
+            self._checked = True
+
+        def summed(formula: Union[int, Expr], **samples: Sequence[int]) -> int:
+            """Without what is done once in a run."""
+            if isinstance(formula, int):
+                return 0
+            once = formula.substitute(**{batch: 0})
+            if not isinstance(once, int):
+                once = once.evaluate(**{x: max(samples[x]) for x in once.symbols})
+            return int(formula.sum_over(batch, **samples)) - once
+
+        return summed(self._without({text}), **lists) - summed(self._without(GRID), **{text: tokens})
+
+    def _check_apart(self, image: Mapping[str, int], tokens: int) -> None:
+        """Raises an error if the tokens of an image do not cost the decoder what those of text do."""
+        assert not isinstance(self.flops, int)
+        batch, text = self.symbol("batch"), self.symbol(self._tokens)
+        found = set()
+        for length in (0, 1, 1000):
+            here, there = {text: length, **image}, {text: length + tokens, **dict.fromkeys(GRID, 0)}
+            for count in (0, 1):
+                with_image, without = (
+                    self.flops.evaluate(**{x: n for x, n in {batch: count, **sizes}.items() if x in self.needs}) for sizes in (here, there)
+                )
+                found.add((count, with_image - without))
+        if len(found) != 2 or (0, 0) not in found:
+            raise UnavailableError("the images of a batch cannot be counted apart from its text in this model")
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raises an error if a tensor's size, except on the first axis, differs from a size that the input fixes."""

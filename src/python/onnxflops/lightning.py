@@ -7,15 +7,16 @@
     Trainer(callbacks=[callback], ...).fit(module)
 
 `sizes` returns the sizes of a rank's batch; the ranks add up theirs. The metrics are device/mfu,
-device/step_time and others. For lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". A step is
-a step of the optimizer, with all batches that it accumulates.
+device/step_time and others. For lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". Without
+`sizes`, the tensors of a batch tell them by their names, as in onnxflops.huggingface. A step is a step of
+the optimizer, with all batches that it accumulates.
 By default the devices are the Trainer's; for a tensor- or pipeline-parallel run give `devices`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 try:
     from lightning.pytorch.callbacks import Callback
@@ -36,7 +37,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     warnings and never stop a training. Time outside batches (evaluations, checkpoints) does not count.
     """
 
-    def __init__(self, model: Union[Model, Report], *, sizes: Callable[[Any], dict[str, int]], **perf: Any) -> None:
+    def __init__(self, model: Union[Model, Report], *, sizes: Optional[Callable[[Any], dict[str, Any]]] = None, **perf: Any) -> None:
         super().__init__()
         self.perf = Perf(model, **perf)
         self.sizes = sizes
@@ -53,19 +54,26 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         self._step, self._first = trainer.global_step, True
         self.perf.begin(trainer.global_step)  # also of a resumed training
 
-    def _sizes(self, trainer: Any, batch: Any) -> dict[str, Any]:
+    def _add(self, trainer: Any, pl_module: Any, batch: Any) -> None:
+        summed = self.perf.reduces or self._batches == 1
+        if self.sizes is None:
+            if not hasattr(batch, "items"):
+                raise InvalidError(f"a batch is a {type(batch).__name__} without names: sizes= gives its sizes")
+            if not summed:
+                raise InvalidError("these ranks cannot add up their batches: reduce= of Perf, or sizes= with batch")
+            self.perf._add_batch(self.perf._sums, batch, {}, _config_of(pl_module))
+            return
         sizes: dict[str, Any] = dict(self.sizes(batch))
-        if self.perf.reduces or self._batches == 1:
-            return sizes
-        if "batch" not in sizes:
-            raise InvalidError("sizes() gives lengths of a rank, and these ranks cannot add up: reduce= of Perf does")
-        sizes["batch"] *= self._batches  # other ranks have as many
-        return sizes
+        if not summed:
+            if "batch" not in sizes:
+                raise InvalidError("sizes() gives lengths of a rank, and these ranks cannot add up: reduce= of Perf does")
+            sizes["batch"] *= self._batches  # other ranks have as many
+        self.perf.add(**sizes)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         self.perf.resume()
         if self._first:
-            self.perf.add(**self._sizes(trainer, batch))
+            self._add(trainer, pl_module, batch)
             self.perf.begin(trainer.global_step)
             self._first = False
 
@@ -80,7 +88,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         try:
-            self.perf.add(**self._sizes(trainer, batch))
+            self._add(trainer, pl_module, batch)
         except Exception as error:  # also of `sizes`: the training goes on
             what = str(error) if isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
             self.perf.warn(f"no device/mfu of these steps: {what}")
@@ -94,3 +102,9 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         self.last = {name.replace("perf/", "device/", 1): value for name, value in metrics.items()}
         for logger in trainer.loggers:
             logger.log_metrics(self.last, step=trainer.global_step)
+
+
+def _config_of(pl_module: Any) -> Any:
+    """Of the model of transformers in a module, if it has one."""
+    configs = (getattr(module, "config", None) for module in pl_module.modules())
+    return next((config for config in configs if hasattr(config, "image_token_id") or hasattr(config, "image_token_index")), None)

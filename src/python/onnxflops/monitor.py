@@ -20,15 +20,17 @@ For trainers: onnxflops.huggingface and onnxflops.lightning. From a log: `onnxfl
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
+from onnxflops._batch import grids_of, rows_of, sizes_of
 from onnxflops._core import Model, Report, peak_flops_per_second
 from onnxflops._errors import InvalidError
-from onnxflops._step import StepWork
+from onnxflops._step import GRID, StepWork
 
 __all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
@@ -60,6 +62,59 @@ def _columns(grids: Any) -> list[list[int]]:
     if not rows or any(len(row) != 3 or min(row) < 1 for row in rows):
         raise InvalidError("grid_thw should be three whole numbers of 1 or more for each sample: frames, height and width in patches")
     return [list(column) for column in zip(*rows)]
+
+
+class _Sums:
+    """What batches add up to: FLOPs, tokens, samples, tokens with padding, and FLOPs and tokens by modality.
+
+    `parts` has the same names on all ranks. `unsplit` counts the batches whose modalities nothing told.
+    """
+
+    def __init__(self, work: StepWork) -> None:
+        self.flops: float = 0  # whole numbers stay exact
+        self.tokens: float = 0
+        self.samples: float = 0
+        self.places: float = 0
+        self.unsplit: float = 0
+        self.parts: dict[str, float] = {}
+        if work.modalities:
+            self.parts.update({f"flops_per_second_{name}": 0 for name in (*work.modalities, "together")})
+        if work.image_formula:
+            self.parts.update(tokens_per_second_text=0, tokens_per_second_image=0)
+
+    def add(
+        self,
+        flops: tuple[int, Optional[Mapping[str, int]]],
+        tokens: int,
+        samples: int,
+        places: int,
+        images: Optional[int] = None,
+    ) -> None:
+        """A batch: its FLOPs, and by modality; its tokens, and how many of them are those of images."""
+        total, parts = flops
+        self.flops += total
+        self.tokens += tokens
+        self.samples += samples
+        self.places += places
+        if not self.parts:
+            return
+        if parts is None or images is None:
+            self.unsplit += 1
+            return
+        for name, part in parts.items():
+            self.parts[f"flops_per_second_{name}"] += part
+        if "tokens_per_second_image" in self.parts:
+            self.parts["tokens_per_second_text"] += tokens - images
+            self.parts["tokens_per_second_image"] += images
+
+    @property
+    def values(self) -> list[float]:
+        return [self.flops, self.tokens, self.samples, self.places, self.unsplit, *self.parts.values()]
+
+    @values.setter
+    def values(self, values: Sequence[float]) -> None:
+        self.flops, self.tokens, self.samples, self.places, self.unsplit, *parts = values
+        self.parts = dict(zip(self.parts, parts))
 
 
 class Perf:
@@ -118,7 +173,7 @@ class Perf:
 
     def _begin(self) -> None:
         self._start, self._paused = self._clock(), None
-        self._steps, self._flops, self._token_sum, self._sample_sum, self._place_sum = 0, 0, 0, 0, 0
+        self._steps, self._sums = 0, _Sums(self.work)
         self._pending: list[tuple[Any, bool, dict[str, int], Optional[Grids]]] = []
         self._spoilt = False
 
@@ -147,9 +202,10 @@ class Perf:
         return self.work.flops_of(sizes)
 
     def warn(self, text: str, about: str = "") -> None:
-        """Says something once: `about` is what, where the text has figures that change."""
-        if (about or text) not in self._told:
-            self._told.add(about or text)
+        """Says something once: `about` is what, where the text has more than figures that change."""
+        about = about or re.sub(r"\d+", "", text)
+        if about not in self._told:
+            self._told.add(about)
             warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=3)
 
     def begin(self, step: int) -> None:
@@ -191,11 +247,15 @@ class Perf:
             else:
                 self._add_samples(*pending)
             return
-        self._flops += self.flops(**sizes)
+        self._add_rectangle(self._sums, sizes)
+
+    def _add_rectangle(self, sums: _Sums, sizes: dict[str, int]) -> None:
+        """Samples of the same sizes."""
+        flops = self.work.parts_of(sizes)
         samples = sizes.get("batch", 0)
-        self._sample_sum += samples
-        self._token_sum += samples * sizes.get(self._tokens, 0)
-        self._place_sum += samples * sizes.get(self._tokens, 0)
+        images = samples * self.work.image_tokens(sizes)
+        tokens = samples * sizes.get(self._tokens, 0) + images
+        sums.add(flops, tokens, samples, tokens, images)
 
     def _add_samples(self, given: Any, packed: bool, sizes: dict[str, int], grids: Optional[Grids] = None) -> None:
         """Samples of different lengths: what is padding counts nothing."""
@@ -207,15 +267,59 @@ class Perf:
             if len(ends) < 2 or ends[0] != 0 or min(lists[self._tokens], default=0) < 1:
                 raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
         if grids is not None:
-            lists.update(zip(("grid_t", "grid_h", "grid_w"), _columns(grids)))
-        self._flops += self.work.flops_of_samples(sizes, lists, packed)
+            lists.update(zip(GRID, _columns(grids)))
+        flops = self.work.parts_of_samples(sizes, lists, packed)
         if self._tokens in lists or grids is None:
             lengths = lists.get(self._tokens, [])
         else:
             lengths = [sizes.get(self._tokens, 0)] * len(lists["grid_t"])
-        self._sample_sum += len(lengths)
-        self._token_sum += sum(lengths)
-        self._place_sum += sum(lengths) if packed else len(lengths) * max(lengths, default=0)
+        images = self._image_tokens(sizes, lists, len(lengths))
+        rows = [n + image for n, image in zip(lengths, images)]
+        self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows, default=0), sum(images))
+
+    def _image_tokens(self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int) -> list[int]:
+        """Of each sample."""
+        if not self.work.image_formula:
+            return [0] * count
+        return [self.work.image_tokens({**sizes, **{name: values[i] for name, values in lists.items()}}) for i in range(count)]
+
+    def _add_batch(self, sums: _Sums, batch: Any, given: dict[str, int], config: Any) -> None:
+        """A trainer's batch: what its tensors tell, and the sizes that the user gave. `config` is that of its model."""
+        work, tokens = self.work, self._tokens
+        sizes = {**sizes_of(batch, work, tokens), **given}
+        rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(batch, config, bool(work.image_formula))
+        if rows is not None and rows.packed:
+            sizes["batch"] = 1  # a row
+        if rows is None or not rows.lengths or (work.symbol("batch") not in work.origins and not work.image_formula):
+            self._add_rectangle(sums, sizes)
+            return
+        lengths, images, total = rows.lengths, rows.images, sum(rows.lengths)
+        if work.has_grids and not set(GRID) & set(given):
+            grids = grids_of(batch)
+            if images is None and not grids:
+                images = [0] * len(lengths)
+            work.check_grids(grids)
+            found = sum(work.image_tokens(dict(zip(GRID, grid))) for grid in grids)
+            known = found if images is None else sum(images)
+            if found != known or found > total:
+                raise InvalidError(
+                    f"a batch has {known if images is not None else total} tokens{' of images' if images is not None else ''}, and the "
+                    f"images of image_grid_thw and video_grid_thw ({len(grids)}) have {found}"
+                )
+            flops = work.parts_of_rows(lengths, images, grids, rows.packed)
+            sums.add(flops, total, len(lengths), rows.places, None if images is None else known)
+            return
+        one, texts = 0, lengths
+        if work.image_formula:  # an image of the same size for each sample
+            one = work.image_tokens(sizes)
+            if images is None or any(image != one for image in images):
+                has = "nothing tells where the tokens of images are" if images is None else f"samples have {min(images)} to {max(images)}"
+                raise InvalidError(f"the model has one image of {one} tokens in each sample, and in a batch {has}: it cannot be counted")
+            texts = [n - one for n in lengths]
+        own = {"batch", tokens, work.symbol("batch"), work.symbol(tokens)}
+        others = {name: size for name, size in sizes.items() if name not in own}
+        flops = work.parts_of_samples(others, {tokens: texts}, rows.packed)
+        sums.add(flops, total, len(lengths), rows.places, one * len(lengths))
 
     def _spoil(self) -> None:
         """A batch is not counted, so the next result is None; with `reduce`, on all ranks."""
@@ -243,26 +347,37 @@ class Perf:
         seconds = self._clock() - self._start
         for pending in self._pending:
             self._add_samples(*pending)
-        sums: Sequence[float] = (self._flops, self._token_sum, self._sample_sum, self._place_sum)
         spoilt: float = self._spoilt
         if self._reduce is not None:
-            *sums, spoilt, ranks, summed = self._reduce([*sums, spoilt, 1.0, seconds])
+            *self._sums.values, spoilt, ranks, summed = self._reduce([*self._sums.values, spoilt, 1.0, seconds])
             seconds = summed / ranks
         if spoilt:
             self._begin()
             return None
-        metrics = self.metrics(self._step, seconds, self._steps, *sums)
+        sums = self._sums
+        metrics = self.metrics(
+            self._step, seconds, self._steps, sums.flops, sums.tokens, sums.samples, sums.places, {} if sums.unsplit else sums.parts
+        )
         self._begin()
         for sink in self._sinks:
             sink(self._step, metrics)
         return metrics
 
     def metrics(
-        self, step: int, seconds: float, steps: int, flops: float, tokens: float, samples: float, places: float = 0
+        self,
+        step: int,
+        seconds: float,
+        steps: int,
+        flops: float,
+        tokens: float,
+        samples: float,
+        places: float = 0,
+        parts: Optional[Mapping[str, float]] = None,
     ) -> Metrics:
         """What so many steps that took so long give. Without a time, MFU is the last one, with its age.
 
         `places` are the tokens with padding: perf/padding is the part of them that holds none.
+        `parts` are FLOPs and tokens by modality, by the names of their rates.
         """
         found: Metrics = {}
         if seconds > 0 and steps > 0:
@@ -276,6 +391,7 @@ class Perf:
                 found["perf/samples_per_second"] = samples / seconds
             if places > tokens > 0:
                 found["perf/padding"] = 1 - tokens / places
+            found.update({f"perf/{name}": part / seconds for name, part in (parts or {}).items()})
         if self._mfu is not None:
             found["perf/mfu"] = self._mfu
             found["perf/mfu_percent"] = 100 * self._mfu

@@ -1,0 +1,121 @@
+"""What a batch of a trainer has: the sizes of its tensors, the lengths of its samples, and their images."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any, NamedTuple, Optional
+
+from onnxflops._errors import InvalidError
+from onnxflops._step import StepWork
+
+# Its first axis is the batch; in other tensors it may be the patches of all images.
+_BY_SAMPLE = ("input_ids", "inputs_embeds", "attention_mask", "labels")
+
+
+class Rows(NamedTuple):
+    """The samples of a batch."""
+
+    lengths: list[int]  # without padding; with the tokens of images where these stand among those of the text
+    packed: bool  # several samples may share a row
+    places: int  # tokens with padding
+    images: Optional[list[int]]  # of each sample's tokens, those of images and clips; None where nothing tells them
+
+
+def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
+    """The model's sizes in the tensors of a batch."""
+    found: dict[str, int] = {}
+    tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
+    for name in (*(x for x in _BY_SAMPLE if x in tensors), *tensors):
+        shape = tensors[name]
+        if len(shape) > 0:
+            found.setdefault("batch", int(shape[0]))
+    for name, shape in tensors.items():
+        work.check_shape(name, shape)
+        if name == "input_ids" and len(shape) == 2 and work.symbol(tokens):
+            found[tokens] = int(shape[1])
+        declared = work.inputs.get(name, [])
+        if len(declared) == len(shape):
+            batch_symbol = work.symbol("batch")
+            found.update({s: int(n) for s, n in zip(declared, shape) if s in work.origins and s != batch_symbol})
+    return found
+
+
+def rows_of(batch: Any, config: Any = None, whole: bool = False) -> Optional[Rows]:
+    """The samples, or None if only the shapes of its tensors tell them; `whole` gives those too, if they tell images.
+
+    `config` is that of a model of transformers.
+    """
+    if not hasattr(batch, "get"):
+        return None
+    ids, mask, places = (batch.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
+    spots = _spots(batch, ids, config)
+    ends = batch.get("cu_seq_lens_q")
+    if ends is None and places is not None and mask is None and _is_one_row(places):
+        planes = [plane[0].tolist() for plane in (places if len(places.shape) == 3 else places[None])]
+        columns = list(zip(*planes))  # they begin again with each sample; the first plane never falls within one
+        ends = [i for i, x in enumerate(columns) if x == columns[0] or x[0] < columns[i - 1][0]] + [len(columns)]
+    if ends is not None:
+        bounds: list[int] = ends.tolist() if hasattr(ends, "tolist") else ends
+        spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
+        lengths = [b - a for a, b in spans]
+        row = None if spots is None else [spot for line in spots.tolist() for spot in line]
+        return Rows(lengths, True, sum(lengths), None if row is None else [sum(row[a:b]) for a, b in spans])
+    if mask is not None and len(mask.shape) == 2 and (ids is None or ids.shape == mask.shape):
+        return _masked(mask, spots)
+    if whole and ids is not None and len(ids.shape) == 2:
+        count, length = ids.shape
+        return Rows([length] * count, False, ids.numel(), None if spots is None else spots.sum(-1).tolist())
+    return None
+
+
+def _is_one_row(places: Any) -> bool:
+    """[1, n], or [3 or 4, 1, n] with a position on each axis of an image."""
+    return len(places.shape) in (2, 3) and places.shape[-2] == 1 and places.shape[-1] > 0
+
+
+def _masked(mask: Any, spots: Any) -> Rows:
+    """A mask of 0 and 1, or one that numbers the samples of each row from 1."""
+    if bool((mask > 1).any()):
+        marks = (mask * 0 if spots is None else spots).tolist()
+        lengths, images = [], []
+        for line, marked in zip(mask.tolist(), marks):
+            for sample, group in groupby(zip(line, marked), lambda token: token[0]):
+                tokens = list(group)
+                if sample:
+                    lengths.append(len(tokens))
+                    images.append(sum(spot for _, spot in tokens))
+        return Rows(lengths, True, mask.numel(), None if spots is None else images)
+    present = mask != 0
+    found = present.sum(-1).tolist()
+    of_images = [0] * len(found) if spots is None else (spots & present).sum(-1).tolist()
+    kept = [(n, image) for n, image in zip(found, of_images) if n > 0]
+    return Rows([n for n, _ in kept], False, mask.numel(), None if spots is None else [image for _, image in kept])
+
+
+def _spots(batch: Any, ids: Any, config: Any) -> Any:
+    """Where the tokens of images and clips stand in input_ids: as the processor marks them, or by their numbers."""
+    types = batch.get("mm_token_type_ids")
+    if types is not None:
+        return (types == 1) | (types == 2)
+    names = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
+    numbers = {number for number in (getattr(config, name, None) for name in names) if isinstance(number, int)}
+    if ids is None or not numbers:
+        return None
+    found = ids == min(numbers)
+    for number in numbers:
+        found = found | (ids == number)
+    return found
+
+
+def grids_of(batch: Any) -> list[list[int]]:
+    """Frames, height and width in patches of the images and clips of a batch."""
+    found: list[list[int]] = []
+    for name in ("image_grid_thw", "video_grid_thw"):
+        grids = batch.get(name) if hasattr(batch, "get") else None
+        if grids is None:
+            continue
+        rows = grids.tolist() if hasattr(grids, "tolist") else list(grids)
+        if any(not isinstance(row, (list, tuple)) or len(row) != 3 for row in rows):
+            raise InvalidError(f"a batch has {name} that is not three numbers for each image: frames, height and width in patches")
+        found += [list(row) for row in rows]
+    return found
