@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import onnxflops
 import pytest
@@ -420,6 +421,19 @@ def test_lengths_on_a_device_are_read_when_a_result_is_due(gpt2):
     assert metrics["perf/flops_per_second"] == 2 * sum(gpt2.count(batch=1, seq=n).training_flops for n in (5, 6))
 
 
+def test_a_fault_that_is_found_late(gpt2):
+    """An error in a loop of one's own; in a trainer a warning, and no figure."""
+    perf = Perf(gpt2, peak=1e15, devices=1, every=2)
+    perf.step(lengths=OnDevice([5, 0]))
+    with pytest.raises(onnxflops.InvalidError, match="1 or more"):
+        perf.step(lengths=OnDevice([5, 6]))
+    perf.start()
+    perf._forgives = True
+    perf.step(lengths=OnDevice([5, 0]))
+    with pytest.warns(RuntimeWarning, match="no figures of these steps"):
+        assert perf.step(lengths=OnDevice([5, 6])) is None
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -476,8 +490,6 @@ def test_hugging_face(tmp_path):
 def test_hugging_face_evaluates(gpt2):
     """Evaluations and checkpoints, after a log and between logs, do not count as training."""
     need("transformers")
-    from types import SimpleNamespace
-
     from onnxflops.huggingface import PerfCallback
 
     clock, state = Clock(), SimpleNamespace(global_step=0, num_input_tokens_seen=0, log_history=[])
@@ -687,6 +699,35 @@ def test_images_that_are_not_in_the_text(qwen):
         callback.take([fewer])
         callback.take([{**fewer, "image_grid_thw": fewer["image_grid_thw"][1:]}])
     assert len(told) == 1 and callback._fails
+
+
+def test_batches_on_a_device_are_read_when_a_result_is_due(qwen, monkeypatch):
+    """Every look at a tensor waits for its device. A fault that is found late is a warning."""
+    case = Qwen()
+    from onnxflops.huggingface import PerfCallback
+
+    batch, reads = case.batch(SAMPLES), []
+    one = batch_sums(qwen, batch)[2].tokens
+    callback = PerfCallback(Perf(qwen, peak=1e15, devices=1), {}, "seq")
+    callback.take([batch])  # the first is read at once
+    assert callback._sums.tokens == one
+    for name in ("tolist", "__bool__", "item", "__int__"):
+        original = getattr(case.torch.Tensor, name)
+        monkeypatch.setattr(case.torch.Tensor, name, lambda self, original=original: [reads.append(1), original(self)][1])
+    monkeypatch.setattr("onnxflops.monitor._is_on_device", lambda x: hasattr(x, "tolist"))
+    state = SimpleNamespace(global_step=70, num_input_tokens_seen=0, log_history=[])
+    for _ in range(69):
+        callback.take([batch])
+        assert callback._sums.tokens in (one, 65 * one)
+        assert bool(reads) == (callback._sums.tokens > one)  # 64 are the most that wait
+    logs = {"loss": 1.0}
+    callback.on_log(None, state, None, logs=logs)
+    assert logs["perf/tokens_per_second"] * logs["perf/step_time"] == pytest.approx(one)
+    callback.take([{**batch, "image_grid_thw": batch["image_grid_thw"][1:]}])
+    state.global_step, logs = 71, {"loss": 1.0}
+    with pytest.warns(RuntimeWarning, match="no perf/mfu of these steps"):
+        callback.on_log(None, state, None, logs=logs)
+    assert list(logs) == ["loss"]
 
 
 def test_images_of_one_size(tmp_path):

@@ -40,16 +40,34 @@ def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
     return found
 
 
-def rows_of(batch: Any, config: Any = None, whole: bool = False) -> Optional[Rows]:
-    """The samples, or None if only the shapes of its tensors tell them; `whole` gives those too, if they tell images.
+def told_by(batch: Any, config: Any = None) -> dict[str, Any]:
+    """What rows_of() and grids_of() read, in a byte or two for each token: it may wait on a device.
 
     `config` is that of a model of transformers.
     """
     if not hasattr(batch, "get"):
-        return None
-    ids, mask, places = (batch.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
-    spots = _spots(batch, ids, config)
-    ends = batch.get("cu_seq_lens_q")
+        return {}
+
+    def tensor(name: str) -> Any:
+        found = batch.get(name)
+        return found if hasattr(found, "short") else None  # a tensor of torch
+
+    found = {name: batch.get(name) for name in ("cu_seq_lens_q", "image_grid_thw", "video_grid_thw")}
+    ids, mask = tensor("input_ids"), tensor("attention_mask")
+    spots = _spots(tensor("mm_token_type_ids"), ids, config)
+    found.update(
+        position_ids=tensor("position_ids"),
+        input_ids=None if ids is None else ids.bool(),
+        attention_mask=None if mask is None else mask.short(),
+        mm_token_type_ids=None if spots is None else spots.byte(),
+    )
+    return {name: x for name, x in found.items() if x is not None}
+
+
+def rows_of(told: dict[str, Any], whole: bool = False) -> Optional[Rows]:
+    """The samples, or None if only the shapes of its tensors tell them; `whole` gives those too."""
+    ids, mask, places = (told.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
+    spots, ends = told.get("mm_token_type_ids"), told.get("cu_seq_lens_q")
     if ends is None and places is not None and mask is None and _is_one_row(places):
         planes = [plane[0].tolist() for plane in (places if len(places.shape) == 3 else places[None])]
         columns = list(zip(*planes))  # they begin again with each sample; the first plane never falls within one
@@ -87,14 +105,13 @@ def _masked(mask: Any, spots: Any) -> Rows:
         return Rows(lengths, True, mask.numel(), None if spots is None else images)
     present = mask != 0
     found = present.sum(-1).tolist()
-    of_images = [0] * len(found) if spots is None else (spots & present).sum(-1).tolist()
+    of_images = [0] * len(found) if spots is None else (spots * present).sum(-1).tolist()
     kept = [(n, image) for n, image in zip(found, of_images) if n > 0]
     return Rows([n for n, _ in kept], False, mask.numel(), None if spots is None else [image for _, image in kept])
 
 
-def _spots(batch: Any, ids: Any, config: Any) -> Any:
+def _spots(types: Any, ids: Any, config: Any) -> Any:
     """Where the tokens of images and clips stand in input_ids: as the processor marks them, or by their numbers."""
-    types = batch.get("mm_token_type_ids")
     if types is not None:
         return (types == 1) | (types == 2)
     names = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
@@ -107,11 +124,11 @@ def _spots(batch: Any, ids: Any, config: Any) -> Any:
     return found
 
 
-def grids_of(batch: Any) -> list[list[int]]:
+def grids_of(told: dict[str, Any]) -> list[list[int]]:
     """Frames, height and width in patches of the images and clips of a batch."""
     found: list[list[int]] = []
     for name in ("image_grid_thw", "video_grid_thw"):
-        grids = batch.get(name) if hasattr(batch, "get") else None
+        grids = told.get(name)
         if grids is None:
             continue
         rows = grids.tolist() if hasattr(grids, "tolist") else list(grids)

@@ -297,7 +297,7 @@ class StepWork:
             once = formula.substitute(**{batch: 0})
             if not isinstance(once, int):
                 once = once.evaluate(**{x: max(samples[x]) for x in once.symbols})
-            return int(formula.sum_over(batch, **samples)) - once
+            return int(formula.sum_over(batch, packed=False, **samples)) - once
 
         return summed(self._without({text}), **lists) - summed(self._without(GRID), **{text: tokens})
 

@@ -52,14 +52,17 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         """The batches of the step that begins, of this rank."""
         try:
             for batch in batches:
-                self.perf._add_batch(self._sums, batch, self.sizes, self.config)
+                self.perf._add_batch(self._sums, batch, self.sizes, self.config, later=not self._first)
             self._taken += 1
         except OnnxflopsError as error:
             if self._first:
                 raise
-            self._fails = True
-            self.perf.warn(f"no perf/mfu of these steps: {error}")
+            self._fail(error)
         self._first = False
+
+    def _fail(self, error: OnnxflopsError) -> None:
+        self._fails = True
+        self.perf.warn(f"no perf/mfu of these steps: {error}")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._begin(state.global_step, _tokens_seen(state), self.perf.now())  # also of a resumed training
@@ -87,6 +90,10 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         if unseen and not self._fails:
             self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
         sums = self._sums
+        try:
+            self.perf._read(sums)
+        except OnnxflopsError as error:
+            self._fail(error)
         *sums.values, failed = _sum_over_ranks([*sums.values, self._fails or unseen], self.ranks)
         if not failed:  # on no rank, as already reported there
             padded = sums.places > sums.tokens > 0

@@ -40,6 +40,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def __init__(self, model: Union[Model, Report], *, sizes: Optional[Callable[[Any], dict[str, Any]]] = None, **perf: Any) -> None:
         super().__init__()
         self.perf = Perf(model, **perf)
+        self.perf._forgives = True
         self.sizes = sizes
         self.last: Metrics = {}
         self._step, self._first, self._batches = 0, True, 1
@@ -61,7 +62,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
                 raise InvalidError(f"a batch is a {type(batch).__name__} without names: sizes= gives its sizes")
             if not summed:
                 raise InvalidError("these ranks cannot add up their batches: reduce= of Perf, or sizes= with batch")
-            self.perf._add_batch(self.perf._sums, batch, {}, _config_of(pl_module))
+            self.perf._add_batch(self.perf._sums, batch, {}, _config_of(pl_module), later=not self._first)
             return
         sizes: dict[str, Any] = dict(self.sizes(batch))
         if not summed:

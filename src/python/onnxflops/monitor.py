@@ -27,13 +27,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
-from onnxflops._batch import grids_of, rows_of, sizes_of
+from onnxflops._batch import grids_of, rows_of, sizes_of, told_by
 from onnxflops._core import Model, Report, peak_flops_per_second
-from onnxflops._errors import InvalidError
+from onnxflops._errors import InvalidError, OnnxflopsError
 from onnxflops._step import GRID, StepWork
 
 __all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
+_MOST_PENDING = 64  # batches that wait on a device: a byte or two for each token
 Metrics = dict[str, float]
 # Of the samples of a batch: a list or an array, or one for each of the model's sizes.
 Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
@@ -76,6 +77,7 @@ class _Sums:
         self.samples: float = 0
         self.places: float = 0
         self.unsplit: float = 0
+        self.pending: list[tuple[dict[str, Any], dict[str, int], set[str]]] = []  # batches on a device, to be read later
         self.parts: dict[str, float] = {}
         if work.modalities:
             self.parts.update({f"flops_per_second_{name}": 0 for name in (*work.modalities, "together")})
@@ -124,7 +126,8 @@ class Perf:
     does not have is an error at the first step. If the file fixes the batch, `per_sample` counts its FLOPs
     for each sample of a step. `devices` is the number of devices that share a step: by default the ranks of
     torch.distributed. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
-    names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens.
+    names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens, and those
+    of images where a configuration has both.
     `first_step` is the number of steps that a resumed training has already done.
     """
 
@@ -164,6 +167,7 @@ class Perf:
         self._step = first_step
         self._mfu: Optional[float] = None
         self._mfu_step = 0
+        self._forgives = False  # faults of batches that are read late
         self._paused: Optional[float] = None
         self._begin()
 
@@ -283,19 +287,33 @@ class Perf:
             return [0] * count
         return [self.work.image_tokens({**sizes, **{name: values[i] for name, values in lists.items()}}) for i in range(count)]
 
-    def _add_batch(self, sums: _Sums, batch: Any, given: dict[str, int], config: Any) -> None:
-        """A trainer's batch: what its tensors tell, and the sizes that the user gave. `config` is that of its model."""
+    def _add_batch(self, sums: _Sums, batch: Any, given: dict[str, int], config: Any, later: bool = False) -> None:
+        """A trainer's batch: what its tensors tell, and the sizes that the user gave. `config` is that of its model.
+
+        With `later`, what is on a device is read when a result is due, or when there are many of them.
+        """
+        told = told_by(batch, config)
+        sums.pending.append((told, {**sizes_of(batch, self.work, self._tokens), **given}, set(given)))
+        if not (later and any(_is_on_device(x) for x in told.values())) or len(sums.pending) == _MOST_PENDING:
+            self._read(sums)
+
+    def _read(self, sums: _Sums) -> None:
+        """Counts the batches that wait."""
+        pending, sums.pending = sums.pending, []
+        for told, sizes, given in pending:
+            self._add_told(sums, told, sizes, given)
+
+    def _add_told(self, sums: _Sums, told: dict[str, Any], sizes: dict[str, int], given: set[str]) -> None:
         work, tokens = self.work, self._tokens
-        sizes = {**sizes_of(batch, work, tokens), **given}
-        rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(batch, config, bool(work.image_formula))
+        rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(told, bool(work.image_formula))
         if rows is not None and rows.packed:
             sizes["batch"] = 1  # a row
         if rows is None or not rows.lengths or (work.symbol("batch") not in work.origins and not work.image_formula):
             self._add_rectangle(sums, sizes)
             return
         lengths, images, total = rows.lengths, rows.images, sum(rows.lengths)
-        if work.has_grids and not set(GRID) & set(given):
-            grids = grids_of(batch)
+        if work.has_grids and not set(GRID) & given:
+            grids = grids_of(told)
             if images is None and not grids:
                 images = [0] * len(lengths)
             work.check_grids(grids)
@@ -345,8 +363,15 @@ class Perf:
 
     def _measure(self) -> Optional[Metrics]:
         seconds = self._clock() - self._start
-        for pending in self._pending:
-            self._add_samples(*pending)
+        try:
+            for pending in self._pending:
+                self._add_samples(*pending)
+            self._read(self._sums)
+        except OnnxflopsError as error:
+            if not self._forgives:
+                raise
+            self.warn(f"no figures of these steps: {error}")
+            self._spoil()
         spoilt: float = self._spoilt
         if self._reduce is not None:
             *self._sums.values, spoilt, ranks, summed = self._reduce([*self._sums.values, spoilt, 1.0, seconds])
