@@ -112,7 +112,6 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/llava.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
-  src/family/phi.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
   src/family/siglip.cc

@@ -27,7 +27,6 @@ absl::StatusOr<std::string> BuildSiglip2TextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglip2VisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
-absl::StatusOr<std::string> BuildPhi(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);

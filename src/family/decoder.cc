@@ -1,6 +1,6 @@
 // How it works. One LayerBuilder builds the layers of all families in decoder_families.cc. The
 // flags of DecoderShape decide the parts of a layer: which norms there are, fused projections,
-// norms of heads, a window, experts instead of the MLP.
+// norms of heads, a window, experts instead of the MLP, or attention and MLP side by side.
 //
 // There are two kinds of attention. Grouped attention projects, rotates and leaves the cache to the
 // Attention operator. Latent attention (DeepSeek) caches a compressed vector per token and a
@@ -22,24 +22,39 @@ class LayerBuilder {
   Tensor Layer(Tensor x, int64_t index) {
     const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
     const LayerNorms& norms = s_.norms;
-    Tensor y = Norm(x, norms.before_attention, s_.hidden);
+    const Tensor normed = Norm(x, norms.before_attention, s_.hidden);
+    Tensor y;
     {
       const Scope attention(b_, "self_attn", absl::StrCat(s_.prefix, "Attention"));
-      y = s_.latent ? Latent(y, index) : Grouped(y, index);
+      y = s_.latent ? Latent(normed, index) : Grouped(normed, index);
     }
+    if (s_.parallel) return Add(b_, Add(b_, x, y), MlpOrExperts(normed, index));
     x = Residual(x, Norm(y, norms.after_attention, s_.hidden));
-    y = Norm(x, norms.before_mlp, s_.hidden);
-    const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
-    y = experts ? Experts(y) : Mlp(y, "mlp", s_.intermediate);
+    y = MlpOrExperts(Norm(x, norms.before_mlp, s_.hidden), index);
     return Residual(x, Norm(y, norms.after_mlp, s_.hidden));
   }
 
   Tensor Norm(const Tensor& x, const char* name, int64_t width) {
-    if (name == nullptr) return x;
-    return RmsNorm(b_, x, name, width, absl::StrCat(s_.prefix, "RMSNorm"));
+    return name == nullptr ? x : NormOf(x, name, width);
   }
 
  private:
+  Tensor NormOf(const Tensor& x, const char* name, int64_t width) {
+    const bool rms = s_.norm == NormKind::kRms;
+    const std::string type = s_.norm_type != nullptr ? absl::StrCat(s_.prefix, s_.norm_type)
+                             : rms                   ? absl::StrCat(s_.prefix, "RMSNorm")
+                                                     : "LayerNorm";
+    const Scope scope(b_, name, type);
+    std::vector<Tensor> inputs = {x, b_->Weight("weight", {width})};
+    if (!rms) inputs.push_back(b_->Weight("bias", {width}));
+    return b_->Op(rms ? "RMSNormalization" : "LayerNormalization", inputs);
+  }
+
+  Tensor MlpOrExperts(const Tensor& x, int64_t index) {
+    const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
+    return experts ? Experts(x) : Mlp(x, "mlp", s_.intermediate);
+  }
+
   Tensor Residual(const Tensor& x, const Tensor& y) {
     return Add(b_, x, s_.scaled_residuals ? Mul(b_, y, Factor(b_, 1)) : y);
   }
@@ -75,7 +90,7 @@ class LayerBuilder {
     shape.softcap = s_.attention_softcap;
     if (s_.cached) shape.cache = index;
     const Tensor y = Attention(b_, q, k, v, shape);
-    return Linear(b_, y, "o_proj", q_width, s_.hidden, s_.out_bias);
+    return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
   }
 
   // [batch, seq, heads * dim] -> [batch, heads, seq, dim].
@@ -140,8 +155,8 @@ class LayerBuilder {
   Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {
     const Scope scope(b_, name, s_.mlp != nullptr ? s_.mlp : absl::StrCat(s_.prefix, "MLP"));
     if (!s_.gated) {
-      const Tensor up = Linear(b_, x, "up_proj", s_.hidden, intermediate, s_.mlp_bias);
-      return Linear(b_, Activate(b_, up, s_.activation), "down_proj", intermediate, s_.hidden,
+      const Tensor up = Linear(b_, x, s_.up, s_.hidden, intermediate, s_.mlp_bias);
+      return Linear(b_, Activate(b_, up, s_.activation), s_.down, intermediate, s_.hidden,
                     s_.mlp_bias);
     }
     Tensor gate, up;
@@ -203,7 +218,7 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
     x = layers.Layer(x, i);
     if (s.after_layer) x = s.after_layer(x, i);
   }
-  return layers.Norm(x, "norm", s.hidden);
+  return layers.Norm(x, s.final_norm, s.hidden);
 }
 
 LanguageModel LanguageModelOf(const DecoderShape& s) {
@@ -212,6 +227,7 @@ LanguageModel LanguageModelOf(const DecoderShape& s) {
           .vocab = s.vocab,
           .hidden = s.hidden,
           .tied = s.tied,
+          .head_bias = s.head_bias,
           .softcap = s.output_softcap,
           .scaled = s.scaled_logits};
 }

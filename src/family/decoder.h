@@ -30,21 +30,28 @@ struct LayerNorms {
   const char* after_mlp = nullptr;
 };
 
+enum class NormKind { kRms, kLayer };
+
 // How the layers of a family are made.
 struct DecoderForm {
   const char* body = "Model";  // after the prefix, of the class without a head
-  bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  bool fused_qkv = false;    // one projection, qkv_proj
-  bool fused_gate = false;   // one projection of the MLP, gate_up_proj
-  bool gated = true;         // the MLP; else one projection, a function, and another projection
-  bool head_norms = false;   // of queries and keys, over each head
-  bool width_norms = false;  // the same, over all heads at once
+  bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
+  bool fused_qkv = false;   // one projection, qkv_proj
+  bool fused_gate = false;  // one projection of the MLP, gate_up_proj
+  bool gated = true;        // the MLP; else one projection, a function, and another projection
+  bool parallel = false;    // attention and MLP read the same norm, and their sum is added
+  NormKind norm = NormKind::kRms;
+  const char* norm_type = nullptr;  // its class, after the prefix; nullptr: RMSNorm, or LayerNorm
+  bool head_norms = false;          // of queries and keys, over each head
+  bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};
   // Times a number: embeddings, what attention and MLP add, logits.
   bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
   bool gated_shared_expert = false;  // by a sigmoid for each token
   const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
+  // Names of other modules.
+  const char *out = "o_proj", *up = "up_proj", *down = "down_proj", *final_norm = "norm";
 };
 
 struct DecoderShape : DecoderForm {

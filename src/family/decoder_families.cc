@@ -82,8 +82,9 @@ void WindowUnlessNull(const Config& config, DecoderShape* s) {
 }
 
 // Without a list of the layers with windows, all layers have one except each `pattern`-th.
-void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s) {
-  ReadWindows(config, config.Size("sliding_window", kWindow), s);
+void ReadGemmaWindows(const Config& config, int64_t pattern, DecoderShape* s,
+                      int64_t window = kWindow) {
+  ReadWindows(config, config.Size("sliding_window", window), s);
   if (config.Has("layer_types")) return;
   for (size_t i = 0; i < s->windows.size(); ++i) {
     if ((i + 1) % static_cast<size_t>(pattern) == 0) s->windows[i] = 0;
@@ -127,21 +128,26 @@ void RestOfSmolLm3(const Config& config, DecoderShape* s) {
   }
 }
 
-// Where there are windows, only layers with one have positions.
-void RestOfExaone4(const Config& config, DecoderShape* s) {
-  if (config.HasNull("sliding_window")) return;
+// Only layers with a window have positions.
+void RotatedInWindows(const Config& config, DecoderShape* s) {
   ReadGemmaWindows(config, config.Has("layer_types") ? 1 : config.Size("sliding_window_pattern", 4),
                    s);
   for (const int64_t window : s->windows) s->unrotated.push_back(window == 0);
+}
+
+void RestOfExaone4(const Config& config, DecoderShape* s) {
+  if (!config.HasNull("sliding_window")) RotatedInWindows(config, s);
 }
 
 void RestOfOlmo3(const Config& config, DecoderShape* s) { ReadGemmaWindows(config, 4, s); }
 
 // ---- biases
 
-void RestOfErnie(const Config& config, DecoderShape* s) {
-  s->qkv_bias = s->out_bias = s->mlp_bias = config.Flag("use_bias", false);
+void ReadUseBias(const Config& config, bool otherwise, DecoderShape* s) {
+  s->qkv_bias = s->out_bias = s->mlp_bias = config.Flag("use_bias", otherwise);
 }
+
+void RestOfErnie(const Config& config, DecoderShape* s) { ReadUseBias(config, false, s); }
 
 void BiasUnlessFalse(const Config& config, DecoderShape* s) {
   s->qkv_bias = config.Flag("attention_bias", true);
@@ -150,6 +156,12 @@ void BiasUnlessFalse(const Config& config, DecoderShape* s) {
 void RestOfSeedOss(const Config& config, DecoderShape* s) {
   BiasUnlessFalse(config, s);
   s->out_bias = config.Flag("attention_out_bias", false);
+}
+
+// ---- norms of heads
+
+void RestOfPhi(const Config& config, DecoderShape* s) {
+  s->head_norms = config.Flag("qk_layernorm", false);
 }
 
 // ---- caps of scores and logits
@@ -181,12 +193,17 @@ void RequireExperts(const Config& config, const DecoderShape& s) {
                absl::StrCat("is ", s.experts.top_k, " of ", s.experts.experts, " experts"));
 }
 
+// Mixtures in all layers, as wide as intermediate_size.
+void ReadLocalExperts(const Config& config, int64_t experts, int64_t top_k, DecoderShape* s) {
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+  s->experts = {s->hidden, s->intermediate, config.Size("num_local_experts", experts),
+                config.Size("num_experts_per_tok", top_k), /*normalize=*/true};
+  RequireExperts(config, *s);
+}
+
 void RestOfMixtral(const Config& config, DecoderShape* s) {
   WindowIfGiven(config, s);
-  s->has_experts.assign(static_cast<size_t>(s->layers), true);
-  s->experts = {s->hidden, s->intermediate, config.Size("num_local_experts", 8),
-                config.Size("num_experts_per_tok", 2), /*normalize=*/true};
-  RequireExperts(config, *s);
+  ReadLocalExperts(config, 8, 2, s);
 }
 
 // The keys of a mixture of experts, and their defaults.
@@ -283,6 +300,20 @@ constexpr LayerNorms kAfter = {.before_attention = nullptr,
                                .after_attention = "post_attention_layernorm",
                                .before_mlp = nullptr,
                                .after_mlp = "post_feedforward_layernorm"};
+
+constexpr DecoderForm kPhi = {.qkv_bias = true,
+                              .out_bias = true,
+                              .mlp_bias = true,
+                              .head_bias = true,
+                              .gated = false,
+                              .parallel = true,
+                              .norm = NormKind::kLayer,
+                              .query_norm = "q_layernorm",
+                              .key_norm = "k_layernorm",
+                              .out = "dense",
+                              .up = "fc1",
+                              .down = "fc2",
+                              .final_norm = "final_layernorm"};
 
 constexpr DecoderFamily kDecoders[] = {
     {.model_type = "arcee",
@@ -424,6 +455,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.width_norms = true},
      .has_attention_bias = true,
      .rest = RestOfOlmoe},
+    {.model_type = "phi",
+     .prefix = "Phi",
+     .sizes = {.vocab = 51200, .hidden = 2048, .intermediate = 8192, .layers = 24},
+     .heads = {.queries = 32},
+     .activation = "gelu_new",
+     .form = kPhi,
+     .rotary_part = 0.5,
+     .rest = RestOfPhi},
     {.model_type = "phi3",
      .prefix = "Phi3",
      .sizes = {.vocab = 32064, .hidden = 3072, .intermediate = 8192, .layers = 32},

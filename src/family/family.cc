@@ -64,7 +64,6 @@ constexpr Family kFamilies[] = {
     {"llava_next", BuildLlavaNext, true},
     {"mistral3", BuildMistral3, true},
     {"mt5", BuildMt5, true},
-    {"phi", BuildPhi},
     {"qwen2_5_vl", BuildQwen25Vl, true},
     {"qwen2_vl", BuildQwen2Vl, true},
     {"qwen3_vl", BuildQwen3Vl, true},
