@@ -206,6 +206,32 @@ Tensor Past(GraphBuilder* b, const AttentionShape& shape, const char* what, int6
   return b->Input(name, b->dtype(), {"batch", shape.kv_heads, PastLength(shape), dim});
 }
 
+// Of keys that a layer's cache holds and of x: a number.
+Tensor TotalOfStep(GraphBuilder* b, const Tensor& x, const Tensor& past) {
+  return Add(b, past, b->Op("Squeeze", {SizeOf(b, x, 1)}));
+}
+Tensor PastOfStep(GraphBuilder* b, const AttentionShape& shape) {
+  return b->Op("Squeeze", {SizeOf(b, Past(b, shape, "key", shape.head_dim), 2)});
+}
+
+// ONNX's Attention has no sinks; ONNX Runtime's GroupQueryAttention has. It is given how many keys
+// there are, per sample less one. `inputs`: q, k, v and, with a cache, its keys and values.
+Tensor AttentionWithSinks(GraphBuilder* b, std::vector<Tensor> inputs,
+                          const std::vector<std::string>& outputs, const AttentionShape& shape) {
+  const Tensor& q = inputs[0];
+  const Attrs to_int32 = {{"to", static_cast<int64_t>(DType::kInt32)}};
+  const Tensor keys =
+      shape.cache ? TotalOfStep(b, q, PastOfStep(b, shape)) : b->Op("Squeeze", {SizeOf(b, q, 1)});
+  const Tensor total = b->Op("Cast", {keys}, to_int32);
+  const Tensor last = b->Op("Sub", {total, b->Op("Cast", {b->Scalar(1)}, to_int32)});
+  const Tensor lasts = b->Op("Expand", {last, SizeOf(b, q, 0)});
+  inputs.resize(5);
+  inputs.insert(inputs.end(), {lasts, total, "", "", "", "", shape.sinks});
+  Attrs attrs = {{"num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
+  if (shape.window > 0) attrs.push_back({"local_window_size", shape.window});
+  return b->Ops("GroupQueryAttention", inputs, outputs, attrs, "com.microsoft")[0];
+}
+
 }  // namespace
 
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -214,9 +240,11 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   if (shape.causal) attrs.push_back({"is_causal", int64_t{1}});
   if (shape.window > 0) attrs.push_back({"left_window_size", shape.window - 1});
   if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
+  if (!shape.cache && !shape.sinks.empty()) return AttentionWithSinks(b, {q, k, v}, {""}, shape);
   if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
   const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
-  std::vector<Tensor> inputs = {q, k, v, mask};
+  std::vector<Tensor> inputs = {q, k, v};
+  if (shape.sinks.empty()) inputs.push_back(mask);
   std::vector<std::string> outputs = {""};
   for (const auto& [what, dim] :
        {std::pair("key", shape.head_dim), std::pair("value", value_dim)}) {
@@ -228,6 +256,7 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
         {"batch", shape.kv_heads, absl::StrCat(PastLength(shape), " + ", shape.new_tokens), dim});
   }
   b->AssumeDim("past", 0);
+  if (!shape.sinks.empty()) return AttentionWithSinks(b, std::move(inputs), outputs, shape);
   return b->Ops("Attention", inputs, outputs, attrs)[0];
 }
 
@@ -243,8 +272,7 @@ Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer, const A
 }
 
 StepPlaces PlacesOfStep(GraphBuilder* b, const Tensor& x, const AttentionShape& shape) {
-  const Tensor past = b->Op("Squeeze", {SizeOf(b, Past(b, shape, "key", shape.head_dim), 2)});
-  const Tensor total = Add(b, past, b->Op("Squeeze", {SizeOf(b, x, 1)}));
+  const Tensor past = PastOfStep(b, shape), total = TotalOfStep(b, x, past);
   return {total, b->Op("Range", {past, total, b->Scalar(1)})};
 }
 
@@ -290,15 +318,24 @@ Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
                      const ExpertShape& shape, absl::string_view type) {
   const Scope scope(b, "experts", type);
   const int64_t e = shape.experts, h = shape.hidden, i = shape.intermediate;
+  const auto bias = [&](const char* name, int64_t width) {
+    return shape.biased ? b->Weight(name, {e, width}) : Tensor();
+  };
+  Attrs attrs = {{"k", shape.top_k},
+                 {"activation_type", std::string("swiglu")},
+                 {"swiglu_fusion", int64_t{1}},
+                 {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}};
+  if (shape.clamped) {
+    constexpr float kAlpha = 1.702F, kBeta = 1, kLimit = 7;  // their values change no count
+    attrs.insert(
+        attrs.end(),
+        {{"activation_alpha", kAlpha}, {"activation_beta", kBeta}, {"swiglu_limit", kLimit}});
+  }
   return b->Ops(
       "MoE",
-      {x, scores, b->Weight("gate_up_proj", {e, 2 * i, h}), "", b->Weight("down_proj", {e, h, i})},
-      {""},
-      {{"k", shape.top_k},
-       {"activation_type", std::string("swiglu")},
-       {"swiglu_fusion", int64_t{1}},
-       {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}},
-      "com.microsoft")[0];
+      {x, scores, b->Weight("gate_up_proj", {e, 2 * i, h}), bias("gate_up_proj_bias", 2 * i),
+       b->Weight("down_proj", {e, h, i}), bias("down_proj_bias", h)},
+      {""}, attrs, "com.microsoft")[0];
 }
 
 Tensor PreNormLayers(GraphBuilder* b, Tensor x, const EncoderShape& s,

@@ -96,6 +96,7 @@ struct AttentionShape {
   std::optional<int64_t> cache;
   const char* cache_part = "";     // "decoder.": past_key_values.N.decoder.key
   const char* new_tokens = "seq";  // their symbol
+  Tensor sinks;                    // [heads]: a term of each head's denominator
 };
 
 // softmax(q k') v of [batch, seq, heads * head_dim]; with a cache, after the keys and values that
@@ -135,6 +136,8 @@ Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t 
 struct ExpertShape {
   int64_t hidden, intermediate, experts, top_k;
   bool normalize;
+  bool biased = false;
+  bool clamped = false;  // both halves, and the gate is G sigmoid(alpha G) (L + 1)
 };
 // The top_k of the experts for each token, by scores of a router [tokens, experts], in a module
 // "experts"; x of [batch, seq, hidden].

@@ -89,6 +89,7 @@ class LayerBuilder {
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
     shape.softcap = s_.attention_softcap;
     if (s_.cached) shape.cache = index;
+    if (s_.sinks) shape.sinks = b_->Weight("sinks", {s_.heads});
     const Tensor y = Attention(b_, q, k, v, shape);
     return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
   }
@@ -173,12 +174,15 @@ class LayerBuilder {
   }
 
   Tensor Experts(const Tensor& x) {
-    const Scope scope(b_, "mlp", absl::StrCat(s_.prefix, "SparseMoeBlock"));
+    const ExpertNames& names = s_.expert_names;
+    const Scope scope(b_, names.block, absl::StrCat(s_.prefix, names.type));
     Tensor scores;
     {
-      const Scope gate(b_, "gate", absl::StrCat(s_.prefix, "TopKRouter"));
+      const Scope gate(b_, names.router, absl::StrCat(s_.prefix, "TopKRouter"));
+      const int64_t experts = s_.experts.experts;
       const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
-      scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, s_.experts.experts})});
+      scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, experts})});
+      if (s_.router_bias) scores = Add(b_, scores, b_->Weight("bias", {experts}));
     }
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0) return y;

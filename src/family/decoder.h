@@ -32,6 +32,11 @@ struct LayerNorms {
 
 enum class NormKind { kRms, kLayer };
 
+// The names of the module with the experts; `type` follows the prefix.
+struct ExpertNames {
+  const char *block = "mlp", *type = "SparseMoeBlock", *router = "gate";
+};
+
 // How the layers of a family are made.
 struct DecoderForm {
   const char* body = "Model";  // after the prefix, of the class without a head
@@ -46,8 +51,11 @@ struct DecoderForm {
   bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};
+  bool sinks = false;  // a learned number for each head in the softmax's denominator
   // Times a number: embeddings, what attention and MLP add, logits.
   bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
+  ExpertNames expert_names = {};
+  bool router_bias = false;
   bool gated_shared_expert = false;  // by a sigmoid for each token
   const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
   // Names of other modules.

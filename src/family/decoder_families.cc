@@ -206,6 +206,13 @@ void RestOfMixtral(const Config& config, DecoderShape* s) {
   ReadLocalExperts(config, 8, 2, s);
 }
 
+void RestOfGptOss(const Config& config, DecoderShape* s) {
+  s->qkv_bias = s->out_bias = config.Flag("attention_bias", true);
+  ReadGemmaWindows(config, 2, s, 128);
+  ReadLocalExperts(config, 128, 4, s);
+  s->experts.biased = s->experts.clamped = true;
+}
+
 // The keys of a mixture of experts, and their defaults.
 void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t top_k,
                  DecoderShape* s) {
@@ -401,6 +408,14 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 96, .keys = 8},
      .rotary_part = 0.5,
      .rest = RestOfGlm4Moe},
+    {.model_type = "gpt_oss",
+     .prefix = "GptOss",
+     .sizes = {.vocab = 201088, .hidden = 2880, .intermediate = 2880, .layers = 36},
+     .heads = {.queries = 64, .keys = 8, .dim = 64},
+     .form = {.sinks = true,
+              .expert_names = {.type = "MLP", .router = "router"},
+              .router_bias = true},
+     .rest = RestOfGptOss},
     {.model_type = "granite",
      .prefix = "Granite",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},

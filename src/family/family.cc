@@ -97,6 +97,7 @@ constexpr OtherName kOtherNames[] = {
     {"gpt2", "max_position_embeddings", "n_positions"},
     {"gpt2", "num_attention_heads", "n_head"},
     {"gpt2", "num_hidden_layers", "n_layer"},
+    {"gpt_oss", "num_experts", "num_local_experts"},
     {"mixtral", "num_experts", "num_local_experts"},
     {"mt5", "head_dim", "d_kv"},
     {"mt5", "hidden_size", "d_model"},

@@ -196,6 +196,7 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
        "no multiple of num_key_value_heads"},
       {R"({"model_type": "mixtral", "num_experts_per_tok": 9})", "is 9 of 8 experts"},
       {R"({"model_type": "llama", "dtype": "int3"})", "dtype is 'int3'"},
+      {R"({"model_type": "gpt_oss", "sliding_window": 2})", "is 2: known are 3 and more"},
       {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
       {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})",
        "it should be a decoder such as llama"},
@@ -267,6 +268,8 @@ TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
       {R"({"model_type": "t5", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 8,
            "num_hidden_layers": 3})",
        R"({"model_type": "t5", "d_model": 64, "num_heads": 4, "d_kv": 8, "num_layers": 3})"},
+      {R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_experts": 7})",
+       R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_local_experts": 7})"},
   };
   for (const auto& c : cases) {
     const absl::StatusOr<Model> other = LoadConfig(c.other, "other.json", std::nullopt);
@@ -446,7 +449,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 30 * 3 * 5);
+  EXPECT_EQ(steps, 31 * 3 * 5);
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {

@@ -175,7 +175,13 @@ def smollm():
 DRAW.update({"arcee": lambda: biased(dec("arcee", "Arcee"), "attention_bias", "mlp_bias"), "ernie4_5": lambda: biased(dec("ernie4_5", "Ernie4_5"), "use_bias"), "exaone4": exaone, "glm": lambda: glm("glm", "Glm"), "glm4": lambda: glm("glm4", "Glm4"),
  "glm4_moe": glm_moe, "granite": granite, "hunyuan_v1_dense": lambda: {"head_dim": 8, **biased(dec("hunyuan_v1_dense", "HunYuanDenseV1"), "attention_bias")}, "ministral": ministral, "olmo2": lambda: biased(dec("olmo2", "Olmo2"), "attention_bias"), "olmo3": lambda: types(window(dec("olmo3", "Olmo3"))),
  "olmoe": lambda: experts(biased(dec("olmoe", "Olmoe", hd=False), "attention_bias")), "qwen2_moe": qwen2m, "seed_oss": lambda: biased(dec("seed_oss", "SeedOss"), "attention_bias", "attention_out_bias", "mlp_bias"), "smollm3": smollm})
-CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "granite", "hunyuan_v1_dense", "llama", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
+# And after those.
+def of_experts(d, **extra):
+    return {**d, "num_local_experts": R.choice([4, 6]), "num_experts_per_tok": R.choice([1, 2, 3]), **extra}
+def gpt_oss():
+    d = types(window(biased(dec("gpt_oss", "GptOss"), "attention_bias"))); d.setdefault("head_dim", 8); return of_experts(d)
+DRAW.update({"gpt_oss": gpt_oss})
+CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "hunyuan_v1_dense", "llama", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
 IMAGES = {"vit", "deit", "dinov2", "clip_vision_model", "siglip_vision_model", "blip_vision_model"}
 
 
@@ -196,7 +202,7 @@ def count(c):
     kind = c["model_type"]
     config = AutoConfig.for_model(**{k: v for k, v in copy.deepcopy(c).items() if k != "architectures"})
     config._attn_implementation = "eager"
-    if "moe" in kind or kind in ("mixtral", "deepseek_v2", "deepseek_v3"):
+    if "moe" in kind or kind in ("mixtral", "deepseek_v2", "deepseek_v3", "gpt_oss"):
         config._experts_implementation = "batched_mm"
     model = getattr(transformers, c["architectures"][0])(config).eval()
     rows = []

@@ -73,6 +73,8 @@ CASES = {
     "seed-oss-biased": ({"model_type": "seed_oss", "architectures": ["SeedOssForCausalLM"], **LLAMA, "head_dim": 32, "attention_out_bias": True, "mlp_bias": True}, CAUSAL),
     "HuggingFaceTB/SmolLM3-3B": ({"model_type": "smollm3", "architectures": ["SmolLM3ForCausalLM"], "hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 128256, "no_rope_layer_interval": 4, "tie_word_embeddings": True, "use_sliding_window": False}, CAUSAL),
     "smollm3-windowed": ({"model_type": "smollm3", "architectures": ["SmolLM3ForCausalLM"], **LLAMA, "num_hidden_layers": 5, "no_rope_layers": [1, 0, 1, 0, 1], "use_sliding_window": True, "sliding_window": 64, "tie_word_embeddings": False, "pad_token_id": 0}, TEXT),
+    "openai/gpt-oss-20b": ({"model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "num_local_experts": 32, "num_experts_per_tok": 4, "vocab_size": 201088, "sliding_window": 128, "attention_bias": True, "tie_word_embeddings": False}, CAUSAL),
+    "gpt-oss-listed": ({"model_type": "gpt_oss", "architectures": ["GptOssModel"], **LLAMA, "num_hidden_layers": 4, "head_dim": 24, "num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 64, "attention_bias": False, "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"]}, CAUSAL),
     "google/flan-t5-base": ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"}, TEXT),
     "openai/whisper-tiny": ({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "encoder_attention_heads": 6, "decoder_attention_heads": 6, "encoder_ffn_dim": 1536, "decoder_ffn_dim": 1536, "vocab_size": 51865, "num_mel_bins": 80}, TOWERS),
     "llama-biased": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"], **LLAMA, "attention_bias": True, "mlp_bias": True, "head_dim": 48, "tie_word_embeddings": True}, CAUSAL),
@@ -126,7 +128,7 @@ def inputs_of(config, model, dims):
 def count(config_json, dims_list):
     config = AutoConfig.for_model(**{k: v for k, v in config_json.items() if k != "architectures"})
     config._attn_implementation = "eager"
-    if hasattr(config, "_experts_implementation") or "moe" in config.model_type or "deepseek" in config.model_type:
+    if hasattr(config, "_experts_implementation") or "moe" in config.model_type or "deepseek" in config.model_type or config.model_type == "gpt_oss":
         config._experts_implementation = "batched_mm"
     points, parameters = [], None
     # The initialisation of some looks at numbers, which fake tensors do not have; tensors of device meta are not looked at. SigLIP 2 looks at the sizes of images.
