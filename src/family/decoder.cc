@@ -183,6 +183,9 @@ class LayerBuilder {
       const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
       scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, experts})});
       if (s_.router_bias) scores = Add(b_, scores, b_->Weight("bias", {experts}));
+      if (s_.corrected_scores) {
+        scores = Add(b_, scores, b_->Weight("moe_statics.e_score_correction_bias", {1, experts}));
+      }
     }
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0) return y;

@@ -56,6 +56,7 @@ struct DecoderForm {
   bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
   ExpertNames expert_names = {};
   bool router_bias = false;
+  bool corrected_scores = false;     // a learned number for each expert helps to choose
   bool gated_shared_expert = false;  // by a sigmoid for each token
   const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
   // Names of other modules.

@@ -102,6 +102,14 @@ void ReadQwenWindows(const Config& config, bool is_mixture, DecoderShape* s) {
   std::fill_n(s->windows.begin(), std::min(first, s->layers), 0);
 }
 
+// Without a list, the layers from max_window_layers on.
+void ReadDotsWindows(const Config& config, DecoderShape* s) {
+  WindowUnlessNull(config, s);
+  if (s->windows.empty() || config.Has("layer_types")) return;
+  const int64_t first = config.Integer("max_window_layers", 62, 0);
+  std::fill_n(s->windows.begin(), std::min(first, s->layers), 0);
+}
+
 void QwenWindows(const Config& config, DecoderShape* s) { ReadQwenWindows(config, false, s); }
 
 // ---- layers without positions
@@ -206,11 +214,45 @@ void RestOfMixtral(const Config& config, DecoderShape* s) {
   ReadLocalExperts(config, 8, 2, s);
 }
 
+void RestOfGraniteMoe(const Config& config, DecoderShape* s) { ReadLocalExperts(config, 8, 2, s); }
+
 void RestOfGptOss(const Config& config, DecoderShape* s) {
   s->qkv_bias = s->out_bias = config.Flag("attention_bias", true);
   ReadGemmaWindows(config, 2, s, 128);
   ReadLocalExperts(config, 128, 4, s);
   s->experts.biased = s->experts.clamped = true;
+}
+
+// Files have rotary_dim, or the part of a head.
+void RestOfMiniMaxM2(const Config& config, DecoderShape* s) {
+  ReadLocalExperts(config, 256, 8, s);
+  if (!config.Has("rotary_dim")) return ReadRotaryPart(config, "partial_rotary_factor", 1, s);
+  s->rotary_dim = config.Size("rotary_dim", s->head_dim);
+  if (s->rotary_dim % 2 == 0 && s->rotary_dim <= s->head_dim) return;
+  config.Fault("rotary_dim", absl::StrCat("is ", s->rotary_dim, ": it should be even, and at most ",
+                                          s->head_dim));
+  s->rotary_dim = s->head_dim;
+}
+
+// Layers from the start to the end index that the interval divides, counted from 1.
+void RestOfErnieMoe(const Config& config, DecoderShape* s) {
+  RestOfErnie(config, s);
+  s->head_bias = s->mlp_bias;
+  const int64_t width = config.Size("moe_intermediate_size", 1536);
+  s->experts = {s->hidden, width, config.Size("moe_num_experts", 64), config.Size("moe_k", 6),
+                /*normalize=*/true};
+  if (s->experts.top_k > s->experts.experts) {
+    config.Fault("moe_k",
+                 absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
+  }
+  s->shared_intermediate = width * config.Integer("moe_num_shared_experts", 2, 0);
+  const int64_t first = config.Integer("moe_layer_start_index", 1, 0);
+  const int64_t end = config.Integer("moe_layer_end_index", -1, -1);
+  const int64_t last = end < 0 ? s->layers - 1 : end;
+  const int64_t interval = config.Size("moe_layer_interval", 1);
+  for (int64_t i = 0; i < s->layers; ++i) {
+    s->has_experts.push_back(i >= first && i <= last && (i + 1) % interval == 0);
+  }
 }
 
 // The keys of a mixture of experts, and their defaults.
@@ -287,6 +329,14 @@ void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
   ReadDeepseekExperts(config, kDefaults, s);
 }
 
+void RestOfDots1(const Config& config, DecoderShape* s) {
+  for (const char* key : {"n_routed_experts", "n_shared_experts", "num_experts_per_tok"}) {
+    if (!config.Has(key)) config.Fault(key, "is missing");
+  }
+  ReadDotsWindows(config, s);
+  ReadDeepseekExperts(config, {.experts = 1, .shared = 0, .width = 1408}, s);
+}
+
 void RestOfGlm4Moe(const Config& config, DecoderShape* s) {
   s->qkv_bias = config.Flag("attention_bias", false);
   s->head_norms = config.Flag("use_qk_norm", false);
@@ -346,12 +396,26 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .latent = true,
      .rest = RestOfDeepseekV3},
+    {.model_type = "dots1",
+     .prefix = "Dots1",
+     .sizes = {.vocab = 152064, .hidden = 4608, .intermediate = 10944, .layers = 62},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.head_norms = true, .expert_names = {.type = "MoE"}},
+     .has_attention_bias = true,
+     .rest = RestOfDots1},
     {.model_type = "ernie4_5",
      .prefix = "Ernie4_5",
      .sizes = {.vocab = 103424, .hidden = 1024, .intermediate = 3072, .layers = 18},
      .heads = {.queries = 16, .keys = 2, .dim = 128},
      .tied = true,
      .rest = RestOfErnie},
+    {.model_type = "ernie4_5_moe",
+     .prefix = "Ernie4_5_Moe",
+     .sizes = {.vocab = 103424, .hidden = 2560, .intermediate = 12288, .layers = 28},
+     .heads = {.queries = 20, .keys = 4},
+     .tied = true,
+     .form = {.corrected_scores = true},
+     .rest = RestOfErnieMoe},
     {.model_type = "exaone4",
      .prefix = "Exaone4",
      .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32},
@@ -423,6 +487,16 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.scaled_input = true, .scaled_residuals = true, .scaled_logits = true},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "granitemoe",
+     .prefix = "GraniteMoe",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true,
+              .scaled_residuals = true,
+              .scaled_logits = true,
+              .expert_names = {"block_sparse_moe", "MoE", "router"}},
+     .has_attention_bias = true,
+     .rest = RestOfGraniteMoe},
     {.model_type = "hunyuan_v1_dense",
      .prefix = "HunYuanDenseV1",
      .sizes = {.vocab = 290943, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -435,6 +509,12 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "minimax_m2",
+     .prefix = "MiniMaxM2",
+     .sizes = {.vocab = 200064, .hidden = 3072, .intermediate = 1536, .layers = 62},
+     .heads = {.queries = 48, .keys = 8, .dim = 128},
+     .form = {.width_norms = true},
+     .rest = RestOfMiniMaxM2},
     {.model_type = "ministral",
      .prefix = "Ministral",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},

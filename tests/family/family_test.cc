@@ -196,6 +196,13 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
        "no multiple of num_key_value_heads"},
       {R"({"model_type": "mixtral", "num_experts_per_tok": 9})", "is 9 of 8 experts"},
       {R"({"model_type": "llama", "dtype": "int3"})", "dtype is 'int3'"},
+      {R"({"model_type": "ernie4_5_moe", "moe_k": 65})", "moe_k is 65 of 64 experts"},
+      {R"({"model_type": "ernie4_5_moe", "moe_layer_end_index": -2})",
+       "moe_layer_end_index is -2: it should be a whole number of -1 to"},
+      {R"({"model_type": "dots1", "n_routed_experts": 8, "n_shared_experts": 1})",
+       "num_experts_per_tok is missing"},
+      {R"({"model_type": "minimax_m2", "rotary_dim": 130})",
+       "rotary_dim is 130: it should be even, and at most 128"},
       {R"({"model_type": "gpt_oss", "sliding_window": 2})", "is 2: known are 3 and more"},
       {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
       {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})",
@@ -268,8 +275,14 @@ TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
       {R"({"model_type": "t5", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 8,
            "num_hidden_layers": 3})",
        R"({"model_type": "t5", "d_model": 64, "num_heads": 4, "d_kv": 8, "num_layers": 3})"},
+      {R"({"model_type": "ernie4_5_moe", "num_hidden_layers": 2, "num_experts": 6,
+           "num_experts_per_tok": 3})",
+       R"({"model_type": "ernie4_5_moe", "num_hidden_layers": 2, "moe_num_experts": 6,
+           "moe_k": 3})"},
       {R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_experts": 7})",
        R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_local_experts": 7})"},
+      {R"({"model_type": "minimax_m2", "num_hidden_layers": 1, "num_experts": 9})",
+       R"({"model_type": "minimax_m2", "num_hidden_layers": 1, "num_local_experts": 9})"},
   };
   for (const auto& c : cases) {
     const absl::StatusOr<Model> other = LoadConfig(c.other, "other.json", std::nullopt);
@@ -449,7 +462,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 31 * 3 * 5);
+  EXPECT_EQ(steps, 35 * 3 * 5);
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {

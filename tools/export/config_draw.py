@@ -180,8 +180,16 @@ def of_experts(d, **extra):
     return {**d, "num_local_experts": R.choice([4, 6]), "num_experts_per_tok": R.choice([1, 2, 3]), **extra}
 def gpt_oss():
     d = types(window(biased(dec("gpt_oss", "GptOss"), "attention_bias"))); d.setdefault("head_dim", 8); return of_experts(d)
-DRAW.update({"gpt_oss": gpt_oss})
-CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "hunyuan_v1_dense", "llama", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
+def minimax():
+    d = dec("minimax_m2", "MiniMaxM2"); d["head_dim"] = R.choice([8, 16]); maybe(d, "rotary_dim", 4, 8); return of_experts(d)
+def dots():
+    d = biased(types(window(dec("dots1", "Dots1")), 0.4), "attention_bias"); maybe(d, "max_window_layers", 0, 1, 2)
+    return {**d, "moe_intermediate_size": R.randint(20, 50), "n_routed_experts": R.choice([4, 8]), "n_shared_experts": R.choice([1, 2]), "num_experts_per_tok": R.choice([1, 2, 3]), "first_k_dense_replace": R.choice([0, 1, 2]), "norm_topk_prob": flip()}
+def ernie_moe():
+    d = biased(dec("ernie4_5_moe", "Ernie4_5_Moe"), "use_bias"); maybe(d, "moe_layer_start_index", 0, 1, 2); maybe(d, "moe_layer_end_index", 1, 3, -1); maybe(d, "moe_layer_interval", 2, 3)
+    return {**d, "moe_intermediate_size": R.randint(20, 50), "moe_num_experts": R.choice([4, 6]), "moe_k": R.choice([1, 2, 3]), "moe_num_shared_experts": R.choice([0, 1, 2])}
+DRAW.update({"gpt_oss": gpt_oss, "minimax_m2": minimax, "dots1": dots, "ernie4_5_moe": ernie_moe, "granitemoe": lambda: {**of_experts(biased(dec("granitemoe", "GraniteMoe"), "attention_bias")), "residual_multiplier": 0.22, "logits_scaling": 6.0}})
+CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "granitemoe", "hunyuan_v1_dense", "llama", "minimax_m2", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
 IMAGES = {"vit", "deit", "dinov2", "clip_vision_model", "siglip_vision_model", "blip_vision_model"}
 
 
@@ -202,7 +210,7 @@ def count(c):
     kind = c["model_type"]
     config = AutoConfig.for_model(**{k: v for k, v in copy.deepcopy(c).items() if k != "architectures"})
     config._attn_implementation = "eager"
-    if "moe" in kind or kind in ("mixtral", "deepseek_v2", "deepseek_v3", "gpt_oss"):
+    if "moe" in kind or kind in ("mixtral", "deepseek_v2", "deepseek_v3", "dots1", "gpt_oss", "minimax_m2"):
         config._experts_implementation = "batched_mm"
     model = getattr(transformers, c["architectures"][0])(config).eval()
     rows = []
