@@ -35,18 +35,22 @@ class LayerBuilder {
   }
 
   Tensor Norm(const Tensor& x, const char* name, int64_t width) {
-    return name == nullptr ? x : NormOf(x, name, width);
+    return name == nullptr ? x : NormOf(x, name, {width});
   }
 
  private:
-  Tensor NormOf(const Tensor& x, const char* name, int64_t width) {
+  // Over the last dimension, with a weight of each feature, or of each head and feature: then
+  // without a bias.
+  Tensor NormOf(const Tensor& x, const char* name, const std::vector<int64_t>& weight) {
     const bool rms = s_.norm == NormKind::kRms;
     const std::string type = s_.norm_type != nullptr ? absl::StrCat(s_.prefix, s_.norm_type)
                              : rms                   ? absl::StrCat(s_.prefix, "RMSNorm")
                                                      : "LayerNorm";
     const Scope scope(b_, name, type);
-    std::vector<Tensor> inputs = {x, b_->Weight("weight", {width})};
-    if (!rms) inputs.push_back(b_->Weight("bias", {width}));
+    std::vector<Tensor> inputs = {x, b_->Weight("weight", weight)};
+    if (s_.norm == NormKind::kLayer && weight.size() == 1) {
+      inputs.push_back(b_->Weight("bias", weight));
+    }
     return b_->Op(rms ? "RMSNormalization" : "LayerNormalization", inputs);
   }
 
@@ -64,7 +68,9 @@ class LayerBuilder {
     if (s_.width_norms) return Norm(x, name, heads * s_.head_dim);
     if (!s_.head_norms) return x;
     const Tensor split = Reshape(b_, x, {0, 0, heads, s_.head_dim});
-    return Reshape(b_, Norm(split, name, s_.head_dim), {0, 0, heads * s_.head_dim});
+    const Tensor y = s_.norm_by_head ? NormOf(split, name, {heads, s_.head_dim})
+                                     : Norm(split, name, s_.head_dim);
+    return Reshape(b_, y, {0, 0, heads * s_.head_dim});
   }
 
   Tensor Grouped(const Tensor& x, int64_t index) {

@@ -30,7 +30,7 @@ struct LayerNorms {
   const char* after_mlp = nullptr;
 };
 
-enum class NormKind { kRms, kLayer };
+enum class NormKind { kRms, kLayer, kLayerWithoutBias };
 
 // The names of the module with the experts; `type` follows the prefix.
 struct ExpertNames {
@@ -48,6 +48,7 @@ struct DecoderForm {
   NormKind norm = NormKind::kRms;
   const char* norm_type = nullptr;  // its class, after the prefix; nullptr: RMSNorm, or LayerNorm
   bool head_norms = false;          // of queries and keys, over each head
+  bool norm_by_head = false;        // these have other weights for each head, and no bias
   bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};

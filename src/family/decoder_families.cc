@@ -157,6 +157,11 @@ void ReadUseBias(const Config& config, bool otherwise, DecoderShape* s) {
 
 void RestOfErnie(const Config& config, DecoderShape* s) { ReadUseBias(config, false, s); }
 
+void RestOfStarcoder2(const Config& config, DecoderShape* s) {
+  ReadUseBias(config, true, s);
+  WindowIfGiven(config, s);
+}
+
 void BiasUnlessFalse(const Config& config, DecoderShape* s) {
   s->qkv_bias = config.Flag("attention_bias", true);
 }
@@ -168,8 +173,18 @@ void RestOfSeedOss(const Config& config, DecoderShape* s) {
 
 // ---- norms of heads
 
+void RestOfCohere(const Config& config, DecoderShape* s) {
+  s->head_norms = config.Flag("use_qk_norm", false);
+}
+
 void RestOfPhi(const Config& config, DecoderShape* s) {
   s->head_norms = config.Flag("qk_layernorm", false);
+}
+
+void RestOfStableLm(const Config& config, DecoderShape* s) {
+  RestOfPhi(config, s);
+  s->qkv_bias = config.Flag("use_qkv_bias", false);
+  s->parallel = config.Flag("use_parallel_residual", false);
 }
 
 // ---- caps of scores and logits
@@ -358,6 +373,11 @@ constexpr LayerNorms kAfter = {.before_attention = nullptr,
                                .before_mlp = nullptr,
                                .after_mlp = "post_feedforward_layernorm"};
 
+constexpr DecoderForm kCohere = {.parallel = true,
+                                 .norm = NormKind::kLayerWithoutBias,
+                                 .norm_type = "LayerNorm",
+                                 .norm_by_head = true,
+                                 .scaled_logits = true};
 constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .out_bias = true,
                               .mlp_bias = true,
@@ -381,6 +401,22 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.gated = false},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "cohere",
+     .prefix = "Cohere",
+     .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
+     .heads = {.queries = 64},
+     .tied = true,
+     .form = kCohere,
+     .has_attention_bias = true,
+     .rest = RestOfCohere},
+    {.model_type = "cohere2",
+     .prefix = "Cohere2",
+     .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
+     .heads = {.queries = 64},
+     .tied = true,
+     .form = kCohere,
+     .has_attention_bias = true,
+     .rest = RotatedInWindows},
     {.model_type = "deepseek_v2",
      .prefix = "DeepseekV2",
      .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -530,6 +566,15 @@ constexpr DecoderFamily kDecoders[] = {
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
      .heads = {.queries = 32, .keys = 8},
      .rest = RestOfMixtral},
+    {.model_type = "nemotron",
+     .prefix = "Nemotron",
+     .sizes = {.vocab = 256000, .hidden = 6144, .intermediate = 24576, .layers = 32},
+     .heads = {.queries = 48},
+     .activation = "relu2",
+     .form = {.gated = false, .norm = NormKind::kLayer, .norm_type = "LayerNorm1P"},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rotary_part = 0.5},
     {.model_type = "olmo2",
      .prefix = "Olmo2",
      .sizes = {.vocab = 50304, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -605,6 +650,24 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .has_mlp_bias = true,
      .rest = RestOfSmolLm3},
+    {.model_type = "stablelm",
+     .prefix = "StableLm",
+     .sizes = {.vocab = 50304, .hidden = 2560, .intermediate = 6912, .layers = 32},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.norm = NormKind::kLayer,
+              .norm_by_head = true,
+              .query_norm = "q_layernorm",
+              .key_norm = "k_layernorm"},
+     .rotary_part = 0.25,
+     .rest = RestOfStableLm},
+    {.model_type = "starcoder2",
+     .prefix = "Starcoder2",
+     .sizes = {.vocab = 49152, .hidden = 3072, .intermediate = 12288, .layers = 30},
+     .heads = {.queries = 24, .keys = 2},
+     .activation = "gelu_pytorch_tanh",
+     .tied = true,
+     .form = {.gated = false, .norm = NormKind::kLayer, .up = "c_fc", .down = "c_proj"},
+     .rest = RestOfStarcoder2},
 };
 
 }  // namespace

@@ -188,8 +188,15 @@ def dots():
 def ernie_moe():
     d = biased(dec("ernie4_5_moe", "Ernie4_5_Moe"), "use_bias"); maybe(d, "moe_layer_start_index", 0, 1, 2); maybe(d, "moe_layer_end_index", 1, 3, -1); maybe(d, "moe_layer_interval", 2, 3)
     return {**d, "moe_intermediate_size": R.randint(20, 50), "moe_num_experts": R.choice([4, 6]), "moe_k": R.choice([1, 2, 3]), "moe_num_shared_experts": R.choice([0, 1, 2])}
-DRAW.update({"gpt_oss": gpt_oss, "minimax_m2": minimax, "dots1": dots, "ernie4_5_moe": ernie_moe, "granitemoe": lambda: {**of_experts(biased(dec("granitemoe", "GraniteMoe"), "attention_bias")), "residual_multiplier": 0.22, "logits_scaling": 6.0}})
-CAUSAL = {"arcee", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "granitemoe", "hunyuan_v1_dense", "llama", "minimax_m2", "ministral", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3"}
+def cohere2():
+    d = biased(dec("cohere2", "Cohere2", hd=False), "attention_bias"); d["sliding_window"] = R.choice([3, 5, 9, 17]); maybe(d, "sliding_window_pattern", 2, 3); return types(d, 0.4)
+def part(d, hd, *parts):
+    d["hidden_size"] = d["num_attention_heads"] * R.choice([8, 16])
+    if hd and flip(): d["head_dim"] = R.choice([8, 16])
+    maybe(d, "partial_rotary_factor", *parts); return d
+DRAW.update({"gpt_oss": gpt_oss, "minimax_m2": minimax, "dots1": dots, "ernie4_5_moe": ernie_moe, "granitemoe": lambda: {**of_experts(biased(dec("granitemoe", "GraniteMoe"), "attention_bias")), "residual_multiplier": 0.22, "logits_scaling": 6.0}, "starcoder2": lambda: window(biased(dec("starcoder2", "Starcoder2"), "use_bias")),
+ "cohere": lambda: biased(dec("cohere", "Cohere"), "attention_bias", "use_qk_norm"), "cohere2": cohere2, "stablelm": lambda: part(biased(dec("stablelm", "StableLm", hd=False), "use_qkv_bias", "qk_layernorm", "use_parallel_residual"), False, 0.25, 0.5), "nemotron": lambda: {"hidden_act": "relu2", **part(biased(dec("nemotron", "Nemotron", hd=False), "attention_bias", "mlp_bias"), True, 0.25, 1.0)}})
+CAUSAL = {"arcee", "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "granitemoe", "hunyuan_v1_dense", "llama", "minimax_m2", "ministral", "mistral", "mixtral", "nemotron", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"}
 IMAGES = {"vit", "deit", "dinov2", "clip_vision_model", "siglip_vision_model", "blip_vision_model"}
 
 
