@@ -105,8 +105,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/dinov2.cc
   src/family/distilbert.cc
   src/family/family.cc
+  src/family/fused_decoder.cc
   src/family/gpt2.cc
-  src/family/gpt_neox.cc
   src/family/graph_builder.cc
   src/family/internvl.cc
   src/family/llava.cc

@@ -10,6 +10,7 @@
 namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
+absl::StatusOr<std::string> BuildBloom(const Config& config);
 absl::StatusOr<std::string> BuildBlip(const Config& config);
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config);
@@ -17,6 +18,7 @@ absl::StatusOr<std::string> BuildClip(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
 absl::StatusOr<std::string> BuildDinov2(const Config& config);
 absl::StatusOr<std::string> BuildDistilbert(const Config& config);
+absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
 absl::StatusOr<std::string> BuildOpenClip(const Config& config);

@@ -50,12 +50,14 @@ constexpr Family kFamilies[] = {
     {"blip", BuildBlip},
     {"blip_text_model", BuildBlipTextModel},
     {"blip_vision_model", BuildBlipVisionModel},
+    {"bloom", BuildBloom},
     {"clip", BuildClip},
     {"clip_text_model", BuildClipText},
     {"clip_vision_model", BuildClipVisionModel},
     {"deit", BuildDeit},
     {"dinov2", BuildDinov2},
     {"distilbert", BuildDistilbert},
+    {"falcon", BuildFalcon},
     {"gemma3", BuildGemma3, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
@@ -87,6 +89,9 @@ struct OtherName {
   const char* key;
 };
 constexpr OtherName kOtherNames[] = {
+    {"bloom", "n_embed", "hidden_size"},
+    {"bloom", "num_attention_heads", "n_head"},
+    {"bloom", "num_hidden_layers", "n_layer"},
     {"deepseek_v2", "num_experts", "n_routed_experts"},
     {"deepseek_v3", "num_local_experts", "n_routed_experts"},
     {"distilbert", "hidden_size", "dim"},
@@ -95,6 +100,7 @@ constexpr OtherName kOtherNames[] = {
     {"dots1", "num_local_experts", "n_routed_experts"},
     {"ernie4_5_moe", "num_experts", "moe_num_experts"},
     {"ernie4_5_moe", "num_experts_per_tok", "moe_k"},
+    {"falcon", "n_embed", "hidden_size"},
     {"glm4_moe", "num_local_experts", "n_routed_experts"},
     {"gpt2", "hidden_size", "n_embd"},
     {"gpt2", "max_position_embeddings", "n_positions"},
@@ -120,7 +126,7 @@ void UseFirstNames(absl::string_view model_type, nlohmann::json* document) {
   for (const OtherName& other : kOtherNames) {
     if (other.model_type != model_type) continue;
     const auto at = document->find(std::string(other.name));
-    if (at != document->end()) (*document)[other.key] = nlohmann::json(*at);
+    if (at != document->end() && !at->is_null()) (*document)[other.key] = nlohmann::json(*at);
   }
 }
 

@@ -204,6 +204,10 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
       {R"({"model_type": "minimax_m2", "rotary_dim": 130})",
        "rotary_dim is 130: it should be even, and at most 128"},
       {R"({"model_type": "gpt_oss", "sliding_window": 2})", "is 2: known are 3 and more"},
+      {R"({"model_type": "falcon", "num_ln_in_parallel_attn": 2})",
+       "num_ln_in_parallel_attn is 2: known are 1 and, with new_decoder_architecture, 2"},
+      {R"({"model_type": "falcon", "new_decoder_architecture": true, "parallel_attn": false})",
+       "parallel_attn is false, which new_decoder_architecture does not allow"},
       {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
       {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})",
        "it should be a decoder such as llama"},
@@ -275,6 +279,13 @@ TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
       {R"({"model_type": "t5", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 8,
            "num_hidden_layers": 3})",
        R"({"model_type": "t5", "d_model": 64, "num_heads": 4, "d_kv": 8, "num_layers": 3})"},
+      {R"({"model_type": "bloom", "n_embed": 48, "hidden_size": 96, "num_attention_heads": 4,
+           "num_hidden_layers": 3})",
+       R"({"model_type": "bloom", "hidden_size": 48, "n_head": 4, "n_layer": 3, "n_embed": null})"},
+      {R"({"model_type": "falcon", "n_embed": 48, "num_attention_heads": 4,
+           "num_hidden_layers": 1})",
+       R"({"model_type": "falcon", "hidden_size": 48, "num_attention_heads": 4,
+           "num_hidden_layers": 1})"},
       {R"({"model_type": "ernie4_5_moe", "num_hidden_layers": 2, "num_experts": 6,
            "num_experts_per_tok": 3})",
        R"({"model_type": "ernie4_5_moe", "num_hidden_layers": 2, "moe_num_experts": 6,
@@ -465,7 +476,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 40 * 3 * 5);
+  EXPECT_EQ(steps, 42 * 3 * 5);
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
