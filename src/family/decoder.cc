@@ -91,6 +91,7 @@ class LayerBuilder {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim);
     }
+    if (s_.scaled_queries) q = Mul(b_, q, Factor(b_, 1));
     AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
     shape.softcap = s_.attention_softcap;

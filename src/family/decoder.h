@@ -53,8 +53,9 @@ struct DecoderForm {
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};
   bool sinks = false;  // a learned number for each head in the softmax's denominator
-  // Times a number: embeddings, what attention and MLP add, logits.
-  bool scaled_input = false, scaled_residuals = false, scaled_logits = false;
+  // Times a number: embeddings, queries, what attention and MLP add, logits.
+  bool scaled_input = false, scaled_queries = false, scaled_residuals = false;
+  bool scaled_logits = false;
   ExpertNames expert_names = {};
   bool router_bias = false;
   bool corrected_scores = false;     // a learned number for each expert helps to choose

@@ -31,15 +31,14 @@ void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, Decoder
   s->rotary_dim = s->head_dim;
 }
 
-void ReadLatent(const Config& config, DecoderShape* s) {
+void ReadLatent(const Config& config, const LatentAttention& otherwise, DecoderShape* s) {
   LatentAttention m;
   // Files of small models have q_lora_rank: null, and project queries at once.
-  constexpr int64_t kQueryRank = 1536, kRank = 512, kDim = 128, kRope = 64;
-  m.q_rank = config.HasNull("q_lora_rank") ? 0 : config.Size("q_lora_rank", kQueryRank);
-  m.kv_rank = config.Size("kv_lora_rank", kRank);
-  m.nope_dim = config.Size("qk_nope_head_dim", kDim);
-  m.rope_dim = config.Size("qk_rope_head_dim", kRope);
-  m.value_dim = config.Size("v_head_dim", kDim);
+  m.q_rank = config.HasNull("q_lora_rank") ? 0 : config.Size("q_lora_rank", otherwise.q_rank);
+  m.kv_rank = config.Size("kv_lora_rank", otherwise.kv_rank);
+  m.nope_dim = config.Size("qk_nope_head_dim", otherwise.nope_dim);
+  m.rope_dim = config.Size("qk_rope_head_dim", otherwise.rope_dim);
+  m.value_dim = config.Size("v_head_dim", otherwise.value_dim);
   if (m.rope_dim % 2 != 0) config.Fault("qk_rope_head_dim", "is odd");
   s->latent = m;
 }
@@ -308,6 +307,10 @@ void ReadDeepseekExperts(const Config& config, const DeepseekExperts& d, Decoder
                 config.Size("num_experts_per_tok", 8), config.Flag("norm_topk_prob", d.normalize)};
   s->shared_intermediate = shared * width;
   RequireExperts(config, *s);
+}
+
+void ReadDeepseekLayers(const Config& config, const DeepseekExperts& d, DecoderShape* s) {
+  ReadDeepseekExperts(config, d, s);
   const int64_t dense = config.Integer("first_k_dense_replace", d.dense_layers, 0);
   for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
 }
@@ -335,13 +338,13 @@ void RestOfQwen2Moe(const Config& config, DecoderShape* s) {
 
 void RestOfDeepseekV2(const Config& config, DecoderShape* s) {
   if (!config.Has("num_experts_per_tok")) config.Fault("num_experts_per_tok", "is missing");
-  ReadDeepseekExperts(config, {.experts = 64, .shared = 2, .width = 1407}, s);
+  ReadDeepseekLayers(config, {.experts = 64, .shared = 2, .width = 1407}, s);
 }
 
 void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
   constexpr DeepseekExperts kDefaults = {
       .experts = 256, .shared = 1, .width = 2048, .dense_layers = 3, .normalize = true};
-  ReadDeepseekExperts(config, kDefaults, s);
+  ReadDeepseekLayers(config, kDefaults, s);
 }
 
 void RestOfDots1(const Config& config, DecoderShape* s) {
@@ -349,7 +352,7 @@ void RestOfDots1(const Config& config, DecoderShape* s) {
     if (!config.Has(key)) config.Fault(key, "is missing");
   }
   ReadDotsWindows(config, s);
-  ReadDeepseekExperts(config, {.experts = 1, .shared = 0, .width = 1408}, s);
+  ReadDeepseekLayers(config, {.experts = 1, .shared = 0, .width = 1408}, s);
 }
 
 void RestOfGlm4Moe(const Config& config, DecoderShape* s) {
@@ -357,7 +360,25 @@ void RestOfGlm4Moe(const Config& config, DecoderShape* s) {
   s->head_norms = config.Flag("use_qk_norm", false);
   constexpr DeepseekExperts kDefaults = {
       .experts = 128, .shared = 1, .width = 1408, .dense_layers = 1, .normalize = true};
-  ReadDeepseekExperts(config, kDefaults, s);
+  ReadDeepseekLayers(config, kDefaults, s);
+}
+
+// The layers are listed, or all but the first have experts.
+void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
+  ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
+  const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
+  const auto layers = static_cast<size_t>(s->layers);
+  if (types && types->size() != layers) {
+    return config.Fault("mlp_layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    const bool sparse = types ? (*types)[i] == "sparse" : i > 0;
+    if (types && !sparse && (*types)[i] != "dense") {
+      return config.Fault("mlp_layer_types", "knows dense and sparse");
+    }
+    s->has_experts.push_back(sparse);
+  }
 }
 
 // ---- the table
@@ -372,6 +393,9 @@ constexpr LayerNorms kAfter = {.before_attention = nullptr,
                                .after_attention = "post_attention_layernorm",
                                .before_mlp = nullptr,
                                .after_mlp = "post_feedforward_layernorm"};
+
+constexpr LatentAttention kDeepseekLatent = {
+    .q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
 
 constexpr DecoderForm kCohere = {.parallel = true,
                                  .norm = NormKind::kLayerWithoutBias,
@@ -423,14 +447,14 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true,
-     .latent = true,
+     .latent = kDeepseekLatent,
      .rest = RestOfDeepseekV2},
     {.model_type = "deepseek_v3",
      .prefix = "DeepseekV3",
      .sizes = {.vocab = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61},
      .heads = {.queries = 128, .keys = 128},
      .has_attention_bias = true,
-     .latent = true,
+     .latent = kDeepseekLatent,
      .rest = RestOfDeepseekV3},
     {.model_type = "dots1",
      .prefix = "Dots1",
@@ -508,6 +532,16 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 96, .keys = 8},
      .rotary_part = 0.5,
      .rest = RestOfGlm4Moe},
+    {.model_type = "glm4_moe_lite",
+     .prefix = "Glm4MoeLite",
+     .sizes = {.vocab = 154880, .hidden = 2048, .intermediate = 10240, .layers = 47},
+     .heads = {.queries = 20, .keys = 20},
+     .form = {.expert_names = {.type = "MoE"}},
+     .has_attention_bias = true,
+     .latent =
+         LatentAttention{
+             .q_rank = 768, .kv_rank = 512, .nope_dim = 192, .rope_dim = 64, .value_dim = 256},
+     .rest = RestOfGlm4MoeLite},
     {.model_type = "gpt_oss",
      .prefix = "GptOss",
      .sizes = {.vocab = 201088, .hidden = 2880, .intermediate = 2880, .layers = 36},
@@ -556,6 +590,12 @@ constexpr DecoderFamily kDecoders[] = {
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
      .heads = {.queries = 32, .keys = 8},
      .rest = WindowUnlessNull},
+    {.model_type = "ministral3",
+     .prefix = "Ministral3",
+     .sizes = {.vocab = 131072, .hidden = 4096, .intermediate = 14336, .layers = 34},
+     .heads = {.queries = 32, .keys = 8, .dim = 128},
+     .form = {.scaled_queries = true},
+     .rest = WindowIfGiven},
     {.model_type = "mistral",
      .prefix = "Mistral",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
@@ -706,7 +746,7 @@ DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family) {
   if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
   config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);
   if (family.latent) {
-    ReadLatent(config, &s);
+    ReadLatent(config, *family.latent, &s);
   } else {
     ReadHeadDim(config, family.heads.dim, &s);
   }

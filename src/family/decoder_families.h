@@ -40,8 +40,8 @@ struct DecoderFamily {
   DecoderForm form = {};
   // Keys that not all have.
   bool has_attention_bias = false, has_mlp_bias = false;
-  std::optional<double> rotary_part = {};  // partial_rotary_factor
-  bool latent = false;                     // attention of DeepSeek, without head_dim
+  std::optional<double> rotary_part = {};      // partial_rotary_factor
+  std::optional<LatentAttention> latent = {};  // its defaults; then there is no head_dim
   // Settings that numbers cannot express: windows, experts, caps.
   void (*rest)(const Config& config, DecoderShape* shape) = nullptr;
 };

@@ -204,6 +204,10 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
       {R"({"model_type": "minimax_m2", "rotary_dim": 130})",
        "rotary_dim is 130: it should be even, and at most 128"},
       {R"({"model_type": "gpt_oss", "sliding_window": 2})", "is 2: known are 3 and more"},
+      {R"({"model_type": "glm4_moe_lite", "mlp_layer_types": ["dense"]})",
+       "mlp_layer_types has 1 entries for 47 layers"},
+      {R"({"model_type": "glm4_moe_lite", "num_hidden_layers": 1, "mlp_layer_types": ["x"]})",
+       "mlp_layer_types knows dense and sparse"},
       {R"({"model_type": "falcon", "num_ln_in_parallel_attn": 2})",
        "num_ln_in_parallel_attn is 2: known are 1 and, with new_decoder_architecture, 2"},
       {R"({"model_type": "falcon", "new_decoder_architecture": true, "parallel_attn": false})",
@@ -441,8 +445,8 @@ TEST(FamilyTest, OtherWorkOfFamiliesLikeLlama) {
   const auto others = [](const char* type, const char* root) {
     const std::string json = absl::StrCat(
         R"({"vocab_size": 50, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 4,
-            "num_attention_heads": 2, "num_key_value_heads": 1, "tie_word_embeddings": false,
-            "model_type": ")",
+            "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+            "tie_word_embeddings": false, "model_type": ")",
         type, R"(", "architectures": [")", root, "\"]}");
     const Report report =
         Count(*LoadConfig(json, "c.json"), {.bindings = {{"batch", 2}, {"seq", 5}, {"past", 0}}})
@@ -452,6 +456,7 @@ TEST(FamilyTest, OtherWorkOfFamiliesLikeLlama) {
   const absl::int128 llama = others("llama", "LlamaForCausalLM");
   EXPECT_EQ(others("granite", "GraniteForCausalLM") - llama, 10 * (16 + 2 * 4 * 16 + 50));
   EXPECT_EQ(others("smollm3", "SmolLM3ForCausalLM") - llama, -10 * 3 * (16 + 8));
+  EXPECT_EQ(others("ministral3", "Ministral3ForCausalLM") - llama, 10 * 4 * 16);
   // A row of 16 takes an RMSNorm 67 FLOPs and a LayerNorm without bias 102. A layer has one of
   // these, and the logits are scaled.
   EXPECT_EQ(others("cohere", "CohereForCausalLM") - llama, 10 * (5 * 102 - 9 * 67 + 50));
@@ -476,7 +481,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 42 * 3 * 5);
+  EXPECT_EQ(steps, 44 * 3 * 5);
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {

@@ -200,9 +200,15 @@ def falcon():
 def bloom():
     d = {"model_type": "bloom", "architectures": [R.choice(["BloomForCausalLM"] * 3 + ["BloomModel"])], "vocab_size": R.randint(90, 200), "n_layer": R.randint(1, 5)}
     heads(d, "n_head"); return biased(d, "tie_word_embeddings")
+def lite():
+    d = biased(moe_ds("glm4_moe_lite", "Glm4MoeLite"), "attention_bias")
+    if flip(): d["mlp_layer_types"] = [R.choice(["dense", "sparse"]) for _ in range(d["num_hidden_layers"])]
+    return d
+def ministral3():
+    d = window(dec("ministral3", "Ministral3")); d.setdefault("head_dim", 8); return d
 DRAW.update({"gpt_oss": gpt_oss, "minimax_m2": minimax, "dots1": dots, "ernie4_5_moe": ernie_moe, "granitemoe": lambda: {**of_experts(biased(dec("granitemoe", "GraniteMoe"), "attention_bias")), "residual_multiplier": 0.22, "logits_scaling": 6.0}, "starcoder2": lambda: window(biased(dec("starcoder2", "Starcoder2"), "use_bias")),
- "cohere": lambda: biased(dec("cohere", "Cohere"), "attention_bias", "use_qk_norm"), "cohere2": cohere2, "stablelm": lambda: part(biased(dec("stablelm", "StableLm", hd=False), "use_qkv_bias", "qk_layernorm", "use_parallel_residual"), False, 0.25, 0.5), "nemotron": lambda: {"hidden_act": "relu2", **part(biased(dec("nemotron", "Nemotron", hd=False), "attention_bias", "mlp_bias"), True, 0.25, 1.0)}, "falcon": falcon, "bloom": bloom})
-CAUSAL = {"arcee", "bloom", "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "granite", "granitemoe", "hunyuan_v1_dense", "llama", "minimax_m2", "ministral", "mistral", "mixtral", "nemotron", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"}
+ "cohere": lambda: biased(dec("cohere", "Cohere"), "attention_bias", "use_qk_norm"), "cohere2": cohere2, "stablelm": lambda: part(biased(dec("stablelm", "StableLm", hd=False), "use_qkv_bias", "qk_layernorm", "use_parallel_residual"), False, 0.25, 0.5), "nemotron": lambda: {"hidden_act": "relu2", **part(biased(dec("nemotron", "Nemotron", hd=False), "attention_bias", "mlp_bias"), True, 0.25, 1.0)}, "falcon": falcon, "bloom": bloom, "glm4_moe_lite": lite, "ministral3": ministral3})
+CAUSAL = {"arcee", "bloom", "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "glm4_moe", "glm4_moe_lite", "gpt2", "gpt_neox", "gpt_oss", "granite", "granitemoe", "hunyuan_v1_dense", "llama", "minimax_m2", "ministral", "ministral3", "mistral", "mixtral", "nemotron", "olmo2", "olmo3", "olmoe", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"}
 IMAGES = {"vit", "deit", "dinov2", "clip_vision_model", "siglip_vision_model", "blip_vision_model"}
 
 
