@@ -31,6 +31,18 @@ void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, Decoder
   s->rotary_dim = s->head_dim;
 }
 
+// Newer files have the part of a head that is rotated among the parameters of the rotation, where
+// it takes precedence.
+std::optional<double> NestedRotaryPart(const Config& config) {
+  constexpr char kPart[] = "partial_rotary_factor";
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!config.Has(key)) continue;
+    const Config parameters = config.Child(key);
+    if (parameters.Has(kPart)) return parameters.Real(kPart, 1);
+  }
+  return std::nullopt;
+}
+
 void ReadLatent(const Config& config, const LatentAttention& otherwise, DecoderShape* s) {
   LatentAttention m;
   // Files of small models have q_lora_rank: null, and project queries at once.
@@ -237,10 +249,13 @@ void RestOfGptOss(const Config& config, DecoderShape* s) {
   s->experts.biased = s->experts.clamped = true;
 }
 
-// Files have rotary_dim, or the part of a head.
+// Files have the part of a head that is rotated, or else rotary_dim.
 void RestOfMiniMaxM2(const Config& config, DecoderShape* s) {
   ReadLocalExperts(config, 256, 8, s);
-  if (!config.Has("rotary_dim")) return ReadRotaryPart(config, "partial_rotary_factor", 1, s);
+  constexpr char kPart[] = "partial_rotary_factor";
+  if (!config.Has("rotary_dim") || config.Has(kPart) || NestedRotaryPart(config)) {
+    return ReadRotaryPart(config, kPart, 1, s);
+  }
   s->rotary_dim = config.Size("rotary_dim", s->head_dim);
   if (s->rotary_dim % 2 == 0 && s->rotary_dim <= s->head_dim) return;
   config.Fault("rotary_dim", absl::StrCat("is ", s->rotary_dim, ": it should be even, and at most ",
@@ -721,7 +736,8 @@ const DecoderFamily* FindDecoderFamily(absl::string_view model_type) {
 }
 
 void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* s) {
-  const double part = config.Real(key, otherwise);
+  const std::optional<double> nested = NestedRotaryPart(config);
+  const double part = nested ? *nested : config.Real(key, otherwise);
   s->rotary_dim = static_cast<int64_t>(static_cast<double>(s->head_dim) * std::min(part, 1.0));
   if (s->rotary_dim < 2 || s->rotary_dim % 2 != 0) {
     config.Fault(key, absl::StrCat("rotates ", s->rotary_dim, " features of a head: it should be ",

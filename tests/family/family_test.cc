@@ -203,6 +203,9 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
        "num_experts_per_tok is missing"},
       {R"({"model_type": "minimax_m2", "rotary_dim": 130})",
        "rotary_dim is 130: it should be even, and at most 128"},
+      {R"({"model_type": "phi", "rope_parameters": {"partial_rotary_factor": "x"}})",
+       "rope_parameters.partial_rotary_factor should be a number above 0"},
+      {R"({"model_type": "phi", "rope_parameters": 3})", "rope_parameters should be an object"},
       {R"({"model_type": "gpt_oss", "sliding_window": 2})", "is 2: known are 3 and more"},
       {R"({"model_type": "glm4_moe_lite", "mlp_layer_types": ["dense"]})",
        "mlp_layer_types has 1 entries for 47 layers"},
@@ -460,6 +463,37 @@ TEST(FamilyTest, OtherWorkOfFamiliesLikeLlama) {
   // A row of 16 takes an RMSNorm 67 FLOPs and a LayerNorm without bias 102. A layer has one of
   // these, and the logits are scaled.
   EXPECT_EQ(others("cohere", "CohereForCausalLM") - llama, 10 * (5 * 102 - 9 * 67 + 50));
+}
+
+// As transformers has it: rope_parameters, then the key of the file, then rotary_dim. By hand: a
+// token of one layer rotates two heads of queries and one of keys, with two products and a sum for
+// each feature; an angle takes a product, a sine and a cosine for every two features.
+TEST(FamilyTest, TheRotatedPartOfAHead) {
+  const auto others = [](const char* type, const std::string& keys) {
+    const std::string json = absl::StrCat(
+        R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1,
+            "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16, "model_type": ")",
+        type, "\"", keys, "}");
+    const absl::StatusOr<Model> model = LoadConfig(json, "c.json");
+    EXPECT_TRUE(model.ok()) << model.status();
+    const Report report =
+        Count(*model, {.bindings = {{"batch", 1}, {"seq", 1}, {"past", 0}}}).value();
+    return report.totals.other_flops.literal();
+  };
+  const auto of_features = [](int n) { return 3 * 3 * n + 3 * n / 2; };
+  const std::string half = R"(, "rope_parameters": {"partial_rotary_factor": 0.5})";
+  const std::string eighth = R"(, "partial_rotary_factor": 0.125)";
+  for (const char* type : {"phi3", "stablelm", "nemotron", "minimax_m2"}) {
+    const absl::int128 least = others(type, eighth) - of_features(2);
+    EXPECT_EQ(others(type, half) - least, of_features(8)) << type;
+    EXPECT_EQ(others(type, half + eighth) - least, of_features(8)) << type;
+  }
+  const absl::int128 least = others("minimax_m2", eighth) - of_features(2);
+  const std::string four = R"(, "rotary_dim": 4)";
+  EXPECT_EQ(others("minimax_m2", four) - least, of_features(4));
+  EXPECT_EQ(others("minimax_m2", four + half) - least, of_features(8));
+  EXPECT_EQ(others("minimax_m2", four + eighth) - least, of_features(2));
+  EXPECT_EQ(others("minimax_m2", "") - least, of_features(16));
 }
 
 TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
