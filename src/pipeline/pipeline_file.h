@@ -69,6 +69,7 @@ struct PipelineParameter {
   std::optional<int64_t> value;  // nullopt: open, or a formula
   std::string formula;           // of one that follows from others
   Expr expr;                     // the symbol; of a formula its value
+  bool assumed = false;          // a number of ours, for a folder that was recognised
 };
 
 struct Pipeline {

@@ -207,14 +207,41 @@ LabelledLine TitleLine(const PipelineReport& report) {
   LabelledLine line = {"pipeline", {report.file}};
   if (!report.title.empty()) line.texts.push_back(report.title);
   for (const PipelineParameter& parameter : report.parameters) {
+    const bool is_open = !parameter.value && parameter.formula.empty();
     line.texts.push_back(
         absl::StrCat(parameter.name, " = ",
                      parameter.value ? absl::StrCat(*parameter.value)
-                     : !parameter.formula.empty()
-                         ? parameter.formula
-                         : absl::StrCat("1 (assumed", WithSettings("; {dim} sets it"), ")")));
+                     : is_open       ? "1"
+                                     : parameter.formula,
+                     is_open || parameter.assumed
+                         ? absl::StrCat(" (assumed", WithSettings("; {dim} sets it"), ")")
+                         : ""));
   }
   return line;
+}
+
+// A parameter may have no effect: a model has a fixed size where another has an open one.
+std::vector<std::string> WithoutEffect(const PipelineReport& report) {
+  std::vector<std::string> used;
+  const auto use = [&](const Expr& expr) {
+    absl::c_move(expr.Symbols(), std::back_inserter(used));
+  };
+  for (const PipelineStageCost& stage : report.stages) {
+    if (!stage.has_formula) return {};  // its figures are of the parameters' numbers alone
+    use(stage.runs);
+    for (const Quantity& q : kQuantities) use(stage.totals.*q.value);
+    if (stage.peak_activations) use(*stage.peak_activations);
+  }
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (!parameter.formula.empty()) use(parameter.expr);
+  }
+  std::vector<std::string> notes;
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (!parameter.formula.empty() || absl::c_linear_search(used, parameter.name)) continue;
+    notes.push_back(
+        absl::StrCat(parameter.name, " changes no figure: no run and no open size depends on it"));
+  }
+  return notes;
 }
 
 // What each stage runs and at which sizes.
@@ -537,6 +564,7 @@ Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options) {
   document.Add(Document::Lines{{TitleLine(first)}});
   document.Add(Document::Table{PointTable(sweep, options.exact), ""});
   document.Add(Document::List{"", StageTexts(first)});
+  document.Add(Document::List{"", WithoutEffect(sweep.points[0].report)});
   return document;
 }
 
@@ -548,6 +576,7 @@ Document ToDocument(const PipelineReport& report, const ViewOptions& options) {
   document.Add(Document::Lines{TotalLines(report, at, options.exact)});
   document.Add(Document::Table{StageTable(report, at, options.exact), ""});
   document.Add(Document::List{"", StageTexts(report)});
+  document.Add(Document::List{"", WithoutEffect(report)});
   return document;
 }
 

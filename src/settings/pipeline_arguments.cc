@@ -43,7 +43,14 @@ absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& g
   if (!absl::EndsWith(file, ".toml") &&
       !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
     ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
-    return LoadPipeline(text, absl::StrCat(absl::StripSuffix(file, "/"), "/pipeline.toml"), given);
+    const std::string folder(absl::StripSuffix(file, "/"));
+    ASSIGN_OR_RETURN(Pipeline pipeline,
+                     LoadPipeline(text, absl::StrCat(folder, "/pipeline.toml"), given));
+    pipeline.file = folder;
+    for (PipelineParameter& parameter : pipeline.parameters) {
+      parameter.assumed = parameter.value && !given.contains(parameter.name);
+    }
+    return pipeline;
   }
   const absl::StatusOr<std::string> text = ReadSmallFile(file);
   if (text.ok()) {
