@@ -198,7 +198,7 @@ double TimeShare(const ProfileReport& report, const ProfileWork& work) {
 }
 
 double FlopsShare(const ProfileReport& report, const ProfileWork& work) {
-  const absl::int128 whole = report.total.flops;
+  const absl::int128 whole = report.run_flops();
   return whole == 0 ? 0 : static_cast<double>(work.flops) / static_cast<double>(whole);
 }
 
@@ -215,6 +215,12 @@ std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& v
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const ProfileRow& a, const ProfileRow& b) { return key(a) > key(b); });
   if (cut) Cut(static_cast<size_t>(view.top), &rows);
+  if (report.flops_without_kernel > 0) {
+    rows.push_back({"(nodes without a kernel)",
+                    "",
+                    {.flops = report.flops_without_kernel, .macs = report.macs_without_kernel},
+                    ProfileRow::Kind::kNoKernel});
+  }
   ProfileRow missing = {"(did not join)", "", {}, ProfileRow::Kind::kNotJoined};
   for (const ProfileGroup& group : report.groups) {
     if (!group.joined()) missing.work.Add(group.work);

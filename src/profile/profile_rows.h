@@ -14,15 +14,21 @@ struct ProfileRow {
   std::string name;  // with names of the model
   std::string type;  // class of a module, operator of a kernel
   ProfileWork work;
-  enum class Kind : uint8_t { kPlace, kOthers, kNotJoined, kOutside } kind = Kind::kPlace;
+  enum class Kind : uint8_t {
+    kPlace,
+    kOthers,
+    kNoKernel,
+    kNotJoined,
+    kOutside
+  } kind = Kind::kPlace;
 };
 
-// The rows sum to ProfileReport::run_ns, in the order of the view; rows that are not places of the
-// model come last. With `cut`, at most as many rows as the view allows.
+// The rows sum to ProfileReport::run_ns and run_flops, in the order of the view; rows that are not
+// places of the model come last. With `cut`, at most as many rows as the view allows.
 std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& view, bool cut);
 
 double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run
-double FlopsShare(const ProfileReport& report, const ProfileWork& work);  // of all kernels
+double FlopsShare(const ProfileReport& report, const ProfileWork& work);  // of all nodes
 
 // All of the JSON but its groups and modules, as members of an object.
 void WriteSummary(const ProfileReport& report, report::JsonWriter* json);

@@ -82,7 +82,7 @@ std::string GigaText(const ProfileWork& work) {
 }
 
 std::string BoundText(const ProfileReport& r, const ProfileWork& work) {
-  if (work.flops == 0 && work.bytes == 0) return "-";
+  if (work.bytes == 0) return "-";
   const double compute = static_cast<double>(work.flops) / r.peak;
   const double memory = static_cast<double>(work.bytes) / r.bytes_per_second;
   return report::BoundName(compute >= memory ? report::Bound::kCompute : report::Bound::kMemory);
@@ -116,12 +116,18 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
          is_time ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kSpare});
   }
   const auto add = [&](const std::string& name, const std::string& type, const ProfileWork& work,
-                       bool is_place) {
+                       ProfileRow::Kind kind) {
     TextTable::Row row;
     row.cells = {name};
     if (!by_op) row.cells.push_back(type);
-    row.cells.insert(row.cells.end(), {NsText(work.ns), ShareText(TimeShare(r, work))});
-    if (is_place) {
+    // Nodes that were fused or folded took their time in kernels of other names.
+    if (kind == ProfileRow::Kind::kNoKernel) {
+      row.cells.insert(row.cells.end(), {"-", "-", ShareText(FlopsShare(r, work)), "-",
+                                         FlopsText(work.lower_bound, work.flops)});
+    } else {
+      row.cells.insert(row.cells.end(), {NsText(work.ns), ShareText(TimeShare(r, work))});
+    }
+    if (kind <= ProfileRow::Kind::kOthers) {
       row.cells.insert(row.cells.end(), {ShareText(FlopsShare(r, work)), GapText(r, work),
                                          FlopsText(work.lower_bound, work.flops), GigaText(work)});
       if (r.peak > 0) row.cells.push_back(PeakText(r, work));
@@ -133,11 +139,12 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
   };
   ProfileWork whole = r.total;
   whole.ns = r.run_ns();
-  add("(all)", "", whole, true);
+  whole.flops = r.run_flops();
+  if (r.flops_without_kernel > 0) whole.bytes = 0;  // of these nodes they are not known
+  add("(all)", "", whole, ProfileRow::Kind::kPlace);
   table.rows.back().strong = true;
   for (const ProfileRow& row : RowsOf(r, view, true)) {
-    const bool is_place = row.kind <= ProfileRow::Kind::kOthers;
-    add(row.name, row.type, row.work, is_place);
+    add(row.name, row.type, row.work, row.kind);
     table.rows.back().faint = row.kind != ProfileRow::Kind::kPlace;
   }
   const std::string first =
