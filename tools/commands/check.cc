@@ -357,8 +357,7 @@ DecisionInfo DescribeDecision(const CheckCall& call, const BudgetFiles& budgets)
       const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
       if (!fd.ok()) continue;  // a new model
       const absl::Cleanup close_file = [fd = *fd] { close(fd); };
-      model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path),
-                               Sha256OfFile(absl::StrCat("/proc/self/fd/", *fd))};
+      model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path), Sha256OfOpenFile(*fd)};
     } else if (!base.path.empty() && Exists(base.path)) {
       model.base = DecidedFile{base.path, Sha256OfFile(base.path)};
     }

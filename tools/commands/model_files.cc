@@ -157,20 +157,24 @@ absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
 
 }  // namespace
 
+std::optional<std::string> Sha256OfOpenFile(int fd) {
+  Sha256 hash;
+  std::vector<char> piece(size_t{1} << 20);
+  ssize_t read = 0;
+  while ((read = ReadSome(fd, piece.data(), piece.size())) > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(read)));
+  }
+  if (read < 0) return std::nullopt;
+  return hash.Hex();
+}
+
 std::optional<std::string> Sha256OfFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   const absl::StatusOr<int> fd = OpenForReading(path);
   if (!fd.ok()) return std::nullopt;
-  Sha256 hash;
-  std::vector<char> piece(size_t{1} << 20);
-  ssize_t read = 0;
-  while ((read = ReadSome(*fd, piece.data(), piece.size())) > 0) {
-    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(read)));
-  }
-  close(*fd);
-  if (read < 0) return std::nullopt;
-  return hash.Hex();
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  return Sha256OfOpenFile(*fd);
 }
 
 bool Exists(const std::string& path) {

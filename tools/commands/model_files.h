@@ -27,6 +27,8 @@ struct ModelFiles {
 
 // In hexadecimal; nullopt if it can be read only once, or not at all.
 std::optional<std::string> Sha256OfFile(const std::string& path);
+// The same of what is left to read of an open file.
+std::optional<std::string> Sha256OfOpenFile(int fd);
 bool Exists(const std::string& path);
 bool IsFolder(const std::string& path);
 
