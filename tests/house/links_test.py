@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Relative links and #anchors in the documents lead somewhere, docs/README.md lists every page of docs/, and pages stay short."""
+"""Relative links and #anchors in the documents lead somewhere, docs/README.md lists every page of docs/, pages stay short, and rows of
+tables have a header."""
 
 import os
 import re
@@ -51,5 +52,9 @@ for page in pages:
     most = {"README.md": 200}.get(page, 250)
     if page.startswith(("README", "docs/")) and page != "docs/command-line.md" and lines > most:  # written from --help
         faults.append(f"{page} has {lines} lines, more than {most}: give what is not of its task a page of its own")
+    rows = prose(page).split("\n")
+    for before, row, after in zip(["", *rows], rows, [*rows[1:], ""]):
+        if row.startswith("|") and not before.startswith("|") and not re.fullmatch(r"\|[ :|-]+\|", after):
+            faults.append(f"{page}: a row of a table without a header above it: {row[:60]}")
 print("\n".join(faults))
 sys.exit(bool(faults))
