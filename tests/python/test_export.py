@@ -224,3 +224,13 @@ def test_meta_takes_no_memory():
         module = torch.nn.Linear(10**6, 10**6, bias=False).eval()
     model = onnxflops.from_torch(module, torch.zeros(2, 10**6, device="meta"), dynamic_shapes=({0: "batch"},))
     assert str(model.count().macs) == "1000000000000*batch" and model.count().params == 10**12
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_conv3d_without_bias(monkeypatch, private):
+    """onnxscript 0.7.2 writes a file that no runtime accepts."""
+    if not private:
+        monkeypatch.setattr(_export, "_private_parts", lambda: None)
+    module = torch.nn.Conv3d(3, 8, (1, 3, 3), stride=(2, 1, 1), padding=(0, 1, 0), groups=1, bias=False).eval()
+    report = onnxflops.from_torch(module, torch.zeros(1, 3, 4, 8, 8)).count()
+    assert (report.macs, report.params) == (8 * 2 * 8 * 6 * 27, 8 * 27)

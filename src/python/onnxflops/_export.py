@@ -50,23 +50,45 @@ def to_onnx(
             except Exception:  # the public function succeeds, or raises its own error
                 pass
     return torch.onnx.export(
-        module, inputs, kwargs=kwargs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False
-    )
+        module, inputs, kwargs=kwargs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False,
+        custom_translation_table=_translations(),
+    )  # fmt: skip
 
 
-def program_to_onnx(program: torch.export.ExportedProgram, translations: Mapping[Any, Any]) -> Any:
-    """torch.onnx.export() of a program, not optimized. `translations` adds operators."""
+def program_to_onnx(program: torch.export.ExportedProgram) -> Any:
+    """torch.onnx.export() of a program, not optimized."""
     import torch
 
     private = _private_parts()
     if private is not None:
         try:
-            return _translate(private, program, _with(_table(private).registry, translations))
+            return _translate(private, program, _with(_table(private).registry, _translations()))
         except Exception:
             pass
     return torch.onnx.export(
-        program, dynamo=True, optimize=False, verbose=False, custom_translation_table=dict(translations)
+        program, dynamo=True, optimize=False, verbose=False, custom_translation_table=_translations()
     )
+
+
+def _translations() -> dict[Any, Any]:
+    """Operators that the exporter has no translation for, or a wrong one."""
+    import torch
+
+    op: Any = importlib.import_module("onnxscript").opset18
+
+    def is_all_true(self: Any) -> Any:
+        return op.Cast(op.ReduceMin(op.Cast(self, to=6), keepdims=0), to=9)  # int32, bool
+
+    # onnxscript 0.7.2 gives a convolution without bias one of two axes, which no runtime accepts.
+    def conv3d(
+        input: Any, weight: Any, bias: Any = None, stride: Any = (1, 1, 1), padding: Any = (0, 0, 0),
+        dilation: Any = (1, 1, 1), groups: int = 1,
+    ) -> Any:  # fmt: skip
+        strides, pads, dilations = ([*values] * (3 // len(values)) for values in (stride, padding, dilation))
+        inputs = (input, weight) if bias is None else (input, weight, bias)
+        return op.Conv(*inputs, strides=strides, pads=pads * 2, dilations=dilations, group=groups)
+
+    return {torch.ops.aten._is_all_true.default: is_all_true, torch.ops.aten.conv3d.default: conv3d}
 
 
 def _private_parts() -> SimpleNamespace | None:
@@ -132,7 +154,7 @@ def _export(
     dynamic_shapes: Any,
 ) -> Any:
     table = _table(private)
-    registry = _with(table.registry, {})
+    registry = _with(table.registry, _translations())
     program = _trace(private, table, module, inputs, kwargs) if dynamic_shapes is None else None
     if program is not None:
         return _translate(private, program, registry)

@@ -83,7 +83,7 @@ def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[b
             # The CPU's fused attention has other strides than the products into which the exporter decomposes it.
             with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), settings.patch(backed_size_oblivious=True):
                 program = torch.export.export(module, (), kwargs=inputs.tensors, dynamic_shapes=shapes, strict=False)
-                exported = program_to_onnx(program, _translations())
+                exported = program_to_onnx(program)
         except Exception as error:
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
@@ -91,18 +91,6 @@ def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[b
     told = [*_name_sizes(exported.model, inputs, name), *_conditions(program, inputs, name)]
     _add_unused(exported.model, module)
     return _without_weights(exported.model), told
-
-
-def _translations() -> dict[Any, Any]:
-    """Operators of checks, which the exporter has none for."""
-    import torch
-
-    op: Any = importlib.import_module("onnxscript").opset18
-
-    def is_all_true(self: Any) -> Any:
-        return op.Cast(op.ReduceMin(op.Cast(self, to=6), keepdims=0), to=9)  # int32, bool
-
-    return {torch.ops.aten._is_all_true.default: is_all_true}
 
 
 def _off_meta(inputs: Any) -> Any:
