@@ -150,8 +150,12 @@ def _built(name: str, build: Callable[[], Any]) -> Any:
     import torch
 
     try:
-        with offline(), torch.device("meta"):
-            return build().eval()
+        with offline():
+            try:
+                with torch.device("meta"):
+                    return build().eval()
+            except NotImplementedError:  # its constructor computes with tensors, as RegNet's of torchvision does
+                return build().to("meta").eval()
     except Exception as error:
         raise UnsupportedError(f"{name} cannot be built: {line_of(error)}") from error
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""docs/published.* are those of tests/data/published/, verdicts follow from the figures, and each figure that differs has its reason."""
+
+import csv
+import os
+import subprocess
+import sys
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+DATA = os.path.join(ROOT, "tests", "data", "published")
+DIGITS = {("timm", "macs"): (9, "0.01"), ("timm", "activations"): (6, "0.01"), ("torchvision", "macs"): (9, "0.001")}
+MOST_BYTES = 1_000_000
+
+
+def read(name):
+    with open(os.path.join(DATA, name), newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row):
+    return row["zoo"], row["model"], row["size"], row["quantity"]
+
+
+reasons = {key_of(row) for row in read("reasons.csv") if row["reason"]}
+faults = []
+seen = set()
+for zoo in ("timm", "torchvision"):
+    tools = {key_of(row): row["figure"] for row in read(f"{zoo}_tools.csv")}
+    for row in read(f"{zoo}.csv"):
+        name = " ".join(key_of(row))
+        if key_of(row) in seen:
+            faults.append(f"{name}: two rows")
+        seen.add(key_of(row))
+        exponent, step = DIGITS[zoo, row["quantity"]]
+        number, unit = row["published"].split()
+        if unit != {9: "G", 6: "M"}[exponent]:
+            faults.append(f"{name}: {unit} is another unit than the zoo's")
+        figure = row["theirs"] and Decimal(row["theirs"]).scaleb(-exponent)
+        same = figure != "" and Decimal(number) in {figure.quantize(Decimal(step), rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP)}
+        if same != (row["verdict"] == "same"):
+            faults.append(f"{name}: published {row['published']}, here {row['theirs']}, and called {row['verdict']}")
+        if not same and key_of(row) not in reasons:
+            faults.append(f"{name}: no reason in reasons.csv why it is not reproduced")
+        if key_of(row) in tools and tools[key_of(row)] != row["theirs"] and key_of(row) not in reasons:
+            faults.append(f"{name}: {row['theirs']} here, {tools[key_of(row)]} by the zoo's own tool, and no reason in reasons.csv")
+faults += [f"{' '.join(key)}: a reason for no row" for key in reasons - seen]
+if os.path.getsize(os.path.join(ROOT, "docs", "published.html")) > MOST_BYTES:
+    faults.append("docs/published.html is larger than 1 MB")
+if subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "published", "page.py"), "--check"], check=False).returncode:
+    faults.append("tools/published/page.py writes other pages")
+print("\n".join(faults))
+sys.exit(1 if faults or not seen else 0)

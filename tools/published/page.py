@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Writes docs/published.md and docs/published.html from the rows in tests/data/published/.
+
+  tools/published/page.py            writes both
+  tools/published/page.py --check    fails if one of them is not that of the rows
+
+NAME.csv are rows of reproduce.py, NAME_tools.csv those of ask_tool.py; reasons.csv says by hand why a figure is not reproduced, tables.csv what
+the zoos' tables are.
+"""
+import csv
+import html
+import json
+import os
+import sys
+import textwrap
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reproduce  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.path.join(ROOT, "tests", "data", "published")
+COMMAND = "tools/published/page.py"
+
+
+def read(name):
+    path = os.path.join(DATA, name)
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row):
+    return row["zoo"], row["model"], row["size"], row["quantity"]
+
+
+def rows_of(zoo):
+    """The rows of a zoo, each with what its own tool gives and why it is not reproduced."""
+    tools = {key_of(row): row for row in read(f"{zoo}_tools.csv")}
+    reasons = {key_of(row): row["reason"] for row in read("reasons.csv")}
+    rows = read(f"{zoo}.csv")
+    for row in rows:
+        row["tool"] = tools.get(key_of(row), {}).get("figure", "")
+        if row["verdict"] != "same":
+            row["reason"] = reasons.get(key_of(row)) or found_reason(row)
+    return rows
+
+
+def found_reason(row):
+    if row["verdict"] == "not built":
+        return "Not built: " + row["reason"]
+    if row["tool"] and row["tool"] == row["theirs"]:
+        return "The zoo's own tool gives our figure for this module: the published one is of another version, input or program."
+    if row["tool"]:
+        return f"The zoo's own tool gives {int(row['tool']):,} for this module: the reason is not known yet."
+    return "The reason is not known yet."
+
+
+def grouped(number):
+    return f"{int(number):,}" if number else ""
+
+
+def percent(part, whole):
+    """Rounded down: 99.9 % is not all."""
+    return f"{1000 * part // whole / 10:.1f} %" if part < whole else "all"
+
+
+# ---- the page in Markdown
+
+WHERE = {"macs": "MACs", "activations": "activations"}
+
+
+def wrapped(text):
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def shares(tables, zoos):
+    lines = ["| table | figures | run | same to the last digit | of those run |", "|---|---:|---:|---:|---:|"]
+    for table in tables:
+        zoo, quantity = table["zoo"], table["quantity"]
+        rows = [row for row in zoos[zoo] if row["quantity"] == quantity]
+        same = sum(row["verdict"] == "same" for row in rows)
+        lines.append(f"| {zoo}, {WHERE[quantity]} | {int(table['figures']):,} | {len(rows):,} | {same:,} | {percent(same, len(rows))} |")
+    return lines
+
+
+def section(zoo, tables, rows):
+    text = [f"## {zoo}", "", wrapped(tables[0]["about"]), ""]
+    for table in tables:
+        of = [row for row in rows if row["quantity"] == table["quantity"]]
+        models = len({(row["model"], row["size"]) for row in of})
+        asked = [row for row in of if row["tool"]]
+        equal = sum(row["tool"] == row["theirs"] for row in asked)
+        line = f"- **{WHERE[table['quantity']]}**: {table['counts']} Run here: {models:,} of {int(table['figures']):,}."
+        if asked:
+            line += f" The zoo's own tool ran on {len(asked):,} of these models here and gave our figure, to the last integer digit, for {equal:,}."
+        text += [textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)]
+    built = {}
+    for row in rows:
+        if row["verdict"] == "same":
+            built.setdefault(row["built"], set()).add((row["model"], row["size"]))
+    line = f"- **Built** as the first of these that gives all figures: {', '.join(reproduce.BUILDS[zoo])}. " + "; ".join(
+        f"{name}: {len(models):,} model{'s' * (len(models) > 1)}" for name, models in built.items()) + "."
+    text += [textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False), ""]
+    missed = [row for row in rows if row["verdict"] != "same"]
+    if missed:
+        text += ["| not reproduced | published | here | why |", "|---|---:|---:|---|"]
+        for row in missed:
+            size = f" at {row['size']}" if row["size"] else ""
+            unit = " activations" if row["quantity"] == "activations" else " MACs"
+            text.append(f"| {row['model']}{size} | {row['published']}{unit} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
+    else:
+        text.append("Every figure that was run is reproduced.")
+    return text + [""]
+
+
+def markdown(tables, zoos):
+    rows = [row for zoo in zoos.values() for row in zoo]
+    same = sum(row["verdict"] == "same" for row in rows)
+    left = sum(int(table["figures"]) for table in tables) - len(rows)
+    text = ["# Published figures, reproduced", "", f"<!-- written by {COMMAND} from tests/data/published/ -->", "",
+            wrapped(f"**{len(rows):,} published figures were run. {same:,} come out the same, to the last digit that the zoo prints. "
+                    f"{len(rows) - same:,} do not.** {left:,} more figures of these tables have not been run yet."), "",
+            wrapped("Each model is built without weights from its package, exported, and counted by the convention of the tool that made the zoo's figure. "
+                    "No rule is bent for a row: rules come from the tools' sources. If the figure is not the same, the zoo's own tool runs on the same "
+                    "module, and its result is the second opinion."), "",
+            wrapped("[published.html](published.html) is the searchable table: one file without a network, with every row, its figure by our own "
+                    "definition, and why two figures differ. Download it and open it in a browser."), ""]
+    text += shares(tables, zoos) + [""]
+    for zoo, of in zoos.items():
+        text += section(zoo, [table for table in tables if table["zoo"] == zoo], of)
+    text += ["## Two figures for one model", "",
+             wrapped("These rows of public tables cannot both be the cost of the same thing. The last column says what differs."), "",
+             "| model | figures | what differs |", "|---|---|---|"]
+    text += [f"| {row['model']} | {row['figures']} | {row['differs']} |" for row in read("contradictions.csv")]
+    text += ["", "## Run it again", "",
+             wrapped("The tables are public: [tests/data/README.md](../tests/data/README.md#published-figures) names them, and the versions. A run that was "
+                     "stopped goes on, and a model that has a row is not built again."), "",
+             "```", "pip install onnxflops timm torchvision torch onnxscript fvcore",
+             "tools/published/reproduce.py timm timm.csv tests/data/published/timm.csv",
+             "tools/published/ask_tool.py tests/data/published/timm.csv tests/data/published/timm_tools.csv",
+             "tools/published/page.py", "```", ""]
+    return "\n".join(text)
+
+
+# ---- the searchable table
+
+def page(tables, zoos):
+    with open(os.path.join(ROOT, "tools", "published", "page.html"), encoding="utf-8") as file:
+        template = file.read()
+    rows, reasons, built = [], [], []
+
+    def index(table, text):
+        if text not in table:
+            table.append(text)
+        return table.index(text)
+
+    for zoo, of in zoos.items():
+        for row in of:
+            rows.append([list(zoos).index(zoo), row["model"], row["size"], row["quantity"][0], row["published"], int(row["theirs"] or 0),
+                         int(row["ours"] or 0), int(row["params"] or 0), ["same", "differs", "not built"].index(row["verdict"]),
+                         index(reasons, row["reason"] if row["verdict"] != "same" else ""), index(built, row["built"]), int(row["tool"] or 0)])
+    same = sum(row[8] == 0 for row in rows)
+    about = [{"zoo": zoo, "counts": {table["quantity"][0]: table["counts"] for table in tables if table["zoo"] == zoo},
+              "convention": {row["quantity"][0]: row["convention"] for row in of}} for zoo, of in zoos.items()]
+    data = json.dumps({"zoos": about, "reasons": reasons, "built": built, "rows": rows}, separators=(",", ":"), ensure_ascii=False)
+    figures = [("figures run", f"{len(rows):,}"), ("same to the last digit", f"{same:,}"), ("not reproduced", f"{len(rows) - same:,}"),
+               ("not run yet", f"{sum(int(table['figures']) for table in tables) - len(rows):,}")]
+    return (template.replace("{{figures}}", "".join(f"<div><dt>{html.escape(name)}</dt><dd>{value}</dd></div>" for name, value in figures))
+            .replace("{{data}}", data.replace("<", "\\u003c")))
+
+
+def main():
+    tables = read("tables.csv")
+    zoos = {zoo: rows_of(zoo) for zoo in dict.fromkeys(table["zoo"] for table in tables)}
+    faults = []
+    for name, text in (("published.md", markdown(tables, zoos)), ("published.html", page(tables, zoos))):
+        path = os.path.join(ROOT, "docs", name)
+        if "--check" not in sys.argv[1:]:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        elif not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+            faults.append(f"docs/{name} is not that of tests/data/published/: run {COMMAND}")
+    print("\n".join(faults), end="\n" if faults else "")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
