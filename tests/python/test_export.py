@@ -234,3 +234,15 @@ def test_conv3d_without_bias(monkeypatch, private):
     module = torch.nn.Conv3d(3, 8, (1, 3, 3), stride=(2, 1, 1), padding=(0, 1, 0), groups=1, bias=False).eval()
     report = onnxflops.from_torch(module, torch.zeros(1, 3, 4, 8, 8)).count()
     assert (report.macs, report.params) == (8 * 2 * 8 * 6 * 27, 8 * 27)
+
+
+def test_a_constructor_that_computes():
+    """RegNet of torchvision reads the values of tensors, which meta has none of."""
+    from onnxflops import _zoo
+
+    def build():
+        return torch.nn.Sequential(*(torch.nn.Linear(int(width), 4) for width in torch.arange(1, 3)))
+
+    module = _zoo._built("net", build)
+    assert [tuple(p.shape) for p in module.parameters()] == [(4, 1), (4,), (4, 2), (4,)]
+    assert all(p.is_meta for p in module.parameters()) and not module.training

@@ -56,6 +56,14 @@ def found_reason(row):
     return "The reason is not known yet."
 
 
+def padded(row):
+    """The published figure with all decimals of its zoo, whose tables leave zeros at the end out."""
+    decimals = next(decimals for _, quantity, _, decimals, _ in reproduce.ZOOS[row["zoo"]] if quantity == row["quantity"])
+    number, unit = row["published"].split()
+    whole, _, part = number.partition(".")
+    return f"{whole}.{part.ljust(decimals, '0')} {unit}"
+
+
 def grouped(number):
     return f"{int(number):,}" if number else ""
 
@@ -108,7 +116,7 @@ def section(zoo, tables, rows):
         for row in missed:
             size = f" at {row['size']}" if row["size"] else ""
             unit = " activations" if row["quantity"] == "activations" else " MACs"
-            text.append(f"| {row['model']}{size} | {row['published']}{unit} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
+            text.append(f"| {row['model']}{size} | {padded(row)}{unit} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
     else:
         text.append("Every figure that was run is reproduced.")
     return text + [""]
@@ -157,7 +165,7 @@ def page(tables, zoos):
 
     for zoo, of in zoos.items():
         for row in of:
-            rows.append([list(zoos).index(zoo), row["model"], row["size"], row["quantity"][0], row["published"], int(row["theirs"] or 0),
+            rows.append([list(zoos).index(zoo), row["model"], row["size"], row["quantity"][0], padded(row), int(row["theirs"] or 0),
                          int(row["ours"] or 0), int(row["params"] or 0), ["same", "differs", "not built"].index(row["verdict"]),
                          index(reasons, row["reason"] if row["verdict"] != "same" else ""), index(built, row["built"]), int(row["tool"] or 0)])
     same = sum(row[8] == 0 for row in rows)

@@ -154,7 +154,10 @@ def _built(name: str, build: Callable[[], Any]) -> Any:
             try:
                 with torch.device("meta"):
                     return build().eval()
-            except NotImplementedError:  # its constructor computes with tensors, as RegNet's of torchvision does
+            except RuntimeError as error:
+                if "meta tensor" not in str(error):
+                    raise
+                # Its constructor computes with tensors, as RegNet's of torchvision does.
                 return build().to("meta").eval()
     except Exception as error:
         raise UnsupportedError(f"{name} cannot be built: {line_of(error)}") from error
