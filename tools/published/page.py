@@ -41,6 +41,7 @@ def rows_of(zoo):
     rows = read(f"{zoo}.csv")
     for row in rows:
         row["tool"] = tools.get(key_of(row), {}).get("figure", "")
+        row["counter"] = tools.get(key_of(row), {}).get("tool", "")
         if row["verdict"] != "same":
             row["reason"] = reasons.get(key_of(row)) or found_reason(row)
     return rows
@@ -50,9 +51,9 @@ def found_reason(row):
     if row["verdict"] == "not built":
         return "Not built: " + row["reason"]
     if row["tool"] and row["tool"] == row["theirs"]:
-        return "The zoo's own tool gives our figure for this module: the published one is of another version, input or program."
+        return "The tool itself gives our figure for this module: the published one is of another version, input or program."
     if row["tool"]:
-        return f"The zoo's own tool gives {int(row['tool']):,} for this module: the reason is not known yet."
+        return f"The tool itself gives {int(row['tool']):,} for this module: the reason is not known yet."
     return "The reason is not known yet."
 
 
@@ -101,7 +102,7 @@ def section(zoo, tables, rows):
         equal = sum(row["tool"] == row["theirs"] for row in asked)
         line = f"- **{WHERE[table['quantity']]}**: {table['counts']} Run here: {models:,} of {int(table['figures']):,}."
         if asked:
-            line += f" The zoo's own tool ran on {len(asked):,} of these models here and gave our figure, to the last integer digit, for {equal:,}."
+            line += f" {asked[0]['counter']} ran on {len(asked):,} of these modules and gave our figure, to the last integer digit, for {equal:,}."
         text += [textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)]
     built = {}
     for row in rows:
@@ -130,8 +131,8 @@ def markdown(tables, zoos):
             wrapped(f"**{len(rows):,} published figures were run. {same:,} come out the same, to the last digit that the zoo prints. "
                     f"{len(rows) - same:,} do not.** {left:,} more figures of these tables have not been run yet."), "",
             wrapped("Each model is built without weights from its package, exported, and counted by the convention of the tool that made the zoo's figure. "
-                    "No rule is bent for a row: rules come from the tools' sources. If the figure is not the same, the zoo's own tool runs on the same "
-                    "module, and its result is the second opinion."), "",
+                    "No rule is bent for a row: rules come from the tools' sources. For a figure that is not the same, the tool that the zoo uses runs on the same "
+                    "module, too: its result is the second opinion."), "",
             wrapped("[published.html](published.html) is the searchable table: one file without a network, with every row, its figure by our own "
                     "definition, and why two figures differ. Download it and open it in a browser."), ""]
     text += shares(tables, zoos) + [""]
