@@ -94,7 +94,7 @@ std::string PeakText(const ProfileReport& r, const ProfileWork& work) {
   return ShareText(*rate / r.peak);
 }
 
-TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
+TextTable EmptyTable(const ProfileReport& r, const ProfileView& view) {
   TextTable table;
   const bool by_op = view.by == GroupBy::kOp;
   table.columns.push_back({by_op                         ? "operator"
@@ -115,6 +115,12 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
         {title, true,
          is_time ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kSpare});
   }
+  return table;
+}
+
+TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
+  TextTable table = EmptyTable(r, view);
+  const bool by_op = view.by == GroupBy::kOp;
   const auto add = [&](const std::string& name, const std::string& type, const ProfileWork& work,
                        ProfileRow::Kind kind) {
     TextTable::Row row;
