@@ -268,7 +268,7 @@ constexpr Bad kBad[] = {
     {"KeyOutside", "a = 1", "my.toml:1:1: unknown key 'a'; every operator is a table [[op]]"},
     {"NoTables", "op = 1", "my.toml:1:6: an operator is a table [[op]]"},
     {"MissingKey", "[[op]]\ndomain = 'own'", "my.toml:1:1: the key name is missing"},
-    {"UnknownKey", "...macs = 'M'", "my.toml:6:1: unknown key 'macs'; known: "},
+    {"UnknownKey", "...macs = 'M'", "my.toml:6:1: unknown key 'macs'; did you mean mac? known: "},
     {"NoCost", "...", "my.toml:1:1: no cost is given"},
     {"UnknownName", "...mac = 'M*K*N'",
      "my.toml:6:12: nothing is named 'N'; known: K, M, b.elements, b.given"},

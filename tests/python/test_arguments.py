@@ -158,7 +158,7 @@ def test_errors_name_arguments(gpt2):
     for call, text in (
         ({"backward": "exat"}, "backward='exat': it should be 2x or exact"),
         ({"frozen": "m"}, "frozen needs backward='exact'"),
-        ({"fit": "h100"}, "fit='h100': "),
+        ({"fit": "many"}, "fit='many': "),
     ):
         with pytest.raises(onnxflops.InvalidError) as raised:
             gpt2.count(batch=1, seq=8, **call)

@@ -417,7 +417,7 @@ def test_misspelt_arguments(gpt2):
     """An argument that cannot be a size is no size."""
     with pytest.raises(TypeError, match="'memry' is no argument; did you mean memory"):
         gpt2.count(memry=True)
-    with pytest.raises(onnxflops.InvalidError, match="every size was bound before counting|no symbol is named 'sq'; did you mean seq"):
+    with pytest.raises(onnxflops.InvalidError, match="no symbol is named 'sq'; symbols: batch, seq"):
         gpt2.count(batch=1, seq=8).at(sq=3)
 
 
