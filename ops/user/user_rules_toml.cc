@@ -161,6 +161,7 @@ class RulesReader : private TomlFile {
       kinds.reserve(kNumKinds);
       for (int i = 0; i < kNumKinds; ++i) kinds.push_back(KindName(static_cast<Kind>(i)));
       std::vector<std::string> names;
+      names.reserve(kinds.size() + std::size(kOtherKeys));
       for (const absl::string_view kind : kinds) names.emplace_back(kind);
       for (const absl::string_view other : kOtherKeys) names.emplace_back(other);
       const std::string similar = DidYouMean(name, names);

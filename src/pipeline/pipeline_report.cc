@@ -471,11 +471,12 @@ TextTable PointTable(const PipelineSweep& sweep, bool exact) {
     column("time", Narrow::kKeep);
     column(rate.c_str(), Narrow::kKeep);
   }
-  for (const auto& [sizes, report] : sweep.points) {
+  for (const PipelineSweep::Point& point : sweep.points) {
+    const PipelineReport& report = point.report;
     const Bindings at = report.Sizes();
     TextTable::Row row;
     for (const std::string& name : sweep.symbols) {
-      row.cells.push_back(GroupedDigits(sizes.at(name)));
+      row.cells.push_back(GroupedDigits(point.at.at(name)));
     }
     const auto add = [&](const Quantity& q, const Expr& amount) {
       row.cells.push_back(

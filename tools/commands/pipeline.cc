@@ -144,6 +144,7 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
     return kFine;
   }
   std::vector<SweptSymbol> swept;
+  swept.reserve(dims.size());
   for (settings::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
   const auto load = [&](const Bindings& given) {
     return settings::ReadPipeline(args.files[0], given);
