@@ -95,8 +95,8 @@ std::optional<int64_t> FillSize(nb::handle fill) {
   return sizes.at("fill");
 }
 
-// Counts one of many models: its report, and the names of sizes that the model does not have, which
-// are skipped.
+// Counts one of many models: its report, the names of sizes that the model does not have, which are
+// skipped, and the sizes at which it was counted.
 nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& given) {
   CountCall call = TakeCountCall(nb::borrow<nb::kwargs>(given));
   const std::optional<int64_t> size = FillSize(fill);
@@ -115,7 +115,9 @@ nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& giv
   made.given = std::make_shared<const Given>(std::move(call.given));
   nb::list names;
   for (const std::string& name : missing) names.append(ToStr(name));
-  return nb::make_tuple(made, names);
+  nb::dict sizes;
+  for (const auto& [name, bound] : made.report->bindings) sizes[ToStr(name)] = nb::int_(bound);
+  return nb::make_tuple(made, names, sizes);
 }
 
 struct CompareArguments : settings::CompareArguments {
@@ -317,7 +319,7 @@ void DefineModel(nb::module_& m) {
   m.def("_count_one_of_many", &CountOneOfMany, nb::arg("model"), nb::arg("fill").none(),
         nb::arg("given"),
         nb::sig("def _count_one_of_many(model: Model, fill: int | None, given: dict[str, Any]) -> "
-                "tuple[Report, list[str]]"));
+                "tuple[Report, list[str], dict[str, int]]"));
   m.def(
       "_check_count",
       [](nb::handle fill, const nb::dict& given) {

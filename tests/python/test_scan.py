@@ -215,6 +215,7 @@ def test_columns(tmp_path):
     row, partial, none = (rows[source] for source in sources)
     report = onnxflops.load(gpt2).count()
     assert (row["symbols"], row["opset"], row["nodes"]) == (["batch", "seq"], 17, len(report.rows("node")))
+    assert (row["sizes"], none["sizes"]) == ([], None)
     assert row["file_hash"] == "sha256:" + hashlib.sha256(gpt2.read_bytes()).hexdigest()
     assert [row["standing"], partial["standing"], none["standing"]] == ["exact", "at_least", None]
     assert partial["lower_bound"] and {r["version"] for r in rows.values()} == {onnxflops.__version__}
@@ -262,6 +263,7 @@ def test_fill(tmp_path):
     for row in rows.values():
         assert row["error"] is not None or (row["symbols"] == [] and row["flops"] is not None), row["source"]
     assert rows[str(ROOT / "models/gpt2.onnx")]["flops"] == onnxflops.load(ROOT / "models/gpt2.onnx").count(batch=2, seq=1).flops
+    assert rows[str(ROOT / "models/gpt2.onnx")]["sizes"] == ["batch=2", "seq=1"]
     assert sum(row["error"] is not None for row in rows.values()) < 0.05 * len(rows)
     with pytest.raises(onnxflops.InvalidError, match="fill"):
         onnxflops.scan(paths, tmp_path / "out", fill=-1)

@@ -38,7 +38,7 @@ def schema() -> pyarrow.Schema:
 
     text = pa.string()
     fields = [("source", text), ("key", text), ("error", text), ("standing", text), ("version", text), ("file_hash", text)]
-    fields += [("fetched_bytes", pa.int64()), ("opset", pa.int64()), ("nodes", pa.int64()), ("symbols", pa.list_(text))]
+    fields += [("fetched_bytes", pa.int64()), ("opset", pa.int64()), ("nodes", pa.int64()), ("symbols", pa.list_(text)), ("sizes", pa.list_(text))]
     for name in _FIGURES:
         fields += [(name, pa.decimal128(38, 0)), (name + "_expr", text)]
     return pa.schema([*fields, ("lower_bound", pa.bool_()), ("warnings", pa.list_(text)), ("report", text)])
@@ -89,7 +89,7 @@ def _count(source: str, settings: Settings, missing: list[str]) -> Row:
     else:
         _require_file(source)
         model = load(source)
-    report, unknown = _core._count_one_of_many(model, settings.fill, settings.count)
+    report, unknown, sizes = _core._count_one_of_many(model, settings.fill, settings.count)
     missing += unknown
     for name in _FIGURES:
         value = getattr(report, name)
@@ -97,6 +97,7 @@ def _count(source: str, settings: Settings, missing: list[str]) -> Row:
         row[name + "_expr"] = str(value)
     row["standing"], row["lower_bound"] = report.standing, report.lower_bound
     row["opset"], row["nodes"], row["symbols"] = report.opset, report.nodes, report.symbols
+    row["sizes"] = [f"{name}={size}" for name, size in sizes.items()]
     row["warnings"] = [*report.warnings, *(f"has no symbol named {name!r}: counted without it" for name in unknown)]
     row["report"] = report.to_json()
     return row
