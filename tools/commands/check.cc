@@ -431,6 +431,20 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
   return write_review();  // last, because its readers may expect the other files
 }
 
+// Which limits --update raised: both reports have the same rules in the same order.
+void TellRaised(const CheckReport& before, const CheckReport& after) {
+  constexpr size_t kMost = 20;
+  size_t raised = 0;
+  for (size_t i = 0; i < std::min(before.judgements.size(), after.judgements.size()); ++i) {
+    const Judgement &old = before.judgements[i], &now = after.judgements[i];
+    if (old.rule != now.rule || old.limit == now.limit || ++raised > kMost) continue;
+    WriteError(absl::StrCat(now.model.empty() ? "" : absl::StrCat(Escaped(now.model), ": "),
+                            "raised ", Escaped(now.rule), " from ", Escaped(old.limit), " to ",
+                            Escaped(now.limit)));
+  }
+  if (raised > kMost) WriteError(absl::StrCat("raised ", raised - kMost, " more limits"));
+}
+
 // Raises the broken limits, each in its own file.
 absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
                            const std::vector<std::string>& inputs, BudgetFiles* budgets) {
@@ -588,9 +602,11 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {
+    const CheckReport before = report;
     RETURN_IF_ERROR(UpdateBudgets(sources, review, inputs, &budgets));
     ASSIGN_OR_RETURN(review, JudgeAll(call, budgets));
     ASSIGN_OR_RETURN(report, Verdicts(call, budgets, review));
+    TellRaised(before, report);
   }
   for (const BudgetFile& file : budgets.files()) inputs.push_back(file.path);
   RETURN_IF_ERROR(WriteResults(call, budgets, review, report, inputs));
