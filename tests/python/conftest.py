@@ -35,3 +35,11 @@ def gpt2():
     import onnxflops
 
     return onnxflops.load(ROOT / "models/gpt2.onnx")
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory):
+    """Text and images of any size; two patches down and two across are a token."""
+    from training import QWEN, configured
+
+    return configured(QWEN, tmp_path_factory.mktemp("qwen"))

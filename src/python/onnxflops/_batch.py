@@ -68,12 +68,17 @@ def rows_of(told: dict[str, Any], whole: bool = False) -> Optional[Rows]:
     """The samples, or None if only the shapes of its tensors tell them; `whole` gives those too."""
     ids, mask, places = (told.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
     spots, ends = told.get("mm_token_type_ids"), told.get("cu_seq_lens_q")
-    if ends is None and places is not None and mask is None and _is_one_row(places):
+    if spots is not None and mask is not None and spots.shape != mask.shape:
+        raise InvalidError(f"a batch has mm_token_type_ids {list(spots.shape)} beside attention_mask {list(mask.shape)}")
+    one_row = ids is None or ids.shape[0] == 1  # else one row of positions is that of every row
+    if ends is None and places is not None and mask is None and one_row and _is_one_row(places):
         planes = [plane[0].tolist() for plane in (places if len(places.shape) == 3 else places[None])]
         columns = list(zip(*planes))  # they begin again with each sample; the first plane never falls within one
         ends = [i for i, x in enumerate(columns) if x == columns[0] or x[0] < columns[i - 1][0]] + [len(columns)]
     if ends is not None:
-        bounds: list[int] = ends.tolist() if hasattr(ends, "tolist") else ends
+        bounds = ends.tolist() if hasattr(ends, "tolist") else ends
+        if not isinstance(bounds, (list, tuple)):
+            raise InvalidError("a batch has cu_seq_lens_q that is not a list: where each sample begins, and where the last one ends")
         spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
         lengths = [b - a for a, b in spans]
         row = None if spots is None else [spot for line in spots.tolist() for spot in line]
@@ -131,8 +136,8 @@ def grids_of(told: dict[str, Any]) -> list[list[int]]:
         grids = told.get(name)
         if grids is None:
             continue
-        rows = grids.tolist() if hasattr(grids, "tolist") else list(grids)
-        if any(not isinstance(row, (list, tuple)) or len(row) != 3 for row in rows):
+        rows = grids.tolist() if hasattr(grids, "tolist") else grids
+        if not isinstance(rows, (list, tuple)) or any(not isinstance(row, (list, tuple)) or len(row) != 3 for row in rows):
             raise InvalidError(f"a batch has {name} that is not three numbers for each image: frames, height and width in patches")
         found += [list(row) for row in rows]
     return found

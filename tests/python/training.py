@@ -1,0 +1,73 @@
+"""Shared by the tests of training loops and of trainers. What is not installed is skipped."""
+
+import importlib.util
+import json
+
+import onnxflops
+import pytest
+
+
+def need(*packages):
+    return [pytest.importorskip(p, reason=f"{p} is not installed: tools/test --python-all has it") for p in packages]
+
+
+def has(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def events_of(folder):
+    """The scalars of event files, as TensorBoard itself reads them: {tag: [(step, value)]}."""
+    need("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    found = EventAccumulator(str(folder))
+    found.Reload()
+    return {tag: [(e.step, e.value) for e in found.Scalars(tag)] for tag in found.Tags()["scalars"]}
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def tiny():
+    """A tiny language model, and its graph with batch and seq open."""
+    torch, *_ = need("torch", "onnxscript")
+
+    class Tiny(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = torch.nn.Embedding(50, 16), torch.nn.Linear(16, 50)
+
+        def forward(self, input_ids, labels=None):
+            logits = self.head(torch.tanh(self.embed(input_ids)))
+            if labels is None:
+                return logits
+            return {"loss": torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
+
+    module = Tiny()
+    shapes = {"input_ids": {0: "batch", 1: "seq"}}
+    model = onnxflops.from_torch(module, torch.zeros(2, 8, dtype=torch.int64), dynamic_shapes=shapes)
+    return torch, module, model
+
+
+QWEN = {
+    "model_type": "qwen2_vl",
+    "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+                    "num_key_value_heads": 2, "vocab_size": 100, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}},
+    "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2, "hidden_size": 64},
+}  # fmt: skip
+
+
+def configured(config, folder):
+    (folder / "config.json").write_text(json.dumps(config))
+    return onnxflops.load(folder / "config.json")
+
+
+def counts_macs(perf, model):
+    """MACs instead of FLOPs of a training step: other tools and hands count these."""
+    perf.work.flops = model.count().macs
+    perf.work._left.clear()
