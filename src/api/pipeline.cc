@@ -24,6 +24,7 @@
 #include "src/api/analysis.h"
 #include "src/api/load.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/similar.h"
@@ -567,6 +568,12 @@ absl::StatusOr<PipelineSweep> SweepPipeline(
     CountOptions own = options;
     own.bindings.insert(at.begin(), at.end());
     ASSIGN_OR_RETURN(const Pipeline pipeline, load(own.bindings));
+    if (points.size() * pipeline.stages.size() > kMaxPipelineSweepStages) {
+      return LimitError("pipeline-sweep",
+                        absl::StrCat("the points of the sweep times the stages "
+                                     "are more than ",
+                                     kMaxPipelineSweepStages, " (pipeline-sweep)"));
+    }
     ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, own));
     sweep.points.push_back({at, std::move(report)});
   }

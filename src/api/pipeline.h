@@ -21,7 +21,8 @@ namespace onnxflops {
 absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options);
 
 // The same at every combination of numbers, each counted by itself. `load` is the pipeline with
-// given numbers. Errors: those of `load`, CountPipeline and SweepPoints.
+// given numbers. Errors: those of `load`, CountPipeline and SweepPoints;
+// OutOfRange for more than kMaxPipelineSweepStages stages of all points.
 absl::StatusOr<PipelineSweep> SweepPipeline(
     absl::FunctionRef<absl::StatusOr<Pipeline>(const Bindings&)> load, const CountOptions& options,
     absl::Span<const SweptSymbol> swept);

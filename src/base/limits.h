@@ -255,6 +255,9 @@ inline constexpr int64_t kMaxPromptTokens = int64_t{1} << 40;
 // Models of one call, points of a sweep, threads (-j).
 inline constexpr size_t kMaxModels = 100'000;
 inline constexpr size_t kMaxSweepPoints = 1000;
+// Stages of a pipeline times the points of its sweep: each is counted up to three times, and its
+// formulas are kept until all is written.
+inline constexpr size_t kMaxPipelineSweepStages = 10'000;
 // Nodes of a file times the points of a sweep of its memory, where each point is a count of 10 to
 // 40 us per node: some minutes. Files of 10,000 nodes keep all points; every file has some.
 inline constexpr size_t kMaxMemorySweepNodes = 10'000'000;

@@ -232,6 +232,7 @@ std::vector<std::string> WithoutEffect(const PipelineReport& report) {
     for (const Quantity& q : kQuantities) use(stage.totals.*q.value);
     if (stage.peak_activations) use(*stage.peak_activations);
   }
+  use(PerOf(report));  // figures are divided by it
   for (const PipelineParameter& parameter : report.parameters) {
     if (!parameter.formula.empty()) use(parameter.expr);
   }

@@ -210,7 +210,8 @@ PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
 PipelineReport PipelineOf(nb::handle file, const nb::kwargs& given) {
   settings::PipelineArguments args;
   Given taken = TakeOptions(given, "pipeline()", &args);
-  CountOptions options = Require(args.Options());
+  std::vector<settings::DimSizes> sweep;  // of `dims`, which Python does not set
+  CountOptions options = Require(args.Options(&sweep));
   options.bindings = std::move(taken.sizes);
   const std::string path = FromPath(file);
   return Require(WithoutGil([&]() -> absl::StatusOr<PipelineReport> {

@@ -23,13 +23,6 @@ void PipelineArguments::AddTo(Table* list) {
   device.AddTo(list);
 }
 
-absl::StatusOr<CountOptions> PipelineArguments::Options() const {
-  Bindings checked;
-  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &checked));
-  std::vector<DimSizes> sweep;
-  return Options(&sweep);
-}
-
 absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* sweep) const {
   CountOptions options;
   RETURN_IF_ERROR(ParseDims(dims, &options.bindings, sweep));

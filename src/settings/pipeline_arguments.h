@@ -21,8 +21,6 @@ struct PipelineArguments {
   RooflineArguments device;
 
   void AddTo(Table* list);
-  // An error if `dim` gives a name several numbers.
-  absl::StatusOr<CountOptions> Options() const;
   // Names with several numbers go to `sweep`, in the order of the call.
   absl::StatusOr<CountOptions> Options(std::vector<DimSizes>* sweep) const;
 };

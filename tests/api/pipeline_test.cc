@@ -189,6 +189,37 @@ TEST(PipelineTest, PointsOfASweepAreThoseOfTheFormula) {
   }
 }
 
+TEST(PipelineTest, StagesOfAllPointsAreBounded) {
+  std::string text;
+  for (int i = 0; i < 11; ++i) {
+    absl::StrAppend(&text, "[[stage]]\nname = \"s", i,
+                    "\"\nmodel = \"../config/gpt2/config.json\"\nsizes = { batch = 1 }\n");
+  }
+  const auto load = [&](const Bindings& given) { return LoadPipeline(text, kFolder, given); };
+  SweptSymbol many = {"seq", {}};
+  for (int64_t i = 1; i <= 1000; ++i) many.second.push_back(i);
+  const absl::Status status = SweepPipeline(load, {}, {many}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_TRUE(absl::StrContains(status.message(), "more than 10000 (pipeline-sweep)")) << status;
+}
+
+// The one by which figures are divided has an effect on these.
+TEST(PipelineTest, ParametersWithoutEffectAreNamed) {
+  const auto report = CountText(R"(per = "images"
+[parameters]
+images = 4
+idle = 2
+[[stage]]
+name = "s"
+model = "../config/gpt2/config.json"
+sizes = { batch = 1, seq = 8 }
+)");
+  ASSERT_TRUE(report.ok()) << report.status();
+  const std::string screen = DrawText(ToDocument(*report, {}));
+  EXPECT_TRUE(absl::StrContains(screen, "idle changes no figure")) << screen;
+  EXPECT_FALSE(absl::StrContains(screen, "images changes no figure")) << screen;
+}
+
 TEST(PipelineTest, ErrorsNameThePlace) {
   const auto stage = [](absl::string_view more) {
     return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
