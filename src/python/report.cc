@@ -318,11 +318,11 @@ ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::obj
 void DefineParts(nb::class_<PyReport>& report) {
   report.def_prop_ro("memory", &MemoryOf, nb::sig("def memory(self, /) -> Memory"),
                      "What the model holds in memory, counted now unless it was asked for.");
-  report.def(
-      "fit", &FitInto, nb::arg("bytes"), nb::arg("symbol").none() = nb::none(),
-      nb::sig("def fit(self, bytes: int | str, symbol: str | None = None) -> Fit"),
-      "The largest batch, or size of `symbol`, at which the model fits: fit(\"80GiB\"). That "
-      "size should be open.");
+  report.def("fit", &FitInto, nb::arg("bytes"), nb::arg("symbol").none() = nb::none(),
+             nb::sig("def fit(self, bytes: int | str, symbol: str | None = None) -> Fit"),
+             "The largest batch, or size of `symbol`, at which the model fits: fit(\"80GiB\"), "
+             "fit(\"h100-sxm\"). That "
+             "size should be open.");
   report.def("serving", &Serve, nb::arg("prefill").none() = nb::none(),
              nb::arg("decode").none() = nb::none(),
              nb::sig("def serving(self, prefill: int | None = None, decode: str | None = None) -> "

@@ -159,7 +159,7 @@ struct Report {
   uint32_t absent = 0;
 
   // The totals at sizes of open symbols, without counting again. Unnamed symbols stay. Errors:
-  // FailedPrecondition if a symbol was bound to another size before counting; InvalidArgument if
+  // FailedPrecondition if a symbol, or every size, was bound before counting; InvalidArgument if
   // the report does not have it; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 

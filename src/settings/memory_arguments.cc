@@ -43,6 +43,7 @@ absl::StatusOr<FitRequest> ParseFitInto(const std::string& fit, const std::vecto
     const absl::Status status = ParseFit(fit).status();
     return WithMessage(status, absl::StrCat(status.message(), ", or a device, as h100-sxm"));
   }
+  if (colon + 1 == fit.size()) return BadValue("fit", fit, "a symbol should follow the colon");
   if (!device->memory_bytes) return BadValue("fit", fit, "the memory of the device is not known");
   return ParseFit(
       absl::StrCat(*device->memory_bytes, colon == std::string::npos ? "" : fit.substr(colon)));

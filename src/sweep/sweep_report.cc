@@ -351,16 +351,10 @@ std::string ToCsv(const SweepReport& sweep) {
 
 namespace {
 
-void WriteSizes(const Bindings& sizes, JsonWriter* json) {
-  json->BeginObject(kOneLine);
-  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
-  json->EndObject();
-}
-
 void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter* json) {
   const Report& report = sweep.report;
   json->BeginObject();
-  WriteSizes(point.at, &json->Key("sizes"));
+  report::WriteSizes("sizes", point.at, json);
   json->Key("totals").BeginObject();
   for (const Quantity* q : AllQuantities()) {
     if (!report.Lists(*q)) continue;
@@ -401,7 +395,7 @@ std::string ToJson(const SweepReport& sweep) {
   json.BeginObject();
   json.Key("schema").String("onnxflops.sweep/1");
   report::WriteModel(report.model, &json);
-  WriteSizes(report.bindings, &json.Key("bindings"));
+  report::WriteSizes("bindings", report.bindings, &json);
   json.Key("convention").String(report.convention);
   json.Key("symbols").BeginArray(kOneLine);
   for (const std::string& name : sweep.symbols) json.String(name);

@@ -210,7 +210,7 @@ std::string NoFileAtAll(const std::string& word) {
   const bool is_id = slash != std::string::npos && slash > 0 && slash + 1 < word.size() &&
                      word.find('/', slash + 1) == std::string::npos && word[0] != '.' &&
                      !Exists(word.substr(0, slash)) && !IsModelName(word) && !IsConfigName(word);
-  return is_id ? "; names of a hub are not read: download the model, or its config.json" : "";
+  return is_id ? "; if it is a name of a hub: download the model, or its config.json" : "";
 }
 
 // The error for a missing file, if something else may have been meant.
