@@ -45,8 +45,8 @@ for zoo in ("timm", "torchvision"):
         if key_of(row) in tools and tools[key_of(row)] != row["theirs"] and key_of(row) not in reasons:
             faults.append(f"{name}: {row['theirs']} here, {tools[key_of(row)]} by the zoo's own tool, and no reason in reasons.csv")
 faults += [f"{' '.join(key)}: a reason for no row" for key in reasons - seen]
-if os.path.getsize(os.path.join(ROOT, "docs", "published.html")) > MOST_BYTES:
-    faults.append("docs/published.html is larger than 1 MB")
+if os.path.getsize(os.path.join(ROOT, "docs", "published-table.html")) > MOST_BYTES:
+    faults.append("docs/published-table.html is larger than 1 MB")
 if subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "published", "page.py"), "--check"], check=False).returncode:
     faults.append("tools/published/page.py writes other pages")
 print("\n".join(faults))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/published.md and docs/published.html from the rows in tests/data/published/.
+"""Writes docs/published.md and docs/published-table.html from the rows in tests/data/published/.
 
   tools/published/page.py            writes both
   tools/published/page.py --check    fails if one of them is not that of the rows
@@ -133,7 +133,7 @@ def markdown(tables, zoos):
             wrapped("Each model is built without weights from its package, exported, and counted by the convention of the tool that made the zoo's figure. "
                     "No rule is bent for a row: rules come from the tools' sources. For a figure that is not the same, the tool that the zoo uses runs on the same "
                     "module, too: its result is the second opinion."), "",
-            wrapped("[published.html](published.html) is the searchable table: one file without a network, with every row, its figure by our own "
+            wrapped("[published-table.html](published-table.html) is the searchable table: one file without a network, with every row, its figure by our own "
                     "definition, and why two figures differ. Download it and open it in a browser."), ""]
     text += shares(tables, zoos) + [""]
     for zoo, of in zoos.items():
@@ -183,7 +183,7 @@ def main():
     tables = read("tables.csv")
     zoos = {zoo: rows_of(zoo) for zoo in dict.fromkeys(table["zoo"] for table in tables)}
     faults = []
-    for name, text in (("published.md", markdown(tables, zoos)), ("published.html", page(tables, zoos))):
+    for name, text in (("published.md", markdown(tables, zoos)), ("published-table.html", page(tables, zoos))):
         path = os.path.join(ROOT, "docs", name)
         if "--check" not in sys.argv[1:]:
             with open(path, "w", encoding="utf-8") as file:
