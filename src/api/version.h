@@ -3,9 +3,9 @@
 #ifndef ONNXFLOPS_SRC_API_VERSION_H_
 #define ONNXFLOPS_SRC_API_VERSION_H_
 
-#define ONNXFLOPS_VERSION "0.1.0"
-#define ONNXFLOPS_VERSION_MAJOR 0
-#define ONNXFLOPS_VERSION_MINOR 1
+#define ONNXFLOPS_VERSION "1.0.0"
+#define ONNXFLOPS_VERSION_MAJOR 1
+#define ONNXFLOPS_VERSION_MINOR 0
 #define ONNXFLOPS_VERSION_PATCH 0
 
 // Where the pages of docs/ are published, "https://example.org/onnxflops/docs/"; "": nowhere yet.
