@@ -2,7 +2,7 @@
 """Holds docs/troubleshooting*.md to the program's errors, in both directions. In a quote of a row, "..." stands for any text, and N for
 a word.
 
-Each message that a row quotes is printed: by a golden file, by tools/setup, or as an error of the sources.
+Each message that a row quotes is printed: by a golden file, by tools/setup or src/python/CMakeLists.txt, or as an error of the sources.
 
 Each error that says what to do is in a row. Errors are the lines "onnxflops: ..." of the golden files, and the texts of errors in the
 sources, with "..." for what is put in there. What to do is a clause that begins with one of VERBS, with an option or with an argument or
@@ -57,7 +57,7 @@ errors = [(path, message) for path, text in goldens.items() for message in re.fi
 for folder, suffix, read in ("src", "cc", in_cpp), ("tools/c*", "cc", in_cpp), ("src", "py", in_python):
     for path in sorted(glob.glob(f"{folder}/**/*.{suffix}", recursive=True)):
         errors += [(path, message) for message in read(path)]
-printed = "\n".join([*goldens.values(), text_of("tools/setup"), *(message for _, message in errors)])
+printed = "\n".join([*goldens.values(), text_of("tools/setup"), text_of("src/python/CMakeLists.txt"), *(message for _, message in errors)])
 
 faults = []
 quoted = []
