@@ -283,6 +283,51 @@ def test_grids_that_cannot_be_merged(qwen):
             Perf(qwen, peak=1e15, devices=1).step(**given)
 
 
+def test_images_of_each_sample(qwen):
+    """Any number of images in a sample: as the steps of each sample alone, in multiply-accumulates."""
+    clock = Clock()
+
+    def step(**given):
+        perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock)
+        counts_macs(perf, qwen)
+        return rates(perf, clock, **given)
+
+    one, two = [1, 8, 12], [3, 4, 2]
+    plain = step(lengths=[40, 7], grid_thw=[one, two])
+    assert plain == step(lengths=[40, 7], grid_thw=[[one], [two]]) == step(lengths=[40, 7], grid_thw=[one, two], image_counts=[1, 1])
+    alone = [step(lengths=[n], grid_thw=images)["perf/flops_per_second"] for n, images in ((40, [[one, two]]), (7, [[]]), (0, [[two, one]]))]
+    packed = step(cu_seqlens=[0, 40, 47], grid_thw=[[one, two], []])["perf/flops_per_second"]
+    assert packed == sum(alone[:2]) == step(lengths=[40, 7], grid_thw=[[one, two], []])["perf/flops_per_second"]
+    assert alone[1] == step(batch=1, seq=7, grid_t=1, grid_h=2, grid_w=2)["perf/flops_per_second_text"]
+    assert step(seq=9, grid_thw=[[one, two], []]) == step(lengths=[9, 9], grid_thw=[one, two], image_counts=[2, 0])
+    assert step(lengths=[9], image_counts=[0])["perf/samples_per_second"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lengths": [5], "grid_thw": [[1, 8, 8]], "image_counts": [2]}, "add up to the grids"),
+        ({"lengths": [5], "grid_thw": [[1, 8, 8]], "image_counts": [2, -1]}, "add up to the grids"),
+        ({"lengths": [5], "image_counts": []}, "add up to the grids"),
+        ({"lengths": [5], "grid_thw": [[[1, 8, 8]]], "image_counts": [1]}, "add up to the grids"),
+        ({"lengths": [5], "image_counts": [1.5]}, "whole numbers"),
+        ({"lengths": [5, 6], "grid_thw": [[[1, 8, 8]], [1, 8, 8]]}, "for some samples, and not for others"),
+        ({"lengths": [5, 6], "grid_thw": [[[1, 8, 8], [1, 8, 8]]]}, "2 lengths, and images for 1 samples"),
+        ({"lengths": [5, 0], "grid_thw": [[[1, 8, 8]], []]}, "should have a token"),
+        ({"lengths": [5], "grid_thw": [[[1, 8, 7]]]}, "merges 2 x 2"),
+        ({"batch": 1, "grid_thw": [[[1, 8, 8], [1, 8, 8]]]}, "lengths= of their texts"),
+    ],
+)
+def test_bad_images_of_samples(qwen, given, message):
+    with pytest.raises(onnxflops.InvalidError, match=message):
+        Perf(qwen, peak=1e15, devices=1).step(**given)
+
+
+def test_images_of_samples_without_grids(gpt2):
+    with pytest.raises(onnxflops.InvalidError, match="no grids"):
+        Perf(gpt2, peak=1e15, devices=1).step(lengths=[5, 6], grid_thw=[[[1, 8, 8], [1, 8, 8]], []])
+
+
 def rates(perf, clock, **given):
     """The metrics of a step of a second."""
     clock.now += 1

@@ -232,6 +232,27 @@ def test_images_of_a_batch(qwen):
     assert batch_sums(qwen, alone)[0] == 2 * case.executed(21)
 
 
+def test_several_images_of_a_step(qwen):
+    """Perf.step() of samples with any number of images, as transformers executes each sample alone."""
+    case = Qwen()
+    tensor = case.torch.tensor
+    texts = [text for text, _, _ in SAMPLES]
+    nested = [[*images, *clips] for _, images, clips in SAMPLES]
+    flat, counts = [grid for images in nested for grid in images], [1, 3, 0, 2, 1]
+    tokens = sum(t * (h // 2) * (w // 2) for t, h, w in flat)
+    for given in (
+        {"grid_thw": nested}, {"grid_thw": flat, "image_counts": counts},
+        {"grid_thw": [tensor(images).reshape(-1, 3) for images in nested]},
+        {"grid_thw": tensor(flat), "image_counts": tensor(counts)},
+    ):  # fmt: skip
+        perf = Perf(qwen, peak=1e15, devices=1)
+        counts_macs(perf, qwen)
+        perf.add(lengths=tensor(texts), **given)
+        assert 2 * perf._sums.flops == sum(case.executed(*sample) for sample in SAMPLES)
+        assert (perf._sums.samples, perf._sums.tokens) == (5, sum(texts) + tokens)
+        assert perf._sums.parts["tokens_per_second_image"] == tokens
+
+
 def test_positions_of_a_piece_of_a_row():
     """A row may begin within a sample."""
     torch = need("torch")[0]

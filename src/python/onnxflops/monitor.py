@@ -38,8 +38,8 @@ _MOST_PENDING = 64  # batches that wait on a device: a byte or two for each toke
 Metrics = dict[str, float]
 # Of the samples of a batch: a list or an array, or one for each of the model's sizes.
 Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
-# Of the image or clip of each sample: frames, and patches down and across; [samples, 3].
-Grids = Union[Sequence[Sequence[int]], Any]
+# Of the image or clip of each sample: frames, and patches down and across; [samples, 3]. Or a list of these for each sample.
+Grids = Union[Sequence[Sequence[int]], Sequence[Sequence[Sequence[int]]], Any]
 Sink = Callable[[int, Metrics], None]
 # Sums each number over all ranks, and is the same on all of them.
 Reduce = Callable[[Sequence[float]], Sequence[float]]
@@ -58,11 +58,30 @@ def _whole(values: Any) -> list[int]:
     return found
 
 
-def _columns(grids: Any) -> list[list[int]]:
-    rows = [_whole(row) for row in (grids.tolist() if hasattr(grids, "tolist") else grids)]
-    if not rows or any(len(row) != 3 or min(row) < 1 for row in rows):
-        raise InvalidError("grid_thw should be three whole numbers of 1 or more for each sample: frames, height and width in patches")
-    return [list(column) for column in zip(*rows)]
+def _listed(values: Any) -> list[Any]:
+    """Arrays as lists, also those in a list."""
+    found = values.tolist() if hasattr(values, "tolist") else values
+    return [_listed(x) if isinstance(x, (list, tuple)) or hasattr(x, "tolist") else x for x in found]
+
+
+def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]]) -> tuple[list[list[int]], Optional[list[int]]]:
+    """The grids of all images, and how many each sample has: None if it is one each."""
+    rows = [] if grid_thw is None else _listed(grid_thw)
+    counts = None if image_counts is None else _whole(image_counts)
+    nested = any(isinstance(row, list) and (not row or isinstance(row[0], list)) for row in rows)
+    if nested and counts is None:
+        if any(not isinstance(images, list) or any(not isinstance(grid, list) for grid in images) for images in rows):
+            raise InvalidError("grid_thw has a list of grids for some samples, and not for others")
+        counts = [len(images) for images in rows]
+        rows = [row for images in rows for row in images]
+    elif counts is not None and (nested or min(counts, default=-1) < 0 or sum(counts) != len(rows)):
+        raise InvalidError(
+            "image_counts should be the number of images of each sample, and add up to the grids of grid_thw: "
+            f"{image_counts!r:.80}, {len(rows)} grids"
+        )
+    if (not rows and counts is None) or any(not isinstance(row, list) or len(row) != 3 or min(_whole(row)) < 1 for row in rows):
+        raise InvalidError("grid_thw should be three whole numbers of 1 or more for each image: frames, height and width in patches")
+    return rows, None if counts and set(counts) == {1} else counts
 
 
 class _Sums:
@@ -178,7 +197,7 @@ class Perf:
     def _begin(self) -> None:
         self._start, self._paused = self._clock(), None
         self._steps, self._sums = 0, _Sums(self.work)
-        self._pending: list[tuple[Any, bool, dict[str, int], Optional[Grids]]] = []
+        self._pending: list[tuple[Any, bool, dict[str, int], Optional[Grids], Optional[Sequence[int]]]] = []
         self._spoilt = False
 
     def start(self) -> None:
@@ -232,6 +251,7 @@ class Perf:
         lengths: Optional[Lengths] = None,
         cu_seqlens: Optional[Sequence[int]] = None,
         grid_thw: Optional[Grids] = None,
+        image_counts: Optional[Sequence[int]] = None,
         **sizes: int,
     ) -> None:
         """A batch of the step that goes on: with gradient accumulation a step has several.
@@ -239,14 +259,17 @@ class Perf:
         `lengths` has the lengths of the samples in a padded batch: a list or an array, or a dict of these by
         the model's sizes. `cu_seqlens` has the start of each sample in a packed row, and the end of the last.
         `grid_thw` has frames, height and width in patches of each sample's image, as image_grid_thw has them.
+        Samples with several images, or none, have a list of grids each: [[[1, 8, 12]], [[1, 4, 6], [1, 8, 2]], []];
+        or `image_counts` says how many of the grids are of each sample: [1, 2, 0].
         Each may be a tensor on a device; it is read only when a result is due.
         """
         given = cu_seqlens if lengths is None else lengths
-        if given is not None or grid_thw is not None:
+        if given is not None or grid_thw is not None or image_counts is not None:
             if lengths is not None and cu_seqlens is not None:
                 raise InvalidError("a batch has lengths= or cu_seqlens=, not both")
-            pending = (given, cu_seqlens is not None, sizes, grid_thw)
-            if any(_is_on_device(x) for x in (*(given.values() if isinstance(given, Mapping) else (given,)), grid_thw)):
+            pending = (given, cu_seqlens is not None, sizes, grid_thw, image_counts)
+            lists = (*(given.values() if isinstance(given, Mapping) else (given,)), grid_thw, image_counts)
+            if any(_is_on_device(x) for x in (*lists, *(grid_thw if isinstance(grid_thw, (list, tuple)) else ()))):
                 self._pending.append(pending)
             else:
                 self._add_samples(*pending)
@@ -261,7 +284,9 @@ class Perf:
         tokens = samples * sizes.get(self._tokens, 0) + images
         sums.add(flops, tokens, samples, tokens, images)
 
-    def _add_samples(self, given: Any, packed: bool, sizes: dict[str, int], grids: Optional[Grids] = None) -> None:
+    def _add_samples(
+        self, given: Any, packed: bool, sizes: dict[str, int], grid_thw: Optional[Grids] = None, image_counts: Optional[Sequence[int]] = None
+    ) -> None:
         """Samples of different lengths: what is padding counts nothing."""
         named = given if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
         lists = {name: _whole(x) for name, x in named.items()}
@@ -270,16 +295,41 @@ class Perf:
             lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
             if len(ends) < 2 or ends[0] != 0 or min(lists[self._tokens], default=0) < 1:
                 raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
-        if grids is not None:
-            lists.update(zip(GRID, _columns(grids)))
+        if grid_thw is not None or image_counts is not None:
+            grids, counts = _images_of(grid_thw, image_counts)
+            if counts is not None:
+                self._add_images(lists, packed, sizes, grids, counts)
+                return
+            lists.update({name: [grid[i] for grid in grids] for i, name in enumerate(GRID)})
         flops = self.work.parts_of_samples(sizes, lists, packed)
-        if self._tokens in lists or grids is None:
+        if self._tokens in lists or grid_thw is None:
             lengths = lists.get(self._tokens, [])
         else:
             lengths = [sizes.get(self._tokens, 0)] * len(lists["grid_t"])
         images = self._image_tokens(sizes, lists, len(lengths))
         rows = [n + image for n, image in zip(lengths, images)]
         self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows, default=0), sum(images))
+
+    def _add_images(
+        self, lists: Mapping[str, Sequence[int]], packed: bool, sizes: Mapping[str, int], grids: Sequence[Sequence[int]], counts: Sequence[int]
+    ) -> None:
+        """Samples of any number of images: the tower runs over each image, and the decoder over a sample with the tokens of its images."""
+        work = self.work
+        if not work.has_grids:
+            raise InvalidError("any number of images in a sample is for a config.json that has them in patches: the model has no grids of them")
+        given = {**dict.fromkeys(lists, True), **sizes}
+        if set(given) != {self._tokens}:
+            raise InvalidError(f"samples with any number of images have lengths= of their texts, or {self._tokens}= of all, and no other size")
+        texts = list(lists[self._tokens]) if lists else [sizes[self._tokens]] * len(counts)
+        if len(texts) != len(counts):
+            raise InvalidError(f"a batch has {len(texts)} lengths, and images for {len(counts)} samples")
+        tokens = iter([work.image_tokens(dict(zip(GRID, grid))) for grid in grids])
+        images = [sum(next(tokens) for _ in range(count)) for count in counts]
+        rows = [text + image for text, image in zip(texts, images)]
+        if min(texts) < 0 or min(rows) < 1:
+            raise InvalidError("a sample should have a token: of its text, or of an image")
+        flops = work.parts_of_rows(rows, images, grids, packed)
+        self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows), sum(images))
 
     def _image_tokens(self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int) -> list[int]:
         """Of each sample."""
@@ -355,10 +405,11 @@ class Perf:
         lengths: Optional[Lengths] = None,
         cu_seqlens: Optional[Sequence[int]] = None,
         grid_thw: Optional[Grids] = None,
+        image_counts: Optional[Sequence[int]] = None,
         **sizes: int,
     ) -> Optional[Metrics]:
         """A step has ended. What it took, where a result is due: the means since the last one."""
-        self.add(lengths=lengths, cu_seqlens=cu_seqlens, grid_thw=grid_thw, **sizes)
+        self.add(lengths=lengths, cu_seqlens=cu_seqlens, grid_thw=grid_thw, image_counts=image_counts, **sizes)
         return self.end_step()
 
     def _measure(self) -> Optional[Metrics]:
