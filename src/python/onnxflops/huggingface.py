@@ -9,6 +9,7 @@ Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Batches 
 they have, also the last, shorter ones of an epoch; padding that attention_mask tells counts nothing, and
 samples that are packed into a row (cu_seq_lens_q, position_ids) count apart. Images count at their own sizes
 (image_grid_thw, video_grid_thw), any number of them in a sample. Ranks add up what each of them has.
+Adapters of PEFT (LoRA) count as what trains: the base is frozen, as with count(lora=...).
 `sizes` gives those that no batch has, `batch` being a rank's. By default the devices are the Trainer's; a
 tensor- or pipeline-parallel run gives `devices`.
 """
@@ -16,6 +17,7 @@ tensor- or pipeline-parallel run gives `devices`.
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any, Optional, Union
 
 import transformers
@@ -23,6 +25,7 @@ import transformers
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
 from onnxflops._step import GRID
+from onnxflops._trained import as_trained
 from onnxflops.monitor import Metrics, Perf, _sum_over_ranks, _Sums
 
 __all__ = ["PerfCallback", "add_perf"]
@@ -140,6 +143,7 @@ def add_perf(
         )
     if perf.get("devices") is None:
         perf["devices"] = args.world_size * max(1, args.n_gpu)
+    model = as_trained(model, trainer.model, lambda text: warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=4))
     callback = PerfCallback(Perf(model, tokens=tokens, **perf), dict(sizes or {}), tokens)
     per_rank = args.train_batch_size * args.gradient_accumulation_steps
     if hasattr(trainer, "get_total_train_batch_size"):  # it knows which ranks share a batch

@@ -8,7 +8,8 @@
 
 `sizes` returns the sizes of a rank's batch; the ranks add up theirs. The metrics are device/mfu,
 device/step_time and others. For lengths of samples: {"lengths": [512, 300]}, or "cu_seqlens". Without
-`sizes`, the tensors of a batch tell them by their names, as in onnxflops.huggingface. A step is a step of
+`sizes`, the tensors of a batch tell them by their names, as in onnxflops.huggingface. Adapters of PEFT
+count as what trains. A step is a step of
 the optimizer, with all batches that it accumulates.
 By default the devices are the Trainer's; for a tensor- or pipeline-parallel run give `devices`.
 """
@@ -25,6 +26,7 @@ except ImportError:
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._trained import as_trained
 from onnxflops.monitor import Metrics, Perf, _is_distributed, _sum_over_ranks
 
 __all__ = ["PerfCallback"]
@@ -40,12 +42,17 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def __init__(self, model: Union[Model, Report], *, sizes: Optional[Callable[[Any], dict[str, Any]]] = None, **perf: Any) -> None:
         super().__init__()
         self.perf = Perf(model, **perf)
+        self._model = model
         self.perf._forgives = True
         self.sizes = sizes
         self.last: Metrics = {}
         self._step, self._first, self._batches = 0, True, 1
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        try:
+            self.perf._count_as(as_trained(self._model, pl_module, self.perf.warn))
+        except OnnxflopsError as error:  # a strategy may have wrapped the module
+            self.perf.warn(f"the count is that of a training of all parameters: {error}")
         if self.perf.devices is None:
             self.perf.devices = trainer.world_size
         sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}

@@ -176,6 +176,7 @@ class Perf:
             raise InvalidError("Perf: the peak should be above 0")
         if every < 1 or (devices is not None and devices < 1):
             raise InvalidError("Perf: every and devices should be 1 or more")
+        self._model, self._per_sample = model, per_sample
         self.work = StepWork(model, tokens, per_sample)
         self.flops_per_step = self.work.flops
         self.devices = devices
@@ -189,6 +190,13 @@ class Perf:
         self._forgives = False  # faults of batches that are read late
         self._paused: Optional[float] = None
         self._begin()
+
+    def _count_as(self, model: Union[Model, Report]) -> None:
+        """Counts the steps of this model from here."""
+        if model is not self._model:
+            self._model, self.work = model, StepWork(model, self._tokens, self._per_sample)
+            self.flops_per_step = self.work.flops
+            self._begin()
 
     def now(self) -> float:
         """Seconds, of the clock that steps are measured by."""

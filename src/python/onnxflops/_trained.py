@@ -1,0 +1,127 @@
+"""What a training trains: adapters of PEFT, or a part of the parameters, by the module that a trainer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Optional, Union
+
+from onnxflops._core import Model, Report
+from onnxflops._errors import InvalidError, NotFoundError, OnnxflopsError
+
+_PREFIXES = ("base_model.model.", "module.", "_orig_mod.")  # of PEFT, DDP and torch.compile
+
+
+def _elements(parameter: Any) -> int:
+    return int(getattr(parameter, "ds_numel", None) or parameter.numel())  # DeepSpeed keeps a part of it
+
+
+def _plain(name: str) -> str:
+    while prefix := next((x for x in _PREFIXES if name.startswith(x)), ""):
+        name = name[len(prefix) :]
+    return name
+
+
+class _Adapters:
+    """The LoRA layers that train in a module."""
+
+    def __init__(self, module: Any) -> None:
+        self.ranks: dict[str, int] = {}  # by the path of the layer
+        self.elements = 0
+        self.nf4 = False
+        self.several = False  # adapters on one layer
+        types = set()
+        modules = dict(module.named_modules())
+        for name, layer in modules.items():
+            for adapter in _trained_adapters(layer):
+                self.several = self.several or _plain(name) in self.ranks
+                self.ranks[_plain(name)] = int(layer.r[adapter])
+                self.elements += sum(_elements(x[adapter].weight) for x in (layer.lora_A, layer.lora_B))
+                base = layer.base_layer
+                types.add(type(base))
+                self.nf4 = self.nf4 or type(base).__name__ == "Linear4bit"
+        # Layers of the same kind that have none: an end of a path may be theirs, too.
+        self._others = [_plain(name) for name, layer in modules.items() if type(layer) in types and not name.endswith(".base_layer")]
+
+    def setting(self) -> str:
+        """As count(lora=...) takes it: by the last parts of paths where that is the same layers."""
+        targets: list[str] = []
+        for path in self.ranks:
+            end = path.rsplit(".", 1)[-1]
+            target = path if any(x == end or x.endswith("." + end) for x in self._others) else end
+            if target not in targets:
+                targets.append(target)
+        rank = max(self.ranks.values())
+        return f"r={rank}{',base=nf4' if self.nf4 else ''}:{','.join(sorted(targets))}"
+
+
+def _trained_adapters(layer: Any) -> list[str]:
+    """The active adapters of a layer that train."""
+    pairs = getattr(layer, "lora_A", None)
+    if not hasattr(pairs, "keys") or not hasattr(layer, "base_layer"):
+        return []
+    active = getattr(layer, "active_adapters", ())
+    return [x for x in active if x in pairs and hasattr(pairs[x], "weight") and pairs[x].weight.requires_grad]
+
+
+def _is_part(model: Union[Model, Report]) -> bool:
+    """Whether a report trains a part of the parameters."""
+    if isinstance(model, Model):
+        return False
+    training = model.to_dict().get("training") or {}
+    return training.get("trained_params", 0) < training.get("params", 0)
+
+
+def _adapters_of_file(model: Model) -> Optional[Report]:
+    """Of a file that has the adapters, such as an export of a PeftModel."""
+    try:
+        return model.count(backward="exact", trained=["*.lora_A.*", "*.lora_B.*"])
+    except NotFoundError:
+        return None
+
+
+def _lora_params(report: Report) -> int:
+    document = report.to_dict()
+    found = document.get("lora") or {"params": (document.get("training") or {}).get("trained_params", 0)}
+    return int(found["params"])
+
+
+def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], None]) -> Union[Model, Report]:
+    """The model, or a report of the training of the adapters that `module` has.
+
+    Raises an error for adapters that count() cannot add. Warns if a part of the parameters trains, and the
+    count is that of a training of all.
+    """
+    names = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+    if all(parameter.requires_grad for parameter in module.parameters()) or not names:
+        return model
+    trained, total = sum(map(_elements, names.values())), sum(map(_elements, module.parameters()))
+    some = f"{trained:,} of {total:,} parameters train"
+    adapters = _Adapters(module)
+    if not adapters.ranks:
+        if not _is_part(model):
+            warn(f"{some}, and the count is that of a training of all: count(backward='exact', trained=[...]) gives a report of this one")
+        return model
+    setting = adapters.setting()
+    if isinstance(model, Report):
+        if not _is_part(model):
+            warn(f"adapters of PEFT train, and the report trains all parameters: count(lora={setting!r}) gives one of the adapters")
+        return model
+    others = sorted(_plain(name) for name in names if not {"lora_A", "lora_B"} & set(name.split(".")))
+    if others:
+        raise InvalidError(
+            f"adapters of PEFT train, and {others[0]} as well ({len(others)} more than LoRA's): give a report of that training, "
+            f"count(lora={setting!r}, trained=[...]), instead of the model"
+        )
+    if adapters.several or len(set(adapters.ranks.values())) > 1:
+        what = "several adapters on a layer" if adapters.several else "adapters of several ranks"
+        raise InvalidError(f"{what} of PEFT train, and lora= takes one rank: give the report of an export of this PeftModel")
+    try:
+        report = _adapters_of_file(model) or model.count(lora=setting)
+    except OnnxflopsError as error:
+        raise InvalidError(f"adapters of PEFT train, and the model cannot have them: {error}. Give a report of that training instead") from error
+    if _lora_params(report) != adapters.elements:
+        raise InvalidError(
+            f"adapters of PEFT train {adapters.elements:,} parameters, and count(lora={setting!r}) has {_lora_params(report):,}: "
+            "give a report of that training instead of the model"
+        )
+    return report
