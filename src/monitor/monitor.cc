@@ -14,6 +14,7 @@
 #include "src/monitor/monitor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -90,6 +91,8 @@ absl::StatusOr<int64_t> BatchOf(int64_t one, int64_t parts) {
   return absl::InvalidArgumentError(
       absl::StrCat("a batch of ", one, " on ", parts, " devices is more than 2^40"));
 }
+
+constexpr std::array kGridSymbols = {"grid_t", "grid_h", "grid_w"};
 
 std::optional<int64_t> LengthOf(const StepRecord& record) {
   return SizeNamed(record, {"seq", "seq_len", "seq_length", "sequence_length"});
@@ -396,7 +399,8 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
     return items;
   }
   const auto batch = sizes.find(work_.batch);
-  items.samples = monitor::SamplesOf(record);
+  if (!record.grids[0].empty()) items.samples = static_cast<int64_t>(record.grids[0].size());
+  if (!items.samples) items.samples = monitor::SamplesOf(record);
   if (!items.samples && batch != sizes.end()) items.samples = batch->second;
   if (!items.samples) items.samples = work_.fixed_batch;
   if (record.tokens) items.tokens = *record.tokens;
@@ -410,28 +414,74 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   return items;
 }
 
-// The sum over samples of different lengths; nullopt if the model does not have an open batch and
-// exactly one matching open length, or other sizes are missing.
+// The lists of the samples' sizes, by their symbols in `sizes`; empty, with a problem, if they do
+// not fit the model or each other.
+std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
+                                                     const std::vector<std::string>& lengths,
+                                                     SampleSizes* sizes,
+                                                     std::vector<std::string>* problems) const {
+  const bool has_grids = !record.grids[0].empty();
+  const std::vector<std::string> open = work_.flops.Symbols();
+  const auto is_open = [&](const std::string& symbol) {
+    return std::find(open.begin(), open.end(), symbol) != open.end();
+  };
+  std::vector<std::vector<int64_t>> columns;
+  const auto refuse = [&](std::string why) {
+    problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
+    return std::vector<std::vector<int64_t>>();
+  };
+  if (work_.batch.empty() || !is_open(work_.batch) || (lengths.size() != 1 && !has_grids)) {
+    return refuse(
+        "the model has no open batch and one open length that the lengths of samples could be of");
+  }
+  if (!record.lengths.empty()) {
+    if (lengths.size() != 1) {
+      return refuse("the model has no open length that the lengths of samples could be of");
+    }
+    sizes->symbols.push_back(lengths[0]);
+    columns.push_back(record.lengths);
+  }
+  for (size_t axis = 0; has_grids && axis < record.grids.size(); ++axis) {
+    const std::string symbol = monitor::kGridSymbols[axis];
+    if (!is_open(symbol)) return refuse(absl::StrCat("grid_thw: the model has no open ", symbol));
+    if (!columns.empty() && columns[0].size() != record.grids[axis].size()) {
+      return refuse(absl::StrCat(columns[0].size(), " lengths and ", record.grids[axis].size(),
+                                 " images in grid_thw: each sample has one"));
+    }
+    const auto multiple = work_.multiples.find(symbol);
+    for (size_t i = 0; multiple != work_.multiples.end() && i < record.grids[axis].size(); ++i) {
+      if (record.grids[axis][i] % multiple->second == 0) continue;
+      return refuse(absl::StrCat("grid_thw: image ", i + 1, " has ", record.grids[axis][i],
+                                 axis == 1 ? " patches down" : " patches across",
+                                 ", which is no multiple of ", multiple->second));
+    }
+    sizes->symbols.push_back(symbol);
+    columns.push_back(record.grids[axis]);
+  }
+  return columns;
+}
+
+// The sum over samples of different lengths and images; nullopt if the model does not have an open
+// batch and exactly one matching open length, or other sizes are missing.
 std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
                                                     std::vector<std::string>* problems) const {
   const std::vector<std::string> symbols = work_.flops.Symbols();
-  const auto is_open = [&](const std::string& symbol) {
-    return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
-  };
   SampleSizes sizes = {.count = work_.batch, .packed = record.packed};
   Bindings others;
   for (const auto& [name, size] : record.sizes) others[FileSymbol(name)] = size;
+  std::vector<std::string> lengths;
   for (const std::string& sequence : work_.sequences) {
-    if (is_open(sequence) && !others.contains(sequence)) sizes.symbols.push_back(sequence);
+    const bool is_open = std::find(symbols.begin(), symbols.end(), sequence) != symbols.end();
+    if (is_open && !others.contains(sequence)) lengths.push_back(sequence);
   }
-  if (work_.batch.empty() || !is_open(work_.batch) || sizes.symbols.size() != 1) {
-    problems->push_back(
-        "the model has no open batch and one open length that the lengths of samples could be of: "
-        "no utilisation of this step");
-    return std::nullopt;
+  const std::vector<std::vector<int64_t>> columns = ColumnsOf(record, lengths, &sizes, problems);
+  if (columns.empty()) return std::nullopt;
+  const std::optional<int64_t> length = monitor::LengthOf(record);
+  if (record.lengths.empty() && length) {
+    for (const std::string& sequence : lengths) others[sequence] = *length;
   }
   others.erase(work_.batch);
-  sizes.SetRows({record.lengths});
+  sizes.SetRows(columns);
   const Expr flops = SampleSum(std::move(sizes)).Of(work_.flops.Substitute(others));
   if (flops.is_literal()) return flops.literal();
   problems->push_back(flops.error() != nullptr
@@ -443,7 +493,9 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
-  if (!record.lengths.empty()) return FlopsOfSamples(record, problems);
+  if (!record.lengths.empty() || !record.grids[0].empty()) {
+    return FlopsOfSamples(record, problems);
+  }
   for (const std::string& symbol : work_.flops.Symbols()) {
     const auto given = record.sizes.find(BareName(symbol));
     if (given != record.sizes.end()) (*sizes)[symbol] = given->second;

@@ -24,6 +24,7 @@
 #include "src/monitor/step_log.h"
 #include "src/report/report.h"
 #include "src/symbolic/expr.h"
+#include "src/symbolic/sample_sum.h"
 
 namespace onnxflops {
 
@@ -33,6 +34,7 @@ struct StepWork {
   std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
   std::string batch;                    // symbol of the batch, or ""
   Bindings bindings;                    // sizes that are the same at every step
+  Bindings multiples;                   // what sizes of images are multiples of
   std::optional<int64_t> fixed_batch;   // fixed in the file
   std::optional<int64_t> fixed_length;  // of tokens, fixed in the file
   bool per_sample = false;   // `flops` at the fixed batch count for as many samples as a step has
@@ -125,6 +127,10 @@ class Monitor {
                                       std::vector<std::string>* problems) const;
   std::optional<absl::int128> FlopsOfSamples(const StepRecord& record,
                                              std::vector<std::string>* problems) const;
+  std::vector<std::vector<int64_t>> ColumnsOf(const StepRecord& record,
+                                              const std::vector<std::string>& lengths,
+                                              SampleSizes* sizes,
+                                              std::vector<std::string>* problems) const;
   int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
   std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                            Bindings sizes) const;

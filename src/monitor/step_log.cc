@@ -11,6 +11,7 @@
 #include "src/monitor/step_log.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -43,6 +44,8 @@ struct LogField {
   bool is_nan = false;
   bool has_unit = false;           // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
   std::vector<int64_t> list = {};  // whole numbers; empty if it is not such a list
+  const nlohmann::json* json = nullptr;
+  absl::string_view line = {};  // of JSON that is one line
 };
 
 namespace monitor {
@@ -180,6 +183,50 @@ void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
   record->packed = packed;
 }
 
+// ", column 34": where the list begins that is item `index` of the field; "" if not found.
+std::string ColumnOf(const LogField& field, size_t index) {
+  size_t at = field.line.find(absl::StrCat("\"", field.name, "\""));
+  if (at != absl::string_view::npos) at = field.line.find('[', at);
+  for (size_t i = 0; i <= index && at != absl::string_view::npos; ++i) {
+    at = field.line.find('[', at + 1);
+  }
+  return at == absl::string_view::npos ? "" : absl::StrCat(", column ", at + 1);
+}
+
+// [[1, 32, 48], [1, 20, 24]]: frames, height and width in patches of each sample's image.
+void TakeGrids(const LogField& field, StepRecord* record) {
+  const auto is_side = [](const nlohmann::json& side) {
+    const std::optional<int64_t> whole =
+        side.is_number() ? WholeOf(side.get<double>()) : std::nullopt;
+    return whole && *whole >= 1 && *whole <= kMostOfStep;
+  };
+  std::array<std::vector<int64_t>, 3> grids;
+  bool right = field.json != nullptr && field.json->is_array() && !field.json->empty();
+  for (size_t i = 0; right && i < field.json->size(); ++i) {
+    const nlohmann::json& grid = (*field.json)[i];
+    right = grid.is_array();
+    if (!right) break;
+    if (grid.size() != grids.size() || !std::all_of(grid.begin(), grid.end(), is_side)) {
+      const bool nested = !grid.empty() && grid[0].is_array();
+      record->faults.push_back(absl::StrCat(
+          field.name, ColumnOf(field, i), ": image ", i + 1,
+          nested
+              ? " is a list of grids: a line has one for each sample, and Perf of Python takes more"
+              : " is no [frames, height, width], whole numbers of 1 or more"));
+      return;
+    }
+    for (size_t axis = 0; axis < grids.size(); ++axis) {
+      grids[axis].push_back(static_cast<int64_t>(grid[axis].get<double>()));
+    }
+  }
+  if (!right) {
+    record->faults.push_back(
+        absl::StrCat(field.name, " is no list of [frames, height, width], one for each sample"));
+    return;
+  }
+  record->grids = std::move(grids);
+}
+
 void TakeSize(const LogField& field, int64_t least, int64_t most, std::optional<int64_t>* size,
               StepRecord* record) {
   if (field.whole && *field.whole >= least && *field.whole <= most) {
@@ -269,6 +316,8 @@ constexpr LogName kLogNames[] = {
     {"mask_sum", "tokens", 1, "ours"},
     {"lengths", "lengths", 1, "ours: a list"},
     {"cu_seqlens", "cu_seqlens", 1, "ours: a list"},
+    {"grid_thw", "grid_thw", 1, "ours: a list of lists"},
+    {"image_grid_thw", "grid_thw", 1, "transformers' processors"},
     {"samples", "samples", 1, "ours"},
     {"images", "samples", 1, "ours"},
     {"batch_size", "samples", 1, "ours"},
@@ -352,6 +401,7 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
   if (as.means == "lengths" || as.means == "cu_seqlens") {
     return TakeLengths(field, as.means == "cu_seqlens", record);
   }
+  if (as.means == "grid_thw") return TakeGrids(field, record);
   if (field.number && !field.has_unit) *field.number *= as.unit;
   if (as.means == "time") {
     ReadAsSeconds(&field, record);
@@ -471,7 +521,11 @@ absl::StatusOr<StepRecord> StepLog::RecordOfJson(absl::string_view text) {
   const nlohmann::json& json = *parsed;
   if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");
   std::vector<LogField> fields;
-  for (const auto& [name, value] : json.items()) fields.push_back(monitor::FieldOf(name, value));
+  for (const auto& [name, value] : json.items()) {
+    fields.push_back(monitor::FieldOf(name, value));
+    fields.back().json = &value;
+    if (!absl::StrContains(text, '\n')) fields.back().line = text;
+  }
   return RecordOf(fields);
 }
 

@@ -6,8 +6,9 @@
 // A line has a step; `time` (seconds of any clock that goes on, milliseconds since 1970, or an ISO
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
-// or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`. Other
-// fields are not read. kLogNames in step_log.cc has the names that other programs' logs use.
+// or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`; and
+// `grid_thw`, the patches of each sample's image. Other fields are not read. kLogNames in
+// step_log.cc has the names that other programs' logs use.
 //
 // Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
 // Hugging Face prints, and JSON over several lines, as in trainer_state.json: an object of a list
@@ -15,6 +16,7 @@
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,7 +41,9 @@ struct StepRecord {
   std::optional<int64_t> samples;
   // The length of each sample of the step, if the log lists them; this overrides other fields.
   std::vector<int64_t> lengths;
-  bool packed = false;                                 // the samples share one row
+  bool packed = false;  // the samples share one row
+  // Frames, height and width in patches of each sample's image or clip: three lists.
+  std::array<std::vector<int64_t>, 3> grids;
   std::optional<int64_t> tokens_total, samples_total;  // since the training began
   // The batch of one device in one run of the model; runs per optimizer step; devices.
   std::optional<int64_t> device_batch, runs, devices;

@@ -137,6 +137,78 @@ TEST(MonitorTest, SamplesOfDifferentLengths) {
   }
 }
 
+// The first grid is the image of the first sample: (2 * 4 + 5 * 1 + 7 * 8) + (3 * 6 + 5 * 1 + 7 *
+// 2).
+TEST(MonitorTest, GridsOfSamples) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*(seq*grid_h + 5*grid_t + 7*grid_w)");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  work.multiples = {{"grid_h", 2}, {"grid_w", 2}};
+  const std::string sizes = R"("step_seconds": 1, "lengths": [2, 3], "grid_thw": )";
+  const std::pair<std::string, const char*> lines[] = {
+      {sizes + "[[1, 4, 8], [1, 6, 2]]", ""},
+      {R"("step_seconds": 1, "lengths": [3, 2], "image_grid_thw": [[1, 6, 2], [1, 4, 8]])", ""},
+      {sizes + "[[1, 4, 8], [1, 6]]",
+       "grid_thw, column 75: image 2 is no [frames, height, width], whole numbers of 1 or more"},
+      {sizes + "[[0, 4, 8], [1, 6, 2]]",
+       "grid_thw, column 64: image 1 is no [frames, height, width], whole numbers of 1 or more"},
+      {sizes + "[[1, 4, 8], [1, 6, 2.5]]",
+       "grid_thw, column 75: image 2 is no [frames, height, width], whole numbers of 1 or more"},
+      {sizes + "[[1, 4, 8], [[1, 6, 2]]]",
+       "grid_thw, column 75: image 2 is a list of grids: a line has one for each sample, and Perf "
+       "of Python takes more"},
+      {sizes + "[1, 4, 8]", "grid_thw is no list of [frames, height, width], one for each sample"},
+      {sizes + "[]", "grid_thw is no list of [frames, height, width], one for each sample"},
+      {sizes + "7", "grid_thw is no list of [frames, height, width], one for each sample"},
+      {sizes + "[[1, 4, 8]]",
+       "2 lengths and 1 images in grid_thw: each sample has one: no utilisation of this step"},
+      {sizes + "[[1, 4, 8], [1, 6, 3]]",
+       "grid_thw: image 2 has 3 patches across, which is no multiple of 2: no utilisation of this "
+       "step"},
+      {sizes + "[[1, 5, 8], [1, 6, 2]]",
+       "grid_thw: image 1 has 5 patches down, which is no multiple of 2: no utilisation of this "
+       "step"},
+  };
+  for (const auto& [line, fault] : lines) {
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1000});
+    std::vector<std::string> problems;
+    const StepRecord record = **StepLog().Read(R"({"step": 2, )" + line + "}");
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    if (*fault != '\0') {
+      ASSERT_FALSE(problems.empty()) << line;
+      EXPECT_EQ(problems[0], fault);
+      EXPECT_FALSE(point && point->mfu) << line;
+      continue;
+    }
+    EXPECT_TRUE(problems.empty()) << problems[0];
+    ASSERT_TRUE(point);
+    EXPECT_EQ(point->mfu, (69 + 37) / 1000.0);
+    EXPECT_EQ(point->samples_per_second, 2);
+  }
+}
+
+// The same text for each image; and a model without images.
+TEST(MonitorTest, GridsWithoutLengths) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*(seq*grid_h + 5*grid_t + 7*grid_w)");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  const StepRecord record = **StepLog().Read(
+      R"({"step": 1, "step_seconds": 1, "seq_length": 10, "grid_thw": [[1, 4, 8], [1, 6, 2]]})");
+  std::vector<std::string> problems;
+  Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1000});
+  const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+  EXPECT_TRUE(problems.empty()) << problems[0];
+  ASSERT_TRUE(point);
+  EXPECT_EQ(point->mfu, (40 + 5 + 56 + 60 + 5 + 14) / 1000.0);
+  work.flops = *ParseExpr("batch*seq");
+  Monitor of_text(work, {.every = 1, .devices = 1, .peak = 1000});
+  EXPECT_FALSE(of_text.Take(record, &problems).value()->mfu);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems[0], "grid_thw: the model has no open grid_t: no utilisation of this step");
+}
+
 TEST(MonitorTest, NamesOfOtherPrograms) {
   constexpr std::pair<const char*, const char*> kLogs[] = {
       {R"({"trainer/global_step": 1, "perf/step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},

@@ -39,6 +39,7 @@
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/graph/model.h"
 #include "src/monitor/event_file.h"
 #include "src/monitor/running_totals.h"
@@ -62,9 +63,12 @@ step_seconds (0.25, 250ms, 0:00:02), or a rate such as tokens_per_second. Sizes
 that vary are fields with the names of the model's symbols; --dim gives the
 others. A size that the model has fixed at another number is an error.
 batch_size, samples or images are the batch; tokens, or mask_sum, the sum of an
-attention mask, are the tokens of the step. All are of a whole step, on all
-devices. Where tokens or samples only grow, they are read as running totals.
-Where there is no batch, it is tokens over the length of a sequence.
+attention mask, are the tokens of the step. lengths, a list, has the length of
+each sample; cu_seqlens where each begins in a packed row; grid_thw, a list of
+[frames, height, width], the patches of each sample's image. All are of a whole
+step, on all devices. Where tokens or samples only grow, they are read as
+running totals. Where there is no batch, it is tokens over the length of a
+sequence.
 
 The names that other logs have are read as well, also after "train/":
   step               trainer/global_step, train/global_step, global_step,
@@ -155,6 +159,7 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
         Escaped(report.model.path), ": nothing of it is counted; --rules FILE can give its cost"));
   }
   work.bindings = report.bindings;
+  for (const auto& [symbol, of] : MultipleDims(*model)) work.multiples.emplace(symbol, of);
   for (const std::string& warning : report.warnings) {
     WriteError(absl::StrCat(Escaped(report.model.path), ": ", warning));
   }
