@@ -146,7 +146,7 @@ class MfuMaker {
     out_.batch_is_other = out_.batch_is_fixed && options_.count.batch;
     FillParameters();
     ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
-                                                    KnownSize(parameters_.tokens)));
+                                                    KnownSize(facts_.parameters.tokens)));
     return absl::OkStatus();
   }
 
@@ -157,20 +157,21 @@ class MfuMaker {
 
   // Options override the model's parameters. A parameter that depends on an open size is unknown.
   void FillParameters() {
-    parameters_ = facts_.parameters;
-    parameters_.tokens = OfStep(parameters_.tokens);
-    parameters_.s2 = OfStep(parameters_.s2);
+    FormulaParameters& of_step = facts_.parameters;
+    of_step.tokens = OfStep(of_step.tokens);
+    of_step.s2 = OfStep(of_step.s2);
     for (const FormulaParameter& parameter : kFormulaParameters) {
-      std::optional<Expr>& value = parameters_.*parameter.value;
+      std::optional<Expr>& value = of_step.*parameter.value;
       const std::optional<Expr>& given = options_.parameters.*parameter.value;
       if (given) value = given;
       if (!KnownSize(value)) value.reset();
     }
+    if (options_.parameters.tokens) facts_.no_tokens.clear();
     // A number of tokens given by the user assumes samples of one length.
     const bool other = options_.parameters.tokens || options_.parameters.t;
     if (!other || options_.parameters.s2) return;
-    parameters_.s2.reset();
-    if (parameters_.tokens && parameters_.t) parameters_.s2 = *parameters_.tokens * *parameters_.t;
+    of_step.s2.reset();
+    if (of_step.tokens && of_step.t) of_step.s2 = *of_step.tokens * *of_step.t;
   }
 
   absl::Status FindPeakOfDevice() {
@@ -316,7 +317,7 @@ class MfuMaker {
     for (const FormulaInfo& info : kFormulas) {
       const bool of_experts =
           info.formula == Formula::k6nActive || info.formula == Formula::kPalmActive;
-      if (!of_experts || parameters_.a) AddKnownFormula(info);
+      if (!of_experts || facts_.parameters.a) AddKnownFormula(info);
     }
     Add({.name = "thop",
          .text = "3 x 2 x the MACs that thop reports",
@@ -342,17 +343,27 @@ class MfuMaker {
     formula.text = std::string(info.text);
     formula.source = std::string(info.source);
     const std::vector<absl::string_view> reads = absl::StrSplit(info.reads, ' ');
+    const auto has = [&](absl::string_view name) {
+      return std::find(reads.begin(), reads.end(), name) != reads.end();
+    };
     for (const FormulaParameter& parameter : kFormulaParameters) {
-      const std::optional<int64_t> value = KnownSize(parameters_.*parameter.value);
-      if (!value || std::find(reads.begin(), reads.end(), parameter.name) == reads.end()) continue;
+      const std::optional<int64_t> value = KnownSize(facts_.parameters.*parameter.value);
+      if (!value || !has(parameter.name)) continue;
       formula.parameters.emplace_back(parameter.name, *value);
     }
-    absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters_);
+    absl::StatusOr<absl::int128> flops = ByFormula(info.formula, facts_);
     if (absl::IsFailedPrecondition(flops.status())) {
-      flops = absl::FailedPreconditionError(
-          absl::StrCat(flops.status().message(), WithSettings(" ({parameter NAME=N} gives it)")));
+      flops = absl::FailedPreconditionError(absl::StrCat(
+          flops.status().message(),
+          WithSettings(facts_.no_tokens.empty() ? " ({parameter NAME=N} gives it)"
+                                                : " ({parameter tokens=N} gives their number)")));
     }
     Add(std::move(formula), flops);
+  }
+
+  static absl::StatusOr<absl::int128> ByFormula(Formula formula, const FormulaFacts& facts) {
+    ASSIGN_OR_RETURN(const FormulaFlops flops, PartsOfFormula(formula, facts));
+    return flops.Total().literal();
   }
 
   void Finish() {
@@ -405,16 +416,16 @@ class MfuMaker {
 
   // A transposed copy of a tied weight makes formulas of the parameters too large.
   void NoteCopies() {
-    if (options_.parameters.n || !parameters_.n) return;
+    if (options_.parameters.n || !facts_.parameters.n) return;
     for (const WeightCopy& likely : report_.likely_copies) {
-      FormulaParameters without = parameters_;
-      without.n = *without.n - Expr(likely.params);
+      FormulaFacts without = facts_;
+      without.parameters.n = *without.parameters.n - Expr(likely.params);
       out_.notes.push_back(report::LikelyCopyText(likely, "n holds", FiguresWith(without)));
     }
   }
 
   // "; without them MFU is 0.77 % by 6n, 0.83 % by palm": formulas that read n.
-  std::string FiguresWith(const FormulaParameters& parameters) const {
+  std::string FiguresWith(const FormulaFacts& facts) const {
     constexpr double kPercent = 100;
     std::vector<std::string> figures;
     for (const FormulaInfo& info : kFormulas) {
@@ -424,7 +435,7 @@ class MfuMaker {
       };
       // A tied table multiplies, so parameters removed from n are also removed from e.
       if (!has("n") || has("e")) continue;
-      const absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters);
+      const absl::StatusOr<absl::int128> flops = ByFormula(info.formula, facts);
       if (!flops.ok()) continue;
       figures.push_back(
           absl::StrCat(fmt::format("{:.2f} % by ", kPercent * Share(*flops)), info.name));
@@ -440,8 +451,7 @@ class MfuMaker {
   Report report_;
   Backward backward_;    // without recomputation
   Expr recomputed_ = 0;  // FLOPs executed in addition
-  FormulaFacts facts_;
-  FormulaParameters parameters_;
+  FormulaFacts facts_;  // from FillParameters() on, the parameters are those of a step
   MfuReport out_;
 };
 

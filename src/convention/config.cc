@@ -61,8 +61,7 @@ const char* ReasonOfScores(Formula formula) {
 
 Ledger ApplyFormula(Evidence* evidence, Formula formula) {
   const FormulaFacts& facts = evidence->formula_facts();
-  if (!facts.no_tokens.empty()) return LedgerBuilder::NotApplicable(facts.no_tokens);
-  const absl::StatusOr<FormulaFlops> theirs = PartsOfFormula(formula, facts.parameters);
+  const absl::StatusOr<FormulaFlops> theirs = PartsOfFormula(formula, facts);
   if (!theirs.ok()) return LedgerBuilder::NotApplicable(std::string(theirs.status().message()));
   const Amounts& total = evidence->counts().total.amounts;
   const Expr products = kForwardAndBackward * (total.flops - total.other_flops);

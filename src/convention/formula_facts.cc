@@ -21,6 +21,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -115,9 +116,14 @@ class StepFinder {
       if (!decoder.ok() || value.name == decoder->token_input) Take(value, *fact);
     }
     // Image tokens are appended to the text tokens and also produce logits.
-    if (has_images_ && logits != nullptr && out_.parameters.tokens) {
-      out_.parameters.tokens = (*logits)[0] * (*logits)[1];
-      out_.no_tokens.clear();
+    if (logits != nullptr && out_.parameters.tokens) {
+      const Expr tokens = (*logits)[0] * (*logits)[1];
+      const bool appended = (*logits)[0] == *out_.batch && tokens != *out_.parameters.tokens &&
+                            tokens.AtLeast(*out_.parameters.tokens);
+      if (has_images_ || appended) {
+        out_.parameters.tokens = tokens;
+        out_.no_tokens.clear();
+      }
     }
     if (!out_.parameters.tokens && out_.no_tokens.empty()) {
       out_.no_tokens = "no input is token ids [batch, sequence]: the formula counts tokens";
@@ -299,6 +305,11 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   p.x = MatricesOfMlp(inference, parameters, p);
   if (p.tokens && p.t) p.s2 = *p.tokens * *p.t;
   return facts;
+}
+
+absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts& facts) {
+  if (!facts.no_tokens.empty()) return absl::FailedPreconditionError(facts.no_tokens);
+  return PartsOfFormula(formula, facts.parameters);
 }
 
 }  // namespace onnxflops

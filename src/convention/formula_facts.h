@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "src/convention/formulas.h"
 #include "src/count/count_model.h"
 #include "src/infer/infer.h"
@@ -21,6 +22,10 @@ struct FormulaFacts {
   bool mlp_width_assumed = false;  // as 4 times the width
 };
 FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts);
+
+// A training step of the model by a formula. FailedPrecondition if the model has no tokens that a
+// formula could count, or not all of its parameters; OutOfRange for an overflow.
+absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts& facts);
 
 }  // namespace onnxflops
 

@@ -341,6 +341,26 @@ TEST(FormulaFactsTest, OfLogits) {
   EXPECT_EQ(Subject(make).facts().parameters.v, Expr(13));
 }
 
+// Logits of more tokens than there are ids, for the same samples: those of an image are among them.
+TEST(FormulaFactsTest, TokensOfAnImageAreThoseOfTheLogits) {
+  const struct {
+    ModelMaker::Strings logits;
+    int64_t tokens;
+    const char* why;
+  } cases[] = {{{"2", "9", "13"}, 18, ""},
+               {{"2", "5", "13"}, 10, kHoldsNone},
+               {{"2", "1", "13"}, 10, kHoldsNone},
+               {{"3", "9", "13"}, 10, kHoldsNone}};
+  for (const auto& c : cases) {
+    ModelMaker make;
+    AddIds(make, "ids", {"2", "5"}).Input("x", c.logits);
+    make.Node("a", "Relu", {"x"}, {"q"}).Output("q");
+    const FormulaFacts facts = Subject(make).facts();
+    EXPECT_EQ(facts.parameters.tokens, Expr(c.tokens));
+    EXPECT_EQ(facts.no_tokens, c.why);
+  }
+}
+
 ModelMaker WithConfig(ModelMaker make, const std::string& config) {
   onnx::StringStringEntryProto* entry = make.proto.add_metadata_props();
   entry->set_key(std::string(family::kConfigKey));

@@ -367,6 +367,29 @@ TEST(MfuTest, RatesOfOneStepAgree) {
   }
 }
 
+const MfuFormula& Named(const MfuReport& report, absl::string_view name) {
+  for (const MfuFormula& formula : report.formulas) {
+    if (formula.name == name) return formula;
+  }
+  ADD_FAILURE() << "no formula " << name;
+  return report.formulas[0];
+}
+
+// As in `compare`: an image has no tokens.
+TEST(MfuTest, AFormulaOfTokensHasNoFigureOfAnImage) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-b-32.onnx").value();
+  MfuOptions options = Eight(1);
+  const MfuReport report = CountMfu(model, options).value();
+  EXPECT_FALSE(Named(report, "6n").flops_per_step);
+  EXPECT_EQ(
+      Named(report, "6n").missing,
+      "the formula counts tokens, but input 'image' is an image (parameter tokens=N gives their "
+      "number)");
+  options.parameters.tokens = Expr(1000);
+  options.parameters.n = Expr(7);
+  EXPECT_EQ(*Named(CountMfu(model, options).value(), "6n").flops_per_step, 42000);
+}
+
 // Attention of 2 heads, 8 queries and keys, 6 wide. Flash attention executes Q K' again: 2 x
 // 8 x 8 x 6 MACs, and 2 operations for each of 2 x 64 scores. They are no work of the model.
 TEST(MfuTest, FlashAttentionIsRecomputation) {
