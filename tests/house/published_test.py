@@ -9,7 +9,8 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DATA = os.path.join(ROOT, "tests", "data", "published")
-DIGITS = {("timm", "macs"): (9, "0.01"), ("timm", "activations"): (6, "0.01"), ("torchvision", "macs"): (9, "0.001")}
+DIGITS = {("timm", "macs"): (9, "0.01"), ("timm", "activations"): (6, "0.01"), ("torchvision", "macs"): (9, "0.001"),
+          ("pytorchcv", "macs"): (6, "0.01"), ("pycls", "macs"): (0, "1"), ("pycls", "activations"): (0, "1"), ("pycls", "params"): (0, "1")}
 MOST_BYTES = 1_000_000
 
 
@@ -25,16 +26,17 @@ def key_of(row):
 reasons = {key_of(row) for row in read("reasons.csv") if row["reason"]}
 faults = []
 seen = set()
-for zoo in ("timm", "torchvision"):
-    tools = {key_of(row): row["figure"] for row in read(f"{zoo}_tools.csv")}
+for zoo in dict.fromkeys(zoo for zoo, _ in DIGITS):
+    asked = f"{zoo}_tools.csv"
+    tools = {key_of(row): row["figure"] for row in read(asked)} if os.path.exists(os.path.join(DATA, asked)) else {}
     for row in read(f"{zoo}.csv"):
         name = " ".join(key_of(row))
         if key_of(row) in seen:
             faults.append(f"{name}: two rows")
         seen.add(key_of(row))
         exponent, step = DIGITS[zoo, row["quantity"]]
-        number, unit = row["published"].split()
-        if unit != {9: "G", 6: "M"}[exponent]:
+        number, _, unit = row["published"].partition(" ")
+        if unit != {9: "G", 6: "M", 0: ""}[exponent]:
             faults.append(f"{name}: {unit} is another unit than the zoo's")
         figure = row["theirs"] and Decimal(row["theirs"]).scaleb(-exponent)
         same = figure != "" and Decimal(number) in {figure.quantize(Decimal(step), rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP)}

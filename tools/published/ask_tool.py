@@ -4,10 +4,11 @@
 Usage: ask_tool.py ROWS TOOLS [--sample STEP] [--model GLOB]...
 
 ROWS is a file of reproduce.py, TOOLS the file to write. Models that have a row in TOOLS are not run again. Every model with a figure that is not
-reproduced is run, and of the others every STEP-th (none without --sample). The counter is fvcore for timm, and PyTorch's FlopCounterMode, halved, for
-torchvision. Models have no weights: tensors are on the device meta, or on the CPU if that fails.
+reproduced is run, and of the others every STEP-th (none without --sample). The counter is fvcore for timm, PyTorch's FlopCounterMode, halved, for
+torchvision, and for pytorchcv its measure_model, halved: model_stats.py of the folder pytorch of osmr/imgclsmob, which PYTHONPATH must name. Models have
+no weights: tensors are on the device meta, or on the CPU if that fails.
 
-    pip install onnxflops timm torchvision torch onnxscript fvcore
+    pip install onnxflops timm torchvision pytorchcv torch onnxscript fvcore
 """
 import argparse
 import csv
@@ -67,8 +68,23 @@ def by_flop_counter(name, built):
     return {"macs": counter.get_total_flops() // 2}
 
 
+def by_measure_model(name, built):
+    import torch
+    from model_stats import measure_model
+    for device in ("meta", "cpu"):
+        try:
+            module, image = reproduce.pytorchcv_module(name, built, False, device)
+            with torch.no_grad(), torch.device(device):
+                return {"macs": int(measure_model(module, [tuple(image.shape)])[0]) // 2}
+        except Exception:
+            if device == "cpu":
+                raise
+
+
 def ask(zoo, name, size, built):
     warnings.filterwarnings("ignore")
+    if zoo == "pytorchcv":
+        return "measure_model / 2", "pytorchcv " + importlib.metadata.version("pytorchcv"), by_measure_model(name, built)
     if zoo == "timm":
         return "fvcore", "fvcore " + importlib.metadata.version("fvcore"), by_fvcore(name, int(size), built)
     import torch

@@ -60,9 +60,9 @@ def found_reason(row):
 def padded(row):
     """The published figure with all decimals of its zoo, whose tables leave zeros at the end out."""
     decimals = next(decimals for _, quantity, _, decimals, _ in reproduce.ZOOS[row["zoo"]] if quantity == row["quantity"])
-    number, unit = row["published"].split()
+    number, _, unit = row["published"].partition(" ")
     whole, _, part = number.partition(".")
-    return f"{whole}.{part.ljust(decimals, '0')} {unit}"
+    return f"{whole}.{part.ljust(decimals, '0')} {unit}" if decimals else grouped(number)
 
 
 def grouped(number):
@@ -76,7 +76,7 @@ def percent(part, whole):
 
 # ---- the page in Markdown
 
-WHERE = {"macs": "MACs", "activations": "activations"}
+WHERE = {"macs": "MACs", "activations": "activations", "params": "parameters"}
 
 
 def wrapped(text):
@@ -116,8 +116,7 @@ def section(zoo, tables, rows):
         text += ["| not reproduced | published | here | why |", "|---|---:|---:|---|"]
         for row in missed:
             size = f" at {row['size']}" if row["size"] else ""
-            unit = " activations" if row["quantity"] == "activations" else " MACs"
-            text.append(f"| {row['model']}{size} | {padded(row)}{unit} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
+            text.append(f"| {row['model']}{size} | {padded(row)} {WHERE[row['quantity']]} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
     else:
         text.append("Every figure that was run is reproduced.")
     return text + [""]
@@ -145,7 +144,7 @@ def markdown(tables, zoos):
     text += ["", "## Run it again", "",
              wrapped("The tables are public: [tests/data/README.md](../tests/data/README.md#published-figures) names them, and the versions. A run that was "
                      "stopped goes on, and a model that has a row is not built again."), "",
-             "```", "pip install onnxflops timm torchvision torch onnxscript fvcore",
+             "```", "pip install onnxflops timm torchvision pytorchcv torch onnxscript fvcore",
              "tools/published/reproduce.py timm timm.csv tests/data/published/timm.csv",
              "tools/published/ask_tool.py tests/data/published/timm.csv tests/data/published/timm_tools.csv",
              "tools/published/page.py", "```", ""]

@@ -4,16 +4,18 @@
 Usage: reproduce.py ZOO TABLE ROWS [--jobs N] [--limit N] [--sample STEP] [--model GLOB]...
        reproduce.py --report ROWS...       the share that is reproduced, and every row that is not, with its reason
 
-ZOO is timm or torchvision; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model that has a
-row is not built again: a run that was stopped goes on. Each model is built and counted in a process of its own. Nothing is downloaded.
+ZOO is timm, torchvision, pytorchcv or pycls; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
+that has a row is not built again: a run that was stopped goes on. Each model is built and counted in a process of its own. Nothing is downloaded.
 
-    pip install onnxflops timm torchvision torch onnxscript
+    pip install onnxflops timm torchvision pytorchcv torch onnxscript
 
 timm      TABLE has model, img_size, gmacs_fvcore, macts_m_fvcore (results/benchmark-infer-*.csv of pytorch-image-models)
           A model is built as its benchmark did: attention as separate products (timm.layers.set_fused_attn(False)). If the figure is another one,
           with fused attention; then with reparameterised blocks. The column "built" tells which.
           A figure that is not reproduced names the conventions that give it, if any.
 torchvision  TABLE has weights, entry, gmacs_published: "_ops" of each weights' metadata, by PyTorch's FlopCounterMode halved
+pytorchcv  TABLE has log_name, flops_over_2 (pytorch/README.md of imgclsmob, "FLOPs/2"), by the zoo's own rules: zoo_rules.py
+pycls     TABLE has config, flops, params, acts (dev/model_complexity.json of pycls), by its own rules. The models are those of timm and torchvision.
 """
 import argparse
 import concurrent.futures
@@ -26,13 +28,20 @@ import sys
 import time
 import warnings
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import zoo_rules  # noqa: E402
+
 COLUMNS = ["zoo", "model", "size", "built", "quantity", "published", "convention", "theirs", "status", "ours", "params", "verdict", "reason", "seconds",
            "versions"]
 ZOOS = {
     # column, quantity, unit's exponent, decimals, convention
     "timm": [("gmacs_fvcore", "macs", 9, 2, "fvcore"), ("macts_m_fvcore", "activations", 6, 2, "onnxflops")],
     "torchvision": [("gmacs_published", "macs", 9, 3, "onnxflops")],
+    "pytorchcv": [("flops_over_2", "macs", 6, 2, "pytorchcv")],
+    "pycls": [("flops", "macs", 0, 0, "pycls"), ("acts", "activations", 0, 0, "pycls"), ("params", "params", 0, 0, "pycls")],
 }
+UNITS = {9: " G", 6: " M", 0: ""}
+PACKAGES = {"pycls": "timm"}  # that has the models, where it is not the zoo
 
 
 def is_same(published, exponent, decimals, figure):
@@ -47,7 +56,9 @@ def is_same(published, exponent, decimals, figure):
 # How a zoo's benchmark may have built a model, the likeliest first. The images are noise, in which a detector with random or trained weights may propose
 # or find something: its last layers run on each region.
 BUILDS = {"timm": ["unfused attention", "fused attention", "reparameterised, unfused attention"],
-          "torchvision": ["as it is", "no region proposed", "1 object found", "100 objects found"]}
+          "torchvision": ["as it is", "no region proposed", "1 object found", "100 objects found"],
+          "pytorchcv": ["as it is", "without auxiliary outputs"],
+          "pycls": ["as it is"]}
 
 
 def build_timm(onnxflops, row, built):
@@ -145,12 +156,75 @@ def build_torchvision(onnxflops, row, built):
     return onnxflops.from_torch(module, tuple(image.to("meta") for image in images), name=name)
 
 
+def pytorchcv_module(name, built, is_exported, device="meta"):
+    """The module of a row, and the images that calc_model_accuracy() of imgclsmob's eval_pt.py makes: of the model's own size, or its dataset's."""
+    import torch
+    from pytorchcv.model_provider import get_model
+    options = {"pretrained": False, **({"aux": False, "fixed_size": False} if built != "as it is" else {})}
+    with torch.device(device):
+        module = get_model(name, **options).eval()
+    if is_exported:
+        for part in list(module.modules()):
+            for key, child in list(part.named_children()):
+                stand_in = STAND_INS.get(type(child).__name__)
+                if stand_in and not list(child.children()):
+                    setattr(part, key, type(type(child).__name__, (torch.nn.Module,), {"forward": stand_in})())
+    side = 32 if name.rpartition("_")[2] in ("cifar10", "cifar100", "svhn") else 224
+    return module, torch.zeros(1, 3, *getattr(module, "in_size", (side, side)), device=device)
+
+
+# Blocks of which the exporter needs another form. The first branches on the places that it finds: here it reads the same. The second, without parts,
+# returns its input, of which nothing would be in the file.
+STAND_INS = {"HeatmapMaxDetBlock": lambda _, x: x.amax(dim=(2, 3)), "ProxylessUnit": lambda _, x: x.clone()}
+
+
+def build_pytorchcv(onnxflops, row, built):
+    module, image = pytorchcv_module(row["model"], built, True)
+    return onnxflops.from_torch(module, image, name=row["model"])
+
+
+# The images on which pycls trains EfficientNets (TRAIN.IM_SIZE of its configs/dds_baselines/effnet).
+EFFICIENTNETS = {"b0": 224, "b1": 240, "b2": 260, "b3": 300, "b4": 380, "b5": 456}
+
+
+def build_pycls(onnxflops, row, _):
+    kind, _, name = row["model"].rpartition("/")[2].partition("-")
+    size, is_imagenet = 224, "/cifar/" not in row["model"]
+    name = name.partition("_")[0]
+    if kind in ("RegNetX", "RegNetY"):
+        number = float(name[:-2]) * (10 if name.endswith("GF") else 0.01)
+        name = f"{kind.lower()}_{round(number):03}"
+    elif kind == "EN":
+        name, size = "efficientnet_" + name.lower(), EFFICIENTNETS[name.lower()]
+    elif kind == "R" and is_imagenet:
+        name = "resnet" + name.partition("-")[0]
+    elif kind == "X" and name == "152-32x4d":  # no name, but the class has it
+        import torch
+        from torchvision.models.resnet import Bottleneck, ResNet
+        with torch.device("meta"):
+            module = ResNet(Bottleneck, [3, 8, 36, 3], groups=32, width_per_group=4).eval()
+        return onnxflops.from_torch(module, torch.zeros(1, 3, size, size, device="meta"), name="resnext152_32x4d")
+    elif kind == "X":
+        name = "resnext" + name.replace("-", "_")
+    else:
+        raise ValueError("neither timm nor torchvision has this network")
+    return onnxflops.from_timm(name, sizes={"batch": 1, "height": size, "width": size})
+
+
+BUILDERS = {"timm": build_timm, "torchvision": build_torchvision, "pytorchcv": build_pytorchcv, "pycls": build_pycls}
+
+
 # ---- one model
 
 def figures_of(model, quantity, convention):
     """The zoo's figure by its convention, its status, and our own count."""
-    report = model.count()
-    ours = report.macs if quantity == "macs" else report.activation_count
+    report = model.count(by="node" if hasattr(zoo_rules, convention) else None)
+    ours = {"macs": report.macs, "activations": report.activation_count, "params": report.params}[quantity]
+    if convention == "pytorchcv":
+        # FLOPs/2 with two decimals of a million: half an operation is left out.
+        return zoo_rules.pytorchcv(report.to_dict()) // 2, "exact", int(ours), report.params
+    if convention == "pycls":
+        return int(zoo_rules.pycls(report.to_dict())[quantity]), "exact", int(ours), report.params
     if convention == "onnxflops":
         return int(ours), "exact", int(ours), report.params
     tool = model.compare(convention).to_dict()["conventions"][0]
@@ -183,9 +257,9 @@ def count(zoo, row):
     warnings.filterwarnings("ignore")
     import onnxflops
     import torch
-    package = __import__(zoo)
+    package = __import__(PACKAGES.get(zoo, zoo))
     torch.set_num_threads(1)
-    versions = f"torch {torch.__version__.partition('+')[0]} {zoo} {package.__version__.partition('+')[0]}"
+    versions = f"torch {torch.__version__.partition('+')[0]} {package.__name__} {package.__version__.partition('+')[0]}"
     name, size = key_of(row)
     start = time.time()
     done, fault = {}, ""
@@ -196,7 +270,7 @@ def count(zoo, row):
     # One build must give all figures: the first of those that give most.
     for built in BUILDS[zoo]:
         try:
-            found = under(zoo, row, built, (build_timm if zoo == "timm" else build_torchvision)(onnxflops, row, built))
+            found = under(zoo, row, built, BUILDERS[zoo](onnxflops, row, built))
             if not done or reproduced(found) > reproduced(done):
                 done = found
         except BaseException as error:  # an exporter may even raise SystemExit
@@ -207,8 +281,7 @@ def count(zoo, row):
     for column, quantity, exponent, _, convention in ZOOS[zoo]:
         if row[column]:
             found = done.get(quantity, {"verdict": "not built", "reason": fault})
-            unit = {9: " G", 6: " M"}[exponent]
-            rows.append({"zoo": zoo, "model": name, "size": size, "quantity": quantity, "published": row[column] + unit,
+            rows.append({"zoo": zoo, "model": name, "size": size, "quantity": quantity, "published": row[column] + UNITS[exponent],
                          "convention": convention, "seconds": round(time.time() - start, 1), "versions": versions, **found})
     return rows
 
@@ -227,9 +300,19 @@ def keys_of(path):
         return {key_of(row) for row in csv.DictReader(file)}
 
 
+def row_of(row):
+    """A row of a zoo's table with the titles used here, and numbers as digits."""
+    row = {title.partition("(")[0]: value for title, value in row.items()}
+    if "log_name" in row:
+        row.update(model=row["log_name"], flops_over_2=row["flops_over_2"].rstrip("M").replace(",", ""))
+    if "config" in row:
+        row["model"] = row["config"].removeprefix("configs/").removesuffix(".yaml")
+    return row
+
+
 def run(args):
     with open(args.table, newline="") as file:
-        table = [row for row in csv.DictReader(file) if any(row[column] for column, *_ in ZOOS[args.zoo])]
+        table = [row for row in map(row_of, csv.DictReader(file)) if any(row[column] for column, *_ in ZOOS[args.zoo])]
     done = keys_of(args.rows)
     wanted = []
     for row in table[::args.sample]:
@@ -240,7 +323,7 @@ def run(args):
     # A process for each model: memory goes back, and what one model does to PyTorch does not touch the next. They are forks of one that has
     # imported all: imports take longer than most models.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["onnxflops", "onnxscript", "torch", "torch.onnx", args.zoo])
+    context.set_forkserver_preload(["onnxflops", "onnxscript", "torch", "torch.onnx", PACKAGES.get(args.zoo, args.zoo)])
     with open(args.rows, "a", newline="") as file, concurrent.futures.ProcessPoolExecutor(
             args.jobs, mp_context=context, max_tasks_per_child=1) as pool:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
