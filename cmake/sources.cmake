@@ -325,6 +325,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/diff/diff_text.cc
   src/diff/map_formulas.cc
   src/diff/match_modules.cc
+  src/diff/pipeline_diff.cc
   src/check/budgets.cc
   src/check/check_json.cc
   src/check/check_text.cc
@@ -495,6 +496,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/cost/roofline.h
   src/diff/model_diff.h
   src/diff/diff_writers.h
+  src/diff/pipeline_diff.h
   src/estimate/estimate_report.h
   src/explain/explain.h
   src/graph/dtype.h

@@ -395,8 +395,9 @@ class StageCounter {
 
 class PipelineCounter {
  public:
-  PipelineCounter(const Pipeline& pipeline, const CountOptions& options)
-      : pipeline_(pipeline), options_(options) {}
+  PipelineCounter(const Pipeline& pipeline, const CountOptions& options,
+                  std::vector<std::string>* unknown)
+      : pipeline_(pipeline), options_(options), unknown_(unknown) {}
 
   absl::StatusOr<PipelineReport> Count() {
     report_.file = pipeline_.file;
@@ -454,6 +455,10 @@ class PipelineCounter {
   absl::Status CheckGiven() const {
     for (const auto& [name, size] : options_.bindings) {
       if (report_.bindings.contains(name) || pipeline_.Find(name) != nullptr) continue;
+      if (unknown_ != nullptr) {
+        unknown_->push_back(name);
+        continue;
+      }
       std::vector<std::string> names;
       for (const PipelineParameter& parameter : pipeline_.parameters)
         names.push_back(parameter.name);
@@ -547,15 +552,34 @@ class PipelineCounter {
 
   const Pipeline& pipeline_;
   const CountOptions& options_;
+  std::vector<std::string>* unknown_;
   absl::btree_map<std::string, Model> models_;
   PipelineReport report_;
 };
 
 }  // namespace
 
-absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline,
-                                             const CountOptions& options) {
-  return PipelineCounter(pipeline, options).Count();
+absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options,
+                                             std::vector<std::string>* unknown) {
+  return PipelineCounter(pipeline, options, unknown).Count();
+}
+
+absl::StatusOr<PipelineDiff> DiffPipelines(const Pipeline& base, const Pipeline& head,
+                                           const CountOptions& options) {
+  std::vector<std::string> not_in_base, not_in_head;
+  ASSIGN_OR_RETURN(PipelineReport of_base, CountPipeline(base, options, &not_in_base));
+  ASSIGN_OR_RETURN(PipelineReport of_head, CountPipeline(head, options, &not_in_head));
+  const bool mistaken = absl::c_any_of(not_in_head, [&](const std::string& name) {
+    return absl::c_linear_search(not_in_base, name);
+  });
+  if (mistaken) {
+    CountOptions only = options;
+    for (const std::string& name : not_in_head) {
+      if (!absl::c_linear_search(not_in_base, name)) only.bindings.erase(name);
+    }
+    return CountPipeline(head, only).status();
+  }
+  return MakePipelineDiff(std::move(of_base), std::move(of_head));
 }
 
 absl::StatusOr<PipelineSweep> SweepPipeline(

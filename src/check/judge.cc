@@ -551,7 +551,7 @@ Judgement NoSuchModule(const Diff& diff, const BudgetRule& rule) {
   judgement.names_module = true;
   judgement.limit = rule.limit.text;
   judgement.actual = "-";
-  judgement.detail = absl::StrCat("no module matches", DidYouMean(*rule.module, paths));
+  judgement.detail = absl::StrCat("no ", diff.noun, " matches", DidYouMean(*rule.module, paths));
   return judgement;
 }
 

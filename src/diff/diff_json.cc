@@ -18,43 +18,19 @@
 namespace onnxflops {
 namespace {
 
+using diff::WriteChange;
 using report::JsonWriter;
 using report::Known;
-using report::KnownOf;
 using report::kOneLine;
-
-// {"base": q, "head": q, "delta": q}. A change in the totals has a "sign" as well.
-struct Side {
-  Expr amount;
-  Known known = Known::kExact;
-};
-void WriteChange(const Quantity& q, const Side& base, const Side& head, bool sign,
-                 JsonWriter* json) {
-  const Expr change = head.amount - base.amount;
-  const std::optional<absl::int128> value =
-      change.is_literal() ? std::optional(change.literal()) : std::nullopt;
-  const Known known = report::KnownOfChange(base.known, head.known, value);
-  json->BeginObject(kOneLine);
-  json->Key("base").Figure(q, base.amount, base.known != Known::kNothing);
-  json->Key("head").Figure(q, head.amount, head.known != Known::kNothing);
-  json->Key("delta").Figure(q, change, known != Known::kNothing);
-  if (sign) {
-    const bool holds = known == Known::kExact ||
-                       (known == Known::kAtLeast && value && *value > 0) ||
-                       (known == Known::kAtMost && value && *value < 0);
-    json->Key("sign").String(NameOf(holds ? SignOf(change) : DiffSign::kUnknown));
-  }
-  json->EndObject();
-}
 
 void WriteChanges(const Diff& diff, const DiffPart& part, bool weights, bool signs,
                   JsonWriter* json) {
   for (const Quantity* q : diff.quantities) {
     if (q->of == Quantity::Of::kWeights && !weights) continue;
     json->Key(q->key);
-    const Expr &base = (*part.base).*(q->value), &head = (*part.head).*(q->value);
-    WriteChange(*q, {base, KnownOf(*q, base, part.base_lower_bound)},
-                {head, KnownOf(*q, head, part.head_lower_bound)}, signs, json);
+    WriteChange({*q, (*part.base).*(q->value), part.base_lower_bound, (*part.head).*(q->value),
+                 part.head_lower_bound},
+                signs, json);
   }
 }
 
@@ -176,6 +152,25 @@ void WriteSymbols(const Diff& diff, JsonWriter* json) {
 
 namespace diff {
 
+void WriteChange(const Sides& sides, bool sign, JsonWriter* json) {
+  const Quantity& q = sides.q;
+  const Expr change = sides.head - sides.base;
+  const std::optional<absl::int128> value =
+      change.is_literal() ? std::optional(change.literal()) : std::nullopt;
+  const Known known = report::KnownOfChange(sides.base_known, sides.head_known, value);
+  json->BeginObject(kOneLine);
+  json->Key("base").Figure(q, sides.base, sides.base_known != Known::kNothing);
+  json->Key("head").Figure(q, sides.head, sides.head_known != Known::kNothing);
+  json->Key("delta").Figure(q, change, known != Known::kNothing);
+  if (sign) {
+    const bool holds = known == Known::kExact ||
+                       (known == Known::kAtLeast && value && *value > 0) ||
+                       (known == Known::kAtMost && value && *value < 0);
+    json->Key("sign").String(NameOf(holds ? SignOf(change) : DiffSign::kUnknown));
+  }
+  json->EndObject();
+}
+
 void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   JsonWriter& json = *out;
   json.BeginObject(layout);
@@ -192,10 +187,9 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   if (diff.peak) {
     json.Key(kPeakActivations.key);
     const PeakDiff& peak = *diff.peak;
-    WriteChange(kPeakActivations,
-                {peak.base, KnownOf(kPeakActivations, peak.base, peak.base_lower_bound)},
-                {peak.head, KnownOf(kPeakActivations, peak.head, peak.head_lower_bound)},
-                /*sign=*/true, &json);
+    WriteChange(
+        {kPeakActivations, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound},
+        /*sign=*/true, &json);
   }
   json.EndObject();
   WriteFacts("facts", diff.facts, &json);

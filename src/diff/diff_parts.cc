@@ -59,28 +59,6 @@ std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, 
   return value ? report::AmountText(q, *value, exact) : "-";
 }
 
-// A quantity in both models, and how far it is known.
-struct Sides {
-  const Quantity& q;
-  Expr base, head;
-  Known base_known, head_known;
-
-  Sides(const Quantity& quantity, Expr base_amount, bool base_lower_bound, Expr head_amount,
-        bool head_lower_bound)
-      : q(quantity),
-        base(std::move(base_amount)),
-        head(std::move(head_amount)),
-        base_known(KnownOf(q, base, base_lower_bound)),
-        head_known(KnownOf(q, head, head_lower_bound)) {}
-  Known change(const Diff& diff) const {
-    return KnownOfChange(base_known, head_known, ShownValue(diff, head - base));
-  }
-};
-
-// The two sides of a DiffPart with amounts, or of a ShownRow.
-Sides SidesOf(const DiffPart& part, const Quantity& q) {
-  return {q, part.BaseOf(q), part.base_lower_bound, part.HeadOf(q), part.head_lower_bound};
-}
 Sides SidesOf(const Diff& diff, const ShownRow& row, const Quantity& q) {
   const bool exact = diff.modules[0].exact_backward;
   return {q, q.In(row.base, exact), row.base_lower_bound, q.In(row.head, exact),
@@ -94,29 +72,6 @@ std::string PercentText(const Diff& diff, const Sides& s) {
       ChangePercent(ShownValue(diff, s.base).value_or(0), ShownValue(diff, s.head).value_or(0));
   if (known == Known::kNothing) return "-";
   return text == "new" || text == "-" ? text : KnownText(known, text);
-}
-
-// The cells of a quantity: base, head, change, percent. A new model has only the head.
-void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
-  if (!diff.has_base) {
-    cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
-    return;
-  }
-  cells->push_back(KnownText(s.base_known, FigureText(diff, s.base, s.q, exact)));
-  cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
-  cells->push_back(KnownText(s.change(diff), ChangeText(diff, s.head - s.base, s.q, exact)));
-  cells->push_back(PercentText(diff, s));
-}
-
-void AddFigureColumns(const Diff& diff, const Quantity& q, TextTable* table) {
-  if (!diff.has_base) {
-    table->columns.push_back({std::string(q.title), true});
-    return;
-  }
-  table->columns.push_back({absl::StrCat("base ", q.title), true});
-  table->columns.push_back({"head", true});
-  table->columns.push_back({"change", true});
-  table->columns.push_back({"%", true});
 }
 
 std::vector<std::string> DescribeFile(const Diff& diff, const ModelInfo& model,
@@ -164,7 +119,7 @@ std::vector<std::string> CountsInWords(const Diff& diff) {
   for (const auto& [status, word] : kWords) {
     const int64_t count = CountOf(diff, status);
     if (count == 0) continue;
-    texts.push_back(texts.empty() ? absl::StrCat(Plural(count, "module"), " ", word)
+    texts.push_back(texts.empty() ? absl::StrCat(Plural(count, diff.noun), " ", word)
                                   : absl::StrCat(GroupedDigits(count), " ", word));
   }
   return texts;
@@ -261,6 +216,36 @@ const char* TagOf(const Diff& diff, DiffStatus status) {
 
 }  // namespace
 
+Known Sides::change(const Diff& diff) const {
+  return KnownOfChange(base_known, head_known, ShownValue(diff, head - base));
+}
+
+Sides SidesOf(const DiffPart& part, const Quantity& q) {
+  return {q, part.BaseOf(q), part.base_lower_bound, part.HeadOf(q), part.head_lower_bound};
+}
+
+void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
+  if (!diff.has_base) {
+    cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
+    return;
+  }
+  cells->push_back(KnownText(s.base_known, FigureText(diff, s.base, s.q, exact)));
+  cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
+  cells->push_back(KnownText(s.change(diff), ChangeText(diff, s.head - s.base, s.q, exact)));
+  cells->push_back(PercentText(diff, s));
+}
+
+void AddFigureColumns(const Diff& diff, const Quantity& q, TextTable* table) {
+  if (!diff.has_base) {
+    table->columns.push_back({std::string(q.title), true});
+    return;
+  }
+  table->columns.push_back({absl::StrCat("base ", q.title), true});
+  table->columns.push_back({"head", true});
+  table->columns.push_back({"change", true});
+  table->columns.push_back({"%", true});
+}
+
 std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, bool exact) {
   const std::optional<absl::int128> value = ShownValue(diff, change);
   if (!value) return "-";
@@ -344,7 +329,7 @@ std::vector<std::string> ModulesInWords(const Diff& diff) {
   const std::vector<std::string> counts = CountsInWords(diff);
   if (!counts.empty()) parts.push_back(absl::StrJoin(counts, ", "));
   if (const int64_t renamed = Renamed(diff); renamed > 0) {
-    parts.push_back(absl::StrCat(Plural(renamed, "module"), " renamed"));
+    parts.push_back(absl::StrCat(Plural(renamed, diff.noun), " renamed"));
   }
   return parts;
 }

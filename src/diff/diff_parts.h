@@ -3,12 +3,14 @@
 #define ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/numeric/int128.h"
 #include "src/diff/diff_writers.h"
 #include "src/diff/model_diff.h"
 #include "src/render/json_writer.h"
+#include "src/render/known.h"
 #include "src/render/text_table.h"
 
 namespace onnxflops::diff {
@@ -19,6 +21,28 @@ struct Section {
   TextTable table;
 };
 
+// A quantity in both models, and how far it is known.
+struct Sides {
+  const Quantity& q;
+  Expr base, head;
+  report::Known base_known, head_known;
+
+  Sides(const Quantity& quantity, Expr base_amount, bool base_lower_bound, Expr head_amount,
+        bool head_lower_bound)
+      : q(quantity),
+        base(std::move(base_amount)),
+        head(std::move(head_amount)),
+        base_known(report::KnownOf(q, base, base_lower_bound)),
+        head_known(report::KnownOf(q, head, head_lower_bound)) {}
+  report::Known change(const Diff& diff) const;
+};
+Sides SidesOf(const DiffPart& part, const Quantity& q);
+// The cells of a quantity: base, head, change, percent. A new model has only the head.
+void AddFigures(const Diff& diff, const Sides& sides, bool exact, std::vector<std::string>* cells);
+void AddFigureColumns(const Diff& diff, const Quantity& q, TextTable* table);
+
+// {"base": q, "head": q, "delta": q}. A change in the totals has a "sign" as well.
+void WriteChange(const Sides& sides, bool sign, report::JsonWriter* json);
 // "onnxflops.diff/1".
 void WriteDiff(const Diff& diff, report::JsonWriter* json, report::JsonWriter::Layout layout);
 

@@ -132,7 +132,8 @@ std::string Describe(const UnequalSize& unequal);
 struct Diff {
   bool has_base = true;  // otherwise everything is new
   ModelInfo base, head;
-  std::string part;  // of both; "": the whole models
+  std::string part;             // of both; "": the whole models
+  const char* noun = "module";  // what `modules` are: "stage" of a pipeline
   Bindings base_bindings, head_bindings;
   std::vector<const Quantity*> quantities;  // that both models have
   std::optional<PeakDiff> peak;             // if both models have it

@@ -203,22 +203,7 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
   return lines;
 }
 
-LabelledLine TitleLine(const PipelineReport& report) {
-  LabelledLine line = {"pipeline", {report.file}};
-  if (!report.title.empty()) line.texts.push_back(report.title);
-  for (const PipelineParameter& parameter : report.parameters) {
-    const bool is_open = !parameter.value && parameter.formula.empty();
-    line.texts.push_back(
-        absl::StrCat(parameter.name, " = ",
-                     parameter.value ? absl::StrCat(*parameter.value)
-                     : is_open       ? "1"
-                                     : parameter.formula,
-                     is_open || parameter.assumed
-                         ? absl::StrCat(" (assumed", WithSettings("; {dim} sets it"), ")")
-                         : ""));
-  }
-  return line;
-}
+LabelledLine TitleLine(const PipelineReport& report) { return {"pipeline", PipelineTitle(report)}; }
 
 // A parameter may have no effect: a model has a fixed size where another has an open one.
 std::vector<std::string> WithoutEffect(const PipelineReport& report) {
@@ -372,6 +357,23 @@ void WriteParameters(const PipelineReport& report, JsonWriter* json) {
 }
 
 }  // namespace
+
+std::vector<std::string> PipelineTitle(const PipelineReport& report) {
+  std::vector<std::string> texts = {report.file};
+  if (!report.title.empty()) texts.push_back(report.title);
+  for (const PipelineParameter& parameter : report.parameters) {
+    const bool is_open = !parameter.value && parameter.formula.empty();
+    texts.push_back(
+        absl::StrCat(parameter.name, " = ",
+                     parameter.value ? absl::StrCat(*parameter.value)
+                     : is_open       ? "1"
+                                     : parameter.formula,
+                     is_open || parameter.assumed
+                         ? absl::StrCat(" (assumed", WithSettings("; {dim} sets it"), ")")
+                         : ""));
+  }
+  return texts;
+}
 
 Bindings PipelineReport::Sizes() const {
   Bindings sizes = bindings;

@@ -61,6 +61,9 @@ struct PipelineReport {
   Bindings Sizes() const;
 };
 
+// The file, its title and its parameters, each a text.
+std::vector<std::string> PipelineTitle(const PipelineReport& report);
+
 std::string ToJson(const PipelineReport& report);  // "onnxflops.pipeline/1"
 std::string ToCsv(const PipelineReport& report);
 Document ToDocument(const PipelineReport& report, const ViewOptions& options);

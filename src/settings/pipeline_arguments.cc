@@ -1,5 +1,7 @@
 #include "src/settings/pipeline_arguments.h"
 
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -7,6 +9,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/settings/value.h"
 
@@ -32,9 +35,24 @@ absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* s
   return options;
 }
 
+bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml"); }
+
+absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
+  const std::pair<const char*, bool> others[] = {
+      {"input", !sizes.inputs.empty()},      {"value", !sizes.values.empty()},
+      {"tokens", !sizes.tokens.empty()},     {"mask-sum", !sizes.mask_sum.empty()},
+      {"at-image", !sizes.at_image.empty()}, {"at-batch", !sizes.at_batch.empty()}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Setting(name), ": a pipeline sets the sizes of its stages in its file; ",
+                     WithSettings("{dim} gives its parameters numbers")));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
-  if (!absl::EndsWith(file, ".toml") &&
-      !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
+  if (!IsPipelineFile(file) && !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
     ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
     const std::string folder(absl::StripSuffix(file, "/"));
     ASSIGN_OR_RETURN(Pipeline pipeline,
@@ -48,7 +66,7 @@ absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& g
   const absl::StatusOr<std::string> text = ReadSmallFile(file);
   if (text.ok()) {
     absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, file, given);
-    if (pipeline.ok() || absl::EndsWith(file, ".toml")) return pipeline;
+    if (pipeline.ok() || IsPipelineFile(file)) return pipeline;
     return WithMessage(pipeline.status(),
                        absl::StrCat(pipeline.status().message(), "; a pipeline is a TOML file"));
   }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/pipeline/pipeline_file.h"
 #include "src/settings/device_arguments.h"
@@ -24,6 +26,12 @@ struct PipelineArguments {
   // Names with several numbers go to `sweep`, in the order of the call.
   absl::StatusOr<CountOptions> Options(std::vector<DimSizes>* sweep) const;
 };
+
+// True for the name of a file of stages.
+bool IsPipelineFile(absl::string_view path);
+// An error if something is given that a pipeline does not take: of these settings it takes `dim`,
+// `rules` and `limit`.
+absl::Status RequirePipelineSizes(const SizeArguments& sizes);
 
 // The pipeline in a file, or of a folder that an exporter wrote, with the numbers that `given` has
 // for parameters.

@@ -21,14 +21,22 @@
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
-namespace {
 
 bool IsMissing(const std::string& path) {
   struct stat info;
   return path == "/dev/null" || (path != "-" && stat(path.c_str(), &info) != 0 && errno == ENOENT);
 }
 
-}  // namespace
+absl::Status MissingBase(absl::string_view why) {
+  return absl::NotFoundError(
+      absl::StrCat(why, "; --base-missing ok takes a model without a base for new"));
+}
+
+absl::Status OnlyOneIsPipeline(const std::string& pipeline, const std::string& other) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Escaped(pipeline), " is a pipeline and ", Escaped(other),
+                   " is not: a pipeline is compared with a pipeline"));
+}
 
 void BaseMissingArgument::AddTo(OptionList* list) {
   list->AddValue("base-missing", "WHAT", &what,
@@ -90,8 +98,7 @@ absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
   if (status.ok()) return loaded;
   if (!missing) return status;
   if (base.missing_is_fine) return std::nullopt;
-  return absl::NotFoundError(
-      absl::StrCat(status.message(), "; --base-missing ok takes a model without a base for new"));
+  return MissingBase(status.message());
 }
 
 absl::Status WithBaseHint(const absl::Status& status) {

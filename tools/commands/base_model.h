@@ -35,10 +35,17 @@ struct BaseModel {
 absl::StatusOr<Model> LoadRevision(const BaseModel& base, const CountOptions& options,
                                    bool* missing = nullptr);
 
+// True if nothing has that path.
+bool IsMissing(const std::string& path);
+// The error of a base that is missing; it names --base-missing.
+absl::Status MissingBase(absl::string_view why);
+
 // The base for `head`; nullopt if there is none, or if it may be missing and is.
 absl::StatusOr<std::optional<ModelOrReport>> LoadBase(const BaseModel& base,
                                                       const ModelOrReport& head,
                                                       const CountOptions& options);
+// The error where only one of two sides is a pipeline.
+absl::Status OnlyOneIsPipeline(const std::string& pipeline, const std::string& other);
 // Adds advice on naming a base to an error about a missing base.
 absl::Status WithBaseHint(const absl::Status& status);
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -17,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "src/api/pipeline.h"
+#include "src/api/recognise_pipeline.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -25,6 +28,7 @@
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
 #include "src/settings/model_arguments.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
 #include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
@@ -32,6 +36,7 @@
 #include "tools/cli/render.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -44,6 +49,11 @@ Modules are matched by path, then by what is in them, so that a rename or
 another exporter does not look like a new model. BASE and HEAD may be reports
 that `onnxflops count --format json` wrote earlier. Sizes that both models leave
 open are compared as formulas.
+
+BASE and HEAD may also be two pipelines: files of stages, or folders, as
+`onnxflops pipeline` takes them. A row per stage then has what changed in it:
+how often it runs, FLOPs, MACs, parameters, bytes and memory. --dim NAME=N gives
+a parameter a number in both.
 )",
     R"(  What a change of a model costs:
     onnxflops diff old.onnx new.onnx
@@ -56,6 +66,8 @@ open are compared as formulas.
     onnxflops diff --git HEAD model.onnx
   Node by node, for a script:
     onnxflops diff old.onnx new.onnx --by node --format csv
+  What an answer of several models costs more:
+    onnxflops diff old/pipeline.toml new/pipeline.toml --dim tokens=500
 
 Exit codes: 0 success, whether anything changed or not; 2 error.
 )"};
@@ -128,6 +140,70 @@ struct DiffCall : settings::DiffArguments {
   }
 };
 
+// A folder with a config.json is that model, as everywhere, unless the other side is a pipeline.
+bool IsPipelineFolder(const std::string& path, bool with_configuration) {
+  return IsFolder(path) && (with_configuration || !Exists(absl::StrCat(path, "/config.json"))) &&
+         PipelineOfFolder(path).ok();
+}
+
+// Whether both sides are pipelines. An error if only one of them is.
+absl::StatusOr<bool> ArePipelines(const std::vector<std::string>& paths) {
+  bool is_pipeline[2] = {};
+  for (const bool with_configuration : {false, true}) {
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string& path = i == 0 ? paths.front() : paths.back();
+      is_pipeline[i] = settings::IsPipelineFile(path) || IsPipelineFolder(path, with_configuration);
+    }
+    if (is_pipeline[0] == is_pipeline[1]) return is_pipeline[0];
+    if (with_configuration) break;
+  }
+  const std::string &one = is_pipeline[0] ? paths.front() : paths.back(),
+                    &other = is_pipeline[0] ? paths.back() : paths.front();
+  // What cannot be read is no model either.
+  if (!Exists(other)) return true;
+  return OnlyOneIsPipeline(one, other);
+}
+
+// Options for models alone.
+absl::Status RequirePipelineOptions(const DiffCall& args) {
+  RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
+  const DiffCall none;
+  const std::pair<const char*, bool> others[] = {
+      {"--git", !args.git.empty()},
+      {"--base-missing", args.base_missing.what != none.base_missing.what},
+      {"--by", args.by != none.by},
+      {"--depth", !args.depth.empty()},
+      {"--sort", args.quantity != none.quantity},
+      {"--threshold", !args.threshold.empty()},
+      {"--module", !args.module.empty()}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is for models: of pipelines, diff shows every stage"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> RunPipelineDiff(const DiffCall& args, const CountOptions& options) {
+  RETURN_IF_ERROR(RequirePipelineOptions(args));
+  const bool comment = args.output.format == "comment";
+  ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
+  RETURN_IF_ERROR(RequireFormat(args.output, format, "a diff of pipelines is", {Format::kHtml}));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  const std::string &base = args.models.front(), &head = args.models.back();
+  ASSIGN_OR_RETURN(const Pipeline old_stages, settings::ReadPipeline(base, options.bindings));
+  ASSIGN_OR_RETURN(const Pipeline new_stages, settings::ReadPipeline(head, options.bindings));
+  ASSIGN_OR_RETURN(const PipelineDiff diff, DiffPipelines(old_stages, new_stages, options));
+  std::vector<std::string> inputs = {base, head, args.sizes.rules.file};
+  for (const PipelineReport* report : {&diff.base, &diff.head}) {
+    for (const PipelineStageCost& stage : report->stages) inputs.push_back(stage.path);
+  }
+  const std::string text =
+      comment ? ToComment(diff, args.exact) : Render(diff, format, style, args.exact);
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, inputs));
+  return kFine;
+}
+
 absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const DiffViewOptions view, args.View());
@@ -135,6 +211,13 @@ absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
+  if (args.models.size() == 2) {
+    ASSIGN_OR_RETURN(const bool are_pipelines, ArePipelines(args.models));
+    if (are_pipelines) {
+      options.activation_peak = false;
+      return RunPipelineDiff(args, options);
+    }
+  }
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;
   RETURN_IF_ERROR(args.CheckModels());
