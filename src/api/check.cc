@@ -21,10 +21,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/api/mfu.h"
+#include "src/api/pipeline.h"
 #include "src/api/profile.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/symbol_origin.h"
@@ -253,6 +255,15 @@ absl::Status RequireNoBase(const Budgets& budgets, const std::string& path) {
   return absl::OkStatus();
 }
 
+// Ends the judgements that were added since `before`: at least one, with the path of the model.
+void EndJudgements(const std::string& path, const Budgets& budgets, bool one_model, size_t before,
+                   CheckReport* report) {
+  if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
+  if (one_model) return;
+  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
+  report->models.push_back(report->head);
+}
+
 // The rules and sizes for a model, by its path now or at the base: a renamed model keeps its
 // budgets.
 Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_path) {
@@ -357,11 +368,133 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
     RETURN_IF_ERROR(
         Judge(budgets, sizes, diff, run.today, figures, report, equal ? &*equal : nullptr));
   }
-  if (report->judgements.size() == before) report->judgements.push_back(UnlistedModel(budgets));
-  if (run.one_model) return absl::OkStatus();
-  for (size_t i = before; i < report->judgements.size(); ++i)
-    report->judgements[i].model = model.path;
-  report->models.push_back(report->head);
+  EndJudgements(model.path, budgets, run.one_model, before, report);
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A pipeline and its base at the sizes of a set. Those of the call come first, then `fixed`; what
+// has a range stays open. Both ends of ranges are counted as well, to find errors.
+class SizedPipelines {
+ public:
+  SizedPipelines(const CheckedPipeline& pipeline, const CountOptions& options,
+                 const BudgetSizes* sizes)
+      : pipeline_(pipeline), at_(options) {
+    if (sizes == nullptr) return;
+    sizes_ = *sizes;
+    for (const auto& [name, size] : at_.bindings) {
+      const bool in_range = sizes_.ranges.erase(name) > 0;
+      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
+    }
+    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
+  }
+
+  const BudgetSizes& sizes() const { return sizes_; }
+
+  absl::StatusOr<Diff> Make(AskedSizes* asked) {
+    for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(pipeline_.path);
+    for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
+    for (const auto& [name, range] : sizes_.ranges) {
+      AskedSizes::Name& of = asked->names[name];
+      of.models.insert(pipeline_.path);
+      of.in_budgets = of.is_range = true;
+    }
+    std::vector<std::string> unknown, not_in_base;
+    ASSIGN_OR_RETURN(PipelineReport head, CountSide(pipeline_.head, &unknown, asked));
+    std::optional<PipelineReport> base;
+    if (pipeline_.base) {
+      ASSIGN_OR_RETURN(base, CountSide(pipeline_.base, &not_in_base, asked));
+    }
+    for (const std::string& name : unknown) {
+      asked->names[name].without.insert(pipeline_.path);
+      sizes_.fixed.erase(name);
+      sizes_.ranges.erase(name);
+    }
+    if (!base) return FiguresOf(head);
+    return MakePipelineDiff(*std::move(base), std::move(head)).figures;
+  }
+
+ private:
+  absl::StatusOr<PipelineReport> CountSide(const PipelineLoader& load,
+                                           std::vector<std::string>* unknown,
+                                           AskedSizes* asked) const {
+    ASSIGN_OR_RETURN(Pipeline pipeline, load(at_.bindings));
+    for (PipelineParameter& parameter : pipeline.parameters) {
+      if (sizes_.ranges.contains(parameter.name)) parameter.value.reset();
+      asked->symbols.insert(parameter.name);
+    }
+    ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, at_, unknown));
+    for (const auto& [name, size] : report.at) asked->symbols.insert(name);
+    for (const auto& [name, range] : sizes_.ranges) {
+      if (!report.at.contains(name)) unknown->push_back(name);
+    }
+    if (sizes_.ranges.empty()) return report;
+    RETURN_IF_ERROR(RequireFormulas(report));
+    for (const bool last : {false, true}) {
+      CountOptions end = at_;
+      for (const auto& [name, range] : sizes_.ranges) {
+        end.bindings[name] = last ? range.last : range.first;
+      }
+      ASSIGN_OR_RETURN(const Pipeline at_end, load(end.bindings));
+      std::vector<std::string> ignored;
+      ASSIGN_OR_RETURN(const PipelineReport counted, CountPipeline(at_end, end, &ignored));
+      RETURN_IF_ERROR(RequireFormulas(counted));
+    }
+    return report;
+  }
+
+  static absl::Status RequireFormulas(const PipelineReport& report) {
+    for (const PipelineStageCost& stage : report.stages) {
+      if (stage.has_formula) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          Escaped(report.file), ": stage ", Quoted(stage.name),
+          ": a size decides what the model runs, so [at] takes a number, and no range"));
+    }
+    return absl::OkStatus();
+  }
+
+  const CheckedPipeline& pipeline_;
+  CountOptions at_;
+  BudgetSizes sizes_;
+};
+
+}  // namespace
+
+absl::Status CheckPipeline(const CheckedPipeline& pipeline, const Budgets& all,
+                           const CheckOptions& run, AskedSizes* asked, CheckReport* report) {
+  CountOptions options = run.count;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, run.devices));
+  }
+  const Budgets budgets = BudgetsOf(all, pipeline.path, pipeline.path);
+  for (const BudgetRule& rule : budgets.rules) {
+    const absl::Status fits = RequirePipelineRule(rule);
+    if (fits.ok()) continue;
+    if (rule.place.line == 0)
+      return WithMessage(fits, absl::StrCat(Setting("max"), ": ", fits.message()));
+    return WithMessage(fits, absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":",
+                                          rule.place.column, ": ", fits.message(),
+                                          "; [models.\"GLOB\"] says which rules are for which"));
+  }
+  if (!pipeline.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, pipeline.path));
+  std::vector<const BudgetSizes*> sets;
+  for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);
+  if (sets.empty()) sets.push_back(nullptr);
+  const size_t before = report->judgements.size();
+  for (const BudgetSizes* sizes : sets) {
+    SizedPipelines sized(pipeline, options, sizes);
+    ASSIGN_OR_RETURN(const Diff diff, sized.Make(asked));
+    report->has_base = diff.has_base;
+    report->base = diff.base;
+    report->head = diff.head;
+    const auto figures = [](const BudgetRule&) -> absl::StatusOr<std::vector<AchievedFigure>> {
+      return absl::FailedPreconditionError("a pipeline was not measured");
+    };
+    RETURN_IF_ERROR(Judge(budgets, sizes == nullptr ? nullptr : &sized.sizes(), diff, run.today,
+                          figures, report));
+  }
+  EndJudgements(pipeline.path, budgets, run.one_model, before, report);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_API_CHECK_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
 #include "src/hardware/utilisation.h"
+#include "src/pipeline/pipeline_file.h"
 #include "src/profile/measured.h"
 
 namespace onnxflops {
@@ -77,6 +79,22 @@ absl::StatusOr<std::optional<DeviceChoice>> DeviceOf(const Budgets& budgets,
 // those of DiffModels; FailedPrecondition if a rule is relative and there is no base.
 absl::Status CheckModel(const CheckedModel& model, const Budgets& budgets,
                         const CheckOptions& options, AskedSizes* asked, CheckReport* report);
+
+// A pipeline with the numbers that are given for its parameters.
+using PipelineLoader = std::function<absl::StatusOr<Pipeline>(const Bindings&)>;
+// A pipeline and the one to compare it with.
+struct CheckedPipeline {
+  PipelineLoader head;
+  std::string path;       // by which budgets know it
+  bool has_base = false;  // otherwise rules that are relative are an error
+  PipelineLoader base;    // null with has_base: it is new
+};
+
+// The same of a pipeline; its stages are what modules are of a model. Errors: those of
+// CountPipeline; InvalidArgument for a rule on what a pipeline does not have; FailedPrecondition
+// for a range where a size decides what a stage runs.
+absl::Status CheckPipeline(const CheckedPipeline& pipeline, const Budgets& budgets,
+                           const CheckOptions& options, AskedSizes* asked, CheckReport* report);
 
 // Lists the models that were judged without a size, one line each. A size unknown to every model is
 // an error if one of them has other symbols: then its name is mistyped.

@@ -579,4 +579,19 @@ absl::Status AddBudget(absl::string_view text, Budgets* budgets) {
   return absl::OkStatus();
 }
 
+absl::Status RequirePipelineRule(const BudgetRule& rule) {
+  std::vector<absl::string_view> keys;
+  const auto has = [](const Quantity& q) {
+    return q.needs == Quantity::Needs::kNothing || q.value == &Amounts::time_bound;
+  };
+  for (const Quantity* q : AllQuantities()) {
+    if (has(*q)) keys.push_back(q->key);
+  }
+  const bool fits = rule.kind == BudgetRule::Kind::kQuantity && !rule.AsksForPeak() &&
+                    has(*rule.quantity) && (rule.per == nullptr || has(*rule.per));
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      Escaped(rule.name), ": the quantities of a pipeline are ", absl::StrJoin(keys, ", ")));
+}
+
 }  // namespace onnxflops

@@ -140,6 +140,9 @@ absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view fi
 // "visual.*:macs=16 GMAC". Its place has line 0. Errors: those of LoadBudgets, without a position.
 absl::Status AddBudget(absl::string_view text, Budgets* budgets);
 
+// An error that lists the quantities of a pipeline if the rule is about anything else.
+absl::Status RequirePipelineRule(const BudgetRule& rule);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_CHECK_BUDGETS_H_

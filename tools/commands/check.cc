@@ -29,6 +29,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -57,6 +58,7 @@
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
 #include "src/settings/check_arguments.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/cli/output.h"
@@ -83,7 +85,9 @@ onnxflops.toml: beside the model, in a folder above it, or here. docs/ci.md
 describes it. A figure that is only a lower bound, or that depends on an open
 size, is "not proven" and does not pass. MODEL may be a report that
 `onnxflops count --format json` wrote earlier. Of several models,
-[models."GLOB"] in the file says which rules are for which.
+[models."GLOB"] in the file says which rules are for which. MODEL may also be a
+pipeline, a file of stages that ends with .toml: limits are on all stages, on
+those that match, and relative to the pipeline of --against.
 )",
     R"(  Limits without a file:
     onnxflops check model.onnx --max "flops=40 GFLOP" --max "layer*:macs=3 GMAC"
@@ -96,6 +100,8 @@ size, is "not proven" and does not pass. MODEL may be a report that
   Budgets that are relative to what is released, or to another revision:
     onnxflops check model.onnx --against released.onnx
     onnxflops check model.onnx --git main
+  What one answer of several models may cost:
+    onnxflops check pipeline.toml --max "flops=10 TFLOP" --dim steps=25
   A higher cost is wanted: raise the limits, keep the comments:
     onnxflops check model.onnx --update
   All models of a folder, each against the file of its name in another folder:
@@ -131,9 +137,10 @@ struct CheckLine : settings::CheckArguments {
     list->AddValue("budgets", "FILE", &budgets,
                    "The file of budgets, or a folder that has one for each folder of models.");
     AddMaxTo(list);
-    list->AddValue("against", "BASE", &against,
-                   "What relative budgets compare with: a model, or a report in JSON; of several "
-                   "models, a folder with files of the same names.");
+    list->AddValue(
+        "against", "BASE", &against,
+        "What relative budgets compare with: a model, a pipeline, or a report in JSON; of "
+        "several models, a folder with files of the same names.");
     list->AddValue(
         "git", "REV", &git,
         "What relative budgets compare with: each model itself, at a revision of its git "
@@ -228,11 +235,36 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   return base;
 }
 
+absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const std::string& path,
+                           AskedSizes* asked, CheckReport* report) {
+  const auto reader = [](const std::string& file) {
+    return [file](const Bindings& given) { return settings::ReadPipeline(file, given); };
+  };
+  const BaseModel base = BaseOf(call, path);
+  CheckedPipeline checked = {reader(path), path, !base.path.empty(), nullptr};
+  const bool missing = !base.path.empty() && IsMissing(base.path);
+  if (missing && !base.missing_is_fine) {
+    return MissingBase(absl::StrCat(Escaped(base.path), ": it does not exist"));
+  }
+  if (!base.path.empty() && !missing) {
+    if (!settings::IsPipelineFile(base.path) && !IsFolder(base.path)) {
+      return OnlyOneIsPipeline(path, base.path);
+    }
+    checked.base = reader(base.path);
+  }
+  const absl::Status judged = CheckPipeline(checked, budgets, call.run, asked, report);
+  return checked.has_base ? judged : WithBaseHint(judged);
+}
+
 absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
                        AskedSizes* asked, ReviewedModel* model) {
   RETURN_IF_ERROR(file.fault);
+  if (settings::IsPipelineFile(file.path)) {
+    return JudgePipeline(call, budgets, file.path, asked, &model->check);
+  }
   ASSIGN_OR_RETURN(const ModelOrReport head, LoadModelOrReport(file.path, call.run.count));
   const BaseModel base = BaseOf(call, file.path);
+  if (settings::IsPipelineFile(base.path)) return OnlyOneIsPipeline(base.path, file.path);
   ASSIGN_OR_RETURN(const std::optional<ModelOrReport> loaded, LoadBase(base, head, call.run.count));
   if (!base.revision.empty() && base.path != file.path) model->renamed_from = base.path;
   if (!call.args.review.no_budgets) {
@@ -466,6 +498,29 @@ absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
   return absl::OkStatus();
 }
 
+// An error if the call asks of a pipeline what only models have.
+absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files) {
+  const auto pipeline = absl::c_find_if(
+      files.files, [](const ModelFile& file) { return settings::IsPipelineFile(file.path); });
+  if (pipeline == files.files.end()) return absl::OkStatus();
+  RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
+  const std::pair<const char*, bool> others[] = {
+      {"--git", !args.git.empty()},
+      {"--init", args.init},
+      {"--review", !args.review.file.empty()},
+      {"--record", !args.record.file.empty()},
+      {"--backward", args.training.backward != settings::TrainingArguments().backward},
+      {"--step-time and its like are", args.rate.given()},
+      {"--profile", !args.profile.empty()}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(pipeline->path), ": a pipeline; ", name, absl::EndsWith(name, "are") ? "" : " is",
+        " for models. --max and --budgets limit a pipeline, --against compares it"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const std::string& path,
                                  const CountOptions& options) {
   if (!args.limits.empty()) {
@@ -476,6 +531,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const std::string& path,
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  RETURN_IF_ERROR(RequirePipelineCall(args, models));
   std::vector<Report> reports;
   std::set<std::string> paths;
   for (const ModelFile& file : models.files) {
@@ -548,6 +604,7 @@ absl::Status ReadCall(CheckCall* call) {
   ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
   KeepFirstOfEach(&call->files);
+  RETURN_IF_ERROR(RequirePipelineCall(args, call->files));
   RETURN_IF_ERROR(ReadReview(args, call));
   if (call->review) call->files.one_file = false;  // an error is a part of the review
   if (!call->files.one_file && !args.against.empty() && !IsFolder(args.against)) {

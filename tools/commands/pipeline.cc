@@ -118,8 +118,13 @@ absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& repo
       return settings::InValue("max", text, added);
     }
     const BudgetRule& rule = budgets.rules[0];
-    if (rule.limit.kind != BudgetLimit::Kind::kAbsolute || rule.AsksForPeak()) {
-      return settings::BadValue("max", text, "a pipeline has limits as flops=10 TFLOP");
+    if (const absl::Status fits = RequirePipelineRule(rule); !fits.ok()) {
+      return settings::BadValue("max", text, fits.message());
+    }
+    if (rule.limit.kind != BudgetLimit::Kind::kAbsolute) {
+      return settings::BadValue("max", text,
+                                "it should be an amount, as flops=10 TFLOP; onnxflops check "
+                                "--against takes relative limits and ratios");
     }
     if (!rule.module) add(WhyBroken(report, rule, report.totals, report.time, ""));
     bool found = !rule.module;

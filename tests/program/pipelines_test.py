@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""diff and check of pipelines against sums by hand of `pipeline --format json`: pipelines_test.py PROGRAM, run at the root of the
+repository.
+
+Each change is head - base of the two documents of `pipeline`, each verdict a comparison of fractions of their figures.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from fractions import Fraction
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+FOLDER = "tests/data/pipeline/"
+GPT2, BEAMS, SPECULATIVE = (FOLDER + name + ".toml" for name in ("gpt2", "gpt2-beams", "speculative"))
+DIFFUSION = FOLDER + "sd-tiny"
+UNITS = {"flops": "FLOP", "other_flops": "FLOP", "macs": "MAC", "param_bytes": "B", "bytes_moved": "B", "bytes_read": "B"}
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def document(*arguments):
+    result = run(*arguments, "--format", "json")
+    assert result.returncode in (0, 1), result.stderr
+    return json.loads(result.stdout)
+
+
+def number(quantity):
+    """The number of a quantity of JSON, which may be a number, a text of one, or a formula with `value`."""
+    if isinstance(quantity, dict):
+        quantity = quantity["value"]
+    return None if quantity is None else Fraction(quantity)
+
+
+class Diff(unittest.TestCase):
+    def hold(self, base, head, *dims):
+        """A diff against the documents of both sides."""
+        diff = document("diff", base, head, *dims)
+        sides = {"base": document("pipeline", base, *dims), "head": document("pipeline", head, *dims)}
+        nothing = {}
+        changed = 0
+
+        def same(change, of_base, of_head, what):
+            of_base, of_head = number(of_base), number(of_head)
+            self.assertEqual(number(change["base"]), of_base, what)
+            self.assertEqual(number(change["head"]), of_head, what)
+            self.assertEqual(number(change["delta"]), of_head - of_base, what)
+            return of_base != of_head
+
+        def row(changes, totals, what):
+            count = 0
+            for key in sides["head"]["totals"]:
+                if key != "lower_bound":
+                    count += same(changes[key], totals["base"].get(key, 0), totals["head"].get(key, 0), f"{what}: {key}")
+            return count
+
+        changed += row(diff["totals"], {side: d["totals"] for side, d in sides.items()}, "all")
+        changed += same(diff["totals"]["memory_bytes"], sides["base"]["memory_bytes"], sides["head"]["memory_bytes"], "memory")
+        names = [s["name"] for s in sides["head"]["stages"]]
+        names += [s["name"] for s in sides["base"]["stages"] if s["name"] not in names]
+        self.assertEqual([s["name"] for s in diff["stages"]], names)
+        for stage in diff["stages"]:
+            of = {side: next((s for s in d["stages"] if s["name"] == stage["name"]), nothing) for side, d in sides.items()}
+            count = row(stage, {side: s.get("totals", nothing) for side, s in of.items()}, stage["name"])
+            count += same(stage["runs"], of["base"].get("runs", 0), of["head"].get("runs", 0), "runs")
+            count += same(stage["peak_activation_bytes"], of["base"].get("peak_activation_bytes", 0),
+                          of["head"].get("peak_activation_bytes", 0), "peak")
+            status = "added" if not of["base"] else "removed" if not of["head"] else "changed" if count else "same"
+            self.assertEqual(stage["status"], status, stage["name"])
+            changed += count
+        self.assertEqual(diff["empty"], changed == 0)
+        return diff
+
+    def test_a_changed_and_a_new_stage(self):
+        statuses = {s["name"]: s["status"] for s in self.hold(GPT2, BEAMS)["stages"]}
+        self.assertEqual(statuses, {"prompt": "same", "tokens": "changed", "check": "added"})
+
+    def test_the_other_way_a_stage_is_gone(self):
+        self.assertEqual(self.hold(BEAMS, GPT2)["stages"][-1]["status"], "removed")
+
+    def test_other_stages(self):
+        self.hold(GPT2, SPECULATIVE)
+
+    def test_numbers_of_both_and_of_one(self):
+        self.hold(GPT2, BEAMS, "--dim", "tokens=7,answers=3")
+        # A document of one side alone refuses the name that only the other has.
+        diff = document("diff", GPT2, BEAMS, "--dim", "beams=1")
+        tokens = next(s for s in diff["stages"] if s["name"] == "tokens")
+        self.assertEqual(tokens["status"], "same")
+
+    def test_a_name_of_neither(self):
+        result = run("diff", GPT2, BEAMS, "--dim", "token=1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("tokens", result.stderr)
+
+    def test_a_folder_and_its_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pipeline.toml")
+            text = run("pipeline", DIFFUSION, "--init").stdout.replace('model = "', f'model = "{os.path.abspath(DIFFUSION)}/')
+            for steps in ("steps = 50", "steps = 20"):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text.replace("steps = 50", steps))
+                diff = self.hold(DIFFUSION, path)
+                self.assertEqual(diff["empty"], steps == "steps = 50")
+
+    def test_memory_alone(self):
+        with open(GPT2, encoding="utf-8") as file:
+            text = file.read()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "in_turn.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                model, large = (os.path.abspath(p) for p in (FOLDER + "gpt2-tiny/config.json", "tests/data/config/gpt2/config.json"))
+                text = text.replace("../config/gpt2/config.json", large)
+                text += f'\n[[stage]]\nname = "more"\nmodel = "{model}"\nnew = 3\nsizes = {{ batch = "answers" }}\n'
+                file.write(text)
+            other = os.path.join(folder, "together.toml")
+            with open(other, "w", encoding="utf-8") as file:
+                file.write('loaded = "in turn"\n' + text)
+            diff = self.hold(path, other)
+            self.assertFalse(diff["empty"])
+            self.assertEqual({s["status"] for s in diff["stages"]}, {"same"})
+
+
+class Check(unittest.TestCase):
+    def verdicts(self, *arguments):
+        result = run("check", *arguments, "--format", "json")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 0 if report["passed"] else 1)
+        return report["rules"]
+
+    def test_limits_at_the_figure_and_one_below(self):
+        report = document("pipeline", BEAMS)
+        rows = [("", report["totals"])] + [(s["name"] + ":", s["totals"]) for s in report["stages"]]
+        for prefix, totals in rows:
+            for key, unit in UNITS.items():
+                figure = int(number(totals[key]))
+                for limit, passes in ((figure, True), (figure - 1, False)):
+                    (rule,) = self.verdicts(BEAMS, "--max", f"{prefix}{key}={limit} {unit}")
+                    self.assertEqual(rule["passed"], passes, rule)
+                    self.assertEqual(int(rule["actual_value"]), figure)
+                    self.assertEqual(rule["where"], prefix[:-1])
+
+    def test_relative_limits(self):
+        base, head = document("pipeline", GPT2), document("pipeline", BEAMS)
+        for key in ("flops", "macs", "params", "bytes_moved"):
+            growth = number(head["totals"][key]) / number(base["totals"][key]) - 1
+            for percent in (int(growth * 100), int(growth * 100) + 1):
+                (rule,) = self.verdicts(BEAMS, "--max", f"{key}=+{percent}%", "--against", GPT2)
+                self.assertEqual(rule["passed"], growth * 100 <= percent, rule)
+                self.assertEqual(int(rule["base_value"]), number(base["totals"][key]))
+
+    def test_a_stage_against_the_same_stage(self):
+        rules = self.verdicts(BEAMS, "--max", "*:flops=+0%", "--against", GPT2)
+        self.assertEqual({r["where"]: r["verdict"] for r in rules}, {"prompt": "passed", "tokens": "failed", "check": "skipped"})
+
+    def test_a_file_of_budgets(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "onnxflops.toml")
+            flops = {n: int(number(document("pipeline", GPT2, "--dim", f"tokens={n}")["totals"]["flops"])) for n in (1, 64)}
+            for limit, passes in ((flops[64], True), (flops[64] - 1, False)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f'[models."gpt2*.toml".budget]\nflops = "{limit} FLOP"\n[models."*.onnx".opset]\nmin = 99\n'
+                               '[at]\ntokens = "1..64"\nanswers = 1\n')
+                (rule,) = self.verdicts(GPT2, "--budgets", path)
+                self.assertEqual(rule["passed"], passes, rule)
+                self.assertEqual(rule["at"], "answers = 1, tokens = 1..64")
+                self.assertEqual(int(rule["actual_value"]), flops[64])
+            # Beside a model, each has its own rules.
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f'[models."*.toml".budget]\nflops = "{flops[64]} FLOP"\n[models."*.json".budget]\nmacs = "1 TMAC"\n')
+            rules = self.verdicts(GPT2, "tests/data/config/gpt2/config.json", "--budgets", path, "--dim", "seq=1", "--dim", "batch=1",
+                                  "--dim", "past=0", "--dim", "tokens=64")
+            self.assertEqual([(r["model"], r["passed"]) for r in rules], [(GPT2, True), ("tests/data/config/gpt2/config.json", True)])
+
+    def test_a_range_with_an_end_that_no_model_takes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stages, budgets = (os.path.join(folder, name) for name in ("stages.toml", "onnxflops.toml"))
+            model = os.path.abspath(FOLDER + "gpt2-tiny/config.json")
+            with open(stages, "w", encoding="utf-8") as file:
+                file.write(f'[parameters]\ntokens = 3\n[[stage]]\nname = "all"\nmodel = "{model}"\n'
+                           'new = "tokens"\nsizes = { batch = 1 }\n')
+            for most, code in ((64, 0), (65, 2)):  # positions of the configuration
+                with open(budgets, "w", encoding="utf-8") as file:
+                    file.write(f'[budget]\nflops = "1 TFLOP"\n[at]\ntokens = "1..{most}"\n')
+                result = run("check", stages)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertEqual("positions" in result.stderr, code == 2)
+
+    def test_what_a_pipeline_does_not_have(self):
+        for limit in ("peak_activation_bytes=1 GB", "time_estimate_seconds=1 s", "bops=3"):
+            for command in ("check", "pipeline"):
+                result = run(command, GPT2, "--max", limit)
+                self.assertEqual(result.returncode, 2, limit)
+                self.assertIn("the quantities of a pipeline are flops, macs", result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
