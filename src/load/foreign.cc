@@ -76,6 +76,10 @@ const char* IdentifyText(absl::string_view text) {
   }
   if (text[0] == '<') return "an XML or HTML file, not an ONNX model";
   if (text[0] == '{' || text[0] == '[') return "a JSON file, not an ONNX model";
+  if (absl::StrContains(text, "[[stage]]") || absl::StrContains(text, "\n[parameters]")) {
+    return "a pipeline of models, not an ONNX model: onnxflops pipeline counts it, diff compares "
+           "two, check takes budgets of one";
+  }
   return "a text file, not an ONNX model";
 }
 

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
@@ -22,6 +24,7 @@
 #include "src/convention/conventions.h"
 #include "src/load/load_file.h"
 #include "src/settings/model_arguments.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/size_arguments.h"
 #include "src/settings/value.h"
 #include "src/settings/view_arguments.h"
@@ -183,9 +186,25 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
   return Render(reports, format, style);
 }
 
+// Other tools count one model at a time: names the models of a pipeline.
+absl::Status NotOfPipelines(const std::string& path) {
+  ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, {}));
+  std::vector<std::string> models;
+  for (const PipelineStage& stage : pipeline.stages) {
+    const std::string model = Escaped(stage.path);
+    if (!absl::c_linear_search(models, model)) models.push_back(model);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(Escaped(path),
+                   ": a pipeline; other tools count one model at a time, so give "
+                   "compare its models: ",
+                   absl::StrJoin(models, " ")));
+}
+
 absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
                                           const CompareRequest& request) {
   RETURN_IF_ERROR(file.fault);
+  if (settings::IsPipelineFile(file.path)) return NotOfPipelines(file.path);
   ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
   return CompareTools(model, options, request);
 }
