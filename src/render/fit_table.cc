@@ -26,8 +26,8 @@ using Narrow = Column::Narrow;
 
 constexpr int kEasyWidth = 20;   // of a text or a name where other columns can still go
 constexpr int kLeastWidth = 12;  // if no wider fit exists
-constexpr int kMaxLines = 6;     // of a name: one of a megabyte must not fill the screen
-constexpr int kHang = 2;         // indent of a name's later lines
+constexpr int kMaxLines = 6;     // of a cell: one of a megabyte must not fill the screen
+constexpr int kHang = 2;         // indent of a cell's later lines
 
 std::vector<int> NaturalWidths(const TextTable& table) {
   std::vector<int> widths;
@@ -61,12 +61,13 @@ class Fitter {
     DropExtra();
     DropIf([this](size_t c) { return table_.columns[c].picture; });
     DropIf([this](size_t c) { return Is(c, Narrow::kSpare) && IsEmpty(table_, c); });
-    CutTexts(kEasyWidth);
+    BreakTexts(kEasyWidth);
     BreakNames(kEasyWidth);
     DropIf([this](size_t c) { return Is(c, Narrow::kSpare); });
-    CutTexts(kLeastWidth);
+    BreakTexts(kLeastWidth);
     BreakNames(kLeastWidth);
     DropIf([this](size_t c) { return Is(c, Narrow::kText); });
+    DropIf([this](size_t c) { return table_.columns[c].right && c != FirstFigure(); });
     UseRoom(Narrow::kName);
     UseRoom(Narrow::kText);
     for (size_t c = 0; c < is_dropped_.size(); ++c) {
@@ -90,6 +91,12 @@ class Fitter {
     for (size_t c = result_.widths.size(); c-- > 1 && total_ > limit_;) {
       if (result_.widths[c] > 0 && is_spare(c)) Drop(c);
     }
+  }
+
+  size_t FirstFigure() const {
+    size_t c = 1;
+    while (c < table_.columns.size() && !table_.columns[c].right) ++c;
+    return c;
   }
 
   // A few letters of a text, or a part of a figure, would not help.
@@ -123,7 +130,7 @@ class Fitter {
     }
   }
 
-  void CutTexts(int least) {
+  void BreakTexts(int least) {
     for (size_t c = 0; c < result_.widths.size(); ++c) {
       if (Is(c, Narrow::kText)) Shrink(c, least);
     }
@@ -191,13 +198,14 @@ int BestCut(const std::vector<std::string*>& cells, int width) {
 
 void CutColumn(size_t column, int width, TextTable* table) {
   const bool is_name = table->columns[column].narrow == Narrow::kName;
+  const bool breaks = BreaksLines(table->columns[column]);
   std::string& title = table->columns[column].title;
   title = CutCell(title, width, is_name ? 0 : width);
   absl::flat_hash_map<std::pair<std::string, int>, std::vector<std::string*>> alike;
   for (TextTable::Row& row : table->rows) {
     std::string& cell = row.cells[column];
     const int line = width - (column == 0 ? IndentOf(row, width) : 0);
-    const int room = is_name ? kMaxLines * std::max(1, line - kHang) : line;
+    const int room = breaks ? kMaxLines * std::max(1, line - kHang) : line;
     if (DisplayWidth(cell) <= room) continue;
     const int usual = is_name && !row.faint ? 0 : room;
     alike[{CutCell(cell, room, usual), room}].push_back(&cell);
@@ -236,6 +244,10 @@ size_t LineEnd(absl::string_view text, int columns) {
 }
 
 }  // namespace
+
+bool BreaksLines(const Column& column) {
+  return column.narrow == Narrow::kName || column.narrow == Narrow::kText;
+}
 
 FittedTable FitTable(const TextTable& table, int limit) {
   if (limit <= 0) return {NaturalWidths(table), {}};

@@ -4,11 +4,12 @@
 // not shown), and the titles of the shown columns. All tables follow one rule, in this order:
 //   1. extra columns go; one of text stays if 12 columns are left for it;
 //   2. pictures go, then optional columns that are empty in all rows;
-//   3. text is cut at its end, to 20 columns;
+//   3. text is broken into lines of 20 columns or more;
 //   4. names are broken into lines of 20 columns or more;
 //   5. optional columns go, from the right;
-//   6. text is cut to 12 columns, names are broken at 12, and columns of text go, from the right.
-// So a name is never cut, unless it is longer than kMaxLines lines.
+//   6. text and names are broken at 12 columns, and columns of text go, from the right;
+//   7. columns of figures go, from the right, but for the first one.
+// So neither is cut, unless it is longer than kMaxLines lines.
 //
 //   const FittedTable fitted = FitTable(table, 80);
 //   CutCells(fitted.widths, &table);
@@ -33,6 +34,9 @@ FittedTable FitTable(const TextTable& table, int limit);
 
 // Columns that the indent of a row takes, in a first column of so many.
 int IndentOf(const TextTable::Row& row, int width);
+
+// Whether cells that are too wide take several lines.
+bool BreaksLines(const TextTable::Column& column);
 
 // Cuts the cells that their column has no room for, the names among them so that those which differ
 // look different.

@@ -29,6 +29,7 @@
 namespace onnxflops {
 namespace {
 
+using render::BreaksLines;
 using render::CellLines;
 using render::CutCells;
 using render::FitTable;
@@ -54,7 +55,7 @@ void Clean(TextTable* table) {
   }
 }
 
-// The lines of a row: a name that is wider than its column takes several.
+// The lines of a row: a name or a text that is wider than its column takes several.
 std::vector<std::string> RowLines(const TextTable& table, const TextTable::Row& row,
                                   const std::vector<int>& widths) {
   std::vector<std::vector<std::string>> cells(widths.size());
@@ -62,9 +63,8 @@ std::vector<std::string> RowLines(const TextTable& table, const TextTable::Row& 
   for (size_t c = 0; c < widths.size(); ++c) {
     if (widths[c] == 0) continue;
     const int indent = c == 0 ? IndentOf(row, widths[c]) : 0;
-    const bool breaks = table.columns[c].narrow == TextTable::Column::Narrow::kName;
-    cells[c] = breaks ? CellLines(row.cells[c], widths[c] - indent)
-                      : std::vector<std::string>{row.cells[c]};
+    cells[c] = BreaksLines(table.columns[c]) ? CellLines(row.cells[c], widths[c] - indent)
+                                             : std::vector<std::string>{row.cells[c]};
     for (std::string& line : cells[c]) line.insert(0, static_cast<size_t>(indent), ' ');
     count = std::max(count, cells[c].size());
   }

@@ -19,7 +19,7 @@ struct TextTable {
     enum class Narrow {
       kKeep,   // nothing
       kName,   // broken into lines, never cut
-      kText,   // its end is cut; dropped last
+      kText,   // broken into lines before names are; dropped last
       kExtra,  // text is cut at its end, or dropped, before any other
       kSpare,  // dropped if breaking names is not enough
     } narrow = Narrow::kKeep;

@@ -218,7 +218,10 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
   }
   for (const Quantity& q : kQuantities) {
     if (!IsShown(sweep, q)) continue;
-    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kSpare});
+    const bool is_first = table.columns.size() == sweep.symbols.size();
+    table.columns.push_back(
+        {std::string(q.title), true,
+         is_first ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kSpare});
     for (size_t i = 0; i < sweep.points.size(); ++i) {
       const Totals& totals = sweep.points[i].totals;
       table.rows[i].cells.push_back(
