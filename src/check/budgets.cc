@@ -198,7 +198,9 @@ class BudgetsReader : private TomlFile {
   absl::StatusOr<BudgetRule*> AddRule(const toml::source_region& source, BudgetRule::Kind kind,
                                       std::string name) {
     ASSIGN_OR_RETURN(BudgetRule * rule, AppendRule(kind, &budgets_));
-    rule->name = models_.empty() ? std::move(name) : absl::StrCat("models.", models_, ".", name);
+    const std::string prefix = models_.empty() ? "" : absl::StrCat("models.", models_, ".");
+    rule->name = absl::StrCat(prefix, name);
+    rule->name_prefix = prefix.size();
     rule->models = models_;
     rule->place = PlaceOf(source);
     return rule;

@@ -78,6 +78,7 @@ struct BudgetRule {
   Kind kind = Kind::kQuantity;
   std::string name;    // "budget.flops", "modules.visual.*.flops", "operators.forbid", "opset.max"
   std::string models;  // a glob of file names; "": all
+  size_t name_prefix = 0;  // bytes of "models.GLOB." in the name
   BudgetPlace place;
   // kQuantity
   const Quantity* quantity = nullptr;

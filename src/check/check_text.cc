@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "fmt/format.h"
 #include "src/base/setting.h"
 #include "src/check/check_writers.h"
@@ -30,38 +32,66 @@ std::string VerdictText(Verdict verdict) {
   return verdict == Verdict::kNotProven ? "not proven" : std::string(NameOf(verdict));
 }
 
-std::string PlaceText(const Judgement& judgement) {
+std::string PlaceText(const Judgement& judgement, absl::string_view rule) {
   std::string text = judgement.model;
-  absl::StrAppend(&text, text.empty() ? "" : ": ", judgement.rule);
+  absl::StrAppend(&text, text.empty() ? "" : ": ", rule);
   if (!judgement.names_module && !judgement.where.empty())
     absl::StrAppend(&text, "  ", judgement.where);
   if (!judgement.at.empty()) absl::StrAppend(&text, "  (", judgement.at, ")");
   return text;
 }
 
+// What names the rows. A rule of [models.GLOB] is named without "models.GLOB.", since the model is
+// known, unless two rows would then have one name.
+class PlaceTexts {
+ public:
+  explicit PlaceTexts(const CheckReport& report) {
+    for (const Judgement& judgement : report.judgements) ++rows_[Short(judgement)];
+  }
+
+  std::string Of(const Judgement& judgement) const {
+    return IsShort(judgement) ? Short(judgement) : PlaceText(judgement, judgement.rule);
+  }
+  bool IsShort(const Judgement& judgement) const {
+    return judgement.rule_prefix > 0 && rows_.at(Short(judgement)) == 1;
+  }
+
+ private:
+  static std::string Short(const Judgement& judgement) {
+    return PlaceText(judgement, absl::string_view(judgement.rule).substr(judgement.rule_prefix));
+  }
+  absl::flat_hash_map<std::string, int64_t> rows_;
+};
+
 TextTable VerdictTable(const CheckReport& report) {
+  const PlaceTexts places(report);
   TextTable table;
   table.columns = {{"rule", false, TextTable::Column::Narrow::kName},
                    {"limit", true, TextTable::Column::Narrow::kText},
                    {"actual", true, TextTable::Column::Narrow::kText},
-                   {"margin", true},
+                   {"margin", true, TextTable::Column::Narrow::kSpare},
                    {"verdict"}};
   for (const Judgement* judgement : check::WorstFirst(report)) {
     TextTable::Row row;
-    row.cells = {PlaceText(*judgement), judgement->limit, judgement->actual, judgement->margin,
+    row.cells = {places.Of(*judgement), judgement->limit, judgement->actual, judgement->margin,
                  VerdictText(judgement->verdict)};
     row.strong = !judgement->passed();
     table.rows.push_back(std::move(row));
+  }
+  if (std::any_of(report.judgements.begin(), report.judgements.end(),
+                  [&](const Judgement& j) { return places.IsShort(j); })) {
+    table.notes.emplace_back("the names of rules of [models.GLOB] are shown without models.GLOB");
   }
   return table;
 }
 
 // "budget.flops: depends on batch: ...", of all that have something to say.
 std::vector<std::string> Details(const CheckReport& report) {
+  const PlaceTexts places(report);
   std::vector<std::string> details;
   for (const Judgement* judgement : check::WorstFirst(report)) {
     if (judgement->detail.empty()) continue;
-    details.push_back(absl::StrCat(PlaceText(*judgement), ": ", judgement->detail));
+    details.push_back(absl::StrCat(places.Of(*judgement), ": ", judgement->detail));
   }
   return details;
 }

@@ -245,6 +245,7 @@ class RuleJudge {
   static Judgement Begin(const BudgetRule& rule) {
     Judgement judgement;
     judgement.rule = rule.name;
+    judgement.rule_prefix = rule.name_prefix;
     judgement.place = rule.place;
     return judgement;
   }

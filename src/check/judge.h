@@ -30,11 +30,12 @@ enum class Verdict : uint8_t {
 absl::string_view NameOf(Verdict verdict);
 
 struct Judgement {
-  std::string model;  // its path if several were checked, else ""
-  std::string rule;   // BudgetRule::name
-  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
-                      // "profile", "fixed"; of no rule, but of a model: "unlisted", "error"
-  std::string where;  // path of the module; "": the whole model
+  std::string model;       // its path if several were checked, else ""
+  std::string rule;        // BudgetRule::name
+  size_t rule_prefix = 0;  // BudgetRule::name_prefix
+  std::string kind;        // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu",
+                           // "profile", "fixed"; of no rule, but of a model: "unlisted", "error"
+  std::string where;       // path of the module; "": the whole model
   bool names_module = false;  // the rule's name contains the module
   std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
