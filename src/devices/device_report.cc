@@ -30,9 +30,9 @@ TextTable::Column TextColumn(const char* title) {
   return column;
 }
 
-TextTable::Column NumberColumn(const char* title) {
+TextTable::Column NumberColumn(absl::string_view title) {
   TextTable::Column column;
-  column.title = title;
+  column.title = std::string(title);
   column.right = true;
   return column;
 }
@@ -59,25 +59,29 @@ void WriteOptional(const char* key, const std::optional<int64_t>& value, int64_t
 }  // namespace
 
 TextTable DeviceTable(absl::Span<const Device> devices, bool achievable) {
+  // The rare ones are the last columns, which a narrow terminal has no room for.
+  constexpr Precision kUsual[] = {Precision::kFp32, Precision::kTf32, Precision::kBf16,
+                                  Precision::kFp16, Precision::kFp8,  Precision::kFp4,
+                                  Precision::kInt8};
+  constexpr Precision kRare[] = {Precision::kFp64, Precision::kInt4};
   TextTable table;
   table.columns = {TextColumn("device")};
-  for (int p = 0; p < kNumPrecisions; ++p) {
-    const auto precision = static_cast<Precision>(p);
-    if (precision == Precision::kFp64 || precision == Precision::kInt4) continue;
-    table.columns.push_back(NumberColumn(std::string(PrecisionName(precision)).c_str()));
-  }
+  for (const Precision p : kUsual) table.columns.push_back(NumberColumn(PrecisionName(p)));
   table.columns.push_back(NumberColumn("GB"));
   table.columns.push_back(NumberColumn("GB/s"));
   if (achievable) table.columns.push_back(NumberColumn("measured"));
+  for (const Precision p : kRare) {
+    table.columns.push_back(NumberColumn(PrecisionName(p)));
+    table.columns.back().narrow = TextTable::Column::Narrow::kSpare;
+  }
   for (const Device& device : devices) {
     TextTable::Row row;
     row.cells = {device.name};
-    for (int p = 0; p < kNumPrecisions; ++p) {
-      const auto precision = static_cast<Precision>(p);
-      if (precision == Precision::kFp64 || precision == Precision::kInt4) continue;
+    const auto add_peak = [&](Precision precision) {
       const PeakFigure* peak = device.PeakOf(precision);
       row.cells.push_back(peak == nullptr ? "" : Thousands(peak->giga));
-    }
+    };
+    for (const Precision precision : kUsual) add_peak(precision);
     const auto giga = [](const std::optional<int64_t>& n) {
       return n ? absl::StrCat(*n / kGigabyte) : std::string();
     };
@@ -86,10 +90,12 @@ TextTable DeviceTable(absl::Span<const Device> devices, bool achievable) {
     if (achievable) {
       row.cells.push_back(device.achievable_giga ? Thousands(*device.achievable_giga) : "");
     }
+    for (const Precision precision : kRare) add_peak(precision);
     table.rows.push_back(std::move(row));
   }
-  table.notes = {"dense TFLOP/s of each dtype with sums in fp32; blank: no source",
-                 "`onnxflops devices NAME` has sources, aliases and what other sources say"};
+  table.notes = {
+      "dense TFLOP/s of each dtype with sums in fp32; blank: no source",
+      "`onnxflops devices NAME` has every dtype, sources, aliases and what other sources say"};
   if (achievable) table.notes.push_back("measured: the best bf16 matrix product found, TFLOP/s");
   return table;
 }
