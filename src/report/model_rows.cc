@@ -29,6 +29,7 @@ using report::Known;
 using report::KnownField;
 using report::KnownOf;
 using report::KnownText;
+using report::LowerBound;
 using report::ReferenceValues;
 
 constexpr size_t kMaxListedSizes = 4;
@@ -38,9 +39,13 @@ constexpr Expr Amounts::*kMainQuantities[] = {
     &Amounts::flops,         &Amounts::macs,       &Amounts::params,       &Amounts::bytes_read,
     &Amounts::bytes_written, &Amounts::time_bound, &Amounts::time_estimate};
 
+const Quantity& QuantityAt(size_t i) {
+  return i < kNumQuantities ? kQuantities[i] : *kDerivedQuantities[i - kNumQuantities];
+}
+
 bool IsMain(const Quantity& q) {
-  return std::find(std::begin(kMainQuantities), std::end(kMainQuantities), q.value) !=
-         std::end(kMainQuantities);
+  return q.value != nullptr && std::find(std::begin(kMainQuantities), std::end(kMainQuantities),
+                                         q.value) != std::end(kMainQuantities);
 }
 
 // "batch = 1, seq = 128, 29 data-dependent sizes = 1".
@@ -85,6 +90,32 @@ std::string CoverageText(const ModelRow& row) {
 }
 
 bool HasSizes(const ModelRow& row) { return !row.sizes.empty(); }
+bool HasIntegers(const ModelRow& row) { return row.integer_macs.has_value(); }
+
+std::string IntegerMacsText(const ModelRow& row, bool exact) {
+  if (!row.integer_macs) return "";
+  const Known known = row.lower_bound ? LowerBound(Expr(*row.integer_macs)) : Known::kExact;
+  return KnownText(known, AmountText(QuantityOf(&Amounts::macs), *row.integer_macs, exact));
+}
+
+bool AnyHas(absl::Span<const ModelRow> rows, size_t i) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const ModelRow& row) { return !row.exact[i].empty(); });
+}
+
+// The columns that were asked for, else the main quantities that a model has.
+std::vector<size_t> ShownQuantities(absl::Span<const ModelRow> rows, const ViewOptions& options) {
+  std::vector<size_t> shown;
+  for (const Figure& figure : options.columns) {
+    for (size_t i = 0; i < kNumModelQuantities; ++i) {
+      if (figure.quantity == &QuantityAt(i)) shown.push_back(i);
+    }
+  }
+  for (size_t i = 0; options.columns.empty() && i < kNumQuantities; ++i) {
+    if (IsMain(QuantityAt(i)) && AnyHas(rows, i)) shown.push_back(i);
+  }
+  return shown;
+}
 
 }  // namespace
 
@@ -92,13 +123,16 @@ ModelRow MakeModelRow(const Report& report) {
   ModelRow row;
   const ReferenceValues values(report);
   row.path = report.model.path;
-  for (size_t i = 0; i < kNumQuantities; ++i) {
-    const Quantity& q = kQuantities[i];
+  for (size_t i = 0; i < kNumModelQuantities; ++i) {
+    const Quantity& q = QuantityAt(i);
     if (!report.Has(q)) continue;
-    row.exact[i] = (report.totals.*q.value).ToString();
-    row.shown[i] = values.Of(report.totals.*q.value);
-    row.guessed[i] = report::RestsOnSizesInside(report, report.totals.*q.value);
+    const Expr amount = report.In(q, report.totals);
+    row.exact[i] = amount.ToString();
+    row.shown[i] = values.Of(amount);
+    row.guessed[i] = report::RestsOnSizesInside(report, amount);
   }
+  const Expr& integer_macs = report.int_census[Kind::kMac];
+  if (!report.tool && integer_macs != Expr(0)) row.integer_macs = values.Of(integer_macs);
   row.nodes = report.coverage.nodes;
   row.unknown = report.coverage.unknown;
   row.lower_bound = report.totals.lower_bound;
@@ -112,29 +146,42 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
   const bool has_sizes = std::any_of(rows.begin(), rows.end(), HasSizes);
   TextTable table;
   table.columns.push_back({"model", false, Narrow::kName});
-  std::vector<size_t> shown;
-  for (size_t i = 0; i < kNumQuantities; ++i) {
-    const Quantity& q = kQuantities[i];
-    const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
-    if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
-    shown.push_back(i);
-    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kExtra
-                          : q.of == Quantity::Of::kWeights ? Narrow::kSpare
-                                                           : Narrow::kKeep;
+  const bool chosen = !options.columns.empty();
+  const std::vector<size_t> shown = ShownQuantities(rows, options);
+  const bool has_integers = std::any_of(rows.begin(), rows.end(), HasIntegers);
+  const auto with_integers = [&](size_t i) {
+    return has_integers && QuantityAt(i).value == &Amounts::macs;
+  };
+  for (size_t i : shown) {
+    const Quantity& q = QuantityAt(i);
+    const Narrow narrow = i == shown.front()                 ? Narrow::kKeep
+                          : chosen                           ? Narrow::kSpare
+                          : q.unit == Quantity::Unit::kBytes ? Narrow::kExtra
+                          : q.of == Quantity::Of::kWeights   ? Narrow::kSpare
+                                                             : Narrow::kKeep;
     table.columns.push_back({std::string(q.title), true, narrow});
+    if (with_integers(i)) table.columns.push_back({"integer MACs", true});
   }
-  table.columns.push_back({"counted", false, Narrow::kSpare});
+  if (!chosen) table.columns.push_back({"counted", false, Narrow::kSpare});
   if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kName});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
-    for (size_t i : shown) cells.push_back(ShownText(kQuantities[i], row, i, options.exact));
-    cells.push_back(CoverageText(row));
+    for (size_t i : shown) {
+      cells.push_back(ShownText(QuantityAt(i), row, i, options.exact));
+      if (with_integers(i)) cells.push_back(IntegerMacsText(row, options.exact));
+    }
+    if (!chosen) cells.push_back(CoverageText(row));
     if (has_sizes) cells.push_back(row.sizes);
     table.rows.push_back({std::move(cells)});
   }
   if (std::any_of(rows.begin(), rows.end(), [](const ModelRow& row) { return row.open; })) {
     table.notes.emplace_back(WithSettings(
         "sizes that a file leaves open are those of the last column; {dim NAME=N} sets others"));
+  }
+  if (has_integers) {
+    table.notes.emplace_back(
+        "integer MACs are among the MACs, but are no FLOPs: models that "
+        "multiply integers compare by MACs");
   }
   const auto is_guessed = [](const ModelRow& row) {
     return std::find(row.guessed.begin(), row.guessed.end(), true) != row.guessed.end();
@@ -149,22 +196,21 @@ Document ToDocument(absl::Span<const ModelRow> rows, const ViewOptions& options)
   return document;
 }
 
-std::string ToCsv(absl::Span<const ModelRow> rows) {
+std::string ToCsv(absl::Span<const ModelRow> rows, const ViewOptions& options) {
   TextTable table;
   table.columns = {{"model"}};
   std::vector<size_t> listed;
-  for (size_t i = 0; i < kNumQuantities; ++i) {
-    const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
+  if (!options.columns.empty()) listed = ShownQuantities(rows, options);
+  for (size_t i = 0; options.columns.empty() && i < kNumQuantities; ++i) {
     const bool always = kQuantities[i].needs == Quantity::Needs::kNothing;
-    if (!always && std::none_of(rows.begin(), rows.end(), has)) continue;
-    listed.push_back(i);
-    table.columns.push_back({std::string(kQuantities[i].key)});
+    if (always || AnyHas(rows, i)) listed.push_back(i);
   }
+  for (size_t i : listed) table.columns.push_back({std::string(QuantityAt(i).key)});
   for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : listed) {
-      const Known known = KnownOf(kQuantities[i], row.shown[i].value_or(1), row.lower_bound);
+      const Known known = KnownOf(QuantityAt(i), row.shown[i].value_or(1), row.lower_bound);
       cells.push_back(KnownField(known, row.exact[i]));
     }
     cells.push_back(absl::StrCat(row.nodes));

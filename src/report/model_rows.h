@@ -3,7 +3,9 @@
 #define ONNXFLOPS_SRC_REPORT_MODEL_ROWS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -17,14 +19,19 @@
 
 namespace onnxflops {
 
+// A row has the derived quantities as well.
+inline constexpr size_t kNumModelQuantities = kNumQuantities + std::size(kDerivedQuantities);
+
 // The fields of a report that the table needs. It is small, so a thousand of them fit in memory.
 struct ModelRow {
   std::string path;
-  // Quantities in the order of kQuantities. `exact` is a formula where sizes are open, `shown` its
-  // value at `sizes`. Both have nothing for a quantity that another tool's count does not have.
-  std::array<std::string, kNumQuantities> exact;
-  std::array<std::optional<absl::int128>, kNumQuantities> shown;
-  std::array<bool, kNumQuantities> guessed{};  // `shown` rests on sizes inside of the model
+  // Quantities in the order of kQuantities, then kDerivedQuantities. `exact` is a formula where
+  // sizes are open, `shown` its value at `sizes`. Both have nothing for a quantity that another
+  // tool's count does not have.
+  std::array<std::string, kNumModelQuantities> exact;
+  std::array<std::optional<absl::int128>, kNumModelQuantities> shown;
+  std::array<bool, kNumModelQuantities> guessed{};  // `shown` rests on sizes inside of the model
+  std::optional<absl::int128> integer_macs;         // which are no FLOPs, at `sizes`; nullopt: none
   int64_t nodes = 0, unknown = 0;
   bool lower_bound = false;
   bool open = false;  // the file leaves sizes open
@@ -37,11 +44,11 @@ inline constexpr char kGuessedNote[] =
     "* sizes inside of the model, which depend on data, are taken as 1: by itself a model has a "
     "range";
 
-// For people: the main quantities.
+// For people: the main quantities, or those of ViewOptions::columns.
 TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options);
 Document ToDocument(absl::Span<const ModelRow> rows, const ViewOptions& options);
-// For programs: every quantity, exact.
-std::string ToCsv(absl::Span<const ModelRow> rows);
+// For programs: every quantity, or those of ViewOptions::columns, exact.
+std::string ToCsv(absl::Span<const ModelRow> rows, const ViewOptions& options = {});
 
 }  // namespace onnxflops
 

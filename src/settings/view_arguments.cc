@@ -66,7 +66,7 @@ void ViewArguments::AddTo(Table* list) {
   list->AddValue(
       "columns", "KEYS", &columns,
       "Columns, as flops,bytes_read,intensity. With shape, the shape of what each module "
-      "or node gives stands before them.");
+      "or node gives stands before them. Several models are one table of quantities.");
   list->CompleteFrom("figures");
   list->AddFlag("no-fold", &no_fold,
                 "Do not merge equal modules; also list nodes that cost nothing.");

@@ -22,9 +22,11 @@ struct ViewArguments {
   bool no_fold = false, exact = false, plot = false;
 
   void AddTo(Table* list);
-  // Whether rows are asked for: without, several models are a row each.
-  bool rows() const {
-    return !(by.empty() && depth.empty() && top.empty() && sort.empty() && columns.empty());
+  // Whether rows are asked for.
+  bool rows() const { return rows_of_each() || !columns.empty(); }
+  // Whether rows of each model are asked for: without, several models are a row each.
+  bool rows_of_each() const {
+    return !(by.empty() && depth.empty() && top.empty() && sort.empty());
   }
   absl::StatusOr<ViewOptions> Parse() const;
 };

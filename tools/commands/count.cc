@@ -230,7 +230,10 @@ class Counter {
   }
   std::string RenderMemory(const std::vector<MemoryRow>& rows) const;
   // A report, or a row for each of several models.
-  bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
+  bool has_rows() const {
+    const bool asked = options_.memory ? args_.rows() : args_.view.rows_of_each();
+    return one_file_ || asked || view_.shapes || format_ == Format::kText;
+  }
   Outcome CountFile(const ModelFile& file, size_t number) const;
   // If there are several models, one may lack symbols of --dim: it is counted without these.
   absl::StatusOr<Report> CountModel(const Model& model, std::vector<std::string>* missing) const;
@@ -320,7 +323,7 @@ std::string Counter::Join(std::vector<Outcome> outcomes) const {
   if (one_file_ || format_ == Format::kJsonLines) return absl::StrJoin(texts, "");
   if (format_ == Format::kJson) return JoinJson(texts);
   if (has_rows()) return absl::StrJoin(texts, format_ == Format::kCsv ? "" : "\n");
-  if (format_ == Format::kCsv) return ToCsv(rows);
+  if (format_ == Format::kCsv) return ToCsv(rows, view_);
   return RowOf(format_).draw(ToDocument(absl::MakeConstSpan(rows), view_), style_);
 }
 
@@ -428,6 +431,18 @@ absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) 
   return absl::OkStatus();
 }
 
+// A row of a whole model has quantities.
+absl::Status CheckModelColumns(const CountCall& args, const ViewOptions& view, bool one_file) {
+  if (one_file || args.view.rows_of_each() || view.shapes) return absl::OkStatus();
+  for (const Figure& figure : view.columns) {
+    if (figure.quantity != nullptr) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--columns ", figure.key(), ": several models are one table of quantities; ",
+                     "--depth 0 or another of --by, --depth and --top writes a table for each"));
+  }
+  return absl::OkStatus();
+}
+
 // `exported`: the models are graphs already.
 absl::Status SaveConfig(const std::string& file, const ModelFiles& models, bool exported) {
   if (models.files.size() != 1 || models.files[0].path == "-") {
@@ -459,6 +474,7 @@ absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckPage(args, format, models.one_file));
+  if (sweep.empty()) RETURN_IF_ERROR(CheckModelColumns(args, view, models.one_file));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models, args.by_class.given));
   RETURN_IF_ERROR(CheckMemoryRows(args, options, format, models.one_file && sweep.empty()));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
