@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,19 +42,39 @@ size_t Likeness(absl::string_view a, absl::string_view b) {
   return begin + end;
 }
 
+// Less is more alike: how many characters differ, then how many do not. nullopt if more than half
+// of them differ.
+using Difference = std::pair<size_t, int64_t>;
+std::optional<Difference> DifferenceOf(absl::string_view a, absl::string_view b) {
+  const size_t longer = std::max(a.size(), b.size());
+  const size_t likeness = Likeness(a, b);
+  if (2 * likeness < longer) return std::nullopt;
+  return Difference(longer - likeness, -static_cast<int64_t>(likeness));
+}
+
+// The end of a path that has as many names as `like`: a module may be called by it.
+absl::string_view EndOf(absl::string_view path, absl::string_view like) {
+  auto names = 1 + std::count(like.begin(), like.end(), '.');
+  for (size_t i = path.size(); i-- > 0;) {
+    if (path[i] == '.' && --names == 0) return path.substr(i + 1);
+  }
+  return path;
+}
+
 absl::Status NoSuchModule(const std::vector<Module>& modules, absl::string_view glob) {
-  std::vector<std::pair<size_t, const Module*>> similar;
+  std::vector<std::pair<Difference, const Module*>> similar;
   for (const Module& m : modules) {
     if (m.path.empty() || m.own) continue;
-    const size_t likeness = Likeness(m.path, glob);
-    if (2 * likeness >= std::max(m.path.size(), glob.size())) similar.emplace_back(likeness, &m);
+    std::optional<Difference> difference = DifferenceOf(m.path, glob);
+    if (!difference) difference = DifferenceOf(EndOf(m.path, glob), glob);
+    if (difference) similar.emplace_back(*difference, &m);
   }
   const bool found = !similar.empty();
   for (const Module& m : modules) {
-    if (!found && m.depth == 1) similar.emplace_back(0, &m);
+    if (!found && m.depth == 1) similar.emplace_back(Difference(), &m);
   }
   std::stable_sort(similar.begin(), similar.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   if (similar.size() > kMaxSuggestions) similar.resize(kMaxSuggestions);
   std::string message = absl::StrCat("no module is called ", Quoted(glob));
   if (!similar.empty()) {

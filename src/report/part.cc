@@ -136,6 +136,8 @@ absl::Status TakePart(const Inference& inference, const Counts& counts, const Mo
   }
   const PartCounts inside = CountPart(inference, counts, *part);
   report->part = glob;
+  report->whole =
+      Report::Whole{report->totals.flops, report->totals.macs, report->totals.lower_bound};
   const Module& root = part->modules[0];
   static_cast<Amounts&>(report->totals) = *root.amounts;
   report->totals.SetBackward(/*exact_backward=*/false);

@@ -120,7 +120,13 @@ struct WeightCopy {
 
 struct Report {
   ModelInfo model;
-  std::string part;                               // CountOptions::module; "": the whole model
+  std::string part;  // CountOptions::module; "": the whole model
+  // Of a part: what the whole model costs.
+  struct Whole {
+    Expr flops, macs;
+    bool lower_bound = false;
+  };
+  std::optional<Whole> whole;
   std::vector<InputInfo> inputs;                  // of the graph, initializers not included
   std::vector<TensorInfo> outputs;                // of the graph
   Bindings bindings;                              // the bound sizes

@@ -304,6 +304,21 @@ LabelledLine FlopsLine(const Report& report, const TotalTexts& texts) {
   return {"FLOPs", {std::move(text)}};
 }
 
+// "35.1 % of the FLOPs of the model, 35.24 G": of a part.
+LabelledLine ShareLine(const Report& report, const TotalTexts& texts) {
+  if (!report.whole || report.tool || report.totals.lower_bound) return {};
+  const bool macs = MainQuantity(report).value == &Amounts::macs;
+  const Expr& whole = macs ? report.whole->macs : report.whole->flops;
+  const absl::int128 part = texts.Value(macs ? report.totals.macs : report.totals.flops);
+  if (part < 0 || texts.Value(whole) <= 0) return {};
+  const bool bound = report.whole->lower_bound;
+  return {
+      "share",
+      {absl::StrCat(
+          KnownText(bound ? Known::kAtMost : Known::kExact, Percent(part, texts.Value(whole))),
+          " % of the ", macs ? "MACs" : "FLOPs", " of the model, ", texts.Number(whole, bound))}};
+}
+
 // The types that are multiplied, unless all are one floating-point type.
 void AddTypes(const Report& report, const TotalTexts& texts, std::vector<LabelledLine>* lines) {
   const MacsByDType& by_type = report.macs_by_dtype;
@@ -547,6 +562,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
     lines.push_back({"MACs", {texts.Number(t.macs, t.lower_bound)}});
   }
   lines.push_back(FlopsLine(report, texts));
+  lines.push_back(ShareLine(report, texts));
   AddRange(report, options, &lines);
   AddFormulas(report, options, &lines);
   if (HasIntegerMacs(report) || texts.Matters(t.int_ops)) {

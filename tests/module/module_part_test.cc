@@ -258,6 +258,7 @@ TEST(ModulePartTest, NamesThatMayBeMeant) {
       {{"/abcdefghi"}, "abcd", "; modules are 'abcdefghi'"},
       {{"/aaaa"}, "aaa", "; similar: 'aaaa'"},
       {{"/abxx", "/abcx", "/abcde"}, "abcd", "; similar: 'abcde', 'abcx', 'abxx'"},
+      {{"/a/bcde", "/b/bcxx"}, "bcdx", "; similar: 'a.bcde', 'b.bcxx'"},
       {{"/ab1", "/ab2", "/ab3", "/ab4", "/ab5", "/ab6"},
        "ab7",
        "; similar: 'ab1', 'ab2', 'ab3', 'ab4', 'ab5'"},

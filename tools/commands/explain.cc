@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/api/operators.h"
@@ -118,6 +121,16 @@ std::string DescribeModule(const Report& report, Format format, const TableStyle
                       DrawText(report::MakeTable(report, nodes), style));
 }
 
+// The end of "no module is called 'encodr'; similar: 'encoder'", as "; similar modules: 'encoder'".
+std::string SuggestedModules(const absl::Status& status, const std::string& name) {
+  constexpr absl::string_view kSimilar = "; similar: ";
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(status.message(), absl::MaxSplits(Quoted(name), 1));
+  if (parts.size() < 2) return "";
+  if (!absl::StartsWith(parts[1], kSimilar)) return std::string(parts[1]);
+  return absl::StrCat("; similar modules: ", parts[1].substr(kSimilar.size()));
+}
+
 // A node by its name or, if there is none, a module by its path.
 absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions options,
                                          const std::string& name, Format format,
@@ -129,7 +142,9 @@ absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions option
   options.node_rows = true;
   const absl::StatusOr<Report> part = Count(model, options);
   if (part.ok()) return DescribeModule(*part, format, style);
-  return absl::IsNotFound(part.status()) ? node.status() : part.status();
+  if (!absl::IsNotFound(part.status())) return part.status();
+  return absl::NotFoundError(
+      absl::StrCat(node.status().message(), SuggestedModules(part.status(), name)));
 }
 
 absl::StatusOr<ExitCode> RunExplain(const ExplainCall& args) {
