@@ -19,7 +19,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "src/adapter/graph_editor.h"
 #include "src/adapter/same_layers.h"
@@ -244,6 +246,78 @@ class ImageFitter {
   std::vector<std::string> warnings_;
 };
 
+Ints IntsOf(const Node& node, absl::string_view name) {
+  const Attribute* attribute = node.FindAttribute(name);
+  if (attribute == nullptr) return {};
+  return Ints(attribute->ints.begin(), attribute->ints.end());
+}
+
+// The sizes of its window, which a convolution may leave to its weight.
+Ints KernelOf(const Inference& inference, const Node& node) {
+  Ints kernel = IntsOf(node, "kernel_shape");
+  const Fact* weight = inference.FactOf(node.input(1));
+  if (!kernel.empty() || weight == nullptr || !weight->is_tensor() || !weight->shape.ranked() ||
+      weight->shape.rank() < 3) {
+    return kernel;
+  }
+  return Literals(absl::MakeConstSpan(weight->shape.dims()).subspan(2)).value_or(Ints());
+}
+
+// Rows, columns, ... at the end of the node's input that none of its windows reads, where windows
+// lie side by side without padding: {1, 1} of patches of 16 x 16 on 225 x 225. Empty if there are
+// none.
+Ints Unread(const Node& node, const Ints& kernel, const Shape& input) {
+  constexpr auto kWindows = std::to_array<absl::string_view>({"Conv", "MaxPool", "AveragePool"});
+  if (!node.domain.empty() || !absl::c_linear_search(kWindows, node.op_type)) return {};
+  const Ints strides = IntsOf(node, "strides");
+  const auto is = [](int64_t value) { return [value](int64_t other) { return value == other; }; };
+  const Attribute* same = node.FindAttribute("auto_pad");
+  const Attribute* ceil = node.FindAttribute("ceil_mode");
+  const bool side_by_side =
+      kernel.size() == 2 && kernel == strides && absl::c_all_of(IntsOf(node, "pads"), is(0)) &&
+      absl::c_all_of(IntsOf(node, "dilations"), is(1)) &&
+      (same == nullptr || !absl::StartsWith(same->s, "SAME")) && (ceil == nullptr || ceil->i == 0);
+  if (!side_by_side || !input.ranked() || input.rank() != 4) return {};
+  Ints unread;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const std::optional<int64_t> size = input[static_cast<int>(i) + 2].AsInt64();
+    if (!size || kernel[i] < 1) return {};
+    unread.push_back(*size % kernel[i]);
+  }
+  return absl::c_all_of(unread, is(0)) ? Ints() : unread;
+}
+
+// Says which pixels the first such node leaves out.
+void NoteUnread(const Inference& at_size, std::vector<std::string>* warnings) {
+  const ModelData& model = *at_size.model;
+  const Graph& main = model.graph(0);
+  std::string text;
+  int64_t more = 0;
+  for (const NodeId id : main.nodes) {
+    const Node& node = model.node(id);
+    const Fact* input = at_size.FactOf(node.input(0));
+    if (input == nullptr || !input->is_tensor()) continue;
+    const Ints kernel = KernelOf(at_size, node), unread = Unread(node, kernel, input->shape);
+    if (unread.empty()) continue;
+    if (!text.empty()) {
+      ++more;
+      continue;
+    }
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < unread.size(); ++i) {
+      const char* what = i == 0 ? " row" : " column";
+      if (unread[i] > 0) parts.push_back(absl::StrCat(unread[i], what, unread[i] > 1 ? "s" : ""));
+    }
+    text = absl::StrCat(DescribeNode(model, id), ": windows of ", kernel[0], "x", kernel[1],
+                        " leave out ", absl::StrJoin(parts, " and "), " at the end of ",
+                        input->shape[2].ToString(), "x", input->shape[3].ToString());
+  }
+  if (text.empty()) return;
+  if (more > 0)
+    absl::StrAppend(&text, "; ", more, more > 1 ? " more nodes do so" : " more node does so");
+  warnings->push_back(std::move(text));
+}
+
 // The model with inputs of that size, and all else as it is.
 Model WithInputs(const Model& model, const std::vector<ImageInput>& images, const ImageSize& size) {
   adapter::GraphEditor editor(model);
@@ -268,6 +342,7 @@ absl::StatusOr<AtImage> Fit(const Model& model, const std::vector<ImageInput>& i
   ASSIGN_OR_RETURN(const Inference at_size, infer(fitted.model, nullptr));
   RETURN_IF_ERROR(
       adapter::CheckSameLayers(exported, at_size, images[0].value, padding, &fitted.warnings));
+  NoteUnread(at_size, &fitted.warnings);
   return fitted;
 }
 

@@ -93,6 +93,26 @@ TEST(AtImageTest, ResizesPositionsAsAModelOfThatSizeHasThem) {
             "that size; interpolating it in the run is not counted");
 }
 
+// 230 x 225 has 14 x 14 patches of 16 x 16, which cover 224 x 224.
+TEST(AtImageTest, SaysWhichPixelsNoPatchReads) {
+  ModelMaker make = Patches();
+  make.Output("p");
+  EXPECT_THAT(make.Count(At(230, 225))->warnings,
+              testing::ElementsAre("node '/patch' (Conv): windows of 16x16 leave out 6 rows and 1 "
+                                   "column at the end of 230x225"));
+  EXPECT_THAT(make.Count(At(240, 225))->warnings,
+              testing::ElementsAre(HasSubstr("leave out 1 column at the end of 240x225")));
+  EXPECT_THAT(make.Count(At(240, 256))->warnings, testing::IsEmpty());
+}
+
+TEST(AtImageTest, SaysNothingOfPixelsThatAreReadWithPadding) {
+  ModelMaker make = Patches();
+  make.Output("p");
+  AddInts(make.node, "pads", {1, 1, 1, 1});
+  EXPECT_THAT(make.Count(At(240, 240))->warnings, testing::IsEmpty());
+  EXPECT_THAT(make.Count(At(241, 241))->warnings, testing::IsEmpty());
+}
+
 TEST(AtImageTest, RefusesPositionsThatAreUsedTwice) {
   ModelMaker make = Tokens();
   make.Node("/other", "ReduceMean", {"positions"}, {"m"}).Output("m");
@@ -178,7 +198,9 @@ TEST(AtImageTest, RefusesWindowsThatMayBeOfAnAdaptivePooling) {
   EXPECT_THAT(with(7, 336).status().message(), HasSubstr("it may be an adaptive pooling"));
   EXPECT_THAT(with(1, 336).status().message(), HasSubstr("it may be an adaptive pooling"));
   EXPECT_EQ(with(3, 336).status(), absl::OkStatus());  // 14 is no multiple of 3
-  EXPECT_THAT(with(2, 336)->warnings, testing::ElementsAre(HasSubstr("taken as fixed")));
+  EXPECT_THAT(with(2, 336)->warnings,                  // of 21 x 21
+              testing::ElementsAre(HasSubstr("taken as fixed"),
+                                   HasSubstr("windows of 2x2 leave out 1 row and 1 column")));
 }
 
 TEST(AtImageTest, RefusesAResizeToTheExportsSize) {
