@@ -451,7 +451,7 @@ class MfuMaker {
   Report report_;
   Backward backward_;    // without recomputation
   Expr recomputed_ = 0;  // FLOPs executed in addition
-  FormulaFacts facts_;  // from FillParameters() on, the parameters are those of a step
+  FormulaFacts facts_;   // from FillParameters() on, the parameters are those of a step
   MfuReport out_;
 };
 
