@@ -110,8 +110,9 @@ class MfuMaker {
   }
 
   // From here on all figures are sums over the samples. The formulas of others get the real number
-  // of tokens, and the length that their authors would use: the longest sample, or the row.
+  // of tokens, and the length that their programs would use: the longest sample, or the row.
   void SumOverSamples() {
+    of_each_ = facts_;
     const Expr training =
         report_.totals.flops +
         (options_.count.training ? backward_.flops : report_.totals.backward_flops);
@@ -358,6 +359,32 @@ class MfuMaker {
           WithSettings(facts_.no_tokens.empty() ? " ({parameter NAME=N} gives it)"
                                                 : " ({parameter tokens=N} gives their number)")));
     }
+    // A length given by the user is that of all samples.
+    if (sum_ && flops.ok() && !options_.parameters.t) {
+      if (has("t")) formula.length_of = sum_->sizes().packed ? "row" : "longest sample";
+      if (has("s2") && !options_.parameters.s2) formula.length_of = "each sample";
+      formula.length_setting = std::string(info.length);
+    }
+    Add(formula, flops);
+    if (flops.ok() && has("t") && info.length.empty()) AddSummed(info, formula, *flops);
+  }
+
+  // The formula of one sequence, summed over the samples at their own lengths.
+  void AddSummed(const FormulaInfo& info, MfuFormula formula, absl::int128 at_one_length) {
+    if (!of_each_ || options_.parameters.t || options_.parameters.tokens) return;
+    FormulaFacts facts = *of_each_;
+    for (const FormulaParameter& parameter : kFormulaParameters) {
+      const std::optional<Expr>& given = options_.parameters.*parameter.value;
+      if (given) facts.parameters.*parameter.value = given;
+    }
+    const absl::StatusOr<FormulaFlops> parts = PartsOfFormula(info.formula, facts);
+    if (!parts.ok()) return;
+    const absl::StatusOr<absl::int128> flops = PerStep(sum_->Of(parts->Total()));
+    if (!flops.ok() || *flops == at_one_length) return;
+    absl::StrAppend(&formula.name, "_summed");
+    formula.text = "the same, with the length of each sample as its T";
+    formula.length_of = "each sample";
+    std::erase_if(formula.parameters, [](const auto& p) { return p.first == "t"; });
     Add(std::move(formula), flops);
   }
 
@@ -447,7 +474,8 @@ class MfuMaker {
   const SampledAnalysis& analysis_;
   const MfuOptions& options_;
   std::optional<SampleSum> sum_;
-  std::optional<Expr> rectangle_;  // FLOPs of a training step including padding
+  std::optional<FormulaFacts> of_each_;  // the formulas' facts at the sizes of a sample
+  std::optional<Expr> rectangle_;        // FLOPs of a training step including padding
   Report report_;
   Backward backward_;    // without recomputation
   Expr recomputed_ = 0;  // FLOPs executed in addition

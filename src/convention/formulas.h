@@ -81,6 +81,9 @@ struct FormulaInfo {
   absl::string_view text;    // FLOPs of a step
   absl::string_view source;  // who uses it
   absl::string_view reads;   // its parameters, separated by blanks
+  // What a program takes for T: a length that it is configured to, whatever the samples are. Empty
+  // for a formula of one sequence, whose T is that of each sample.
+  absl::string_view length = {};
 };
 inline constexpr FormulaInfo kFormulas[] = {
     {Formula::k6n, "6n", "6 N tokens", "Kaplan et al., arXiv 2001.08361", "n tokens"},
@@ -97,19 +100,20 @@ inline constexpr FormulaInfo kFormulas[] = {
     {Formula::kMegatron, "megatron", "72 L (HQ)^2 (1 + T / (6 HQ) + V / (12 HQ L)) tokens",
      "Megatron, arXiv 2205.05198", "l h q t v tokens"},
     {Formula::kNanoGpt, "nanogpt", "(6 (N - P) + 12 L H Q T) tokens",
-     "nanoGPT, estimate_mfu: without the position embedding", "n p l h q t tokens"},
+     "nanoGPT, estimate_mfu: without the position embedding", "n p l h q t tokens", "block_size"},
     {Formula::kChinchilla, "chinchilla", "3 (L (8 D HQ + 4 HQ T + 3 H T + 4 D F) + 4 V D) tokens",
      "Chinchilla, arXiv 2203.15556, appendix F: embeddings as products, softmax 3 a score",
      "l h q t v d f tokens"},
     {Formula::kLlmFoundry, "llm-foundry", "(6 N + 12 L D T) tokens",
-     "llm-foundry, scripts/train/benchmarking: by the width, not by heads", "n l d t tokens"},
+     "llm-foundry, scripts/train/benchmarking: by the width, not by heads", "n l d t tokens",
+     "max_seq_len"},
     {Formula::kTorchtitan, "torchtitan", "(6 (N - E) + 12 L H Q T) tokens",
      "torchtitan, get_dense_model_nparams_and_flops and get_moe_model_nparams_and_flops: without "
      "tables that are only looked up, of experts those that a token meets",
-     "n e l h q t tokens"},
+     "n e l h q t tokens", "seq_len"},
     {Formula::kMaxText, "maxtext", "3 (L (2 X D F + 4 D (H + K) Q + 2 H Q T) + 2 V D) tokens",
      "MaxText, maxtext_utils.py, calculate_tflops_training_per_device: half of the scores",
-     "l h q t v d f k x tokens"},
+     "l h q t v d f k x tokens", "max_target_length"},
     {Formula::kMegatronBridge, "megatron-bridge",
      "3 (L (2 X D F + 4 D (H + K) Q) + 2 V D) tokens + 6 L H Q S2",
      "Megatron-Bridge, flop_utils.py, num_floating_point_operations: half of the scores of each "

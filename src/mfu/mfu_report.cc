@@ -147,6 +147,8 @@ void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
   json->Key("parameters").BeginObject(kOneLine);
   for (const auto& [name, value] : formula.parameters) json->Key(name).Int(value);
   json->EndObject();
+  if (!formula.length_of.empty()) json->Key("length_of").String(formula.length_of);
+  if (!formula.length_setting.empty()) json->Key("length_setting").String(formula.length_setting);
   json->EndObject();
 }
 
@@ -157,6 +159,18 @@ void WriteMeasured(const MfuReport& r, JsonWriter* json) {
   WriteNumber("executed_to_counted", r.measured_to_counted, json);
   WriteNumber("hfu", r.measured_hfu, json);
   json->EndObject();
+}
+
+// "n=124439808 t=512 (longest sample) tokens=829".
+std::string ParametersText(const MfuFormula& formula) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : formula.parameters) {
+    texts.push_back(absl::StrCat(name, "=", value));
+    if (formula.length_of.empty() || (name != "t" && name != "s2")) continue;
+    absl::StrAppend(&texts.back(), " (", formula.length_of,
+                    formula.length_setting.empty() ? "" : " as ", formula.length_setting, ")");
+  }
+  return absl::StrJoin(texts, " ");
 }
 
 Known KnownOf(const MfuFormula& formula) {
@@ -177,10 +191,7 @@ TextTable FormulaTable(const MfuReport& report) {
   table.columns = {formula, flops, mfu, hfu, text};
   for (const MfuFormula& f : report.formulas) {
     TextTable::Row row;
-    const std::string values = absl::StrJoin(
-        f.parameters, " ", [](std::string* out, const std::pair<std::string, int64_t>& p) {
-          absl::StrAppend(out, p.first, "=", p.second);
-        });
+    const std::string values = ParametersText(f);
     const auto shown = [&](const std::string& text) {
       return f.flops_per_step ? KnownText(KnownOf(f), text) : "";
     };

@@ -25,6 +25,9 @@ struct MfuFormula {
   bool lower_bound = false;  // a part is not counted
   std::string missing;       // why there is no figure; else empty
   std::vector<std::pair<std::string, int64_t>> parameters;
+  // With samples: whose length T is, "longest sample", "row" or "each sample"; and the setting of
+  // the program whose formula it is.
+  std::string length_of, length_setting;
   double mfu = 0, hfu = 0;
   bool chosen = false;  // the one of MfuReport::mfu
 };

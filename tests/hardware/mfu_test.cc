@@ -375,6 +375,60 @@ const MfuFormula& Named(const MfuReport& report, absl::string_view name) {
   return report.formulas[0];
 }
 
+// N = 163037184, L = H = 12, Q = 64, D = 768, F = 3072, V = 50257; 829 tokens, and 352433 is the
+// sum of the squares of 512, 300 and 17. A paper's formula is one of a sequence, so it can be
+// summed; a program has one length for all samples.
+TEST(MfuTest, FormulasOfPapersAreSummedOverSamples) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx").value();
+  MfuOptions options;
+  options.peak = 312e12;
+  options.rate.step_seconds = 0.1;
+  options.count.samples = Samples{.sizes = {{"", {512, 300, 17}}}};
+  const MfuReport padded = CountMfu(model, options).value();
+  EXPECT_EQ(Named(padded, "palm").length_of, "longest sample");
+  EXPECT_EQ(Named(padded, "nanogpt").length_setting, "block_size");
+  EXPECT_EQ(Named(padded, "megatron-bridge").length_of, "each sample");
+  EXPECT_EQ(Named(padded, "6n").length_of, "");
+  options.count.samples->layout = Samples::Layout::kPacked;
+  const MfuReport packed = CountMfu(model, options).value();
+  EXPECT_EQ(Named(packed, "palm").length_of, "row");
+  EXPECT_EQ(*Named(packed, "palm").flops_per_step, 829 * (978223104 + 110592LL * 829));
+  const std::pair<const char*, int64_t> summed[] = {{"palm_summed", 849923223552},
+                                                    {"palm_causal_half_summed", 830435088384},
+                                                    {"megatron_summed", 653424597504},
+                                                    {"chinchilla_summed", 845864698896}};
+  for (const auto& [name, flops] : summed) {
+    EXPECT_EQ(*Named(padded, name).flops_per_step, flops);
+    EXPECT_EQ(*Named(packed, name).flops_per_step, flops);
+    EXPECT_EQ(Named(packed, name).length_of, "each sample");
+  }
+  options.grad_accumulation = 3;
+  EXPECT_EQ(*Named(CountMfu(model, options).value(), "palm_summed").flops_per_step,
+            3 * 849923223552);
+  options.parameters.n = Expr(1000);
+  EXPECT_EQ(*Named(CountMfu(model, options).value(), "palm_summed").flops_per_step,
+            3 * (829 * 6000 + 110592LL * 352433));
+}
+
+// Samples of one length, and a length or tokens that the user gives, leave nothing to sum.
+TEST(MfuTest, NothingIsSummedOfOneLength) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx").value();
+  MfuOptions one, length, tokens;
+  one.count.samples = Samples{.sizes = {{"", {300, 300}}}};
+  length.count.samples = tokens.count.samples = Samples{.sizes = {{"", {512, 300}}}};
+  length.parameters.t = Expr(1024);
+  tokens.parameters.tokens = Expr(1000);
+  for (MfuOptions* options : {&one, &length, &tokens}) {
+    options->peak = 312e12;
+    options->rate.step_seconds = 0.1;
+    const MfuReport report = CountMfu(model, *options).value();
+    for (const MfuFormula& formula : report.formulas) {
+      EXPECT_FALSE(absl::StrContains(formula.name, "_summed")) << formula.name;
+    }
+    EXPECT_EQ(Named(report, "palm").length_of, options == &length ? "" : "longest sample");
+  }
+}
+
 // As in `compare`: an image has no tokens.
 TEST(MfuTest, AFormulaOfTokensHasNoFigureOfAnImage) {
   const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-b-32.onnx").value();

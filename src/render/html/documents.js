@@ -102,6 +102,7 @@ function mfuPage(data) {
   const missing = data.formulas.filter((formula) => !known.includes(formula));
   const reached = knownOf(big(data.training_flops), data.lower_bound);
   const whole = (key) => exactly(key, big(data[key]), knownText(knownOf(big(data[key]), data.lower_bound), si(big(data[key]))));
+  const words = (formula) => [formula.formula, formula.length_of ? `; T: ${formula.length_of}` : "", formula.length_setting ? ` as ${formula.length_setting}` : ""].join("");
   const placed = (formula, key, value, text) => exactly(`formulas.${formula.name}.${key}`, value, shown(formula, text));
   page.replaceChildren(...[
     heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
@@ -114,7 +115,7 @@ function mfuPage(data) {
     h("section", {}, h("h2", { text: "By other formulas" }),
       plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
                  known.map((formula) => [formula.name, placed(formula, "flops_per_step", big(formula.flops_per_step), si(big(formula.flops_per_step))),
-                                         placed(formula, "mfu", formula.mfu, part(formula.mfu)), bar(formula.mfu, formula.name === data.counted), formula.formula, formula.source]), true),
+                                         placed(formula, "mfu", formula.mfu, part(formula.mfu)), bar(formula.mfu, formula.name === data.counted), words(formula), formula.source]), true),
       most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
