@@ -31,7 +31,8 @@ constexpr absl::string_view kLineBegins[] = {
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
     "at most ",    "profile ",  "graph ",    "run ",     "joined ",    "control ",  "kernel ",
-    "first: ",     "measured ", "hybrid ",   "smart ",   "compared ",  "date ",
+    "first: ",     "measured ", "hybrid ",   "smart ",   "compared ",  "date ",     "pipeline ",
+    "stage ",      "per ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -76,7 +77,8 @@ const std::set<absl::string_view>& OurWords() {
       "skipped",   "allowed",  "proven",   "not",      "inference",   "peak",       "kept",
       "gradients", "training", "KV",       "cache",    "optimizer",   "fit",        "profile",
       "measured",  "hybrid",   "smart",    "graph",    "run",         "joined",     "control",
-      "kernel",    "unknown",  "compared", "gap",      "less",        "and",        "single"};
+      "kernel",    "unknown",  "compared", "gap",      "less",        "and",        "single",
+      "pipeline",  "stage",    "all",      "moved",    "answers"};
   return *words;
 }
 

@@ -34,7 +34,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 # The promise of SECURITY.md. A second is 3e9 instructions: a core of 3 GHz at one per cycle, which is typical of code that sometimes
 # waits for memory.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
-SECONDS = {"count": 1.0, "explain": 1.0, "mfu": 1.0, "compare": 1.0, "estimate": 1.0, "diff": 2.0, "check": 2.0}
+SECONDS = {"count": 1.0, "explain": 1.0, "mfu": 1.0, "compare": 1.0, "estimate": 1.0, "diff": 2.0, "check": 2.0, "pipeline": 2.0}
 MEMORY = 256 << 20
 MEMORY_OF_TWO = 384 << 20  # of diff and check, which hold two models
 # Models that take more, as SECURITY.md names them, and what each may take: times the seconds, times the memory.
@@ -147,6 +147,26 @@ CHECK = [
 ]
 MFU = [["--step-time", "1", "--peak", "1e12"]]
 ESTIMATE = [[]]
+# The model as three stages: often, with a probability, and as often as an open parameter says.
+STAGES = """
+[parameters]
+runs = 25
+images = "?"
+[[stage]]
+name = "often"
+model = "model.onnx"
+times = "runs"
+[[stage]]
+name = "at times"
+model = "model.onnx"
+probability = 0.25
+[[stage]]
+name = "for each"
+model = "model.onnx"
+times = "images*runs"
+"""
+PIPELINE = [[], ["--format", "json"], ["--dim", "runs=1..8"]]
+FORMS = {"count": COUNT, "compare": COMPARE, "diff": DIFF, "check": CHECK, "mfu": MFU, "estimate": ESTIMATE, "pipeline": PIPELINE}
 # These run on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
 # form that is slow with many models is found with a quarter of them. The names of model and form decide which quarter runs.
 LIST = ["--by", "node", "--format", "csv"]
@@ -336,8 +356,10 @@ class Worker:
         self.hunt = hunt
         self.path, self.out, self.err = (os.path.join(folder, name) for name in ("model.onnx", "out", "err"))
         self.files = {SELF: self.path, BUDGETS_FILE: os.path.join(folder, "budgets.toml"), COPY: os.path.join(folder, "copy.onnx")}
-        with open(self.files[BUDGETS_FILE], "w", encoding="utf-8") as file:
-            file.write(BUDGETS)
+        self.stages = os.path.join(folder, "stages.toml")
+        for path, text in ((self.files[BUDGETS_FILE], BUDGETS), (self.stages, STAGES)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
         self.stopwatch = Stopwatch()
         self.maker = Maker(self.path)
 
@@ -348,7 +370,7 @@ class Worker:
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
-        for command, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU), ("estimate", ESTIMATE)):
+        for command, forms in FORMS.items():
             for options in self.forms(name, command, forms):
                 if options and options != LIST and refused and not self.hunt.everything:
                     continue
@@ -369,7 +391,7 @@ class Worker:
         what = f"{name}: {command} {' '.join(o[:60] for o in options)}".rstrip()
         if self.hunt.only and not any(text in what for text in self.hunt.only):
             return None
-        words = [self.hunt.program, command, self.path, *(self.files.get(o, o) for o in options)]
+        words = [self.hunt.program, command, self.stages if command == "pipeline" else self.path, *(self.files.get(o, o) for o in options)]
         code, seconds, memory, too_long = self.stopwatch.measure(words, self.out, self.err, most_seconds(name, command))
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
