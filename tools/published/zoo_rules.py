@@ -1,8 +1,8 @@
 """The rules of zoos for which the program has no convention, on the nodes of its report (`count(by="node").to_dict()`).
 
-pytorchcv  measure_model of osmr/imgclsmob, pytorch/model_stats.py, lines 92-283 at c1a844dd. It hooks modules without children and counts by their
+pytorchcv  measure_model of osmr/imgclsmob, pytorch/model_stats.py, lines 90-288 at c1a844dd. It hooks modules without children and counts by their
            classes; what a forward() does beside its modules is left out.
-pycls      the *_cx functions of facebookresearch/pycls, pycls/models/blocks.py, lines 69-121 at 5719de6
+pycls      the *_cx functions of facebookresearch/pycls, pycls/models/blocks.py, lines 77-135 at 5719de6
 """
 import math
 
@@ -78,10 +78,10 @@ def pytorchcv(document):
 
 
 def pycls(document):
-    """MACs with one operation for each element of a bias, and activations, which have those of pooling, too."""
+    """MACs with the additions of biases; and activations, which have those of max pooling, too."""
     made = made_by_nodes(document)
-    biases = [bias_of(node, made) for node in document["nodes"] if node["op"] in ("Conv", "Gemm")]
-    pooled = sum(elements(node["outputs"][0]) for node in document["nodes"] if node["op"] == "MaxPool")
+    biased = [node for node in document["nodes"] if node["op"] in ("Conv", "Gemm") and bias_of(node, made)]
+    pooled = [node for node in document["nodes"] if node["op"] == "MaxPool"]
     totals = document["totals"]
-    return {"macs": totals["macs"]["value"] + sum(elements(bias) for bias in biases if bias), "activations": totals["activation_count"]["value"] + pooled,
-            "params": totals["params"]}
+    return {"macs": totals["macs"]["value"] + sum(elements(node["outputs"][0]) for node in biased), "params": totals["params"],
+            "activations": totals["activation_count"]["value"] + sum(elements(node["outputs"][0]) for node in pooled)}
