@@ -224,8 +224,8 @@ std::vector<std::string> WithoutEffect(const PipelineReport& report) {
   std::vector<std::string> notes;
   for (const PipelineParameter& parameter : report.parameters) {
     if (!parameter.formula.empty() || absl::c_linear_search(used, parameter.name)) continue;
-    notes.push_back(
-        absl::StrCat(parameter.name, " changes no figure: no run and no open size depends on it"));
+    notes.push_back(absl::StrCat("parameter ", parameter.name,
+                                 " changes no figure: no run and no open size depends on it"));
   }
   return notes;
 }

@@ -216,8 +216,8 @@ sizes = { batch = 1, seq = 8 }
 )");
   ASSERT_TRUE(report.ok()) << report.status();
   const std::string screen = DrawText(ToDocument(*report, {}));
-  EXPECT_TRUE(absl::StrContains(screen, "idle changes no figure")) << screen;
-  EXPECT_FALSE(absl::StrContains(screen, "images changes no figure")) << screen;
+  EXPECT_TRUE(absl::StrContains(screen, "parameter idle changes no figure")) << screen;
+  EXPECT_FALSE(absl::StrContains(screen, "parameter images changes no figure")) << screen;
 }
 
 TEST(PipelineTest, ErrorsNameThePlace) {
