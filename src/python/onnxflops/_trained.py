@@ -56,7 +56,7 @@ class _Adapters:
 
 def _trained_adapters(layer: Any) -> list[str]:
     """The active adapters of a layer that train."""
-    pairs = getattr(layer, "lora_A", None)
+    pairs: Any = getattr(layer, "lora_A", None)
     if not hasattr(pairs, "keys") or not hasattr(layer, "base_layer"):
         return []
     active = getattr(layer, "active_adapters", ())
@@ -68,7 +68,7 @@ def _is_part(model: Union[Model, Report]) -> bool:
     if isinstance(model, Model):
         return False
     training = model.to_dict().get("training") or {}
-    return training.get("trained_params", 0) < training.get("params", 0)
+    return bool(training.get("trained_params", 0) < training.get("params", 0))
 
 
 def _adapters_of_file(model: Model) -> Optional[Report]:
