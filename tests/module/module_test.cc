@@ -456,8 +456,8 @@ TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
     const char *glob, *message;
   } cases[] = {
       {"m.layers.7",
-       "no module is called 'm.layers.7'; similar: 'm.layers.0', 'm.layers.0.fc', "
-       "'m.layers.1', 'm.layers.1.fc'"},
+       "no module is called 'm.layers.7'; similar: 'm.layers.0', 'm.layers.1', 'm.layers.0.fc', "
+       "'m.layers.1.fc'"},
       {"ayers.1", "no module is called 'ayers.1'; similar: 'm.layers.1'"},
       {"conv", "no module is called 'conv'; modules are 'm'"},
   };

@@ -513,13 +513,14 @@ TEST(TableTest, NamesAreBrokenAndNotCut) {
             "(no room for x in 40 columns)\n");
 }
 
-TEST(TableTest, TextIsCutBeforeNamesAreBroken) {
+TEST(TableTest, TextIsBrokenBeforeNamesAre) {
   TextTable table = NamesAnd({"encoder.first.block.attention"}, {"FLOPs", true},
                              {"x", false, TextTable::Column::Narrow::kText});
   table.rows[0].cells[2] = "a text that says more than it has to";
   EXPECT_EQ(DrawText(table, {.width = 64}),
             "  name                             FLOPs  x\n"
-            "| encoder.first.block.attention  1.234 G  a text that says mor..\n");
+            "| encoder.first.block.attention  1.234 G  a text that says more\n"
+            "|                                           than it has to\n");
 }
 
 TEST(TableTest, VeryLongNamesThatDifferAreCutSoThatTheyDiffer) {

@@ -24,7 +24,7 @@ NOT_PRINTABLE = (
 # Titles of kQuantities and kDerivedQuantities in src/cost/amounts.h. A test compares both.
 QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param bytes", "bytes read", "bytes written", "foldable FLOPs",
               "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate", "bytes moved", "training FLOPs")
-TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
+TITLES = ("", "module", "stage", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "model", "FLOPs", "params", "peak activations", *("base " + title for title in QUANTITIES))
 WORDS = ("new", "gone", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
 FOLDS = ("All quantities", "Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
@@ -51,7 +51,7 @@ FIRST_CELL = rf"(?:&emsp;)*{CELL}"
 MAIN = "(?:FLOPs|MACs|params)"
 CHANGED = rf"{MAIN} (?:new|unknown|{BOUND}(?:-|0|&lt;0\.1|[-+]{NUMBER}) %(?: more| less)?(?: counted)?)"
 EQUAL = rf"equal {MAIN}(?:, {MAIN})?(?: and {MAIN})?"
-COUNTS = rf"; {NUMBER} modules? (?:changed|new|gone|moved)(?:, {NUMBER} (?:new|gone|moved))*"
+COUNTS = rf"; {NUMBER} (?:module|stage)s? (?:changed|new|gone|moved)(?:, {NUMBER} (?:new|gone|moved))*"
 RENAMED = rf"; {NUMBER} modules? renamed"
 DIFF = rf"there is no base: everything is new|nothing (?:that is counted )?changed|(?:{CHANGED}|{EQUAL})(?:, (?:{CHANGED}|{EQUAL}))*(?:{COUNTS})?(?:{RENAMED})?"
 RULES = (rf"(?:{NUMBER} (?:of {NUMBER} )?rules?|{NUMBER} (?:not proven|near the limit|allowed by exceptions|not judged)|"
