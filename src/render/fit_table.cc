@@ -26,7 +26,7 @@ using Narrow = Column::Narrow;
 
 constexpr int kEasyWidth = 20;   // of a text or a name where other columns can still go
 constexpr int kLeastWidth = 12;  // if no wider fit exists
-constexpr int kMaxLines = 6;     // of a cell: one of a megabyte must not fill the screen
+constexpr int kMaxLines = 10;    // of a cell: one of a megabyte must not fill the screen
 constexpr int kHang = 2;         // indent of a cell's later lines
 
 std::vector<int> NaturalWidths(const TextTable& table) {
