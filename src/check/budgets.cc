@@ -196,7 +196,7 @@ class BudgetsReader : private TomlFile {
   }
 
   absl::StatusOr<BudgetRule*> AddRule(const toml::source_region& source, BudgetRule::Kind kind,
-                                      std::string name) {
+                                      absl::string_view name) {
     ASSIGN_OR_RETURN(BudgetRule * rule, AppendRule(kind, &budgets_));
     const std::string prefix = models_.empty() ? "" : absl::StrCat("models.", models_, ".");
     rule->name = absl::StrCat(prefix, name);

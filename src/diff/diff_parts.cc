@@ -39,7 +39,6 @@ namespace {
 using report::ContinuesNumbers;
 using report::GroupedDigits;
 using report::Known;
-using report::KnownOf;
 using report::KnownOfChange;
 using report::KnownText;
 using report::LabelledLine;

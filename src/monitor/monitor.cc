@@ -426,7 +426,7 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     return std::find(open.begin(), open.end(), symbol) != open.end();
   };
   std::vector<std::vector<int64_t>> columns;
-  const auto refuse = [&](std::string why) {
+  const auto refuse = [&](absl::string_view why) {
     problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
     return std::vector<std::vector<int64_t>>();
   };
