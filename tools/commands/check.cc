@@ -29,7 +29,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -505,18 +504,18 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
   if (pipeline == files.files.end()) return absl::OkStatus();
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {
-      {"--git", !args.git.empty()},
-      {"--init", args.init},
-      {"--review", !args.review.file.empty()},
-      {"--record", !args.record.file.empty()},
-      {"--backward", args.training.backward != settings::TrainingArguments().backward},
+      {"--git is", !args.git.empty()},
+      {"--init is", args.init},
+      {"--review is", !args.review.file.empty()},
+      {"--record is", !args.record.file.empty()},
+      {"--backward is", args.training.backward != settings::TrainingArguments().backward},
       {"--step-time and its like are", args.rate.given()},
-      {"--profile", !args.profile.empty()}};
+      {"--profile is", !args.profile.empty()}};
   for (const auto& [name, is_given] : others) {
     if (!is_given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(pipeline->path), ": a pipeline; ", name, absl::EndsWith(name, "are") ? "" : " is",
-        " for models. --max and --budgets limit a pipeline, --against compares it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(pipeline->path), ": a pipeline; ", name,
+                     " for models. --max and --budgets limit a pipeline, --against compares it"));
   }
   return absl::OkStatus();
 }
