@@ -58,8 +58,8 @@ void Config::Fault(absl::string_view key, absl::string_view what) const {
       absl::InvalidArgumentError(absl::StrCat(Escaped(absl::StrCat(path_, key)), " ", what));
 }
 
-void Config::Ignore(const char* key, absl::string_view why) const {
-  notes_.ignored.push_back(absl::StrCat(path_, key, " is not read: ", why));
+void Config::Ignore(absl::string_view key, absl::string_view why) const {
+  notes_.ignored.push_back(absl::StrCat(Escaped(absl::StrCat(path_, key)), " is not read: ", why));
 }
 
 void Config::Default(const char* key, absl::string_view value) const {
@@ -67,7 +67,7 @@ void Config::Default(const char* key, absl::string_view value) const {
   if (object_ == nullptr) return;
   for (const auto& [other, unused] : object_->items()) {
     if (!IsOneEditApart(other, key)) continue;
-    Ignore(other.c_str(), absl::StrCat("the key is ", key));
+    Ignore(other, absl::StrCat("the key is ", key));
   }
 }
 

@@ -93,7 +93,7 @@ class Config {
   void RequireDivisible(absl::string_view what, int64_t whole, absl::string_view by,
                         int64_t part) const;
   // Says that a key is there and not read, and why.
-  void Ignore(const char* key, absl::string_view why) const;
+  void Ignore(absl::string_view key, absl::string_view why) const;
   void Fault(absl::string_view key, absl::string_view what) const;
   ConfigNotes& notes() const { return notes_; }
 

@@ -271,6 +271,15 @@ TEST(FamilyTest, AKeyThatIsNearlyAnotherIsNamed) {
   EXPECT_THAT((*model)->warnings, testing::Contains("n_layers is not read: the key is n_layer"));
 }
 
+// A key is a text of the file: it is printed as one, whatever bytes it has.
+TEST(FamilyTest, AKeyThatIsNearlyAnotherIsPrintable) {
+  const absl::StatusOr<Model> model =
+      LoadConfig(R"({"model_type": "gpt2", "n_lay\u007fr": 1})", "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->warnings,
+              testing::Contains(R"(n_lay\x7fr is not read: the key is n_layer)"));
+}
+
 // As PretrainedConfig.attribute_map has it: GPT2Config(n_embd=96, hidden_size=64).n_embd is 64.
 TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
   const struct {
