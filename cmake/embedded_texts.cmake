@@ -9,9 +9,10 @@ foreach(asset parts.js sizes.js tree.js picture.js table.js modules.js count.js 
   cmake_path(GET asset EXTENSION extension)
   string(APPEND asset${extension} "${text}")
 endforeach()
-# The devices are compiled in as their file stands.
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/hardware/devices.toml)
+# The devices and the zoos' figures are compiled in as their files stand.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/hardware/devices.toml src/settings/zoos.csv)
 file(READ src/hardware/devices.toml devices)
+file(READ src/settings/zoos.csv zoos)
 # What --version names beside the version. A source distribution has it as a file; in a checkout, which moves on, it is not known.
 set(ONNXFLOPS_COMMIT "" CACHE STRING "The commit of a release, as tools/release gives it")
 set(commit "${ONNXFLOPS_COMMIT}")
@@ -22,9 +23,11 @@ file(CONFIGURE OUTPUT embedded_texts.cc @ONLY CONTENT [[
 #include "src/api/source_commit.h"
 #include "src/hardware/devices_text.h"
 #include "src/render/html_page.h"
+#include "src/settings/zoos_text.h"
 const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
 const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
 const absl::string_view onnxflops::kDevicesToml = R"asset(@devices@)asset";
+const absl::string_view onnxflops::settings::kZoosCsv = R"asset(@zoos@)asset";
 const absl::string_view onnxflops::kSourceCommit = "@commit@";
 ]])
 list(APPEND ONNXFLOPS_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/embedded_texts.cc)

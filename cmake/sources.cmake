@@ -385,6 +385,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/settings/training_arguments.cc
   src/settings/value.cc
   src/settings/view_arguments.cc
+  src/settings/zoo.cc
   ops/content.cc
   ops/element_rule.cc
   ops/evaluate.cc

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/digit_groups.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 #include "src/render/text_table.h"
@@ -44,24 +46,46 @@ absl::int128 PowerOfTen(int exponent) {
 
 absl::int128 Distance(absl::int128 a, absl::int128 b) { return a > b ? a - b : b - a; }
 
+std::optional<Unit> UnitCalled(absl::string_view word) {
+  constexpr std::pair<const char*, Unit> kWords[] = {{"mac", Unit::kMac},
+                                                     {"macs", Unit::kMac},
+                                                     {"madd", Unit::kMac},
+                                                     {"madds", Unit::kMac},
+                                                     {"flop", Unit::kFlop},
+                                                     {"flops", Unit::kFlop},
+                                                     {"ops", Unit::kFlop},
+                                                     {"act", Unit::kActivation},
+                                                     {"acts", Unit::kActivation},
+                                                     {"activation", Unit::kActivation},
+                                                     {"activations", Unit::kActivation}};
+  for (const auto& [name, unit] : kWords) {
+    if (word == name) return unit;
+  }
+  return std::nullopt;
+}
+
 // One figure of a convention.
 struct Candidate {
   std::string name;
-  bool is_macs = false;
+  Unit unit = Unit::kFlop;
   bool exact = true;
   absl::int128 value = 0;
 };
 
 // REQUIRES: our totals are numbers.
 std::vector<Candidate> CandidatesOf(const CompareReport& comparison) {
-  const Report& ours = comparison.ours;
+  const Amounts& ours = comparison.ours.totals;
   std::vector<Candidate> all;
-  all.push_back({"onnxflops", true, true, ours.totals.macs.literal()});
-  all.push_back({"onnxflops", false, true, ours.totals.flops.literal()});
+  if (comparison.request.activations) {
+    all.push_back({"onnxflops", Unit::kActivation, true, ours.activation_count.literal()});
+  } else {
+    all.push_back({"onnxflops", Unit::kMac, true, ours.macs.literal()});
+    all.push_back({"onnxflops", Unit::kFlop, true, ours.flops.literal()});
+  }
   for (const ToolRow& tool : comparison.tools) {
     if (!tool.headline || !tool.headline->is_literal()) continue;
-    all.push_back({tool.convention->name, tool.convention->unit == Unit::kMac,
-                   tool.standing == Standing::kExact, tool.headline->literal()});
+    all.push_back({tool.convention->name, tool.convention->unit, tool.standing == Standing::kExact,
+                   tool.headline->literal()});
   }
   return all;
 }
@@ -70,12 +94,10 @@ bool IsSame(const PublishedFigure& published, absl::int128 value) {
   return 2 * Distance(value, published.value) <= published.step;
 }
 
-const char* UnitText(bool macs) { return macs ? "MACs" : "FLOPs"; }
-
 // "MACs*" if the published text calls it FLOPs.
 std::string CountsText(const AuditRow& row) {
-  const bool misnamed = row.matches && row.counts_macs != row.published.is_macs;
-  return absl::StrCat(UnitText(row.counts_macs), misnamed ? "*" : "");
+  const bool misnamed = row.matches && row.unit != row.published.unit;
+  return absl::StrCat(std::string(UnitName(row.unit)), misnamed ? "*" : "");
 }
 
 std::string Difference(const AuditRow& row) {
@@ -106,11 +128,15 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
       continue;
     }
     same += row.matches ? 1 : 0;
-    if (row.matches && row.counts_macs != row.published.is_macs) ++(row.counts_macs ? macs : flops);
+    if (row.matches && row.unit != row.published.unit) ++(row.unit == Unit::kMac ? macs : flops);
     table.rows.push_back(
         {{row.name, row.published.text, CountsText(row),
           row.matches ? Listed(row.conventions) : absl::StrCat("nearest: ", row.conventions[0]),
           SiNumber(row.figure), row.matches ? "-" : Difference(row)}});
+  }
+  for (const AuditRow& row : rows) {
+    if (row.matches || row.about.empty()) continue;
+    table.notes.push_back(absl::StrCat("published of ", Escaped(row.name), ": ", row.about));
   }
   table.notes.push_back(absl::StrCat(same, " of ", rows.size(),
                                      " figures are those of a convention, to the last digit"));
@@ -161,17 +187,17 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   int exponent = 0;
   absl::string_view word = unit;
   for (const auto& [letter, power] : kPrefixes) {
-    // The m of "macs" and "madds" is not a prefix for milli.
-    const bool is_unit = absl::StartsWith(unit, "mac") || absl::StartsWith(unit, "madd");
+    // The m of "macs" and "madds" is no prefix; that of "macts", which timm writes, is one.
+    const bool is_unit = (absl::StartsWith(unit, "mac") && !absl::StartsWith(unit, "mact")) ||
+                         absl::StartsWith(unit, "madd");
     if (is_unit || unit.empty() || unit[0] != letter) continue;
     exponent = power;
     word.remove_prefix(1);
   }
   word = absl::StripAsciiWhitespace(word);
-  figure.is_macs = word == "mac" || word == "macs" || word == "madd" || word == "madds";
-  if (!figure.is_macs && word != "flop" && word != "flops" && word != "ops") {
-    return wrong("it should end in MACs or FLOPs");
-  }
+  const std::optional<Unit> called = UnitCalled(word);
+  if (!called) return wrong("it should end in MACs, FLOPs or activations");
+  figure.unit = *called;
   if (digits + static_cast<size_t>(exponent) > kMaxDigits || decimals > exponent) {
     return wrong("it should have no more digits than its prefix");
   }
@@ -189,15 +215,18 @@ AuditRow Audit(const std::string& name, const PublishedFigure& published,
   row.published = published;
   // With open sizes, only a tool that counts nothing of the open work has a number. It would be the
   // nearest.
-  if (!comparison.ours.totals.flops.is_literal() || !comparison.ours.totals.macs.is_literal()) {
-    row.fault = absl::StrCat("sizes are open in ", Escaped(comparison.ours.totals.macs.ToString()),
-                             " MACs: give them in a column dim, as batch=1");
+  const Amounts& ours = comparison.ours.totals;
+  if (!ours.flops.is_literal() || !ours.macs.is_literal() ||
+      (comparison.request.activations && !ours.activation_count.is_literal())) {
+    row.fault = absl::StrCat("sizes are open in ", Escaped(ours.macs.ToString()),
+                             " MACs: give them in a column dim, as batch=1, or by ",
+                             Setting("dim", "batch=1"));
     return row;
   }
   std::vector<Candidate> all = CandidatesOf(comparison);
   std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
     const auto rank = [&](const Candidate& c) {
-      return std::make_pair(c.is_macs != published.is_macs, !c.exact);
+      return std::make_pair(c.unit != published.unit, !c.exact);
     };
     return rank(a) < rank(b);
   });
@@ -209,10 +238,10 @@ AuditRow Audit(const std::string& name, const PublishedFigure& published,
       return Distance(a.value, published.value) < Distance(b.value, published.value);
     });
   }
-  row.counts_macs = first->is_macs;
+  row.unit = first->unit;
   row.figure = first->value;
   for (const Candidate& c : all) {
-    const bool named = row.matches ? same(c) && c.is_macs == row.counts_macs : &c == &*first;
+    const bool named = row.matches ? same(c) && c.unit == row.unit : &c == &*first;
     if (named) row.conventions.push_back(c.name);
   }
   return row;
@@ -234,11 +263,11 @@ std::string ToCsv(absl::Span<const AuditRow> rows) {
     const bool has = row.fault.empty(), known = row.published.is_known;
     table.rows.push_back(
         {{row.name, row.model, known ? Int128ToString(row.published.value) : "",
-          known ? UnitText(row.published.is_macs) : "",
+          known ? std::string(UnitName(row.published.unit)) : "",
           !has          ? "unknown"
           : row.matches ? "same"
                         : "nearest",
-          absl::StrJoin(row.conventions, " "), has ? UnitText(row.counts_macs) : "",
+          absl::StrJoin(row.conventions, " "), has ? std::string(UnitName(row.unit)) : "",
           has ? Int128ToString(row.figure) : "",
           has ? Int128ToString(row.figure - row.published.value) : "", row.fault}});
   }
@@ -258,7 +287,7 @@ std::string ToJson(absl::Span<const AuditRow> rows) {
     if (row.published.is_known) {
       json.Key("published").Int(row.published.value);
       json.Key("published_step").Int(row.published.step);
-      json.Key("published_unit").String(row.published.is_macs ? "mac" : "flop");
+      json.Key("published_unit").String(UnitKey(row.published.unit));
     } else {
       for (const char* key : {"published", "published_step", "published_unit"}) {
         json.Key(key).Null();
@@ -269,12 +298,13 @@ std::string ToJson(absl::Span<const AuditRow> rows) {
     for (const std::string& name : row.conventions) json.String(name);
     json.EndArray();
     if (has) {
-      json.Key("unit").String(row.counts_macs ? "mac" : "flop");
+      json.Key("unit").String(UnitKey(row.unit));
       json.Key("figure").Int(row.figure);
       json.Key("difference").Int(row.figure - row.published.value);
     } else {
       json.Key("fault").String(row.fault);
     }
+    if (!row.about.empty()) json.Key("about").String(row.about);
     json.EndObject();
   }
   json.EndArray();

@@ -24,12 +24,11 @@ struct PublishedFigure {
   std::string text;
   bool is_known = false;  // false if the text has no figure
   absl::int128 value = 0;
-  absl::int128 step = 1;  // unit of the last digit; a figure rounds to `value` within half of it
-  bool is_macs = false;   // as it is called
+  absl::int128 step = 1;    // unit of the last digit; a figure rounds to `value` within half of it
+  Unit unit = Unit::kFlop;  // as it is called
 };
-// Parses a number, an optional prefix (k, M, G or B, T, P), and MACs or FLOPs in any spelling
-// ("GMACs", "GFLOPS", "B flops", "MAdds"). The second form takes the number and the rest as two
-// texts.
+// Parses a number, an optional prefix (k, M, G or B, T, P), and MACs, FLOPs or activations in any
+// spelling ("GMACs", "GFLOPS", "B flops", "MAdds", "M acts").
 absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text);
 
 struct AuditRow {
@@ -38,12 +37,14 @@ struct AuditRow {
   std::string fault;                     // why there is no figure; empty if there is one
   bool matches = false;                  // a convention gives the published digits
   std::vector<std::string> conventions;  // those that do, or the nearest one
-  bool counts_macs = false;              // their unit
+  Unit unit = Unit::kFlop;               // theirs
   absl::int128 figure = 0;               // of the first of them
+  std::string about;                     // of what the figure is, if a zoo tells
 };
 
-// Compares one published figure with the figures of all conventions; ours is "onnxflops", in both
-// units. Conventions of the figure's unit come first, exact ones before others.
+// Compares one published figure with the figures of all conventions; ours is "onnxflops", in MACs
+// and in FLOPs. Conventions of the figure's unit come first, exact ones before others. A figure of
+// activations needs a comparison of these.
 AuditRow Audit(const std::string& name, const PublishedFigure& published,
                const CompareReport& comparison);
 

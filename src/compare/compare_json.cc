@@ -22,10 +22,6 @@ using report::JsonWriter;
 using report::kOneLine;
 using report::WriteModel;
 
-const char* UnitKey(Unit unit) {
-  return unit == Unit::kMac ? "mac" : unit == Unit::kFlop ? "flop" : "activation";
-}
-
 // Null if the text is empty.
 void WriteTextOrNull(const char* key, absl::string_view text, JsonWriter* json) {
   json->Key(key);

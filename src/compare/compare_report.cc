@@ -138,6 +138,10 @@ absl::string_view UnitName(Unit unit) {
   return unit == Unit::kMac ? "MACs" : unit == Unit::kFlop ? "FLOPs" : "activations";
 }
 
+absl::string_view UnitKey(Unit unit) {
+  return unit == Unit::kMac ? "mac" : unit == Unit::kFlop ? "flop" : "activation";
+}
+
 absl::string_view StandingName(Standing standing) {
   switch (standing) {
     case Standing::kExact:

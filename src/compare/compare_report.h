@@ -63,6 +63,7 @@ struct CompareReport {
 };
 
 absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs", "activations"
+absl::string_view UnitKey(Unit unit);               // in JSON: "mac", "flop", "activation"
 absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"
 
 // For terminals: a row for every tool; with `waterfalls`, the terms of each instead.

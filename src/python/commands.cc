@@ -41,6 +41,7 @@
 #include "src/settings/pipeline_arguments.h"
 #include "src/settings/profile_arguments.h"
 #include "src/settings/size_arguments.h"
+#include "src/settings/zoo.h"
 
 namespace onnxflops::python {
 namespace {
@@ -198,11 +199,12 @@ PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
   const CountOptions options = Require(args.Options());
   const std::string path = FromPath(file);
   return Require(WithoutGil([&]() -> absl::StatusOr<PyAudit> {
-    ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(path));
+    ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures({path}));
     PyAudit audit = {std::vector<AuditRow>(figures.size())};
     platform::RunOnThreads(
         figures.size(), std::min(platform::AvailableProcessors(), kMaxThreads),
         [&](size_t i) { audit.rows[i] = settings::AuditPublished(figures[i], options); });
+    if (!args.zoo.empty()) settings::LeaveOutOtherSizes(&audit.rows);
     return audit;
   }));
 }
@@ -318,7 +320,7 @@ void DefineMeasures(nb::module_& m) {
   DefineShown(m, "audit", &AuditOf,
               ShowFunction("def audit(file: str | PathLike[str]", "Audit",
                            "Which convention gives each published figure of a CSV file with the "
-                           "columns name, model, figure.",
+                           "columns name, model, figure; or of a model of a zoo.",
                            OptionsOf(&args), ""),
               nb::arg("file"));
 }

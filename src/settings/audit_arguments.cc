@@ -10,11 +10,23 @@
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/settings/value.h"
+#include "src/settings/zoo.h"
 
 namespace onnxflops::settings {
 namespace {
+
+// Sets the batch to 1 where the file leaves it open; false if it does not.
+bool SetOneImage(const Report& report, Bindings* sizes) {
+  const size_t before = sizes->size();
+  for (const SymbolOrigin& symbol : report.symbols) {
+    const bool is_batch = symbol.kind == SymbolOrigin::Kind::kInput && symbol.axis == 0;
+    if (is_batch) sizes->emplace(symbol.name, 1);
+  }
+  return sizes->size() > before;
+}
 
 absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
   RETURN_IF_ERROR(published.fault);
@@ -22,8 +34,15 @@ absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions
   CountOptions with_sizes = options;
   for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
   with_sizes.module = published.module;
-  ASSIGN_OR_RETURN(const CompareReport comparison, CompareTools(model, with_sizes, {}));
-  return Audit(published.name, published.figure, comparison);
+  CompareRequest request;
+  request.activations = published.figure.unit == Unit::kActivation;
+  ASSIGN_OR_RETURN(CompareReport comparison, CompareTools(model, with_sizes, request));
+  if (published.of_zoo && SetOneImage(comparison.ours, &with_sizes.bindings)) {
+    ASSIGN_OR_RETURN(comparison, CompareTools(model, with_sizes, request));
+  }
+  AuditRow row = Audit(published.name, published.figure, comparison);
+  row.about = published.about;
+  return row;
 }
 
 }  // namespace
@@ -36,6 +55,10 @@ void AuditArguments::AddTo(Table* list) {
                  "The unit of figures that are written without one, as GMACs or GFLOPs.");
   list->AddValue("models", "PATTERN", &layout.pattern,
                  "The path of each model, with {TITLE} for a field of its line.");
+  list->AddValue("zoo", "NAME[:MODEL]", &zoo,
+                 "Audit models against the figures of a zoo that are known here, by the names of "
+                 "their files, or by MODEL.",
+                 ZooNames());
   sizes.AddTo(list);
   no_grad.AddTo(list);
 }
@@ -46,7 +69,23 @@ absl::StatusOr<CountOptions> AuditArguments::Options() const {
   return options;
 }
 
-absl::StatusOr<std::vector<Published>> AuditArguments::ReadFigures(const std::string& file) const {
+absl::StatusOr<std::vector<Published>> AuditArguments::ReadFigures(
+    absl::Span<const std::string> files) const {
+  if (zoo.empty() && files.size() == 1) return ReadFile(files[0]);
+  if (zoo.empty()) {
+    return absl::InvalidArgumentError(
+        WithSettings("an audit is of one file of figures; {zoo NAME} takes several models"));
+  }
+  for (const auto& [name, text] : {std::pair("titles", &titles), std::pair("unit", &layout.unit),
+                                   std::pair("models", &layout.pattern)}) {
+    if (text->empty()) continue;
+    return BadValue(name, *text,
+                    WithSettings("it is about a file of figures: {zoo NAME} has none"));
+  }
+  return ZooFigures(zoo, files);
+}
+
+absl::StatusOr<std::vector<Published>> AuditArguments::ReadFile(const std::string& file) const {
   PublishedLayout of_file = layout;
   RETURN_IF_ERROR(ParseTitles(titles, &of_file));
   const auto about = [&](const absl::Status& status) {

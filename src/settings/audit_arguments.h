@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/compare/audit.h"
 #include "src/settings/published.h"
@@ -15,15 +16,18 @@
 namespace onnxflops::settings {
 
 struct AuditArguments {
-  std::string titles;
+  std::string titles, zoo;
   PublishedLayout layout;
   SizeArguments sizes;
   NoGradArgument no_grad;
 
   void AddTo(Table* list);
   absl::StatusOr<CountOptions> Options() const;
-  // The lines of a file.
-  absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file) const;
+  // The lines of a file; with a zoo, what it publishes of each of these models.
+  absl::StatusOr<std::vector<Published>> ReadFigures(absl::Span<const std::string> files) const;
+
+ private:
+  absl::StatusOr<std::vector<Published>> ReadFile(const std::string& file) const;
 };
 
 // What is wrong with a line is the fault of its row.

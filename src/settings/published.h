@@ -19,7 +19,9 @@ struct Published {
   std::string name, model, module;  // of a part of the model; "": the whole model
   Bindings sizes;                   // of this figure only
   PublishedFigure figure;
-  absl::Status fault;  // the fault of the line
+  bool of_zoo = false;  // which counts one image
+  std::string about;    // of what the figure is, if a zoo tells
+  absl::Status fault;   // the fault of the line
 };
 
 // How a file is laid out.

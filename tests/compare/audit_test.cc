@@ -20,24 +20,26 @@ TEST(PublishedFigureTest, NumbersWithPrefixes) {
   const struct {
     const char* text;
     int64_t value, step;
-    bool is_macs;
+    Unit unit;
   } cases[] = {
-      {"4.089 GFLOPs", 4'089'000'000, 1'000'000, false},
-      {"4.089GFLOPS", 4'089'000'000, 1'000'000, false},
-      {"0.217 G FLOPs", 217'000'000, 1'000'000, false},
-      {"4.1 B MACs", 4'100'000'000, 100'000'000, true},
-      {"395 M MAdds", 395'000'000, 1'000'000, true},
-      {"12 macs", 12, 1, true},
-      {"4,133,742,592 MACs", 4'133'742'592, 1, true},
-      {"1.5 kflop", 1'500, 100, false},
-      {"2 TOps", 2'000'000'000'000, 1'000'000'000'000, false},
+      {"4.089 GFLOPs", 4'089'000'000, 1'000'000, Unit::kFlop},
+      {"4.089GFLOPS", 4'089'000'000, 1'000'000, Unit::kFlop},
+      {"0.217 G FLOPs", 217'000'000, 1'000'000, Unit::kFlop},
+      {"4.1 B MACs", 4'100'000'000, 100'000'000, Unit::kMac},
+      {"395 M MAdds", 395'000'000, 1'000'000, Unit::kMac},
+      {"12 macs", 12, 1, Unit::kMac},
+      {"4,133,742,592 MACs", 4'133'742'592, 1, Unit::kMac},
+      {"1.5 kflop", 1'500, 100, Unit::kFlop},
+      {"12.85 M activations", 12'850'000, 10'000, Unit::kActivation},
+      {"11.8 macts", 11'800'000, 100'000, Unit::kActivation},
+      {"2 TOps", 2'000'000'000'000, 1'000'000'000'000, Unit::kFlop},
   };
   for (const auto& c : cases) {
     const absl::StatusOr<PublishedFigure> figure = ParsePublishedFigure(c.text);
     ASSERT_TRUE(figure.ok()) << figure.status();
     EXPECT_EQ(figure->value, c.value) << c.text;
     EXPECT_EQ(figure->step, c.step) << c.text;
-    EXPECT_EQ(figure->is_macs, c.is_macs) << c.text;
+    EXPECT_EQ(figure->unit, c.unit) << c.text;
   }
 }
 
@@ -45,9 +47,9 @@ TEST(PublishedFigureTest, WhatIsNone) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "it should begin with a number"},
       {"GFLOPs", "it should begin with a number"},
-      {"4.089", "it should end in MACs or FLOPs"},
-      {"4.089 G", "it should end in MACs or FLOPs"},
-      {"4 GFLOP/s", "it should end in MACs or FLOPs"},
+      {"4.089", "it should end in MACs, FLOPs or activations"},
+      {"4.089 G", "it should end in MACs, FLOPs or activations"},
+      {"4 GFLOP/s", "it should end in MACs, FLOPs or activations"},
       {"1.25 MACs", "it should have no more digits than its prefix"},
       {"1,2,3 GFLOPs", "commas should only separate groups of three digits"},
       {"1234,567 MACs", "commas should only separate groups of three digits"},
@@ -83,13 +85,13 @@ AuditRow RowOf(absl::string_view published) {
 
 TEST(AuditTest, TheConventionThatGivesTheDigits) {
   AuditRow row = RowOf("210 FLOPs");
-  EXPECT_TRUE(row.matches && !row.counts_macs);
+  EXPECT_TRUE(row.matches && row.unit == Unit::kFlop);
   EXPECT_THAT(row.conventions, ElementsAre("onnxflops"));
   row = RowOf("100 FLOPs");  // called FLOPs, and MACs
-  EXPECT_TRUE(row.matches && row.counts_macs);
+  EXPECT_TRUE(row.matches && row.unit == Unit::kMac);
   EXPECT_THAT(row.conventions, ElementsAre("onnxflops"));
   row = RowOf("104 MACs");
-  EXPECT_TRUE(row.matches && !row.counts_macs);
+  EXPECT_TRUE(row.matches && row.unit == Unit::kFlop);
   EXPECT_THAT(row.conventions, ElementsAre("guess"));
 }
 

@@ -16,6 +16,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/audit_arguments.h"
+#include "src/settings/zoo.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
@@ -25,7 +26,7 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr CommandHelp kCommandAuditHelp = {
-    "onnxflops audit FILE.csv [options]",
+    "onnxflops audit FILE.csv | --zoo NAME MODEL.. [options]",
     R"(Tells for published figures which convention gives them, to the last digit
 that is written, or else which comes nearest. FILE has a line of titles and a
 line per figure:
@@ -39,12 +40,18 @@ figure is of, as visual of a CLIP. Further columns are ignored. Many published
 "FLOPs" are MACs, so figures of both units are compared, and a star marks those
 that are called what they are not. A file with other titles is read with
 --titles, --unit and --models. A line that cannot be read is listed.
+
+--zoo looks models up in the tables of zoos that are known here, by the names
+of their files: docs/published.md has them.
 )",
     R"(  All figures of a table:
     onnxflops audit zoo.csv
   A table with the titles weights,gmacs_published, of models exported/NAME.onnx:
     onnxflops audit zoo.csv --titles name=weights,figure=gmacs_published \
       --unit GMACs --models 'exported/{weights}.onnx'
+  What timm publishes of this model, and of one whose file has another name:
+    onnxflops audit --zoo timm resnet50.onnx
+    onnxflops audit --zoo timm:vit_base_patch16_224 exported.onnx
   For a spreadsheet:
     onnxflops audit zoo.csv -o audit.csv
 
@@ -52,42 +59,45 @@ Exit codes: 0 success, 2 if a row has no figure, or for another error.
 )"};
 
 struct AuditCall : settings::AuditArguments {
-  std::vector<std::string> file;
+  std::vector<std::string> files;
   OutputArguments output;
   JobsArgument jobs;
 
   void AddTo(OptionList* list) {
-    list->AddPositional("FILE.csv", &file, 1, 1);
+    list->AddPositional("FILE", &files, 1);
     settings::AuditArguments::AddTo(list);
     jobs.AddTo(list);
     output.AddTo(list);
   }
 };
 
+// "zoo.csv:7: 'ResNet-50': ". A line that could not be read has no other name than its number.
+std::string PlaceOf(const settings::Published& figure, const AuditCall& args) {
+  if (!args.zoo.empty()) return absl::StrCat(Quoted(figure.name), ": ");
+  const bool named = figure.name != absl::StrCat("line ", figure.line);
+  return absl::StrCat(Escaped(args.files[0]), ":", figure.line, ": ",
+                      named ? absl::StrCat(Quoted(figure.name), ": ") : "");
+}
+
 absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(args.file[0]));
+  ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(args.files));
   std::vector<AuditRow> rows(figures.size());
   ForEach(rows.size(), threads,
           [&](size_t i) { rows[i] = settings::AuditPublished(figures[i], options); });
-  std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
-  for (const AuditRow& row : rows) inputs.push_back(row.model);
+  std::vector<std::string> inputs = {args.files[0], args.sizes.rules.file}, faults;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    inputs.push_back(rows[i].model);
+    if (!rows[i].fault.empty()) faults.push_back(PlaceOf(figures[i], args) + rows[i].fault);
+  }
+  if (!args.zoo.empty()) settings::LeaveOutOtherSizes(&rows);
   RETURN_IF_ERROR(
       WriteOutput(Render(absl::MakeConstSpan(rows), format, style), args.output.file, inputs));
-  ExitCode code = kFine;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const AuditRow& row = rows[i];
-    if (row.fault.empty()) continue;
-    // A line that could not be read has no other name than its number.
-    const bool named = row.name != absl::StrCat("line ", figures[i].line);
-    WriteError(absl::StrCat(Escaped(args.file[0]), ":", figures[i].line, ": ",
-                            named ? absl::StrCat(Quoted(row.name), ": ") : "", row.fault));
-    code = kTrouble;
-  }
-  return code;
+  for (const std::string& fault : faults) WriteError(fault);
+  return faults.empty() ? kFine : kTrouble;
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs/published.md and docs/published-table.html from the rows in tests/data/published/.
+"""Writes docs/published.md, docs/published-table.html and src/settings/zoos.csv from the rows in tests/data/published/.
 
-  tools/published/page.py            writes both
+  tools/published/page.py            writes them
   tools/published/page.py --check    fails if one of them is not that of the rows
 
 NAME.csv are rows of reproduce.py, NAME_tools.csv those of ask_tool.py; reasons.csv says by hand why a figure is not reproduced, tables.csv what
-the zoos' tables are.
+the zoos' tables are, and not_run.csv their figures that have not been run.
 """
 import csv
 import html
+import io
 import json
 import os
 import sys
@@ -178,17 +179,39 @@ def page(tables, zoos):
             .replace("{{data}}", data.replace("<", "\\u003c")))
 
 
+# ---- the table of `onnxflops audit --zoo`
+
+UNITS = {"macs": "MACs", "activations": "activations"}  # parameters are no cost
+
+
+def zoo_table(zoos):
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(["zoo", "model", "size", "built", "figure", "reason"])
+    for zoo, of in zoos.items():
+        for row in of:
+            if row["verdict"] != "not built" and row["quantity"] in UNITS:
+                unit = UNITS[row["quantity"]]
+                out.writerow([zoo, row["model"], row["size"], row["built"], f"{padded(row)} {unit}", row["reason"] if row["verdict"] != "same" else ""])
+    run = {key_of(row) for of in zoos.values() for row in of}
+    for row in read("not_run.csv"):
+        if key_of(row) not in run:
+            out.writerow([row["zoo"], row["model"], row["size"], "", f"{padded(row)} {UNITS[row['quantity']]}", ""])
+    return text.getvalue()
+
+
 def main():
     tables = read("tables.csv")
     zoos = {zoo: rows_of(zoo) for zoo in dict.fromkeys(table["zoo"] for table in tables)}
     faults = []
-    for name, text in (("published.md", markdown(tables, zoos)), ("published-table.html", page(tables, zoos))):
-        path = os.path.join(ROOT, "docs", name)
+    for name, text in (("docs/published.md", markdown(tables, zoos)), ("docs/published-table.html", page(tables, zoos)),
+                       ("src/settings/zoos.csv", zoo_table(zoos))):
+        path = os.path.join(ROOT, name)
         if "--check" not in sys.argv[1:]:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         elif not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
-            faults.append(f"docs/{name} is not that of tests/data/published/: run {COMMAND}")
+            faults.append(f"{name} is not that of tests/data/published/: run {COMMAND}")
     print("\n".join(faults), end="\n" if faults else "")
     return bool(faults)
 

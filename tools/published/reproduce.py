@@ -3,6 +3,7 @@
 
 Usage: reproduce.py ZOO TABLE ROWS [--jobs N] [--limit N] [--sample STEP] [--model GLOB]...
        reproduce.py --report ROWS...       the share that is reproduced, and every row that is not, with its reason
+       reproduce.py --not-run ZOO TABLE ROWS    the figures of TABLE that have no row, as lines of not_run.csv
 
 ZOO is timm, torchvision, pytorchcv or pycls; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
 that has a row is not built again: a run that was stopped goes on. Each model is built and counted in a process of its own. Nothing is downloaded.
@@ -310,9 +311,22 @@ def row_of(row):
     return row
 
 
+def table_of(zoo, path):
+    with open(path, newline="") as file:
+        return [row for row in map(row_of, csv.DictReader(file)) if any(row[column] for column, *_ in ZOOS[zoo])]
+
+
+def not_run(zoo, table, rows):
+    done = keys_of(rows)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for row in table_of(zoo, table):
+        for column, quantity, exponent, *_ in ZOOS[zoo]:
+            if row[column] and quantity != "params" and key_of(row) not in done:
+                writer.writerow([zoo, *key_of(row), quantity, row[column] + UNITS[exponent]])
+
+
 def run(args):
-    with open(args.table, newline="") as file:
-        table = [row for row in map(row_of, csv.DictReader(file)) if any(row[column] for column, *_ in ZOOS[args.zoo])]
+    table = table_of(args.zoo, args.table)
     done = keys_of(args.rows)
     wanted = []
     for row in table[::args.sample]:
@@ -355,6 +369,8 @@ def report(paths):
 def main():
     if sys.argv[1:2] == ["--report"]:
         return report(sys.argv[2:])
+    if sys.argv[1:2] == ["--not-run"]:
+        return not_run(*sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoo", choices=ZOOS)
     parser.add_argument("table")
