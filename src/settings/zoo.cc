@@ -114,8 +114,8 @@ absl::StatusOr<std::vector<Published>> FiguresOf(absl::string_view zoo, const st
   none.model = file;
   none.fault = absl::NotFoundError(
       absl::StrCat("no figure of such a model of ", zoo, " is known here",
-                   DidYouMean(name, std::vector<std::string>(networks.begin(), networks.end())),
-                   WithSettings("; {zoo NAME:MODEL} gives a file the zoo's name")));
+                   WithSettings("; {zoo NAME:MODEL} gives a file its name there"),
+                   DidYouMean(name, std::vector<std::string>(networks.begin(), networks.end()))));
   return figures;
 }
 
