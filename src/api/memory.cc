@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -86,7 +87,28 @@ absl::Status PeakIsOpen() {
       "other sizes with {dim}, or raise {limit steps-per-node=N}"));
 }
 
-absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& report) {
+// What fits with a cross entropy, for a model whose output is named logits: its log-probabilities
+// may be most of a step, and the sum of outputs, the default loss, has none.
+absl::StatusOr<std::optional<FitRow>> FitEntropy(const Analysis& analysis,
+                                                 const CountOptions& options,
+                                                 const MemoryReport& memory, const FitReport& fit) {
+  TrainingOptions training = options.memory->training;
+  if (training.loss != Loss::kSum ||
+      !absl::StrContains(absl::AsciiStrToLower(memory.step.loss_output), "logits")) {
+    return std::nullopt;
+  }
+  training.loss = Loss::kCrossEntropy;
+  ASSIGN_OR_RETURN(
+      const TrainingMemory found,
+      FindTrainingMemory(analysis.inference, analysis.counts, options.causal, training, memory.at));
+  if (found.step.sums.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(FitRow row, FitInto(fit, kFitEntropy, found.step.sums));
+  return row;
+}
+
+absl::StatusOr<FitReport> FindFit(const Analysis& analysis, const CountOptions& options,
+                                  const Report& report) {
+  const FitRequest& request = *options.memory->fit;
   const MemoryReport& memory = *report.memory;
   FitReport fit;
   fit.bytes = request.bytes;
@@ -105,7 +127,13 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
   inference.at_most = memory.unknown_sizes > 0;
   training.at_most = memory.step.lower_bound;
   training.guessed = memory.step.guessed;
+  ASSIGN_OR_RETURN(std::optional<FitRow> entropy, FitEntropy(analysis, options, memory, fit));
+  if (entropy) {
+    entropy->at_most = training.at_most;
+    entropy->guessed = training.guessed;
+  }
   fit.rows = {std::move(inference), std::move(training)};
+  if (entropy) fit.rows.push_back(*std::move(entropy));
   return fit;
 }
 
@@ -205,7 +233,7 @@ absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Re
   RETURN_IF_ERROR(AddTraining(analysis, options, report));
   AddCache(analysis.inference, &memory);
   if (options.memory->fit) {
-    ASSIGN_OR_RETURN(memory.fit, FindFit(*options.memory->fit, *report));
+    ASSIGN_OR_RETURN(memory.fit, FindFit(analysis, options, *report));
   }
   report::FormulaText formulas(model);
   for (const PeakRow& row : memory.other) formulas.Add(row.bytes.value_or(0));

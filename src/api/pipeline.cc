@@ -47,6 +47,7 @@ absl::Status AtPlace(absl::string_view place, absl::string_view stage, const abs
 struct RunCost {
   Totals totals;
   Expr arithmetic, memory;  // of PipelineTime
+  bool memory_known = true;
   std::optional<Expr> peak;
 };
 
@@ -186,6 +187,7 @@ class StageCounter {
           LeastTraffic(analysis.inference, analysis.counts, device.precision, kept);
       bytes = moved.parameters + moved.inputs + moved.outputs;
     }
+    cost.memory_known = device.cache_bytes.has_value();
     if (bytes && device.cache_bytes) {
       cost.memory = device.rates.MemoryTime(*bytes - Expr(*device.cache_bytes));
     }
@@ -370,6 +372,7 @@ class StageCounter {
     // Below 0 where the cache holds more than is moved.
     ASSIGN_OR_RETURN(const Expr memory, AllRuns(cost.memory, "time"));
     time.memory = Max(0, memory);
+    time.memory_known = cost.memory_known;
     time.bound = Max(time.arithmetic, time.memory);
     return absl::OkStatus();
   }
@@ -536,6 +539,7 @@ class PipelineCounter {
   absl::Status AddTime() {
     PipelineTime& time = report_.time.emplace();
     for (PipelineStageCost& stage : report_.stages) {
+      time.memory_known = time.memory_known && stage.time->memory_known;
       const Share& share = stage.probability;
       for (Expr PipelineTime::*part :
            {&PipelineTime::bound, &PipelineTime::arithmetic, &PipelineTime::memory}) {

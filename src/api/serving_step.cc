@@ -236,6 +236,7 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   time.memory = device.cache_bytes
                     ? device.rates.MemoryTime(Max(0, bytes - Expr(*device.cache_bytes)))
                     : Expr(0);
+  time.memory_known = device.cache_bytes.has_value();
   time.bound = Max(time.arithmetic, time.memory);
   column->time = std::move(time);
   return absl::OkStatus();

@@ -19,15 +19,13 @@ inline constexpr double kTimesPerSecond = 1e21;
 
 struct Roofline {
   absl::int128 zs_per_operation = 0, zs_per_byte = 0;
-  // Where operands are integers, or were: at the fastest peak that they may run at. 0: not known.
-  absl::int128 zs_per_integer_operation = 0;
+  // Where an operand is an integer, or was: at the fastest peak that they may run at; `int4` if
+  // both have at most 4 bits. 0: not known.
+  absl::int128 zs_per_integer_operation = 0, zs_per_int4_operation = 0;
   // Where operands are floating-point numbers of at most 16, or 8, bits: the same.
   absl::int128 zs_per_half_operation = 0, zs_per_quarter_operation = 0;
 
   Expr ComputeTime(const Expr& operations) const { return operations * Expr(zs_per_operation); }
-  Expr IntegerTime(const Expr& operations) const {
-    return operations * Expr(zs_per_integer_operation);
-  }
   Expr MemoryTime(const Expr& bytes) const { return bytes * Expr(zs_per_byte); }
   Expr TimeOf(const Expr& operations, const Expr& bytes) const {
     return Max(ComputeTime(operations), MemoryTime(bytes));

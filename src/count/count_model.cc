@@ -529,15 +529,18 @@ class Counter {
   // The time of the multiply-accumulates only. All other work may be folded into them (a
   // normalization into a convolution), or may run on other units at the same time.
   static Expr LeastTime(const Roofline& roofline, const Cost& needed) {
-    const MacOperands& types = needed.flops_mac_operands;
-    const bool integer = types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
-    const int64_t bits = std::max(BitsPerElement(types.a), BitsPerElement(types.b));
-    const absl::int128 rate = integer      ? roofline.zs_per_integer_operation
-                              : bits <= 8  ? roofline.zs_per_quarter_operation
-                              : bits <= 16 ? roofline.zs_per_half_operation
-                                           : roofline.zs_per_operation;
-    return 2 * needed.flops[Kind::kMac] * Expr(rate) +
-           2 * roofline.IntegerTime(needed.int_ops[Kind::kMac]);
+    const auto time = [&](const Expr& macs, const MacOperands& types) {
+      const bool integer = types.qdq || !IsFloat(types.a) || !IsFloat(types.b);
+      const int64_t bits = std::max(BitsPerElement(types.a), BitsPerElement(types.b));
+      const absl::int128 rate = integer && bits <= 4 ? roofline.zs_per_int4_operation
+                                : integer            ? roofline.zs_per_integer_operation
+                                : bits <= 8          ? roofline.zs_per_quarter_operation
+                                : bits <= 16         ? roofline.zs_per_half_operation
+                                                     : roofline.zs_per_operation;
+      return 2 * macs * Expr(rate);
+    };
+    return time(needed.flops[Kind::kMac], needed.flops_mac_operands) +
+           time(needed.int_ops[Kind::kMac], needed.int_ops_mac_operands);
   }
 
   // The amounts that follow from the census.

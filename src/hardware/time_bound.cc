@@ -524,10 +524,12 @@ int64_t FastestPeak(const Device& device, int64_t giga, std::initializer_list<Pr
   return giga;
 }
 
+// Of operands of which one has more than 4 bits. A floating-point operand beside an integer one may
+// be rounded to 8 bits, as MatMulNBits does at its accuracy_level 4.
 int64_t IntegerPeak(const Device& device, Precision precision, int64_t giga) {
   if (precision == Precision::kInt8 || precision == Precision::kInt4) return giga;
   if (device.PeakOf(Precision::kInt8) == nullptr) return std::numeric_limits<int64_t>::max();
-  return FastestPeak(device, giga, {Precision::kInt8, Precision::kInt4});
+  return FastestPeak(device, giga, {Precision::kInt8});
 }
 
 }  // namespace
@@ -559,9 +561,12 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
   }
   const int64_t half = FastestPeak(device, peak.giga, {Precision::kBf16, Precision::kFp16});
   const int64_t quarter = FastestPeak(device, half, {Precision::kFp8, Precision::kFp4});
-  return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second,
-                  absl::int128(kZsPerGiga) / IntegerPeak(device, precision, peak.giga),
-                  absl::int128(kZsPerGiga) / half, absl::int128(kZsPerGiga) / quarter};
+  const int64_t integer = IntegerPeak(device, precision, peak.giga);
+  const int64_t int4 = FastestPeak(device, integer, {Precision::kInt4});
+  const auto zs_at = [](int64_t giga) { return absl::int128(kZsPerGiga) / giga; };
+  return Roofline{zs_at(peak.giga), zs / *device.bytes_per_second,
+                  zs_at(integer),   zs_at(int4),
+                  zs_at(half),      zs_at(quarter)};
 }
 
 namespace {

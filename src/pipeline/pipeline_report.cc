@@ -61,7 +61,7 @@ const Quantity& TimeQuantity() { return QuantityOf(&Amounts::time_bound); }
 
 const char* SlowerOf(const PipelineTime& time, const Bindings& at) {
   const auto arithmetic = ValueAt(time.arithmetic, at), memory = ValueAt(time.memory, at);
-  if (!arithmetic || !memory) return "?";
+  if (!arithmetic || !memory || !time.memory_known) return "?";
   return *arithmetic >= *memory ? "compute" : "memory";
 }
 
@@ -188,14 +188,17 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
                                  "), those that stages share counted once")}});
   if (report.memory_bytes) lines.push_back({"memory", {MemoryText(report, at, exact)}});
   if (report.time) {
-    const std::optional<double> rate = RateOf(report, at);
-    lines.push_back(
-        {"time",
-         {absl::StrCat(FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast),
-                       " on ", report.device, " in ", report.dtype, ", stages one after another"),
-          rate ? KnownText(Known::kAtMost, fmt::format("{:.4g} {} per second", *rate,
-                                                       report.per.empty() ? "answers" : report.per))
-               : ""}});
+    LabelledLine line = {
+        "time",
+        {absl::StrCat(FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast),
+                      " on ", report.device, " in ", report.dtype, ", stages one after another")}};
+    if (const std::optional<double> rate = RateOf(report, at)) {
+      line.texts.push_back(KnownText(
+          Known::kAtMost,
+          fmt::format("{:.4g} {} per second", *rate, report.per.empty() ? "answers" : report.per)));
+    }
+    if (!report.time->memory_known) line.texts.emplace_back(report::kCacheNotKnown);
+    lines.push_back(std::move(line));
   }
   const absl::string_view sign = totals.lower_bound ? ">=" : "=";
   AddFormula("formula", absl::StrCat("FLOPs ", sign), totals.flops, exact, &lines);
@@ -299,7 +302,8 @@ void WriteStageTime(const std::optional<PipelineTime>& time, const Bindings& at,
   json->Key("time").BeginObject(kOneLine);
   WriteNumberOrNull("seconds", Seconds(time->bound, at), json);
   WriteNumberOrNull("arithmetic_seconds", Seconds(time->arithmetic, at), json);
-  WriteNumberOrNull("memory_seconds", Seconds(time->memory, at), json);
+  WriteNumberOrNull("memory_seconds", time->memory_known ? Seconds(time->memory, at) : std::nullopt,
+                    json);
   json->EndObject();
 }
 

@@ -23,7 +23,8 @@ namespace onnxflops {
 // The least time of all runs on a device, in 10^-21 s.
 struct PipelineTime {
   Expr bound;
-  Expr arithmetic, memory;  // of a loop the bound is the larger one of both sums
+  Expr arithmetic, memory;   // of a loop the bound is the larger one of both sums
+  bool memory_known = true;  // false: how much a cache of the device keeps is not known
 };
 
 struct PipelineStageCost {

@@ -209,16 +209,16 @@ LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    line.texts.push_back(absl::StrCat(row.name, ": ",
-                                      row.at_most   ? "at most "
-                                      : row.guessed ? "about "
-                                                    : "",
-                                      fit.symbol,
-                                      !row.largest ? " of any size"
-                                      : *row.largest == 0
-                                          ? " = 1 is too large"
-                                          : absl::StrCat(" = ", GroupedDigits(*row.largest)),
-                                      row.of_model ? ", as much as the model takes" : ""));
+    line.texts.push_back(
+        absl::StrCat(row.name == kFitEntropy ? "with loss cross_entropy" : row.name, ": ",
+                     row.at_most   ? "at most "
+                     : row.guessed ? "about "
+                                   : "",
+                     fit.symbol,
+                     !row.largest        ? " of any size"
+                     : *row.largest == 0 ? " = 1 is too large"
+                                         : absl::StrCat(" = ", GroupedDigits(*row.largest)),
+                     row.of_model ? ", as much as the model takes" : ""));
   }
   return line;
 }

@@ -63,8 +63,9 @@ struct CacheReport {
 };
 
 // --fit.
+inline constexpr char kFitEntropy[] = "training_cross_entropy";
 struct FitRow {
-  std::string name;                // "inference", "training"
+  std::string name;                // "inference", "training", "training_cross_entropy"
   std::optional<int64_t> largest;  // 0: not even one fits; nullopt: every size does
   bool at_most = false;            // something is unknown: less may fit
   bool guessed = false;            // something is a guess: less or more may fit

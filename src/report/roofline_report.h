@@ -12,6 +12,12 @@
 
 namespace onnxflops {
 
+namespace report {
+// What a screen says where a bound has no time for memory.
+inline constexpr char kCacheNotKnown[] =
+    "nothing for memory: how much a cache of the device keeps is not known";
+}  // namespace report
+
 // In rows, Amounts::time_bound is the least arithmetic at the peak, and time_estimate the sum over
 // the nodes. The time_bound of the totals is that of a run: it also covers the bytes that must go
 // through memory. In 10^-21 s, as in Roofline.

@@ -527,8 +527,7 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
         time(roofline.MemoryBound()), " at ",
         WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
   } else if (roofline.compulsory_bytes) {
-    line.texts.emplace_back(
-        "nothing for memory: how much a cache of the device keeps is not known");
+    line.texts.emplace_back(kCacheNotKnown);
   }
   lines->push_back(std::move(line));
   const auto estimate = [&](const Expr& e) {

@@ -138,7 +138,7 @@ std::string RateText(const std::optional<double>& rate) {
 // The cause of a time bound.
 const char* BoundBy(const ServingTime& time, const Bindings& at) {
   const auto arithmetic = time.arithmetic.Evaluate(at), memory = time.memory.Evaluate(at);
-  if (!arithmetic.ok() || !memory.ok()) return "?";
+  if (!arithmetic.ok() || !memory.ok() || !time.memory_known) return "?";
   return *arithmetic >= *memory ? "compute" : "memory";
 }
 
@@ -356,6 +356,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
     sentences.push_back(absl::StrCat("times are bounds on ", report.device, " in ", report.dtype,
                                      ": weights and the cache are read once, and what is new in "
                                      "the cache is written"));
+    if (!report.columns[0].time->memory_known) sentences.emplace_back(report::kCacheNotKnown);
   }
   for (const ServingColumn& column : report.columns) AddTooSmall(report, column, &sentences);
   if (HasMemory(report)) {
@@ -408,7 +409,8 @@ void WriteTime(const ServingColumn& column, const Bindings& at, JsonWriter* json
   };
   write("seconds", SecondsOf(column.time->bound, at));
   write("arithmetic_seconds", SecondsOf(column.time->arithmetic, at));
-  write("memory_seconds", SecondsOf(column.time->memory, at));
+  write("memory_seconds",
+        column.time->memory_known ? SecondsOf(column.time->memory, at) : std::nullopt);
   WriteExprOrNull("bytes", column.traffic.bytes, json);
   write("tokens_per_second", PerSecond(TokensOf(column, at), column.time->bound, at));
   if (column.requests) {

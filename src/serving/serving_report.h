@@ -30,7 +30,8 @@ struct ServingTraffic {
 // The least time of a step on a device, in 10^-21 s.
 struct ServingTime {
   Expr bound;
-  Expr arithmetic, memory;  // the bound is the larger one
+  Expr arithmetic, memory;   // the bound is the larger one
+  bool memory_known = true;  // false: how much a cache of the device keeps is not known
 };
 
 // Memory of a step at its peak, with the cache updated in place.

@@ -57,7 +57,8 @@ void MfuArguments::AddRateTo(Table* list) {
                  "The batch of one device in a run of the model, instead of {dim} with that of all "
                  "devices.");
   list->AddValue("grad-accumulation", "N", &accumulation,
-                 "Runs of the model before a step of the optimizer. Default: 1.");
+                 "Runs of the model before a step of the optimizer, each with the batch of {dim}. "
+                 "Default: 1.");
   list->AddValue("measured-flops", "N", &measured,
                  "FLOPs of a step by hardware counters, over all devices.");
   list->AddValues(

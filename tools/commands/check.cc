@@ -146,7 +146,8 @@ struct CheckLine : settings::CheckArguments {
         "repository.");
     base_missing.AddTo(list);
     list->AddFlag("init", &init,
-                  "Write a file of budgets for the models, beside them. It must not exist.");
+                  "Write a file of budgets for the models: beside them, or as -o names it. It "
+                  "must not exist.");
     list->AddFlag("update", &update,
                   "Raise the limits that the model breaks, in the file. Comments stay. A rule that "
                   "is left is named.");
@@ -520,11 +521,21 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const std::string& path,
-                                 const CountOptions& options) {
+// The file that --init writes: that of --budgets or -o, else one beside the models.
+absl::StatusOr<std::string> InitialFile(const CheckLine& args) {
+  const bool is_named = args.output.file != OutputArguments().file;
+  if (!args.budgets.empty() && is_named) {
+    return absl::InvalidArgumentError("--budgets and -o both name the file: give one of them");
+  }
+  if (is_named) return args.output.file;
+  return args.budgets.empty() ? FolderOfModels(args.models[0]) + kBudgetsFile : args.budgets;
+}
+
+absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& options) {
   if (!args.limits.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
   }
+  ASSIGN_OR_RETURN(const std::string path, InitialFile(args));
   if (path != "-" && Exists(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
@@ -634,8 +645,7 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
     return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
   }
   if (args.init) {
-    const std::string beside = FolderOfModels(args.models[0]) + kBudgetsFile;
-    return RunInit(args, args.budgets.empty() ? beside : args.budgets, options);
+    return RunInit(args, options);
   }
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckCall call = {args, {options, devices}};
