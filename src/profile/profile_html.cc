@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts.h"
 #include "src/module/module.h"
@@ -20,6 +21,9 @@
 namespace onnxflops {
 namespace {
 
+using profile::kDidNotJoin;
+using profile::kNodesWithoutKernel;
+using profile::kOutsideKernels;
 using report::HtmlTree;
 
 // Quantities of a profile's page. The time is measured, and bytes are one figure.
@@ -53,7 +57,7 @@ class ProfileTree {
   }
 
   void Add(HtmlTree::Kind kind, int32_t depth, absl::string_view name, absl::string_view type,
-           const ProfileWork& work) {
+           const ProfileWork& work, bool unknown = false) {
     constexpr int64_t kZsPerNs = 1'000'000'000'000;
     Amounts& amounts = amounts_.emplace_back();
     amounts.time_bound = Expr(absl::int128(work.ns) * kZsPerNs);
@@ -66,15 +70,16 @@ class ProfileTree {
     item.name = name;
     item.type = type;
     item.nodes = work.kernels;
-    item.lower_bounds = {work.lower_bound};
+    item.lower_bounds = {work.lower_bound || unknown};
     item.figures = {&amounts};
     item.weight = work.ns;
     tree_.Add(std::move(item));
   }
 
-  void AddKernels(const std::vector<const ProfileGroup*>& groups, int32_t depth) {
+  void AddKernels(const std::vector<const ProfileGroup*>& groups, int32_t depth,
+                  bool unknown = false) {
     for (const ProfileGroup* group : groups) {
-      Add(HtmlTree::Kind::kOperator, depth, group->kernels[0], group->op, group->work);
+      Add(HtmlTree::Kind::kOperator, depth, group->kernels[0], group->op, group->work, unknown);
     }
   }
 
@@ -83,7 +88,7 @@ class ProfileTree {
       const ProfileModule& m = report_.modules[i];
       if (i > 0 && m.work.kernels == 0) continue;
       ProfileWork work = i == 0 ? report_.total : m.work;
-      if (i == 0) work.ns = report_.run_ns();
+      if (i == 0) work = WholeRun(work);
       Add(HtmlTree::Kind::kModule, m.depth, i == 0 ? "" : NameOf(m), m.type, work);
       // Kernels that belong to the module itself, not to a child, have a row of their own.
       const bool mixed = m.own.kernels > 0 && m.own.kernels < report_.total.kernels &&
@@ -102,7 +107,19 @@ class ProfileTree {
     return inside ? absl::string_view(m.path).substr(above.size() + 1) : m.path;
   }
 
+  // As in the row "(all)" of the table: also the time outside kernels, and nodes without a kernel.
+  ProfileWork WholeRun(ProfileWork work) const {
+    work.ns = report_.run_ns();
+    work.flops = report_.run_flops();
+    work.macs += report_.macs_without_kernel;
+    return work;
+  }
+
   void AddOutside() {
+    if (report_.flops_without_kernel > 0) {
+      Add(HtmlTree::Kind::kOwn, 1, kNodesWithoutKernel, "",
+          {.flops = report_.flops_without_kernel, .macs = report_.macs_without_kernel});
+    }
     ProfileWork missing;
     std::vector<const ProfileGroup*> groups;
     for (const ProfileGroup& group : report_.groups) {
@@ -111,11 +128,11 @@ class ProfileTree {
       groups.push_back(&group);
     }
     if (!groups.empty()) {
-      Add(HtmlTree::Kind::kOwn, 1, "(did not join)", "", missing);
-      AddKernels(groups, 2);
+      Add(HtmlTree::Kind::kOwn, 1, kDidNotJoin, "", missing, /*unknown=*/true);
+      AddKernels(groups, 2, /*unknown=*/true);
     }
     if (report_.outside_ns.value_or(0) > 0) {
-      Add(HtmlTree::Kind::kOwn, 1, "(outside kernels)", "", {.ns = *report_.outside_ns});
+      Add(HtmlTree::Kind::kOwn, 1, kOutsideKernels, "", {.ns = *report_.outside_ns});
     }
   }
 

@@ -216,19 +216,19 @@ std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& v
                    [&](const ProfileRow& a, const ProfileRow& b) { return key(a) > key(b); });
   if (cut) Cut(static_cast<size_t>(view.top), &rows);
   if (report.flops_without_kernel > 0) {
-    rows.push_back({"(nodes without a kernel)",
+    rows.push_back({std::string(kNodesWithoutKernel),
                     "",
                     {.flops = report.flops_without_kernel, .macs = report.macs_without_kernel},
                     ProfileRow::Kind::kNoKernel});
   }
-  ProfileRow missing = {"(did not join)", "", {}, ProfileRow::Kind::kNotJoined};
+  ProfileRow missing = {std::string(kDidNotJoin), "", {}, ProfileRow::Kind::kNotJoined};
   for (const ProfileGroup& group : report.groups) {
     if (!group.joined()) missing.work.Add(group.work);
   }
   if (missing.work.kernels > 0) rows.push_back(std::move(missing));
   if (report.outside_ns) {
     rows.push_back(
-        {"(outside kernels)", "", {.ns = *report.outside_ns}, ProfileRow::Kind::kOutside});
+        {std::string(kOutsideKernels), "", {.ns = *report.outside_ns}, ProfileRow::Kind::kOutside});
   }
   return rows;
 }

@@ -5,10 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "src/profile/profile_report.h"
 #include "src/render/json_writer.h"
 
 namespace onnxflops::profile {
+
+// Rows that are not places of the model.
+inline constexpr absl::string_view kNodesWithoutKernel = "(nodes without a kernel)";
+inline constexpr absl::string_view kDidNotJoin = "(did not join)";
+inline constexpr absl::string_view kOutsideKernels = "(outside kernels)";
 
 struct ProfileRow {
   std::string name;  // with names of the model

@@ -339,6 +339,36 @@ async function profile() {
   await page.click("[data-column=rate]");
   assert.strictEqual(await page.$$eval("svg.chart", (list) => list.length), 1);
   await close(page);
+  for (const more of [[], args.slice(3, 5)]) await profileTable([...args.slice(0, 3), ...more]);
+}
+
+// The rows of a profile's page that are not places of the model, and the row of all of it, have the figures of the screen.
+async function profileTable(args) {
+  const page = await open(write("profile", ...args));
+  for (const one of ["nodes", "macs", "bytes", "peak", "bound"]) await page.$$eval(`#column-${one}:checked`, (list) => list.forEach((box) => box.click()));
+  await page.$eval("#column-gap", (box) => box.click());
+  const titles = ["time", "time_share", "flops", "flops_share", "gap", "rate", "intensity"], order = [0, 1, 3, 4, 2, 5, 6];
+  assert.deepStrictEqual(await page.$$eval(".tree thead button", (list) => list.map((b) => b.dataset.column)), ["name", ...titles]);
+  const cells = await page.$$eval(".tree tbody tr", (list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const plain = (cell) => cell.replace(/^[\u2013]$/, "-").replace(/ %$/, "").replace("\u2212", "-").replace("\u00b5", "u").replace(/^\+(?=[0-9])/, "")
+      .replace(/(\.[0-9]*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+  let seen = 0;
+  for (const line of run(...args).split("\n")) {
+    const [, name, ...rest] = /^[| ] (\(all\)|\([a-z ]+\)) {2,}(\S.*)$/.exec(line) || [];
+    if (!rest[0] || name === "(outside any module)") continue;
+    const row = cells.find(([first], i) => (name === "(all)" ? i === 0 : first.includes(name)));
+    assert(row, `no row ${name}`);
+    const screen = rest[0].split(/ {2,}/).map(plain);
+    assert.deepStrictEqual(order.map((i) => plain(row[i + 1])), screen, name);
+    ++seen;
+  }
+  assert(seen >= 2, `${seen} rows`);
+  const parts = await page.evaluate(() => {
+    const tree = new Tree(JSON.parse(document.getElementById("data").textContent));
+    return ["time", "flops", "macs"].map((key) => tree.quantity(key)).map((q) => String(tree.of(tree.root, q) - sum(tree.root.children.map((child) => tree.of(child, q)))));
+  });
+  assert.deepStrictEqual(parts, ["0", "0", "0"]);
+  await close(page);
 }
 
 async function links() {

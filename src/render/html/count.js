@@ -44,7 +44,7 @@ function totalFigures(of) {
     ["MACs", total(of, "macs"), int > 0n ? [total(of, "int_ops"), " integer operations"] : null],
     ["Parameters", exactly("totals.params", big(totals.params), si(big(totals.params))), exactly("totals.param_bytes", big(totals.param_bytes), show(big(totals.param_bytes), "B"))],
     ["Bytes moved", total(of, "bytes_moved", { unit: "B" }), ["read ", total(of, "bytes_read", { unit: "B" }), ", written ", total(of, "bytes_written", { unit: "B" })]],
-    lower ? null : [integer ? "Operations/byte" : "FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
+    lower ? null : [integer ? "Operations/byte" : "FLOP/byte", intensity === null ? "\u2013" : perByte(intensity), null],
     trainingFigure(of),
     ...timeFigures(of),
     memory && memory.inference_peak_bytes ? ["Peak of activations", total(of, "peak_activation_bytes", { unit: "B", lower: memory.unknown_sizes > 0 }), "inference"] : null,

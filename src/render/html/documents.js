@@ -20,7 +20,7 @@ function roofline(roof, points, words, width) {
   points.sort((a, b) => b.share - a.share);
   for (const point of points.slice(0, 400)) {
     svg.append(s("circle", { class: `point ${point.color}`, cx: px(point.x), cy: py(point.y), r: 3 + 14 * Math.sqrt(point.share) },
-                 s("title", { text: `${point.text}: ${number(point.x)} FLOP/byte, ${siFloat(point.y)}FLOP/s` })));
+                 s("title", { text: `${point.text}: ${perByte(point.x)} FLOP/byte, ${siFloat(point.y)}FLOP/s` })));
   }
   return svg;
 }

@@ -71,7 +71,7 @@ function details(view) {
     const intensity = view.tree.intensity(node);
     words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",
                          view.tree.profile && view.tree.rate(node) ? `${siFloat(view.tree.rate(node))}FLOP/s` : "",
-                         !view.two && intensity !== null ? `${number(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
+                         !view.two && intensity !== null ? `${perByte(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
   };
   view.hover = draw;
   view.onchange(() => draw(view.zoom.node));

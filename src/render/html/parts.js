@@ -103,6 +103,9 @@ function percent(part, whole) {
 const ratio = (a, b) => (b === 0n || a === null || b === null ? 0 : Number(a * 1000000n / b) / 1e6);
 const number = (value) => (value >= 1e6 || (value !== 0 && Math.abs(value) < 1e-3)
   ? value.toExponential(2) : String(Number(value.toPrecision(3))));
+// FLOP/byte: "0.62", "11.6", "1,024", as in the program.
+const perByte = (value) => (value >= 100 ? digits(BigInt(Math.round(value)))
+  : value >= 10 ? value.toFixed(1) : value > 0 && value < 0.005 ? "<0.01" : value.toFixed(2));
 function plural(count, noun) {
   return `${digits(BigInt(count))} ${noun}${Number(count) === 1 ? "" : "s"}`;
 }

@@ -2,27 +2,33 @@
 
 const kProfileKeys = ["time", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
 
+const partText = (value) => (value > 0 && value < 0.0005 ? "<0.1 %" : `${(100 * value).toFixed(1)} %`);
+
 function profileColumns(view) {
   const { tree } = view, columns = new Map();
-  const part = (value) => (value > 0 && value < 0.0005 ? "<0.1 %" : `${(100 * value).toFixed(1)} %`);
   const add = (key, title, value, text) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true });
   const works = (node) => tree.of(node, tree.quantity("flops")) > 0n;
+  // Nodes without a kernel have no time, and time outside kernels, or in kernels that did not join, has no known work.
+  const has = (node, q) => (node.nodes > 0 || tree.of(node, q) > 0n) && tree.known(node, q) !== "nothing";
+  const share = (i, q) => (node) => (has(node, q) ? tree.shares(node)[i] : null);
+  const [time] = tree.quantities;
   for (const q of tree.quantities) {
-    columns.set(q.key, { title: q.title, value: (node) => tree.of(node, q), text: (v) => show(v, q.unit), q, known: (node) => tree.known(node, q) });
-    if (q.key === "time") add("time_share", "time %", (node) => tree.shares(node)[0], part);
+    columns.set(q.key, { title: q.title, value: (node) => (has(node, q) ? tree.of(node, q) : null), q, blank: true,
+                         text: (v, node) => (v === null ? "\u2013" : knownText(tree.known(node, q), show(v, q.unit))) });
+    if (q.key === "time") add("time_share", "time %", share(0, q), partText);
     if (q.key !== "flops") continue;
-    add("flops_share", "FLOPs %", (node) => tree.shares(node)[1], part);
-    add("gap", "time % \u2212 FLOPs %", (node) => tree.shares(node)[0] - tree.shares(node)[1],
+    add("flops_share", "FLOPs %", share(1, q), partText);
+    add("gap", "time % \u2212 FLOPs %", (node) => (has(node, time) && has(node, q) ? tree.shares(node)[0] - tree.shares(node)[1] : null),
         (v) => `${v < 0 ? "\u2212" : ""}${(100 * Math.abs(v)).toFixed(1)}`);
-    add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => number(v / 1e9));
+    add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => String(Number((v / 1e9).toPrecision(4))));
     const { peak } = tree.profile;
     if (!peak) continue;
-    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), part);
+    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), partText);
     const ridge = peak.flops_per_second / peak.bytes_per_second;
     const bound = (node) => (tree.intensity(node) === null ? null : tree.intensity(node) >= ridge ? "compute" : "memory");
     if (peak.bytes_per_second > 0) add("bound", "bound", (node) => (works(node) ? bound(node) : null), (v) => v);
   }
-  add("intensity", "FLOP/byte", (node) => (works(node) ? tree.intensity(node) : null), number);
+  add("intensity", "FLOP/byte", (node) => (works(node) ? tree.intensity(node) : null), perByte);
   columns.set("nodes", { title: "kernels", value: (node) => BigInt(node.nodes) * node.all, text: digits });
   return columns;
 }
@@ -45,7 +51,7 @@ function profileFigures(profile) {
     ["FLOPs a run", knownText(knownOf(executed, work.lower_bound), si(executed)),
      executed === big(totals.counted_flops) ? "as counted" : [exactly("totals.counted_flops", big(totals.counted_flops), si(big(totals.counted_flops))), " counted"]],
     ["Achieved", rate === null ? "?" : flopRate(rate), "over a run"],
-    peak && rate !== null ? ["Of the peak", `${number(100 * rate / peak.flops_per_second)} %`, flopRate(peak.flops_per_second)] : null,
+    peak && rate !== null ? ["Of the peak", partText(rate / peak.flops_per_second), flopRate(peak.flops_per_second)] : null,
     ["Runs", String(runs.used), [profile.source, ...left].filter(Boolean).join(", ")],
   ]);
 }

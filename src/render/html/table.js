@@ -57,7 +57,7 @@ class TreeTable {
                              text: (v, node) => (v === null ? "\u2013" : view.tree.shareText(node, view.quantity)) });
     }
     columns.set("intensity", { title: "FLOP/byte", value: (node) => view.tree.intensity(node), number: true,
-                               text: (v) => (v === null ? "\u2013" : number(v)) });
+                               text: (v) => (v === null ? "\u2013" : perByte(v)) });
     columns.set("nodes", { title: "nodes", value: (node) => BigInt(node.nodes) * node.all, text: digits });
     return columns;
   }
@@ -177,12 +177,12 @@ class TreeTable {
                    node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null);
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);
-      const text = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
+      const text = value === null && column.q && !column.blank ? view.tree.formulaOf(node, column.q) : null;
       const formula = text && column.q.unit === "s" ? `1e-21*(${text})` : text;
       const shown = () => knownText(column.known ? column.known(node) : "exact", column.text(value, node));
       return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
                        title: value === null ? formula : column.number ? null : exactDigits(value, column.q && column.q.unit),
-                       text: value === null && !column.number && !column.share ? "?" : shown() });
+                       text: value === null && !column.number && !column.share && !column.blank ? "?" : shown() });
     });
     return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,
                      "aria-expanded": inside ? String(open) : null,
@@ -243,7 +243,7 @@ class TreeTable {
       lines.push([node.path, node.type, String(node.times), ...columns.map(([key, column]) => {
         const value = column.value(node);
         if (key === "share" || key === "percent") return column.text(value, node);
-        return value === null ? (column.q && this.view.tree.formulaOf(node, column.q)) || "" : String(value);
+        return value === null ? (column.q && !column.blank && this.view.tree.formulaOf(node, column.q)) || "" : String(value);
       })]);
     }
     return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;

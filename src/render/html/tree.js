@@ -80,6 +80,8 @@ class Tree {
   // Operations per byte; null if no bytes are moved, or a part is not counted.
   intensity(node, side = 0) {
     if (((node.lower >> side) & 1) === 1) return null;
+    // The bytes of nodes without a kernel are not known.
+    if (node === this.root && this.profile && big(this.profile.totals.flops_without_kernel) > 0n) return null;
     const [work, ...moved] = ["flops", "bytes", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
         .map((q) => q && this.one(node, q, side));
     if (!work && work !== 0n) return null;
@@ -359,7 +361,7 @@ class View {
     const times = this.times(node), intensity = this.two ? null : this.tree.intensity(node);
     const renamed = this.two && node.baseLabel !== node.label ? `base: ${node.baseLabel}, head: ${node.label}` : "";
     return [this.nameOf(node, side), node.type === this.nameOf(node, side) ? "" : node.type, this.words(node),
-            [times > 1n ? `${times} times` : "", intensity === null ? "" : `${number(intensity)} FLOP/byte`].filter(Boolean).join(", "), renamed];
+            [times > 1n ? `${times} times` : "", intensity === null ? "" : `${perByte(intensity)} FLOP/byte`].filter(Boolean).join(", "), renamed];
   }
   words(node) {
     const last = this.two ? 1 : 0;
@@ -385,6 +387,7 @@ class View {
       return base === head ? "plain" : `${signOf(head - base)}${by >= 0.2 ? 3 : by >= 0.05 ? 2 : 1}`;
     }
     if (this.color === "gap") {
+      if (this.tree.known(node, this.tree.quantity("flops")) === "nothing") return "plain";
       const [time, work] = this.tree.shares(node);
       const by = work > 0 ? time / work : Infinity;
       return time < 0.0005 || (by < 1.25 && by > 0.8) ? "plain"
@@ -411,7 +414,7 @@ class View {
               ["less1", "less"], ["less2", "5 % less"], ["less3", "20 % less, or gone"]];
     }
     if (this.color === "gap") {
-      return [["more3", "share of time 4 times that of FLOPs, or no FLOPs"], ["more2", "2 times"], ["more1", "more"], ["plain", "equal"],
+      return [["more3", "share of time 4 times that of FLOPs, or no FLOPs"], ["more2", "2 times"], ["more1", "more"], ["plain", "equal, or not known"],
               ["less1", "less"], ["less2", "half"], ["less3", "a quarter"]];
     }
     if (this.color === "peak") {
