@@ -12,6 +12,7 @@
 #include "src/render/known.h"
 #include "src/report/json_parts.h"
 #include "src/report/reference_sizes.h"
+#include "src/report/summary.h"
 
 namespace onnxflops {
 namespace {
@@ -173,6 +174,9 @@ std::string ToHtml(const CompareReport& report) {
   for (const auto& [name, size] : report::ReferenceSizes(report.ours)) json.Key(name).Int(size);
   json.EndObject();
   report::WriteSymbols(report.ours.symbols, &json);
+  json.Key("inputs").BeginArray();
+  for (const std::string& text : report::InputTexts(report.ours)) json.String(text);
+  json.EndArray();
   json.EndObject();
   return report::FoldedHtmlPage(report::FileNameOf(report.ours.model.path), "compare",
                                 json.TakeText());

@@ -54,30 +54,57 @@ std::string FlopsText(const MfuReport& report, absl::int128 flops) {
   return KnownText(report.lower_bound ? LowerBound(flops) : Known::kExact, SiNumber(flops));
 }
 
-LabelledLine ModelLineOf(const MfuReport& report) {
-  LabelledLine line = {"model", {report.model}};
-  for (const auto& [name, size] : report.bindings) {
-    line.texts.push_back(absl::StrCat(name, " = ", size));
-  }
+// What is known of the batch beside its size.
+std::vector<std::string> BatchTexts(const MfuReport& report) {
+  std::vector<std::string> texts;
   if (report.batch_is_fixed) {
-    line.texts.push_back(
+    texts.push_back(
         absl::StrCat("batch ", *report.batch,
                      report.batch_is_other ? ", instead of the file's" : ", fixed by the file"));
   }
   if (report.devices > 1 && report.batch && !report.samples) {
     const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
-    line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
-                                      " devices = ", fmt::format("{:.4g}", each), " each"));
+    texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
+                                 " devices = ", fmt::format("{:.4g}", each), " each"));
   }
   if (report.grad_accumulation > 1) {
     const std::string runs = absl::StrCat(report.grad_accumulation, " runs");
-    line.texts.push_back(report.batch ? absl::StrCat(*report.batch, " x ", runs, " = ",
-                                                     Int128ToString(absl::int128(*report.batch) *
-                                                                    report.grad_accumulation),
-                                                     " a step")
-                                      : absl::StrCat(runs, " a step"));
+    texts.push_back(report.batch ? absl::StrCat(*report.batch, " x ", runs, " = ",
+                                                Int128ToString(absl::int128(*report.batch) *
+                                                               report.grad_accumulation),
+                                                " a step")
+                                 : absl::StrCat(runs, " a step"));
   }
+  return texts;
+}
+
+LabelledLine ModelLineOf(const MfuReport& report) {
+  LabelledLine line = {"model", {report.model}};
+  for (const auto& [name, size] : report.bindings) {
+    line.texts.push_back(absl::StrCat(name, " = ", size));
+  }
+  for (std::string& text : BatchTexts(report)) line.texts.push_back(std::move(text));
   return line;
+}
+
+// FLOPs of a step that are not in MFU.
+std::vector<std::string> MoreFlopsTexts(const MfuReport& r) {
+  std::vector<std::string> texts;
+  if (r.recompute_flops != 0) {
+    texts.push_back(
+        absl::StrCat("recomputed: ", SiNumber(r.recompute_flops), " more, in HFU only"));
+  }
+  if (r.optimizer_flops != 0) {
+    texts.push_back(absl::StrCat("optimizer: ", SiNumber(r.optimizer_flops), " more, in neither"));
+  }
+  return texts;
+}
+
+std::vector<std::string> MeasuredTexts(const MfuReport& r) {
+  if (!r.measured_flops) return {};
+  return {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
+                       fmt::format("{:.4g}", r.measured_to_counted), " x the counted ones"),
+          absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")};
 }
 
 std::vector<LabelledLine> StepLines(const MfuReport& r) {
@@ -91,14 +118,7 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
        {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),
                      " forward + ", FlopsText(r, r.backward_flops), " backward (", r.counted, ")"),
         fmt::format("in {:.6g} s", r.step_seconds)}});
-  if (r.recompute_flops != 0) {
-    lines.push_back(
-        {"", {absl::StrCat("recomputed: ", SiNumber(r.recompute_flops), " more, in HFU only")}});
-  }
-  if (r.optimizer_flops != 0) {
-    lines.push_back(
-        {"", {absl::StrCat("optimizer: ", SiNumber(r.optimizer_flops), " more, in neither")}});
-  }
+  for (const std::string& text : MoreFlopsTexts(r)) lines.push_back({"", {text}});
   lines.push_back(
       {"peak",
        {absl::StrCat(RateText(r.peak_flops_per_second), "FLOP/s", r.dtype.empty() ? "" : " ",
@@ -113,13 +133,7 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
   lines.push_back({"HFU",
                    {absl::StrCat(KnownText(known, PercentText(r.hfu)), " %",
                                  r.recompute_flops == 0 ? " (nothing is recomputed)" : "")}});
-  if (r.measured_flops) {
-    lines.push_back(
-        {"measured",
-         {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
-                       fmt::format("{:.4g}", r.measured_to_counted), " x the counted ones"),
-          absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")}});
-  }
+  if (r.measured_flops) lines.push_back({"measured", MeasuredTexts(r)});
   for (const std::string& note : r.notes) lines.push_back({"note", {note}});
   return lines;
 }
@@ -221,6 +235,76 @@ void FoldUnknown(TextTable* table) {
   table->notes.push_back(absl::StrCat("no figure of ", absl::StrJoin(names, ", "), ": ", why));
 }
 
+void WriteMfu(const MfuReport& r, JsonWriter* json) {
+  json->Key("schema").String("onnxflops.mfu/1");
+  json->Key("model").String(r.model);
+  json->Key("bindings").BeginObject(kOneLine);
+  for (const auto& [name, size] : r.bindings) json->Key(name).Int(size);
+  json->EndObject();
+  json->Key("counted").String(r.counted);
+  json->Key("lower_bound").Bool(r.lower_bound);
+  json->Key("grad_accumulation").Int(r.grad_accumulation);
+  if (r.batch) json->Key("batch").Int(*r.batch);
+  if (r.samples) {
+    report::WriteSamples(*r.samples, r.lower_bound, json);
+  }
+  for (const auto& [key, flops] : {std::pair("forward_flops", r.forward_flops),
+                                   {"backward_flops", r.backward_flops},
+                                   {"training_flops", r.training_flops}}) {
+    json->Key(key);
+    report::HasFigure(flops, r.lower_bound) ? json->Int(flops) : json->Null();
+  }
+  json->Key("recompute_flops").Int(r.recompute_flops);
+  json->Key("optimizer_flops").Int(r.optimizer_flops);
+  const auto write_reached = [&](const char* key, double value) {
+    json->Key(key);
+    if (!report::HasFigure(r.training_flops, r.lower_bound)) {
+      json->Null();
+    } else {
+      json->Number(value);
+    }
+  };
+  WriteNumber("step_seconds", r.step_seconds, json);
+  write_reached("achieved_flops_per_second", r.achieved_flops_per_second);
+  WriteNumber("peak_flops_per_second", r.peak_flops_per_second, json);
+  if (r.bytes_per_second) WriteNumber("bytes_per_second", *r.bytes_per_second, json);
+  if (r.flops_per_byte) WriteNumber("flops_per_byte", *r.flops_per_byte, json);
+  json->Key("devices").Int(r.devices);
+  write_reached("mfu", r.mfu);
+  write_reached("hfu", r.hfu);
+  json->Key("device").String(r.device);
+  json->Key("dtype").String(r.dtype);
+  json->Key("peak_source").String(r.peak_source);
+  WriteMeasured(r, json);
+  json->Key("formulas").BeginArray();
+  for (const MfuFormula& formula : r.formulas) WriteFormula(formula, json);
+  json->EndArray();
+  json->Key("notes").BeginArray();
+  for (const std::string& note : r.notes) json->String(note);
+  json->EndArray();
+}
+
+// The lines of the screen for which the page has no other place.
+void WritePageLines(const MfuReport& r, JsonWriter* json) {
+  const std::vector<LabelledLine> lines = {
+      {"samples",
+       r.samples ? report::SampleTexts(*r.samples, r.lower_bound) : std::vector<std::string>()},
+      {"batch", BatchTexts(r)},
+      {"step", MoreFlopsTexts(r)},
+      {"peak", r.other_peaks},
+      {"measured", MeasuredTexts(r)},
+  };
+  json->Key("lines").BeginArray();
+  for (const LabelledLine& line : lines) {
+    if (line.texts.empty()) continue;
+    json->BeginArray();
+    json->String(line.label);
+    for (const std::string& text : line.texts) json->String(text);
+    json->EndArray();
+  }
+  json->EndArray();
+}
+
 }  // namespace
 
 Document ToDocument(const MfuReport& report) {
@@ -246,61 +330,21 @@ std::string ToCsv(const MfuReport& report) {
   return DrawCsv(table);
 }
 
-std::string ToJson(const MfuReport& r) {
+std::string ToJson(const MfuReport& report) {
   JsonWriter json;
   json.BeginObject();
-  json.Key("schema").String("onnxflops.mfu/1");
-  json.Key("model").String(r.model);
-  json.Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, size] : r.bindings) json.Key(name).Int(size);
-  json.EndObject();
-  json.Key("counted").String(r.counted);
-  json.Key("lower_bound").Bool(r.lower_bound);
-  json.Key("grad_accumulation").Int(r.grad_accumulation);
-  if (r.batch) json.Key("batch").Int(*r.batch);
-  if (r.samples) {
-    report::WriteSamples(*r.samples, r.lower_bound, &json);
-  }
-  for (const auto& [key, flops] : {std::pair("forward_flops", r.forward_flops),
-                                   {"backward_flops", r.backward_flops},
-                                   {"training_flops", r.training_flops}}) {
-    json.Key(key);
-    report::HasFigure(flops, r.lower_bound) ? json.Int(flops) : json.Null();
-  }
-  json.Key("recompute_flops").Int(r.recompute_flops);
-  json.Key("optimizer_flops").Int(r.optimizer_flops);
-  const auto write_reached = [&](const char* key, double value) {
-    json.Key(key);
-    if (!report::HasFigure(r.training_flops, r.lower_bound)) {
-      json.Null();
-    } else {
-      json.Number(value);
-    }
-  };
-  WriteNumber("step_seconds", r.step_seconds, &json);
-  write_reached("achieved_flops_per_second", r.achieved_flops_per_second);
-  WriteNumber("peak_flops_per_second", r.peak_flops_per_second, &json);
-  if (r.bytes_per_second) WriteNumber("bytes_per_second", *r.bytes_per_second, &json);
-  if (r.flops_per_byte) WriteNumber("flops_per_byte", *r.flops_per_byte, &json);
-  json.Key("devices").Int(r.devices);
-  write_reached("mfu", r.mfu);
-  write_reached("hfu", r.hfu);
-  json.Key("device").String(r.device);
-  json.Key("dtype").String(r.dtype);
-  json.Key("peak_source").String(r.peak_source);
-  WriteMeasured(r, &json);
-  json.Key("formulas").BeginArray();
-  for (const MfuFormula& formula : r.formulas) WriteFormula(formula, &json);
-  json.EndArray();
-  json.Key("notes").BeginArray();
-  for (const std::string& note : r.notes) json.String(note);
-  json.EndArray();
+  WriteMfu(report, &json);
   json.EndObject();
   return json.TakeText();
 }
 
 std::string ToHtml(const MfuReport& report) {
-  return report::FoldedHtmlPage(report::FileNameOf(report.model), "mfu", ToJson(report));
+  JsonWriter json;
+  json.BeginObject();
+  WriteMfu(report, &json);
+  WritePageLines(report, &json);
+  json.EndObject();
+  return report::FoldedHtmlPage(report::FileNameOf(report.model), "mfu", json.TakeText());
 }
 
 }  // namespace onnxflops

@@ -45,6 +45,8 @@ void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWrit
 // Writes what the lines of totals need in addition to the report's figures. The script makes the
 // lines, at sizes that the reader gives.
 void WriteHeadline(const Report& report, JsonWriter* json) {
+  WriteTexts("inputs", report::InputTexts(report), json);
+  json->Key("part").String(report.part);
   WriteTexts("caveats", report::CaveatsOfFigures(report), json);
   json->Key("inside").String(report::SizesInsideText(report));
   WriteTexts("range_notes", report::RangeNotes(report), json);

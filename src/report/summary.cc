@@ -742,6 +742,8 @@ bool HasTraining(const Report& report) {
   return report.training || (!HasIntegerMacs(report) && report.totals.flops != Expr(0));
 }
 
+std::vector<std::string> InputTexts(const Report& report) { return InputLine(report).texts; }
+
 std::vector<LabelledLine> FixedLines(const Report& report) {
   std::vector<LabelledLine> lines;
   if (report.lora) lines.push_back(LoraLine(*report.lora, /*exact=*/false));

@@ -42,6 +42,8 @@ std::string OthersText(const Report& report);
 // True if a training step has a figure to show; a model that multiplies integers is quantised for
 // inference and has none.
 bool HasTraining(const Report& report);
+// "image float32[batch, 3, 224, 224]": the inputs that are counted, with their declared shapes.
+std::vector<std::string> InputTexts(const Report& report);
 // Lines of the totals that hold at all sizes: adapters, tied weights, causal attention.
 std::vector<LabelledLine> FixedLines(const Report& report);
 

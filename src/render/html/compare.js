@@ -38,7 +38,8 @@ function comparePage(data) {
   const notes = [tools.some((tool) => tool.status === "assumed") ? "* rests on an assumption." : "",
                  known.some((tool) => tool.passes > 1) ? "Figures of a training step are compared with three times our forward pass." : ""].filter(Boolean);
   page.replaceChildren(...[heading(compare.model, [...modelWords(compare.model), sizeWords(compare.bindings)]),
-    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }), ours, fields,
+    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }), ours,
+    lines([["inputs", data.inputs]]), fields,
     h("div", { class: "columns" },
       h("section", { class: "way", "aria-label": "Tools" }, h("h2", { text: "In percent of our count" }), list,
         notes.length > 0 ? h("p", { class: "muted", text: notes.join(" ") }) : null,

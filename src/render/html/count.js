@@ -8,7 +8,7 @@ function countPage(data) {
   const top = (tree) => {
     sized.sizes = tree.sizes;
     const of = { data, report, tree, sized, lower: report.coverage.lower_bound, inside: insideNames(report) };
-    return report.headline ? [toolFigures(of), lines([formulaLine([["figure", "headline", report.headline]], of.lower), ...data.lines])]
+    return report.headline ? [toolFigures(of), lines([["inputs", data.inputs], formulaLine([["figure", "headline", report.headline]], of.lower), ...data.lines])]
                            : [rangeWords(of), totalFigures(of), lines(totalLines(of))];
   };
   modulesPage(data, report.model, top, [`Modules of ${data.title}`], report.symbols,
@@ -91,6 +91,7 @@ function fitFigures(fit) {
 function totalLines(of) {
   const { report, data, lower } = of, { totals } = report;
   return [
+    ["inputs", data.inputs],
     formulaLine([["FLOPs", "totals.flops", totals.flops], ["MACs", "totals.macs", totals.macs]], lower),
     typesLine(of),
     foldedLine(of),

@@ -90,8 +90,21 @@ function checkPage(data) {
 
 // ---- mfu: utilisation, and the figures of other formulas
 
+// "6.63 %", as on the screen.
+function utilisation(share) {
+  const usual = share === 0 || (share >= 5e-5 && share < 1e6);
+  return `${usual ? (100 * share).toFixed(2) : number(100 * share)} %`;
+}
+
+// "3 x 2 x MACs; n=124439808 t=512 (longest sample)"
+function formulaWords({ formula, parameters, length_of: of, length_setting: setting }) {
+  const ofLength = of ? ` (${of}${setting ? ` as ${setting}` : ""})` : "";
+  const values = Object.entries(parameters || {}).map(([name, value]) => `${name}=${value}${["t", "s2"].includes(name) ? ofLength : ""}`);
+  return [formula, values.join(" ")].filter(Boolean).join("; ");
+}
+
 function mfuPage(data) {
-  const part = (value) => `${number(value * 100)} %`;
+  const part = utilisation, above = data.mfu > 1 || data.hfu > 1, again = data.recompute_flops > 0;
   const rate = (value) => `${siFloat(value)}FLOP/s`.replace(/(\d)FLOP/, "$1 FLOP");
   const most = Math.max(data.mfu || 0, ...data.formulas.map((formula) => formula.mfu || 0)) || 1;
   const bar = (value, chosen) => s("svg", { class: "bar-cell small", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -102,29 +115,34 @@ function mfuPage(data) {
   const missing = data.formulas.filter((formula) => !known.includes(formula));
   const reached = knownOf(big(data.training_flops), data.lower_bound);
   const whole = (key) => exactly(key, big(data[key]), knownText(knownOf(big(data[key]), data.lower_bound), si(big(data[key]))));
-  const words = (formula) => [formula.formula, formula.length_of ? `; T: ${formula.length_of}` : "", formula.length_setting ? ` as ${formula.length_setting}` : ""].join("");
+  const share = (key) => exactly(key, data[key], knownText(reached, part(data[key])), data[key] > 1 ? { class: "over" } : {});
+  const notes = (data.notes || []).length === 0 ? null
+    : h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", { text }))));
   const placed = (formula, key, value, text) => exactly(`formulas.${formula.name}.${key}`, value, shown(formula, text));
   page.replaceChildren(...[
     heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
-    figures([["MFU", exactly("mfu", data.mfu, knownText(reached, part(data.mfu))), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
-             ["HFU", exactly("hfu", data.hfu, knownText(reached, part(data.hfu))), "with what is computed again"],
+    figures([["MFU", share("mfu"), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
+             ["HFU", share("hfu"), again ? "with what is computed again" : "nothing is recomputed"],
              ["FLOPs a step", whole("training_flops"), ["forward ", whole("forward_flops")]],
-             ["Step", exactly("step_seconds", data.step_seconds, `${number(data.step_seconds)} s`), data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
+             ["Step", exactly("step_seconds", data.step_seconds, `${Number(data.step_seconds.toPrecision(6))} s`), data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
              ["Achieved", exactly("achieved_flops_per_second", data.achieved_flops_per_second, knownText(reached, rate(data.achieved_flops_per_second))), "per device"],
              ["Peak", exactly("peak_flops_per_second", data.peak_flops_per_second, rate(data.peak_flops_per_second)), data.peak_source]]),
+    above ? h("p", { class: "lead over", text: "More than 100 % cannot be: see the notes." }) : null,
+    lines(data.lines), above ? notes : null,
     h("section", {}, h("h2", { text: "By other formulas" }),
-      plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
+      plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ...(again ? [["HFU", true]] : []), [most > 1 ? "compared; line: 100 %" : "compared"], ["what it is"]],
                  known.map((formula) => [formula.name, placed(formula, "flops_per_step", big(formula.flops_per_step), si(big(formula.flops_per_step))),
-                                         placed(formula, "mfu", formula.mfu, part(formula.mfu)), bar(formula.mfu, formula.name === data.counted), words(formula), formula.source]), true),
-      most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
+                                         placed(formula, "mfu", formula.mfu, part(formula.mfu)),
+                                         ...(again ? [placed(formula, "hfu", formula.hfu, part(formula.hfu))] : []),
+                                         bar(formula.mfu, formula.name === data.counted),
+                                         h("div", {}, formulaWords(formula), h("div", { class: "muted", text: formula.source }))]), true, "formulas"),
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
     data.flops_per_byte > 0 && data.achieved_flops_per_second > 0 ? h("section", {}, h("h2", { text: "Roofline" }),
       h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass, each operator by itself.` }),
       h("div", { class: "scroll" }, roofline(data, [{ x: data.flops_per_byte, y: data.achieved_flops_per_second, share: 0.15, color: "family0", text: "a step" }],
                                              "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))))) : null,
-    (data.notes || []).length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", { text })))) : null,
-    told].filter(Boolean));
+    above ? null : notes, told].filter(Boolean));
 }
 
 // ---- Sweeps: cost against size

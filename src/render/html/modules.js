@@ -114,6 +114,9 @@ function joinedWords(view) {
          `${share} of the ${view.quantity.title}: --format json has all of them.`;
 }
 
+// --module: what is counted of the model.
+const partWords = ({ part, report }) => (part ? `only ${part}, ${plural(report.coverage.nodes, "node")}` : "");
+
 function modulesPage(data, model, top, titles, symbols, bottom) {
   const tree = new Tree(data);
   const view = new View(tree, data.cost);
@@ -128,7 +131,7 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
   const totals = h("div");
   view.onchange(() => totals.replaceChildren(...[top(tree, view)].flat().filter(Boolean)));
   const caveats = (data.caveats || []).map((text) => h("p", { class: "lead" }, h("bdi", { text })));
-  page.replaceChildren(...[heading(model, [...modelWords(model), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)]),
+  page.replaceChildren(...[heading(model, [...modelWords(model), partWords(data), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)]),
                        ...caveats, totals, fields,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
                          pictures(view, titles), legend(view)),

@@ -299,8 +299,8 @@ function tell(text) {
 
 // A plain table: columns are [title, is a number]; cells are texts or elements. With `stacks`, a narrow screen shows each row as a
 // block, with the title next to each cell.
-function plainTable(caption, columns, rows, stacks = false) {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", { class: stacks ? "stacks" : null },
+function plainTable(caption, columns, rows, stacks = false, kind = "") {
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", { class: [stacks ? "stacks" : "", kind].filter(Boolean).join(" ") || null },
       h("caption", { class: "unseen", text: caption }),
       h("thead", {}, h("tr", {}, columns.map(([title, right]) =>
           h("th", { scope: "col", class: right ? "number" : null, text: title })))),
