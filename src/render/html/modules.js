@@ -69,7 +69,7 @@ function details(view) {
     type.textContent = node.type === view.nameOf(node) ? "" : printable(node.type);
     const times = view.times(node);
     const intensity = view.tree.intensity(node);
-    words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",
+    words.textContent = printable([view.words(node), view.togetherWords(node), times > 1n ? `${times} times` : "",
                          view.tree.profile && view.tree.rate(node) ? `${siFloat(view.tree.rate(node))}FLOP/s` : "",
                          !view.two && intensity !== null ? `${perByte(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
   };

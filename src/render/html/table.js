@@ -167,13 +167,14 @@ class TreeTable {
 
   row(node) {
     const { view } = this;
-    const inside = node.children.length > 0, open = inside && (this.open.has(node) || Boolean(view.hits));
+    const together = node === view.marked ? view.together(node) : 1n, inside = node.children.length > 0, open = inside && (this.open.has(node) || Boolean(view.hits));
     const name = h("td", { role: "rowheader", class: "first" },
                    h("span", { class: `step level${Math.min(node.depth, 12)}` }),
                    h("span", { class: "arrow", "aria-hidden": "true", text: inside ? (open ? "\u25be" : "\u25b8") : "" }),
                    h("span", { class: `swatch ${view.colorOf(node)}`, "aria-hidden": "true" }),
                    h("bdi", { class: node.kind === "operator" ? "operator" : "module", text: node.label }),
                    node.times > 1 ? h("span", { class: "times", text: `\u00d7${node.times}` }) : null,
+                   together > 1n ? h("span", { class: "times together", text: `all ${together} together` }) : null,
                    node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null);
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);

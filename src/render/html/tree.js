@@ -281,6 +281,18 @@ class View {
     }
     return times;
   }
+  // If one of several modules is shown: how many the row of the table sums; else 1.
+  together(node) {
+    return node.all / this.times(node);
+  }
+  // The row's figure next to that of one module: "one of 24, all: 149.6 G (37.7 %)".
+  togetherWords(node) {
+    const many = this.together(node);
+    if (many === 1n) return "";
+    const side = this.two ? 1 : 0, value = this.tree.of(node, this.quantity, side);
+    const share = percent(value, this.tree.of(this.tree.root, this.quantity, side));
+    return `one of ${many}, all: ${knownText(this.tree.known(node, this.quantity, side, value), show(value, this.unit()))} (${share})`;
+  }
   nameOf(node, side = 1) {
     if (this.two && side === 0) return node.baseLabel;
     return this.zoom.members.has(node) ? memberName(node, this.zoom.members.get(node)) : node.label;
@@ -361,7 +373,7 @@ class View {
     const times = this.times(node), intensity = this.two ? null : this.tree.intensity(node);
     const renamed = this.two && node.baseLabel !== node.label ? `base: ${node.baseLabel}, head: ${node.label}` : "";
     return [this.nameOf(node, side), node.type === this.nameOf(node, side) ? "" : node.type, this.words(node),
-            [times > 1n ? `${times} times` : "", intensity === null ? "" : `${perByte(intensity)} FLOP/byte`].filter(Boolean).join(", "), renamed];
+            this.togetherWords(node), [times > 1n ? `${times} times` : "", intensity === null ? "" : `${perByte(intensity)} FLOP/byte`].filter(Boolean).join(", "), renamed];
   }
   words(node) {
     const last = this.two ? 1 : 0;
