@@ -1,6 +1,7 @@
 // Fields for sizes that a file leaves open, and the formulas that depend on them.
 
-const kSizeRule = "a whole number, 0 or more";
+// Formulas hold for sizes of inputs from 1, and for those that depend on data from 0.
+const sizeRule = (least) => `a whole number, ${least} or more`;
 
 // A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
 // null for a field without a number.
@@ -24,14 +25,15 @@ function sizeFields(sizes, symbols, apply) {
 
 function sizeField(name, symbol, sizes, apply) {
   const bound = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}` : "";
-  const kind = bound || (symbol && symbol.origin.kind !== "input" ? "depends on data" : "");
+  const ofInput = !symbol || symbol.origin.kind === "input", least = ofInput ? 1 : 0;
+  const kind = bound || (ofInput ? "" : "depends on data");
   const hint = h("span", { class: "hint muted", "aria-live": "polite", text: kind });
   const input = h("input", { type: "text", inputmode: "numeric", value: String(sizes.get(name)), maxlength: 18, autocomplete: "off", "data-size": name,
                              spellcheck: "false", oninput: () => {
-                               const text = input.value.trim().replaceAll(",", ""), good = /^[0-9]{1,18}$/.test(text);
+                               const text = input.value.trim().replaceAll(",", ""), good = /^[0-9]{1,18}$/.test(text) && Number(text) >= least;
                                input.setAttribute("aria-invalid", good ? "false" : "true");
                                hint.classList.toggle("bad", !good);
-                               hint.textContent = printable(good ? kind : [kSizeRule, bound].filter(Boolean).join(", "));
+                               hint.textContent = printable(good ? kind : [sizeRule(least), bound].filter(Boolean).join(", "));
                                sizes.set(name, good ? BigInt(text) : null);
                                apply(sizes);
                              } });
