@@ -45,6 +45,7 @@ class Picture {
     if (whole === null || whole <= 0n || scale <= 0n) return this.say(whole);
     this.svg.setAttribute("role", "tree");
     this.svg.setAttribute("aria-label", this.title);
+    this.svg.classList.toggle("areas", view.picture === "areas");
     const part = ratio(whole, scale);
     const height = view.picture === "areas" ? this.areas(root, width * part, Math.round(Math.min(560, Math.max(320, width * 0.5))))
                                             : this.levels(root, width * part);
