@@ -9,10 +9,9 @@ function comparePage(data) {
     const [start, theirs] = [sized.of(tool.start), sized.of(tool.headline)];
     return { tool, theirs, part: start === null || theirs === null || start === 0n ? null : ratio(theirs, start * BigInt(tool.passes)) };
   };
-  // Opens with the tool farthest from our count, because its difference needs reasons most.
-  const distance = ({ part }) => (part === null ? -1 : Math.abs(part - 1));
-  const farthest = () => known.map(rowOf).reduce((far, row) => (far && distance(far) >= distance(row) ? far : row), null);
-  let chosen = tools.find((tool) => tool.name === pathOfAddress()) || (farthest() || { tool: tools[0] }).tool;
+  // Opens with the tool that people ask about most.
+  const asked = ["thop", "fvcore"].map((name) => known.find((tool) => tool.name === name)).find(Boolean);
+  let chosen = tools.find((tool) => tool.name === pathOfAddress()) || asked || known[0] || tools[0];
   const state = { data, sized, inside, lower: compare.lower_bound };
   const way = h("section", { class: "way", "aria-label": "Way" }), list = h("ul", { class: "tools", "aria-label": "Tools" }), ours = h("div");
   const draw = () => {
@@ -26,7 +25,9 @@ function comparePage(data) {
         // A page inside another page has no address.
       }
       draw();
-      list.querySelector("[aria-pressed=true]").focus();
+      list.querySelector("[aria-pressed=true]").focus({ preventScroll: true });
+      // On a narrow screen the way is below the list.
+      if (way.getBoundingClientRect().top > list.getBoundingClientRect().bottom) way.scrollIntoView();
     }) }));
     const before = items.findIndex(({ part }) => part < 1), own = { item: ourItem(most) };
     items.splice(before < 0 ? items.length : before, 0, own);
