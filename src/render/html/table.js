@@ -8,8 +8,8 @@ class TreeTable {
     this.open = new Set();
     this.most = kMaxTableRows;
     this.sort = { key: null, down: true };
-    const keys = view.two ? ["base", "head", "change", "percent"] : view.tree.profile ? kProfileKeys : ["flops", "share", "macs", "params"];
     this.columns = view.tree.profile ? profileColumns(view) : this.allColumns();
+    const keys = this.firstColumns();
     this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
     if (view.tree.profile) this.sort.key = "time";
     else if (!view.two) this.chosen.add(view.quantity.key);
@@ -30,6 +30,13 @@ class TreeTable {
     view.onchange(() => this.reveal());
   }
 
+  // The columns of the screen's table. An exact backward pass has columns of its own.
+  firstColumns() {
+    const { view } = this;
+    if (view.two) return ["base", "head", "change", "percent"];
+    if (view.tree.profile) return kProfileKeys;
+    return ["flops", "share", "macs", ...(view.tree.exactBackward ? ["backward_flops", "backward_macs"] : []), "params"];
+  }
   allColumns() {
     const { view } = this, columns = new Map();
     if (view.two) {
@@ -49,7 +56,10 @@ class TreeTable {
       } });
       return columns;
     }
-    for (const q of view.quantities) {
+    // Those of a backward pass are next to those of the forward pass.
+    const kFirst = ["flops", "macs", "backward_flops", "backward_macs"];
+    const place = ({ key }) => (kFirst.includes(key) ? kFirst.indexOf(key) : kFirst.length);
+    for (const q of [...view.quantities].sort((a, b) => place(a) - place(b))) {
       columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q,
                            known: (node) => view.tree.known(node, q) });
       if (q !== view.tree.quantities[0]) continue;

@@ -8,6 +8,7 @@ class Tree {
   constructor(data) {
     this.quantities = data.tree.quantities.map(([key, title, unit, weights], index) => ({ key, title, unit, index, weights: weights === 1 }));
     this.profile = data.profile || null;
+    this.exactBackward = Boolean(data.report && data.report.training);
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
     this.nodes = [];
