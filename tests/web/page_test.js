@@ -263,9 +263,17 @@ async function mouse() {
     const id = await page.$$eval("label", (list, name) => list.find((l) => l.textContent === name).htmlFor, select);
     for (const value of values) await page.select(`#${id}`, value);
   }
-  await page.click(".menu summary");
+  const open = () => page.$eval("#columns", (choices) => !choices.hidden);
+  const box = (selector) => page.$eval(selector, (element) => element.getBoundingClientRect().toJSON());
+  await page.click(".menu");
+  assert((await box("#columns")).bottom <= (await box(".tree thead")).top, "the choices cover the table");
   await page.click("#column-intensity");
-  await page.click(".menu summary");
+  assert(await open());
+  await page.keyboard.press("Escape");
+  assert(!await open());
+  await page.click(".menu");
+  await page.click("input[type=search]");
+  assert(!await open());
   assert.match(await text(page, ".tree thead"), /FLOP\/byte/);
   await page.click("[data-column=macs]");
   assert.strictEqual(await page.$eval("[data-column=macs]", (button) => button.parentElement.getAttribute("aria-sort")), "descending");

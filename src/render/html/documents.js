@@ -239,7 +239,7 @@ const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: 
 
 // On paper nothing can be unfolded.
 function openForPaper() {
-  const closed = [...document.querySelectorAll("section details:not([open]):not(.menu), .lines details:not([open])")];
+  const closed = [...document.querySelectorAll("section details:not([open]), .lines details:not([open])")];
   for (const details of closed) details.open = true;
   addEventListener("afterprint", () => {
     for (const details of closed) details.open = false;

@@ -21,12 +21,13 @@ class TreeTable {
     this.more = h("button", { type: "button", onclick: () => { this.most *= 4; this.draw(); } });
     this.body.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => this.click(event));
+    const [menu, choices] = this.chooser();
     this.box = h("section", { "aria-label": "Table" },
-                 h("div", { class: "bar" }, h("h2", { text: "Modules" }), this.chooser(),
+                 h("div", { class: "bar" }, h("h2", { text: "Modules" }), menu,
                    h("button", { type: "button", text: "Expand all", onclick: () => this.openAll(true) }),
                    h("button", { type: "button", text: "Collapse", onclick: () => this.openAll(false) }),
                    h("button", { type: "button", text: "Copy as CSV", onclick: () => this.copy() })),
-                 h("div", { class: "scroll" }, this.table), this.more);
+                 choices, h("div", { class: "scroll" }, this.table), this.more);
     view.onchange(() => this.reveal());
   }
 
@@ -72,17 +73,32 @@ class TreeTable {
     return columns;
   }
 
+  // A button, and the choices that it opens above the table, where they cover nothing.
   chooser() {
-    return h("details", { class: "menu" }, h("summary", { text: "Columns" }),
-             h("div", { class: "choices" }, [...this.columns].map(([key, column]) => {
-               const box = h("input", { type: "checkbox", id: `column-${key}`, checked: this.chosen.has(key),
-                                        onchange: () => {
-                                          if (box.checked) this.chosen.add(key);
-                                          else this.chosen.delete(key);
-                                          this.draw();
-                                        } });
-               return h("div", {}, box, h("label", { for: `column-${key}`, text: column.title }));
-             })));
+    const choices = h("div", { class: "choices", id: "columns", hidden: true }, [...this.columns].map(([key, column]) => {
+      const box = h("input", { type: "checkbox", id: `column-${key}`, checked: this.chosen.has(key),
+                               onchange: () => {
+                                 if (box.checked) this.chosen.add(key);
+                                 else this.chosen.delete(key);
+                                 this.draw();
+                               } });
+      return h("div", {}, box, h("label", { for: `column-${key}`, text: column.title }));
+    }));
+    const open = (on) => {
+      choices.hidden = !on;
+      menu.setAttribute("aria-expanded", String(on));
+    };
+    const menu = h("button", { type: "button", class: "menu", "aria-expanded": "false", "aria-controls": "columns", text: "Columns",
+                               onclick: () => open(choices.hidden) });
+    document.addEventListener("click", ({ target }) => {
+      if (!choices.hidden && !menu.contains(target) && !choices.contains(target)) open(false);
+    });
+    document.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape" || choices.hidden) return;
+      if (choices.contains(document.activeElement)) menu.focus();
+      open(false);
+    });
+    return [menu, choices];
   }
 
   // Opens as many rows as fit a screen, the costliest first.
