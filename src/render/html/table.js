@@ -31,11 +31,13 @@ class TreeTable {
     view.onchange(() => this.reveal());
   }
 
-  // The columns of the screen's table. An exact backward pass has columns of its own.
+  // The columns of the screen's table; on a narrow window, as many as it shows without scrolling. An exact backward pass has columns of its own.
   firstColumns() {
     const { view } = this;
-    if (view.two) return ["base", "head", "change", "percent"];
-    if (view.tree.profile) return kProfileKeys;
+    const narrow = innerWidth <= 700;
+    if (view.two) return narrow ? ["change", "percent"] : ["base", "head", "change", "percent"];
+    if (view.tree.profile) return narrow ? ["time_share", "flops_share"] : kProfileKeys;
+    if (narrow) return ["flops", "share"];
     return ["flops", "share", "macs", ...(view.tree.exactBackward ? ["backward_flops", "backward_macs"] : []), "params"];
   }
   allColumns() {
@@ -194,14 +196,16 @@ class TreeTable {
   row(node) {
     const { view } = this;
     const together = node === view.marked ? view.together(node) : 1n, inside = node.children.length > 0, open = inside && (this.open.has(node) || Boolean(view.hits));
-    const name = h("td", { role: "rowheader", class: "first" },
+    // Names wrap below their beginning.
+    const name = h("td", { role: "rowheader", class: "first" }, h("div", { class: "place" },
                    h("span", { class: `step level${Math.min(node.depth, 12)}` }),
                    h("span", { class: "arrow", "aria-hidden": "true", text: inside ? (open ? "\u25be" : "\u25b8") : "" }),
                    h("span", { class: `swatch ${view.colorOf(node)}`, "aria-hidden": "true" }),
-                   h("bdi", { class: node.kind === "operator" ? "operator" : "module", text: node.label }),
-                   node.times > 1 ? h("span", { class: "times", text: `\u00d7${node.times}` }) : null,
-                   together > 1n ? h("span", { class: "times together", text: `all ${together} together` }) : null,
-                   node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null);
+                   h("div", { class: "label" },
+                     h("bdi", { class: node.kind === "operator" ? "operator" : "module", text: node.label }),
+                     node.times > 1 ? h("span", { class: "times", text: `\u00d7${node.times}` }) : null,
+                     together > 1n ? h("span", { class: "times together", text: `all ${together} together` }) : null,
+                     node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null)));
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);
       const text = value === null && column.q && !column.blank ? view.tree.formulaOf(node, column.q) : null;
