@@ -153,6 +153,9 @@ std::string ToHtml(const ProfileReport& report) {
   rest.BeginObject(report::kOneLine);
   rest.Key("sizes").BeginObject();
   rest.EndObject();
+  rest.Key("joined").BeginArray();
+  for (const std::string& text : profile::JoinTexts(report)) rest.String(text);
+  rest.EndArray();
   rest.Key("cost").String(kProfileQuantities[0].key);
   rest.Key("tree").BeginObject();
   ProfileTree(report).Write(&rest);

@@ -36,6 +36,9 @@ std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& v
 double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run
 double FlopsShare(const ProfileReport& report, const ProfileWork& work);  // of all nodes
 
+// "2 of 58 kernels, by name", "120 nodes without a kernel: 8.202 G FLOPs": how much was joined.
+std::vector<std::string> JoinTexts(const ProfileReport& report);
+
 // All of the JSON but its groups and modules, as members of an object.
 void WriteSummary(const ProfileReport& report, report::JsonWriter* json);
 

@@ -219,21 +219,10 @@ std::vector<LabelledLine> RunLines(const ProfileReport& r) {
 // How much was joined, and the kernels that were not, the longest first.
 std::vector<LabelledLine> JoinLines(const ProfileReport& r) {
   std::vector<const ProfileGroup*> missing;
-  ProfileWork lost;
   for (const ProfileGroup& group : r.groups) {
-    if (group.joined()) continue;
-    missing.push_back(&group);
-    lost.Add(group.work);
+    if (!group.joined()) missing.push_back(&group);
   }
-  std::vector<LabelledLine> lines = {
-      {"joined",
-       {absl::StrCat(r.total.kernels - lost.kernels, " of ", Plural(r.total.kernels, "kernel"),
-                     r.optimized.empty() ? ", by name" : ", by tensors of both graphs")}}};
-  if (r.nodes_without_kernel > 0) {
-    lines[0].texts.push_back(absl::StrCat(Plural(r.nodes_without_kernel, "node"),
-                                          " without a kernel: ", SiNumber(r.flops_without_kernel),
-                                          " FLOPs"));
-  }
+  std::vector<LabelledLine> lines = {{"joined", profile::JoinTexts(r)}};
   for (size_t i = 0; i < std::min(missing.size(), kListedKernels); ++i) {
     const ProfileGroup& group = *missing[i];
     lines.push_back(
@@ -309,6 +298,21 @@ std::vector<LabelledLine> LinesOf(const ProfileReport& r) {
 }
 
 }  // namespace
+
+std::vector<std::string> profile::JoinTexts(const ProfileReport& r) {
+  ProfileWork lost;
+  for (const ProfileGroup& group : r.groups) {
+    if (!group.joined()) lost.Add(group.work);
+  }
+  std::vector<std::string> texts = {
+      absl::StrCat(r.total.kernels - lost.kernels, " of ", Plural(r.total.kernels, "kernel"),
+                   r.optimized.empty() ? ", by name" : ", by tensors of both graphs")};
+  if (r.nodes_without_kernel > 0) {
+    texts.push_back(absl::StrCat(Plural(r.nodes_without_kernel, "node"), " without a kernel: ",
+                                 SiNumber(r.flops_without_kernel), " FLOPs"));
+  }
+  return texts;
+}
 
 Document ToDocument(const ProfileReport& report, const ProfileView& view) {
   Document document;

@@ -85,14 +85,10 @@ function profileControl(profile) {
 function profilePage(data) {
   const { profile } = data;
   data.title = fileName(profile.model);
-  const { totals, peak, notes: more } = profile;
-  const list = [...more];
-  if (totals.nodes_without_kernel > 0) {
-    list.unshift(`${plural(totals.nodes_without_kernel, "node")} without a kernel: ${si(big(totals.flops_without_kernel))} FLOPs`);
-  }
+  const { peak, notes: list } = profile;
   const roof = peak && { ...peak, peak_flops_per_second: peak.flops_per_second, peak_source: peak.source };
   const model = { path: `${data.title}: ${fileName(profile.profile)}` };
-  modulesPage(data, model, () => profileFigures(profile), [`Time of ${data.title}`], null, (view) => h("div", {},
+  modulesPage(data, model, () => [profileFigures(profile), lines([profile.optimized ? ["graph", fileName(profile.optimized)] : null, ["joined", data.joined]])], [`Time of ${data.title}`], null, (view) => h("div", {},
     h("p", { class: "muted", text: "First are the rows that take longest. The column time % \u2212 FLOPs % says which take longer than their share of the FLOPs." +
                              (profile.runs.used > 1 ? " Times are those of the run whose time is the median." : "") }),
     roof ? rooflineChart(roof, view, true) : null, profileModes(profile), profileControl(profile),
