@@ -258,22 +258,24 @@ async function mouse() {
   await page.$eval("[data-size=seq]", (input) => { input.value = "many"; input.dispatchEvent(new Event("input")); });
   assert.strictEqual(await text(page, ".figures .figure"), "?");
   assert.strictEqual(await page.$eval("[data-size=seq]", (input) => input.getAttribute("aria-invalid")), "true");
+  await page.$eval("[data-size=seq]", (input) => { input.value = "0"; input.dispatchEvent(new Event("input")); });
+  assert.deepStrictEqual([await text(page, ".figures .figure"), await page.$eval("[data-size=seq]", (input) => input.getAttribute("aria-invalid"))], ["?", "true"]);
   await page.$eval("[data-size=seq]", (input) => { input.value = "1,024"; input.dispatchEvent(new Event("input")); });
   for (const [select, values] of [["Size by", ["params", "bytes", "time_estimate_seconds", "flops"]], ["Color by", ["intensity", "type"]]]) {
     const id = await page.$$eval("label", (list, name) => list.find((l) => l.textContent === name).htmlFor, select);
     for (const value of values) await page.select(`#${id}`, value);
   }
-  const open = () => page.$eval("#columns", (choices) => !choices.hidden);
+  const isOpen = () => page.$eval("#columns", (choices) => !choices.hidden);
   const box = (selector) => page.$eval(selector, (element) => element.getBoundingClientRect().toJSON());
   await page.click(".menu");
   assert((await box("#columns")).bottom <= (await box(".tree thead")).top, "the choices cover the table");
   await page.click("#column-intensity");
-  assert(await open());
+  assert(await isOpen());
   await page.keyboard.press("Escape");
-  assert(!await open());
+  assert(!await isOpen());
   await page.click(".menu");
   await page.click("input[type=search]");
-  assert(!await open());
+  assert(!await isOpen());
   assert.match(await text(page, ".tree thead"), /FLOP\/byte/);
   await page.click("[data-column=macs]");
   assert.strictEqual(await page.$eval("[data-column=macs]", (button) => button.parentElement.getAttribute("aria-sort")), "descending");
@@ -376,6 +378,119 @@ async function profileTable(args) {
     return ["time", "flops", "macs"].map((key) => tree.quantity(key)).map((q) => String(tree.of(tree.root, q) - sum(tree.root.children.map((child) => tree.of(child, q)))));
   });
   assert.deepStrictEqual(parts, ["0", "0", "0"]);
+  await close(page);
+}
+
+// Pages say what was counted, as the screen does.
+async function counted() {
+  const squeeze = (words) => words.replace(/\n\| +/g, " ").replace(/\s+/g, " ");
+  const line = (screen, label) => squeeze(new RegExp(`^${label} +(.*(?:\\n\\| (?! *did not join).*)*)`, "m").exec(screen)[1]);
+  const said = (page) => page.$eval("#page", (element) => element.innerText.replace(/\s+/g, " "));
+  for (const [label, ...args] of [["inputs", "count", "clip-vit-l-14-336.onnx", "--at-image", "224"],
+                                  ["inputs", "count", "clip-vit-l-14-336.onnx", "--convention", "thop"],
+                                  ["inputs", "compare", "clip-vit-l-14-336.onnx", "--at-image", "224"],
+                                  ["samples", "mfu", "gpt2.onnx", "--lengths", "512,300,17", "--step-time", "0.01", "--peak", "989e12"],
+                                  ["joined", "profile", "resnet50.onnx", `${profiles}/resnet50.profile.json`],
+                                  ["joined", ...kPages.profile],
+                                  ["\\|", "mfu", "gpt2.onnx", "--dim", "batch=8,seq=512", "--grad-accumulation", "4", "--step-time", "9", "--peak", "989e12",
+                                   "--backward", "exact", "--recompute", "blocks"]]) {
+    const page = await open(write("counted", ...args));
+    assert((await said(page)).includes(line(run(...args), label)), `${args.join(" ")}: no line ${label}`);
+    await close(page);
+  }
+  const part = await open(write("counted", "count", "clip-vit-l-14-336.onnx", "--module", "visual"));
+  const [, nodes] = /([0-9,]+) nodes/.exec(run("count", "clip-vit-l-14-336.onnx", "--module", "visual"));
+  assert((await said(part)).includes(`only visual, ${nodes} nodes`));
+  await close(part);
+}
+
+// The figures of mfu are those of the screen, with their parameters; what cannot be is marked.
+async function utilisation() {
+  const args = ["mfu", "gpt2.onnx", "--lengths", "512,300,17", "--step-time", "0.01", "--device", "h100-sxm", "--dtype", "bf16"];
+  const page = await open(write("mfu", ...args), { width: 1440 });
+  const shown = await page.$$eval(".formulas tbody tr", (list) => list.map((row) => [...row.children].map((cell) => cell.innerText)));
+  let seen = 0;
+  for (const text of run(...args).split("\n")) {
+    const [, name, flops, mfu, words] = /^\| (\S+) +([0-9.]+ [GT]) +([0-9.]+) +[0-9.]+ +(.+)$/.exec(text) || [];
+    if (!name) continue;
+    const row = shown.find(([first]) => first === name);
+    assert.deepStrictEqual([row[1], row[2], row[4].split("\n")[0]], [flops, `${mfu} %`, words], name);
+    ++seen;
+  }
+  assert(seen > 10);
+  const lines = await page.$$eval(".formulas tbody th", (list) => list.map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length;
+  }));
+  assert(lines.every((n) => n === 1), "a name is broken");
+  assert.match(await text(page, ".figures"), /nothing is recomputed/);
+  assert.strictEqual(await page.$$eval(".over", (list) => list.length), 0);
+  await close(page);
+  const above = ["mfu", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--step-time", "0.001", "--device", "h100-sxm", "--dtype", "bf16"];
+  execFileSync("sh", ["-c", '"$@" || test $? = 1', "sh", program, ...above, "-o", path.join(work, "above.html")],
+               { cwd: path.join(root, "models"), stdio: "pipe" });
+  const warned = await open(path.join(work, "above.html"));
+  assert.match(await warned.$eval("[data-place=mfu]", (figure) => figure.className), /over/);
+  const places = await warned.evaluate(() => [".over", ".notes", ".formulas"].map((name) => document.querySelector(name).getBoundingClientRect().top));
+  assert(places[1] > places[0] && places[2] > places[1], "the warning is below the table");
+  assert.match(await text(warned, ".formulas thead"), /line: 100 %/);
+  await close(warned);
+}
+
+// What is of one of 24 modules, and what of all of them.
+async function members() {
+  const page = await open(write("members", "count", "clip-vit-l-14-336.onnx"), { hash: "#visual.transformer.resblocks.5.attn" });
+  const of = (module) => JSON.parse(run("count", "clip-vit-l-14-336.onnx", "--dim", "batch=1", "--module", module, "--format", "json")).totals.flops.value;
+  const short = (value) => `${(value / 1e9).toPrecision(4)} G`;
+  const one = of("visual.transformer.resblocks.5.attn");
+  assert((await text(page, ".details")).includes(`one of 24, all: ${short(24 * one)} (`));
+  const row = await text(page, ".tree tr.marked");
+  assert(row.includes("all 24 together") && row.includes(short(24 * one)), row);
+  await page.evaluate(() => { location.hash = "#visual.transformer.resblocks.0-23.attn"; });
+  await page.waitForFunction(() => !document.querySelector(".together"));
+  assert(!/one of/.test(await text(page, ".details")));
+  await close(page);
+}
+
+// A window of 390 pixels: tables of modules need no scrolling, names wrap below their beginning, a chosen tool comes into view.
+async function narrow() {
+  for (const name of ["count", "device", "training", "diff", "profile"]) {
+    const page = await open(write(name, ...kPages[name]), { width: 390, height: 844 });
+    const [table, room] = await page.$eval(".tree", (tree) => [tree.offsetWidth, tree.parentElement.clientWidth]);
+    assert(table <= room, `${name}: ${table} of ${room} pixels`);
+    const hanging = await page.$$eval(".tree .label", (list) => list.every((label) => {
+      const range = document.createRange();
+      range.selectNodeContents(label);
+      return [...range.getClientRects()].every((rect) => rect.left >= label.getBoundingClientRect().left);
+    }));
+    assert(hanging, `${name}: a name wraps to the left of its beginning`);
+    await close(page);
+  }
+  const page = await open(write("compare", ...kPages.compare), { width: 390, height: 844 });
+  assert.strictEqual(await page.$eval("[aria-pressed=true]", (button) => button.dataset.tool), "thop");
+  const way = () => page.$eval(".columns > :last-child", (section) => section.getBoundingClientRect().top / innerHeight);
+  await page.$eval("[data-tool]", (button) => button.scrollIntoView({ block: "center" }));
+  assert(await way() > 1);
+  await page.click("[data-tool]");
+  assert(await way() > -0.01 && await way() < 0.5, `the way is at ${await way()}`);
+  await close(page);
+}
+
+// On paper types are no larger than names. Areas have borders. An exact backward pass has its columns.
+async function looks() {
+  const page = await open(write("looks", ...kPages.training));
+  const titles = await page.$$eval(".tree thead button", (list) => list.map((button) => button.textContent));
+  assert.deepStrictEqual(titles.map((title) => title.replace(" \u2193", "")),
+                         ["module", "FLOPs", "share", "MACs", "backward FLOPs", "backward MACs", "params"].filter((title) => titles.includes(title)));
+  assert(titles.includes("backward FLOPs") && titles.includes("backward MACs"), titles.join());
+  const id = await page.$$eval("label", (list) => list.find((label) => label.textContent === "Picture").htmlFor);
+  await page.select(`#${id}`, "areas");
+  assert(await page.$$eval(".blocks .block rect", (list) => list.every((rect) => getComputedStyle(rect).stroke !== "none")));
+  await page.emulateMediaType("print");
+  const sizes = await page.$$eval(".tree .module, .tree .type, .tree .times", (list) => list.map((name) => [name.className, parseFloat(getComputedStyle(name).fontSize)]));
+  const of = (name) => sizes.filter(([kind]) => kind === name).map(([, size]) => size);
+  assert(Math.max(...of("type"), ...of("times")) <= Math.min(...of("module")), JSON.stringify(sizes.slice(0, 9)));
   await close(page);
 }
 
@@ -497,7 +612,7 @@ async function folded() {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, keyboard, mouse, links, unfold, profile, hostile, large, folded, accessibility]) {
+    for (const test of [figures, documents, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);
