@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
@@ -69,13 +70,25 @@ std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
                    WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
 }
 
-// The columns of --fit, taken from the first row, since all rows have the same ones.
+// The columns of --fit: each that a row has, in their order.
 std::vector<std::string> FitTitles(absl::Span<const MemoryRow> rows) {
   std::vector<std::string> titles;
-  for (const auto& [title, text] : rows.empty() ? MemoryRow().fits : rows[0].fits) {
-    titles.push_back(title);
+  for (const MemoryRow& row : rows) {
+    for (const auto& [title, text] : row.fits) {
+      if (!absl::c_linear_search(titles, title)) titles.push_back(title);
+    }
   }
   return titles;
+}
+
+// A cell for each of these columns.
+void AddFits(const MemoryRow& row, const std::vector<std::string>& titles,
+             std::vector<std::string>* cells) {
+  for (const std::string& title : titles) {
+    const auto fit =
+        absl::c_find_if(row.fits, [&](const auto& named) { return named.first == title; });
+    cells->push_back(fit == row.fits.end() ? "" : fit->second);
+  }
 }
 
 TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
@@ -95,12 +108,13 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     table.columns.push_back(
         {kMemoryFigures[i].title, true, follows ? Narrow::kSpare : Narrow::kKeep});
   }
-  for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
+  const std::vector<std::string> fits = FitTitles(rows);
+  for (const std::string& title : fits) table.columns.push_back({title});
   table.columns.push_back({"sizes", false, Narrow::kName});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : shown) cells.push_back(ShownBytes(row.bytes[i], exact));
-    for (const auto& [title, text] : row.fits) cells.push_back(text);
+    AddFits(row, fits, &cells);
     cells.push_back(row.sizes);
     table.rows.push_back({std::move(cells)});
   }
@@ -170,7 +184,8 @@ std::string ToCsv(absl::Span<const MemoryRow> rows) {
   table.columns = {{"model"}, {"sizes"}};
   for (const MemoryFigure& figure : kMemoryFigures) table.columns.push_back({figure.key});
   for (const char* title : {"lower_bound", "guessed", "at_node"}) table.columns.push_back({title});
-  for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
+  const std::vector<std::string> fits = FitTitles(rows);
+  for (const std::string& title : fits) table.columns.push_back({title});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path, row.given};
     bool at_least = false, is_guess = false;
@@ -182,7 +197,7 @@ std::string ToCsv(absl::Span<const MemoryRow> rows) {
     }
     for (bool flag : {at_least, is_guess}) cells.emplace_back(flag ? "true" : "false");
     cells.push_back(row.at_node);
-    for (const auto& [title, text] : row.fits) cells.push_back(text);
+    AddFits(row, fits, &cells);
     table.rows.push_back({std::move(cells)});
   }
   return DrawCsv(table);
