@@ -21,7 +21,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -352,6 +355,11 @@ bool MatchesAny(const std::vector<std::string>& globs, absl::string_view path) {
 // The last part of a parameter's name.
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('.') + 1); }
 
+std::string WithoutDigits(std::string name) {
+  std::erase_if(name, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  return name;
+}
+
 // Exporters store parameters of equal values once, as those of the norms of an untrained model. The
 // file then has one parameter where the options may train some of several and freeze the others.
 class SharedParameters {
@@ -374,6 +382,7 @@ class SharedParameters {
     const auto found_names = names_.find(parameter.value);
     if (found_names == names_.end()) return;
     const std::vector<std::string>& names = found_names->second;
+    if (is_trained) AddMerged(parameter, names);
     std::vector<std::string> others;
     for (const std::string& name : names) {
       if (IsTrained(name) != is_trained) others.push_back(Quoted(name));
@@ -385,6 +394,13 @@ class SharedParameters {
   }
 
   void Warn(std::vector<std::string>* warnings) const {
+    if (!merged_.empty()) {
+      warnings->push_back(absl::StrCat(
+          "stored once for several layers: ", NamesText(merged_),
+          ". Exporters store equal parameters once, as the zeros that adapters begin with: unless "
+          "the layers share them, the trained parameters are ",
+          Int128ToString(merged_elements_), " more. Export the model with trained weights"));
+    }
     for (const Found* found : {&frozen_, &trained_}) {
       if (found->stored.empty()) continue;
       const bool trained = found == &trained_;
@@ -401,6 +417,16 @@ class SharedParameters {
   struct Found {
     std::vector<std::string> stored, others;
   };
+
+  // Layers of one kind have names that differ in their numbers only: these do not share a weight by
+  // design, as an output layer shares the table of tokens.
+  void AddMerged(const resolve::Parameter& parameter, const std::vector<std::string>& names) {
+    absl::flat_hash_set<std::string> kinds;
+    for (const std::string& name : names) kinds.insert(WithoutDigits(name));
+    if (kinds.size() == names.size()) return;
+    merged_.push_back(Quoted(parameter.name));
+    merged_elements_ += parameter.elements * (names.size() - 1);
+  }
 
   void AddUser(const Node& node, ValueId value, absl::string_view module) {
     const absl::string_view shared = exporter::SharedParameterName(model_, node);
@@ -421,6 +447,8 @@ class SharedParameters {
   const TrainingOptions& options_;
   absl::flat_hash_map<ValueId, std::vector<std::string>> names_;
   Found frozen_, trained_;
+  std::vector<std::string> merged_;   // trained parameters of several layers
+  absl::int128 merged_elements_ = 0;  // how many more there are if each layer has its own
 };
 
 // Gradients also run to tensors that the exporter computed from parameters, unless options freeze

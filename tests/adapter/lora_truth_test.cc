@@ -1,5 +1,6 @@
 // Models with adapters against peft: tests/data/lora_truth.json has what torch's FlopCounterMode
 // counts for them, forward and backward with the base frozen. It says how it was made.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "src/family/family.h"
 #include "src/onnxflops.h"
 
@@ -47,7 +49,7 @@ TEST(LoraTruthTest, CountsWhatPeftExecutes) {
 }
 
 // An export of the model that peft made: its nodes are those that are inserted, so that all figures
-// agree. (The exporter merged the B of its layers, which are all zero.)
+// agree. The exporter merged the B of its layers, which are all zero, and a warning says so.
 TEST(LoraTruthTest, EqualsTheExportOfPeft) {
   const std::string folder = ONNXFLOPS_TRAINING_MODELS_DIR;
   for (const auto& [exported, lora] : {std::pair("/llama_gqa_lora_qv.onnx", "r=8:q_proj,v_proj"),
@@ -67,6 +69,10 @@ TEST(LoraTruthTest, EqualsTheExportOfPeft) {
     EXPECT_EQ(ours.totals.backward_macs, truth.totals.backward_macs);
     EXPECT_EQ(ours.memory->peak.bytes, truth.memory->peak.bytes);
     EXPECT_EQ(ours.memory->saved_bytes, truth.memory->saved_bytes);
+    const absl::int128 merged = ours.training->trained_params - truth.training->trained_params;
+    EXPECT_THAT(truth.warnings,
+                testing::Contains(testing::HasSubstr(
+                    absl::StrCat("the trained parameters are ", Int128ToString(merged), " more"))));
   }
 }
 
