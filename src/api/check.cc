@@ -277,6 +277,21 @@ Budgets BudgetsOf(Budgets all, const std::string& path, const std::string& old_p
   return all;
 }
 
+// An error with the place of the first rule that is not of `fits`.
+absl::Status RequireEach(const Budgets& budgets, absl::Status (*fits)(const BudgetRule&)) {
+  for (const BudgetRule& rule : budgets.rules) {
+    const absl::Status status = fits(rule);
+    if (status.ok()) continue;
+    if (rule.place.line == 0) {
+      return WithMessage(status, absl::StrCat(Setting("max"), ": ", status.message()));
+    }
+    return WithMessage(status, absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":",
+                                            rule.place.column, ": ", status.message(),
+                                            "; [models.\"GLOB\"] says which rules are for which"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AskedSizes::Add(const AskedSizes& other) {
@@ -329,6 +344,7 @@ absl::Status CheckModel(const CheckedModel& model, const Budgets& all, const Che
   }
   const Budgets budgets =
       BudgetsOf(all, model.path, model.base_path.empty() ? model.path : model.base_path);
+  RETURN_IF_ERROR(RequireEach(budgets, &RequireModelRule));
   if (!model.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, model.path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);
@@ -468,15 +484,7 @@ absl::Status CheckPipeline(const CheckedPipeline& pipeline, const Budgets& all,
     ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, run.devices));
   }
   const Budgets budgets = BudgetsOf(all, pipeline.path, pipeline.path);
-  for (const BudgetRule& rule : budgets.rules) {
-    const absl::Status fits = RequirePipelineRule(rule);
-    if (fits.ok()) continue;
-    if (rule.place.line == 0)
-      return WithMessage(fits, absl::StrCat(Setting("max"), ": ", fits.message()));
-    return WithMessage(fits, absl::StrCat(Escaped(budgets.file), ":", rule.place.line, ":",
-                                          rule.place.column, ": ", fits.message(),
-                                          "; [models.\"GLOB\"] says which rules are for which"));
-  }
+  RETURN_IF_ERROR(RequireEach(budgets, &RequirePipelineRule));
   if (!pipeline.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, pipeline.path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) sets.push_back(&sizes);

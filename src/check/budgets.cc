@@ -30,6 +30,7 @@
 #include "src/base/status_macros.h"
 #include "src/base/toml.h"
 #include "src/check/limit_text.h"
+#include "src/pipeline/pipeline_report.h"
 #include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -54,10 +55,12 @@ absl::StatusOr<BudgetRule*> AppendRule(BudgetRule::Kind kind, Budgets* budgets) 
 absl::StatusOr<const Quantity*> ParseQuantity(absl::string_view text) {
   const absl::string_view name = absl::StripAsciiWhitespace(text);
   if (const Quantity* const quantity = FindQuantity(name)) return quantity;
-  if (kPeakActivations.key == name) return &kPeakActivations;
   std::vector<std::string> known;
   for (const Quantity* q : AllQuantities()) known.emplace_back(q->key);
-  known.emplace_back(kPeakActivations.key);
+  for (const Quantity* q : {&kPeakActivations, &kPipelineMemory}) {
+    if (q->key == name) return q;
+    known.emplace_back(q->key);
+  }
   const std::string similar = DidYouMean(name, known);
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown quantity ", Quoted(name),
@@ -74,6 +77,10 @@ absl::Status SetQuantities(absl::string_view text, BudgetRule* rule) {
   if (rule->module && rule->AsksForPeak()) {
     return absl::InvalidArgumentError(
         absl::StrCat(kPeakActivations.key, " is of the whole model, not of a module"));
+  }
+  if (rule->module && rule->AsksForMemory()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kPipelineMemory.key, " is of the whole pipeline, not of a stage"));
   }
   return absl::OkStatus();
 }
@@ -550,6 +557,10 @@ bool BudgetRule::AsksForPeak() const {
   return quantity == &kPeakActivations || per == &kPeakActivations;
 }
 
+bool BudgetRule::AsksForMemory() const {
+  return quantity == &kPipelineMemory || per == &kPipelineMemory;
+}
+
 bool Budgets::NeedsPeak() const {
   return std::any_of(rules.begin(), rules.end(),
                      [](const BudgetRule& rule) { return rule.AsksForPeak(); });
@@ -589,11 +600,19 @@ absl::Status RequirePipelineRule(const BudgetRule& rule) {
   for (const Quantity* q : AllQuantities()) {
     if (has(*q)) keys.push_back(q->key);
   }
+  keys.push_back(kPipelineMemory.key);
   const bool fits = rule.kind == BudgetRule::Kind::kQuantity && !rule.AsksForPeak() &&
                     has(*rule.quantity) && (rule.per == nullptr || has(*rule.per));
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       Escaped(rule.name), ": the quantities of a pipeline are ", absl::StrJoin(keys, ", ")));
+}
+
+absl::Status RequireModelRule(const BudgetRule& rule) {
+  if (!rule.AsksForMemory()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Escaped(rule.name), ": only a pipeline has ",
+                                                 kPipelineMemory.key, "; a model has ",
+                                                 kPeakActivations.key, " and param_bytes"));
 }
 
 }  // namespace onnxflops

@@ -99,6 +99,8 @@ struct BudgetRule {
 
   // True if it limits the peak of activations (kPeakActivations), which not every count has.
   bool AsksForPeak() const;
+  // True if it limits the memory of a pipeline (kPipelineMemory), which no model has.
+  bool AsksForMemory() const;
   // True if it is relative to a base.
   bool NeedsBase() const;
 };
@@ -143,6 +145,8 @@ absl::Status AddBudget(absl::string_view text, Budgets* budgets);
 
 // An error that lists the quantities of a pipeline if the rule is about anything else.
 absl::Status RequirePipelineRule(const BudgetRule& rule);
+// An error if the rule is about what only a pipeline has.
+absl::Status RequireModelRule(const BudgetRule& rule);
 
 }  // namespace onnxflops
 

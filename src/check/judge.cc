@@ -34,6 +34,7 @@
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
 #include "src/diff/diff_parts.h"
+#include "src/pipeline/pipeline_report.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/memory_report.h"
@@ -94,6 +95,7 @@ std::string WhyMissing(const Quantity& quantity) {
     return WithSettings(
         "it has no formula: give it sizes with {dim} or in [at]; a report has it with {memory on}");
   }
+  if (&quantity == &kPipelineMemory) return "the activations of a stage have no formula";
   switch (quantity.needs) {
     case Quantity::Needs::kNothing:
       break;
@@ -299,7 +301,7 @@ class RuleJudge {
   }
 
   bool Knows(const Quantity& q) const {
-    if (&q == &kPeakActivations) return diff_.peak.has_value();
+    if (&q == &kPeakActivations || &q == &kPipelineMemory) return PeakOf(q) != nullptr;
     const auto knows = [&](Expr Amounts::*value) {
       return value == nullptr || std::find(diff_.quantities.begin(), diff_.quantities.end(),
                                            &QuantityOf(value)) != diff_.quantities.end();
@@ -307,20 +309,28 @@ class RuleJudge {
     return knows(q.value) && knows(q.by_rule.first.of) && knows(q.by_rule.second.of);
   }
 
+  // What is no sum over modules; nullptr of other quantities, or if it is not known.
+  const PeakDiff* PeakOf(const Quantity& q) const {
+    const std::optional<PeakDiff>& peak = &q == &kPipelineMemory ? diff_.memory : diff_.peak;
+    const bool is_peak = &q == &kPipelineMemory || &q == &kPeakActivations;
+    return is_peak && peak ? &*peak : nullptr;
+  }
   // Figures of quantities that are known.
   Expr BaseOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->base : m.BaseOf(q);
+    const PeakDiff* const peak = PeakOf(q);
+    return peak != nullptr ? peak->base : m.BaseOf(q);
   }
   Expr HeadOf(const ModuleDiff& m, const Quantity& q) const {
-    return &q == &kPeakActivations ? diff_.peak->head : m.HeadOf(q);
+    const PeakDiff* const peak = PeakOf(q);
+    return peak != nullptr ? peak->head : m.HeadOf(q);
   }
   Known BaseKnown(const ModuleDiff& m, const Quantity& q) const {
-    const bool peak = &q == &kPeakActivations;
-    return KnownOf(q, BaseOf(m, q), peak ? diff_.peak->base_lower_bound : m.base_lower_bound);
+    const PeakDiff* const peak = PeakOf(q);
+    return KnownOf(q, BaseOf(m, q), peak != nullptr ? peak->base_lower_bound : m.base_lower_bound);
   }
   Known HeadKnown(const ModuleDiff& m, const Quantity& q) const {
-    const bool peak = &q == &kPeakActivations;
-    return KnownOf(q, HeadOf(m, q), peak ? diff_.peak->head_lower_bound : m.head_lower_bound);
+    const PeakDiff* const peak = PeakOf(q);
+    return KnownOf(q, HeadOf(m, q), peak != nullptr ? peak->head_lower_bound : m.head_lower_bound);
   }
   // How far the other side of the comparison is known: the base, the divisor of a ratio, or an
   // amount, which is exact.

@@ -137,6 +137,7 @@ struct Diff {
   Bindings base_bindings, head_bindings;
   std::vector<const Quantity*> quantities;  // that both models have
   std::optional<PeakDiff> peak;             // if both models have it
+  std::optional<PeakDiff> memory;           // of pipelines: kPipelineMemory, if both have it
   bool lower_bound = false;                 // something is unknown in one of the models
 
   std::vector<ModuleDiff> modules;  // each before its children; [0] is the model

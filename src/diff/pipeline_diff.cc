@@ -33,8 +33,6 @@ using report::KnownField;
 
 constexpr Quantity kRuns = {"runs", "runs", Quantity::Unit::kElements, Quantity::Of::kWeights,
                             nullptr};
-constexpr Quantity kPipelineMemory = {"memory_bytes", "memory", Quantity::Unit::kBytes,
-                                      Quantity::Of::kWork, nullptr};
 const std::string& AllStages() {
   static const auto& name = *new std::string("(all)");
   return name;
@@ -143,7 +141,7 @@ class PipelineDiffMaker {
     const bool same =
         absl::c_all_of(figures.modules,
                        [](const ModuleDiff& m) { return m.status == DiffStatus::kSame; }) &&
-        (!diff_.memory || diff_.memory->base == diff_.memory->head);
+        (!figures.memory || figures.memory->base == figures.memory->head);
     if (base_ != nullptr) all.status = same ? DiffStatus::kSame : DiffStatus::kChanged;
   }
 
@@ -153,9 +151,9 @@ class PipelineDiffMaker {
     diff_.figures.modules.push_back(
         StageRowOf({base_, has_base ? &base_->totals : nullptr, has_base ? &base_->time : nullptr,
                     &head_, &head_.totals, &head_.time}));
-    diff_.memory = PeaksOf(has_base ? base_->memory_bytes : std::optional<Expr>(0), base_,
-                           has_base && base_->totals.lower_bound, head_.memory_bytes, &head_,
-                           head_.totals.lower_bound);
+    diff_.figures.memory = PeaksOf(has_base ? base_->memory_bytes : std::optional<Expr>(0), base_,
+                                   has_base && base_->totals.lower_bound, head_.memory_bytes,
+                                   &head_, head_.totals.lower_bound);
   }
 
   void AddStage(const PipelineStageCost* base, const PipelineStageCost* head) {
@@ -243,7 +241,7 @@ TextTable ChangeTable(const PipelineDiff& diff, bool exact) {
   }
   AddFigureRow(diff, AllStages(), 0, SidesOf(diff.figures.modules[0], flops), exact, &table);
   table.rows.back().strong = true;
-  AddChanges(diff, diff.figures.modules[0], diff.memory, kPipelineMemory, exact, &table);
+  AddChanges(diff, diff.figures.modules[0], diff.figures.memory, kPipelineMemory, exact, &table);
   return table;
 }
 
@@ -301,6 +299,7 @@ PipelineDiff MakePipelineDiff(PipelineReport base, PipelineReport head) {
   diff.base = std::move(base);
   diff.head = std::move(head);
   PipelineDiffMaker(&diff.base, diff.head, &diff).Make();
+  diff.memory = diff.figures.memory;
   return diff;
 }
 
@@ -367,9 +366,9 @@ std::string ToJson(const PipelineDiff& diff) {
   json.Key("lower_bound").Bool(diff.figures.lower_bound);
   json.Key("totals").BeginObject();
   WriteRow(diff, diff.figures.modules[0], /*signs=*/true, &json);
-  if (diff.memory) {
+  if (diff.figures.memory) {
     json.Key(kPipelineMemory.key);
-    diff::WriteChange(SidesOfPeak(kPipelineMemory, *diff.memory), /*sign=*/true, &json);
+    diff::WriteChange(SidesOfPeak(kPipelineMemory, *diff.figures.memory), /*sign=*/true, &json);
   }
   json.EndObject();
   json.Key("stages").BeginArray();

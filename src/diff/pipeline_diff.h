@@ -28,7 +28,7 @@ struct PipelineDiff {
   // those that only the base has. Numbers of parameters are bound, open ones are symbols.
   Diff figures;
   std::vector<PipelineStageDiff> stages;  // of modules[i + 1]
-  std::optional<PeakDiff> memory;         // weights and activations at the peak, if both are known
+  std::optional<PeakDiff> memory;         // figures.memory
 
   // True if no stage differs in its runs or figures, and the memory is equal.
   bool IsEmpty() const { return figures.IsEmpty(); }

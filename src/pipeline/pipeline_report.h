@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/cost/amounts.h"
 #include "src/pipeline/pipeline_file.h"
 #include "src/render/document.h"
 #include "src/report/report.h"
@@ -61,6 +62,10 @@ struct PipelineReport {
   // bindings and `at`.
   Bindings Sizes() const;
 };
+
+// The memory of a pipeline: PipelineReport::memory_bytes.
+inline constexpr Quantity kPipelineMemory = {"memory_bytes", "memory", Quantity::Unit::kBytes,
+                                             Quantity::Of::kWork, nullptr};
 
 // The file, its title and its parameters, each a text.
 std::vector<std::string> PipelineTitle(const PipelineReport& report);

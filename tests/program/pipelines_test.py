@@ -192,6 +192,52 @@ class Check(unittest.TestCase):
                 self.assertEqual(result.returncode, code, result.stderr)
                 self.assertEqual("positions" in result.stderr, code == 2)
 
+    def test_memory(self):
+        """The weights of both stages, one file, once, and the larger peak of the two; in turn, the larger sum."""
+        report = document("pipeline", GPT2)
+        memory = int(number(report["totals"]["param_bytes"]) + max(number(s["peak_activation_bytes"]) for s in report["stages"]))
+        for limit, passes in ((memory, True), (memory - 1, False)):
+            (rule,) = self.verdicts(GPT2, "--max", f"memory_bytes={limit} B")
+            self.assertEqual(rule["passed"], passes, rule)
+            self.assertEqual((int(rule["actual_value"]), rule["unit"]), (memory, "B"))
+            result = run("pipeline", GPT2, "--max", f"memory_bytes={limit} B")
+            self.assertEqual(result.returncode, 0 if passes else 1, result.stderr)
+        head = document("pipeline", BEAMS)
+        growth = number(head["memory_bytes"]) / memory - 1
+        for percent in (int(growth * 100), int(growth * 100) + 1):
+            (rule,) = self.verdicts(BEAMS, "--max", f"memory_bytes=+{percent}%", "--against", GPT2)
+            self.assertEqual(rule["passed"], growth * 100 <= percent, rule)
+            self.assertEqual(int(rule["base_value"]), memory)
+
+    def test_memory_in_a_file_and_over_a_range(self):
+        memory = int(number(document("pipeline", GPT2, "--dim", "prompt=300")["memory_bytes"]))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "onnxflops.toml")
+            for limit, passes in ((memory, True), (memory - 1, False)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f'[budget]\nmemory_bytes = "{limit} B"\n[at]\nprompt = "1..300"\n')
+                (rule,) = self.verdicts(GPT2, "--budgets", path)
+                self.assertEqual(rule["passed"], passes, rule)
+            # It is of no stage, and of no model.
+            result = run("check", "models/resnet50.onnx", "--budgets", path)
+            self.assertEqual((result.returncode, result.stderr.count("only a pipeline has memory_bytes")), (2, 1), result.stderr)
+        result = run("check", GPT2, "--max", "tokens:memory_bytes=1 GB")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("of the whole pipeline, not of a stage", result.stderr)
+
+    def test_no_limits(self):
+        """A pipeline has no --init of check, so the message does not name it."""
+        with tempfile.TemporaryDirectory() as folder:
+            stages = os.path.join(folder, "stages.toml")
+            with open(GPT2, encoding="utf-8") as file:
+                text = file.read().replace("../config", os.path.abspath("tests/data/config"))
+            with open(stages, "w", encoding="utf-8") as file:
+                file.write(text)
+            result = run("check", stages)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("--budgets FILE names one, --max", result.stderr)
+            self.assertNotIn("--init", result.stderr)
+
     def test_what_a_pipeline_does_not_have(self):
         for limit in ("peak_activation_bytes=1 GB", "time_estimate_seconds=1 s", "bops=3"):
             for command in ("check", "pipeline"):

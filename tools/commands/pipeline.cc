@@ -86,7 +86,12 @@ std::string WhyBroken(const PipelineReport& report, const BudgetRule& rule, cons
   if (q.needs != Quantity::Needs::kNothing && !(time && q.value == &Amounts::time_bound)) {
     return absl::StrCat(what, " is not known here");
   }
-  const Expr amount = q.value == &Amounts::time_bound ? time->bound : q.In(totals);
+  if (&q == &kPipelineMemory && !report.memory_bytes) {
+    return absl::StrCat(what, " is not known: the activations of a stage have no formula");
+  }
+  const Expr amount = &q == &kPipelineMemory            ? *report.memory_bytes
+                      : q.value == &Amounts::time_bound ? time->bound
+                                                        : q.In(totals);
   const absl::StatusOr<absl::int128> value = amount.Evaluate(report.bindings);
   if (!value.ok()) return absl::StrCat(what, ": not proven: ", value.status().message());
   const std::string text = report::AmountText(q, *value, /*exact=*/false);
