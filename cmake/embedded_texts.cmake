@@ -1,6 +1,6 @@
 # The style and the script of pages are files of their own (the script is several, one behind the other), and compiled in without
 # indentation and lines that are comments. tools/web/build does the same.
-foreach(asset parts.js sizes.js tree.js picture.js table.js modules.js count.js diff.js compare.js profile.js history.js documents.js report.css)
+foreach(asset parts.js sizes.js tree.js picture.js table.js modules.js count.js diff.js compare.js pipeline.js profile.js history.js documents.js report.css)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/render/html/${asset})
   file(READ src/render/html/${asset} text)
   string(REGEX REPLACE "\n +" "\n" text "\n${text}")

@@ -289,6 +289,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/mfu/mfu_report.cc
   src/serving/serving_report.cc
   src/pipeline/pipeline_file.cc
+  src/pipeline/pipeline_html.cc
   src/pipeline/pipeline_report.cc
   src/sweep/sweep_report.cc
   src/devices/device_report.cc

@@ -19,6 +19,7 @@
 #include "src/base/limits.h"
 #include "src/base/setting.h"
 #include "src/cost/roofline.h"
+#include "src/pipeline/pipeline_parts.h"
 #include "src/render/format.h"
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
@@ -28,6 +29,10 @@
 namespace onnxflops {
 namespace {
 
+using pipeline::PerOf;
+using pipeline::StageTexts;
+using pipeline::WithoutEffect;
+using pipeline::WritePipeline;
 using report::GroupedDigits;
 using report::JsonWriter;
 using report::Known;
@@ -63,14 +68,6 @@ const char* SlowerOf(const PipelineTime& time, const Bindings& at) {
   const auto arithmetic = ValueAt(time.arithmetic, at), memory = ValueAt(time.memory, at);
   if (!arithmetic || !memory || !time.memory_known) return "?";
   return *arithmetic >= *memory ? "compute" : "memory";
-}
-
-// Answers of one run of the pipeline.
-Expr PerOf(const PipelineReport& report) {
-  for (const PipelineParameter& parameter : report.parameters) {
-    if (parameter.name == report.per) return parameter.expr;
-  }
-  return 1;
 }
 
 // Answers in a second, at most.
@@ -208,65 +205,6 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
 
 LabelledLine TitleLine(const PipelineReport& report) { return {"pipeline", PipelineTitle(report)}; }
 
-// A parameter may have no effect: a model has a fixed size where another has an open one.
-std::vector<std::string> WithoutEffect(const PipelineReport& report) {
-  std::vector<std::string> used;
-  const auto use = [&](const Expr& expr) {
-    absl::c_move(expr.Symbols(), std::back_inserter(used));
-  };
-  for (const PipelineStageCost& stage : report.stages) {
-    if (!stage.has_formula) return {};  // its figures are of the parameters' numbers alone
-    use(stage.runs);
-    for (const Quantity& q : kQuantities) use(stage.totals.*q.value);
-    if (stage.peak_activations) use(*stage.peak_activations);
-  }
-  use(PerOf(report));  // figures are divided by it
-  for (const PipelineParameter& parameter : report.parameters) {
-    if (!parameter.formula.empty()) use(parameter.expr);
-  }
-  std::vector<std::string> notes;
-  for (const PipelineParameter& parameter : report.parameters) {
-    if (!parameter.formula.empty() || absl::c_linear_search(used, parameter.name)) continue;
-    notes.push_back(absl::StrCat("parameter ", parameter.name,
-                                 " changes no figure: no run and no open size depends on it"));
-  }
-  return notes;
-}
-
-// What each stage runs and at which sizes.
-std::vector<std::string> StageTexts(const PipelineReport& report) {
-  std::vector<std::string> texts;
-  for (const PipelineStageCost& stage : report.stages) {
-    std::vector<std::string> parts;
-    for (const auto& [name, size] : stage.sizes) parts.push_back(absl::StrCat(name, " = ", size));
-    for (const std::string& size : stage.assumed) {
-      parts.push_back(
-          absl::StrCat(size, " (assumed", WithSettings("; {dim} or the file sets it"), ")"));
-    }
-    std::string text =
-        absl::StrCat("stage ", stage.name, ": ", stage.path, "; runs ", stage.runs_text);
-    if (!parts.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(parts, ", "));
-    if (stage.is_step) absl::StrAppend(&text, "; the graph of a decoding step");
-    if (stage.probability.whole != stage.probability.part) {
-      absl::StrAppend(&text, "; with a probability of ", ShareText(stage.probability),
-                      stage.policy);
-    }
-    if (!stage.weights_of.empty()) {
-      absl::StrAppend(&text, "; the weights of stage ", stage.weights_of);
-    }
-    if (stage.uncounted > 0) {
-      absl::StrAppend(&text, "; ", Plural(stage.uncounted, "node"),
-                      stage.uncounted == 1 ? " is" : " are", " not counted",
-                      WithSettings(" ({rules} defines operators)"), ": figures are lower bounds");
-    }
-    if (!stage.has_formula) {
-      absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");
-    }
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
 // ---- JSON
 
 void WriteNumberOrNull(const char* key, const std::optional<double>& value, JsonWriter* json) {
@@ -385,7 +323,71 @@ Bindings PipelineReport::Sizes() const {
   return sizes;
 }
 
-namespace {
+namespace pipeline {
+
+Expr PerOf(const PipelineReport& report) {
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (parameter.name == report.per) return parameter.expr;
+  }
+  return 1;
+}
+
+std::vector<std::string> WithoutEffect(const PipelineReport& report) {
+  std::vector<std::string> used;
+  const auto use = [&](const Expr& expr) {
+    absl::c_move(expr.Symbols(), std::back_inserter(used));
+  };
+  for (const PipelineStageCost& stage : report.stages) {
+    if (!stage.has_formula) return {};  // its figures are of the parameters' numbers alone
+    use(stage.runs);
+    for (const Quantity& q : kQuantities) use(stage.totals.*q.value);
+    if (stage.peak_activations) use(*stage.peak_activations);
+  }
+  use(PerOf(report));  // figures are divided by it
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (!parameter.formula.empty()) use(parameter.expr);
+  }
+  std::vector<std::string> notes;
+  for (const PipelineParameter& parameter : report.parameters) {
+    if (!parameter.formula.empty() || absl::c_linear_search(used, parameter.name)) continue;
+    notes.push_back(absl::StrCat("parameter ", parameter.name,
+                                 " changes no figure: no run and no open size depends on it"));
+  }
+  return notes;
+}
+
+std::vector<std::string> StageTexts(const PipelineReport& report) {
+  std::vector<std::string> texts;
+  for (const PipelineStageCost& stage : report.stages) {
+    std::vector<std::string> parts;
+    for (const auto& [name, size] : stage.sizes) parts.push_back(absl::StrCat(name, " = ", size));
+    for (const std::string& size : stage.assumed) {
+      parts.push_back(
+          absl::StrCat(size, " (assumed", WithSettings("; {dim} or the file sets it"), ")"));
+    }
+    std::string text =
+        absl::StrCat("stage ", stage.name, ": ", stage.path, "; runs ", stage.runs_text);
+    if (!parts.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(parts, ", "));
+    if (stage.is_step) absl::StrAppend(&text, "; the graph of a decoding step");
+    if (stage.probability.whole != stage.probability.part) {
+      absl::StrAppend(&text, "; with a probability of ", ShareText(stage.probability),
+                      stage.policy);
+    }
+    if (!stage.weights_of.empty()) {
+      absl::StrAppend(&text, "; the weights of stage ", stage.weights_of);
+    }
+    if (stage.uncounted > 0) {
+      absl::StrAppend(&text, "; ", Plural(stage.uncounted, "node"),
+                      stage.uncounted == 1 ? " is" : " are", " not counted",
+                      WithSettings(" ({rules} defines operators)"), ": figures are lower bounds");
+    }
+    if (!stage.has_formula) {
+      absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
 
 void WritePipeline(const PipelineReport& report, JsonWriter* to) {
   JsonWriter& json = *to;
@@ -421,6 +423,10 @@ void WritePipeline(const PipelineReport& report, JsonWriter* to) {
   json.EndArray();
   json.EndObject();
 }
+
+}  // namespace pipeline
+
+namespace {
 
 void AddCsvColumns(const PipelineReport& report, TextTable* table) {
   const auto column = [&](absl::string_view title) {

@@ -72,6 +72,7 @@ std::vector<std::string> PipelineTitle(const PipelineReport& report);
 
 std::string ToJson(const PipelineReport& report);  // "onnxflops.pipeline/1"
 std::string ToCsv(const PipelineReport& report);
+std::string ToHtml(const PipelineReport& report);  // a page
 Document ToDocument(const PipelineReport& report, const ViewOptions& options);
 
 // One pipeline with several numbers for some names.
@@ -86,6 +87,7 @@ struct PipelineSweep {
 
 std::string ToJson(const PipelineSweep& sweep);  // "onnxflops.pipelines/1"
 std::string ToCsv(const PipelineSweep& sweep);   // the lines of each point, its numbers first
+std::string ToHtml(const PipelineSweep& sweep);  // a page of all points, without their stages
 Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options);
 
 }  // namespace onnxflops

@@ -67,6 +67,7 @@ std::string Page(const CheckReport& report) { return ToHtml(report); }
 std::string Page(const MfuReport& report) { return ToHtml(report); }
 std::string Page(const ProfileReport& report) { return ToHtml(report); }
 std::string Page(const SweepReport& sweep) { return ToHtml(sweep); }
+std::string Page(const PipelineReport& report) { return ToHtml(report); }
 
 // The screen of the program.
 template <typename Report>

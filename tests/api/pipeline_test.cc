@@ -220,6 +220,16 @@ sizes = { batch = 1, seq = 8 }
   EXPECT_FALSE(absl::StrContains(screen, "parameter images changes no figure")) << screen;
 }
 
+TEST(PipelineTest, APageOfNumbersHasNoFields) {
+  absl::StatusOr<PipelineReport> report = CountText(kGpt2, {{"prompt", 5}, {"tokens", 7}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"("sizes": {"prompt": 5, "tokens": 7})"));
+  EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"({"runs": "tokens"})"));
+  report->stages[0].has_formula = false;
+  EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"("sizes": {})"));
+  EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"({"runs": "7"})"));
+}
+
 TEST(PipelineTest, ErrorsNameThePlace) {
   const auto stage = [](absl::string_view more) {
     return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);

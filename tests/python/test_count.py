@@ -488,6 +488,7 @@ def test_pipeline(program):
     """It is the program's, and its figures are those of the JSON."""
     folder, file = ROOT / "tests/data/pipeline/sd-tiny", ROOT / "tests/data/pipeline/gpt2.toml"
     assert onnxflops.pipeline(folder, steps=25).to_json() == program("pipeline", folder, "--dim", "steps=25", "--format", "json")
+    assert onnxflops.pipeline(folder, steps=25).to_html() == program("pipeline", folder, "--dim", "steps=25", "--format", "html")
     answer = onnxflops.pipeline(str(file), tokens=100, device="h100-sxm", dtype="bf16")
     shown = json.loads(program("pipeline", file, "--dim", "tokens=100", "--device", "h100-sxm", "--dtype", "bf16", "--format", "json"))
     assert answer.to_dict() == shown and not answer.lower_bound and "tokens per second" in str(answer)

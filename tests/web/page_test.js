@@ -182,9 +182,12 @@ async function documents() {
       sizes[symbol] = 3;
     }
     const shown = await page.$$eval("[data-place]", (list) => list.map((e) => [e.dataset.place, e.dataset.value, e.textContent]));
-    const document = JSON.parse(runAll(...args, "--format", "json"));
+    // The document of a pipeline has numbers, so it is asked for at those of the page.
+    const dims = args[0] === "pipeline" ? Object.entries(sizes).filter(([, size]) => size === 3).flatMap(([symbol]) => ["--dim", `${symbol}=3`]) : [];
+    const document = JSON.parse(runAll(...args, ...dims, "--format", "json"));
     if (args[0] === "compare") document.page = JSON.parse(run("count", ...args.slice(1), "--format", "json")).totals;
-    const known = shown.filter(([place]) => !/^page\..*_seconds$/.test(place));
+    if (document.stages) document.page = eachOf(document);
+    const known = shown.filter(([place]) => !/^page\.(.*_seconds|rate)$/.test(place));
     const texts = known.map(([place]) => atPlace(document, place)).map((part) => (part && part.expr !== undefined ? part.expr.replace(/^1e-21\*\((.*)\)$/, "$1") : String(part)));
     const expected = values(texts.map((text) => (/[a-z(]/i.test(text) && !/^[-0-9.e+]+$/.test(text) ? text : "0")), sizes);
     known.forEach(([place, value, text], i) => {
@@ -194,11 +197,76 @@ async function documents() {
       assert(absent || says(text, value, place), `${name} ${place}: "${text}" of ${value}`);
     });
     if (name === "device") await times(page, document, shown);
+    if (args[0] === "pipeline") pipelineTimes(document, shown);
     assert(known.length > 0 || name === "control", `${name} has no figure`);
     figuresSeen += known.length;
     await close(page);
   }
   console.log(`documents: ${Object.keys(kPages).length} pages, ${figuresSeen} figures`);
+}
+
+// What one answer of a pipeline costs.
+function eachOf({ totals, per, parameters }) {
+  if (!per) return {};
+  const { value } = parameters.find((parameter) => parameter.name === per);
+  return Object.fromEntries(["flops", "macs"].map((key) => [`each_${key}`, String(BigInt(totals[key].expr) / BigInt(value))]));
+}
+// Times and rates of pipelines, which JSON has as decimals.
+function pipelineTimes(document, shown) {
+  const near = (value, wanted, what) => assert(Math.abs(Number(value) / wanted - 1) < 1e-9, `${what}: ${value}, not ${wanted}`);
+  const of = (place) => shown.find(([known]) => known === place)[1];
+  if (document.time) {
+    near(of("page.time_seconds") / 1e21, document.time.seconds, "time");
+    near(of("page.rate"), document.answers_per_second, "rate");
+  }
+  for (const [i, { pipeline }] of (document.points || []).entries()) {
+    if (pipeline.time) near(of(`page.${i}.time_seconds`) / 1e21, pipeline.time.seconds, "time of a point");
+  }
+}
+
+// Every figure of every stage, at other numbers of the parameters than those of the page, is that of a count at these numbers.
+async function pipelines() {
+  let seen = 0;
+  for (const [name, others] of [["diffusion", "images=2,steps=7,resolution=128,guidance=1"], ["answer", "answers=2,prompt=77,tokens=5"], ["beams", "beams=1,tokens=9"],
+                                ["drafts", "tokens=31"]]) {
+    const page = await open(write(`pipeline-${name}`, ...kPages[name]));
+    const [command, file, ...options] = kPages[name];
+    const document = JSON.parse(run(command, file, ...(options[0] === "--dim" ? options.slice(2) : options), "--dim", others, "--format", "json"));
+    const rows = [["", document], ...document.stages.map((stage) => [stage.name, stage])];
+    const wrong = await page.evaluate((list, at) => {
+      const data = JSON.parse(document.getElementById("data").textContent), tree = new Tree(data), faults = [];
+      tree.resize(new Map([...tree.sizes, ...at.map(([symbol, size]) => [symbol, BigInt(size)])]));
+      const same = (value, wanted, what) => (String(value) === wanted ? 0 : faults.push(`${what}: ${value}, not ${wanted}`));
+      for (const [path, { totals, runs, time }] of list) {
+        const { node } = tree.find(path), seconds = (key) => Number(tree.ofStage(node, key)) / 1e21;
+        for (const q of tree.quantities) {
+          if (q.key === "time_bound_seconds") {
+            if (Math.abs(Number(tree.of(node, q)) / 1e21 / time.seconds - 1) > 1e-9) faults.push(`${path} time`);
+          } else {
+            same(tree.of(node, q), totals[q.key].expr, `${path} ${q.key}`);
+          }
+        }
+        if (runs) same(tree.ofStage(node, "runs"), runs.expr, `${path} runs`);
+        if (time && (seconds("arithmetic") >= seconds("memory")) !== (time.arithmetic_seconds >= time.memory_seconds)) faults.push(`${path} bound by`);
+      }
+      return faults.slice(0, 5);
+    }, rows, others.split(",").map((dim) => dim.split("=")));
+    assert.deepStrictEqual(wrong, [], name);
+    seen += rows.length;
+    await close(page);
+  }
+  // A stage that would run less often than never has no figures.
+  const page = await open(write("pipeline-answer", ...kPages.answer));
+  const set = (value) => page.$eval("[data-size=tokens]", (input, text) => { input.value = text; input.dispatchEvent(new Event("input")); }, value);
+  await set("0");
+  assert.strictEqual(await text(page, ".figures .figure"), "?");
+  await set("16");
+  const [, shown] = /FLOPs +([0-9.]+ G)/.exec(run("pipeline", `${stages}/gpt2.toml`, "--dim", "tokens=16"));
+  assert.strictEqual(await text(page, ".figures .figure"), shown);
+  await page.click("[data-column=runs]");
+  assert.deepStrictEqual(await page.$$eval(".tree tbody tr", (list) => list.map((row) => row.querySelector("bdi").textContent)), ["GPT-2 answers a prompt", "tokens", "prompt"]);
+  await close(page);
+  console.log(`pipelines: ${seen} rows`);
 }
 
 // The parts of the time that JSON has as seconds, or as the larger of both.
@@ -507,6 +575,7 @@ async function links() {
 }
 
 const profiles = path.join(root, "tests", "data", "profile");
+const stages = path.join(root, "tests", "data", "pipeline");
 const kPages = {
   count: ["count", "clip-vit-l-14-336.onnx"],
   symbols: ["count", "maskrcnn-r50.onnx"],
@@ -526,6 +595,12 @@ const kPages = {
   profile: ["profile", "resnet50.onnx", `${profiles}/resnet50.profile.json`, "--optimized", `${profiles}/resnet50.optimized.onnx`, "--device",
             "cpu:2:2.5:avx2:40", "--dtype", "fp32"],
   control: ["profile", `${profiles}/control.onnx`, `${profiles}/control.profile.json`],
+  diffusion: ["pipeline", `${stages}/sd-tiny`, "--dim", "steps=25"],
+  answer: ["pipeline", `${stages}/gpt2.toml`, "--device", "h100-sxm", "--dtype", "bf16"],
+  beams: ["pipeline", `${stages}/gpt2-beams.toml`],
+  drafts: ["pipeline", `${stages}/speculative.toml`],
+  partly: ["pipeline", `${stages}/custom.toml`],
+  points: ["pipeline", `${stages}/gpt2.toml`, "--dim", "tokens=16,64", "--dim", "prompt=64,512", "--device", "h100-sxm", "--dtype", "bf16"],
 };
 
 async function accessibility() {
@@ -612,7 +687,7 @@ async function folded() {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, accessibility]) {
+    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

@@ -50,6 +50,8 @@ writes what was recognised as a file of stages, with every size that is assumed.
     onnxflops pipeline pipeline.toml --dim steps=10,25,50
   How fast it can be:
     onnxflops pipeline pipeline.toml --device h100-sxm --dtype bf16
+  A page with a picture, at numbers that a reader can change:
+    onnxflops pipeline sd15/ -o page.html
 
   A budget on one answer, for CI:
     onnxflops pipeline pipeline.toml --max "flops=10 TFLOP"
@@ -74,7 +76,7 @@ struct PipelineCall : settings::PipelineArguments {
     list->BeginGroup("output", "Output");
     list->AddFlag("init", &init, "Write the stages of a folder as TOML, and count nothing.");
     list->AddFlag("exact", &view.exact, "Print every digit instead of SI units.");
-    output.AddTo(list);
+    output.AddTo(list, {"json", "csv", "html"});
   }
 };
 

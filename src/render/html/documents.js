@@ -161,10 +161,13 @@ function workOut(data) {
   }
 }
 
+// The document of a sweep. A pipeline has its own figures to show: `shown` are their keys, `place` is where the document has one,
+// `more` are further columns: [title, text of a point].
 function sweepPage(data) {
   workOut(data);
+  const place = data.place || ((key, i) => `points.${i}.totals.${key}`), more = data.more || [];
   const keys = Object.keys(data.points[0].totals);
-  const titles = { flops: "FLOPs", macs: "MACs", params: "parameters" };
+  const titles = { flops: "FLOPs", macs: "MACs", params: "parameters", ...data.titles };
   const title = (key) => titles[key] || key.replace(/_seconds$/, "").replaceAll("_", " ");
   const unit = (key) => (key.includes("bytes") ? "B" : key.startsWith("time_") ? "s" : "");
   let quantity = keys.find((key) => data.points.every((point) => point.totals[key] !== null)) || keys[0];
@@ -216,18 +219,18 @@ function sweepPage(data) {
     const exact = big(value);
     if (value === null || value === undefined) return "\u2013";
     const lower = lowerBound && !key.startsWith("param");
-    return exact === null ? String(value.expr) : exactly(`points.${i}.totals.${key}`, exact, knownText(knownOf(exact, lower), show(exact, unit(key))), {}, unit(key));
+    return exact === null ? String(value.expr) : exactly(place(key, i), exact, knownText(knownOf(exact, lower), show(exact, unit(key))), {}, unit(key));
   };
-  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_seconds", "time_estimate_seconds", "params"].filter((key) => keys.includes(key));
+  const shown = (data.shown || ["flops", "macs", "bytes_read", "bytes_written", "time_bound_seconds", "time_estimate_seconds", "params"]).filter((key) => keys.includes(key));
   page.replaceChildren(
     heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
     h("div", { class: "bar" }, choice("Cost", keys.map((key) => [key, title(key)]), quantity, (key) => { quantity = key; draw(); }),
       data.symbols.length > 1 ? choice("Against", data.symbols.map((symbol) => [symbol, symbol]), along, (symbol) => { along = symbol; draw(); }) : null),
     box,
     h("section", {}, h("h2", { text: "Points" }),
-      plainTable("Points", [...data.symbols.map((symbol) => [symbol, true]), ...shown.map((key) => [title(key), true])],
+      plainTable("Points", [...data.symbols.map((symbol) => [symbol, true]), ...shown.map((key) => [title(key), true]), ...more.map(([words]) => [words, true])],
                  data.points.map((point, i) => [...data.symbols.map((symbol) => String(point.sizes[symbol])),
-                                             ...shown.map((key) => cell(point.totals[key], key, point.lower_bound, i))]))), told);
+                                             ...shown.map((key) => cell(point.totals[key], key, point.lower_bound, i)), ...more.map(([, of]) => of(i))]))), told);
   draw();
 }
 
@@ -235,7 +238,7 @@ function sweepPage(data) {
 
 const page = document.getElementById("page");
 const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, profile: profilePage, sweep: sweepPage,
-                 history: historyPage };
+                 history: historyPage, pipeline: pipelinePage };
 
 // On paper nothing can be unfolded.
 function openForPaper() {

@@ -1,4 +1,4 @@
-// A page of modules: the common part of the pages of count, diff and profile.
+// A page of modules: the common part of the pages of count, diff, profile and pipeline.
 
 function toolbar(view) {
   const search = h("input", { type: "search", placeholder: "name, path or type", autocomplete: "off", spellcheck: "false",
@@ -124,14 +124,15 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
   const fields = sizeFields(tree.sizes, symbols, (sizes) => {
     tree.resize(sizes);
     view.change();
-  });
+  }, data.fields);
   const table = new TreeTable(view);
   const joined = h("p", { class: "muted" });
   view.onchange(() => { joined.textContent = joinedWords(view); });
   const totals = h("div");
   view.onchange(() => totals.replaceChildren(...[top(tree, view)].flat().filter(Boolean)));
   const caveats = (data.caveats || []).map((text) => h("p", { class: "lead" }, h("bdi", { text })));
-  page.replaceChildren(...[heading(model, [...modelWords(model), partWords(data), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)]),
+  const words = data.words || [...modelWords(model), partWords(data), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)];
+  page.replaceChildren(...[heading(model, words),
                        ...caveats, totals, fields,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
                          pictures(view, titles), legend(view)),

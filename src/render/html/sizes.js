@@ -5,7 +5,7 @@ const sizeRule = (least) => `a whole number, ${least} or more`;
 
 // A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
 // null for a field without a number.
-function sizeFields(sizes, symbols, apply) {
+function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file leaves these open. All figures are at the sizes given here."]) {
   const origin = new Map((symbols || []).map((symbol) => [symbol.name, symbol]));
   if (sizes.size === 0) return null;
   const isInput = (name) => !origin.has(name) || origin.get(name).origin.kind === "input";
@@ -18,9 +18,8 @@ function sizeFields(sizes, symbols, apply) {
     ? h("details", {}, h("summary", { text: `${plural(fields.length - shown, "more size")}, most of them depend on data` }),
         h("div", { class: "fields" }, fields.slice(shown)))
     : null;
-  return h("section", { "aria-label": "Sizes" },
-           h("div", { class: "sizes" }, h("h2", { text: "Sizes" }),
-             h("span", { class: "muted", text: "The file leaves these open. All figures are at the sizes given here." })), first, rest);
+  return h("section", { "aria-label": title },
+           h("div", { class: "sizes" }, h("h2", { text: title }), h("span", { class: "muted", text: words })), first, rest);
 }
 
 function sizeField(name, symbol, sizes, apply) {

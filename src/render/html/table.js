@@ -8,7 +8,7 @@ class TreeTable {
     this.open = new Set();
     this.most = kMaxTableRows;
     this.sort = { key: null, down: true };
-    this.columns = view.tree.profile ? profileColumns(view) : this.allColumns();
+    this.columns = view.tree.profile ? profileColumns(view) : view.tree.stages ? stageColumns(view, this.allColumns()) : this.allColumns();
     const keys = this.firstColumns();
     this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
     if (view.tree.profile) this.sort.key = "time";
@@ -16,14 +16,14 @@ class TreeTable {
     this.openByCost();
     this.body = h("tbody");
     this.titles = h("tr");
-    this.table = h("table", { role: "treegrid", "aria-label": "Modules and operators", class: "tree" },
+    this.table = h("table", { role: "treegrid", "aria-label": view.tree.stages ? "Stages" : "Modules and operators", class: "tree" },
                    h("thead", {}, this.titles), this.body);
     this.more = h("button", { type: "button", onclick: () => { this.most *= 4; this.draw(); } });
     this.body.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => this.click(event));
     const [menu, choices] = this.chooser();
     this.box = h("section", { "aria-label": "Table" },
-                 h("div", { class: "bar" }, h("h2", { text: "Modules" }), menu,
+                 h("div", { class: "bar" }, h("h2", { text: view.tree.stages ? "Stages" : "Modules" }), menu,
                    h("button", { type: "button", text: "Expand all", onclick: () => this.openAll(true) }),
                    h("button", { type: "button", text: "Collapse", onclick: () => this.openAll(false) }),
                    h("button", { type: "button", text: "Copy as CSV", onclick: () => this.copy() })),
@@ -38,6 +38,7 @@ class TreeTable {
     if (view.two) return narrow ? ["change", "percent"] : ["base", "head", "change", "percent"];
     if (view.tree.profile) return narrow ? ["time_share", "flops_share"] : kProfileKeys;
     if (narrow) return ["flops", "share"];
+    if (view.tree.stages) return kStageKeys;
     return ["flops", "share", "macs", ...(view.tree.exactBackward ? ["backward_flops", "backward_macs"] : []), "params"];
   }
   allColumns() {
@@ -188,7 +189,7 @@ class TreeTable {
                                this.titles.querySelector(`[data-column="${key}"]`).focus();
                              } }));
     };
-    this.titles.replaceChildren(title("name", "module", false),
+    this.titles.replaceChildren(title("name", this.view.tree.stages ? "stage" : "module", false),
                                 ...[...this.columns].filter(([key]) => this.chosen.has(key))
                                     .map(([key, column]) => title(key, column.title, true)));
   }

@@ -9,6 +9,7 @@ class Tree {
     this.quantities = data.tree.quantities.map(([key, title, unit, weights], index) => ({ key, title, unit, index, weights: weights === 1 }));
     this.profile = data.profile || null;
     this.exactBackward = Boolean(data.report && data.report.training);
+    [this.stages, this.all] = data.stages ? [data.stages.map(formulasOf), formulasOf(data.all)] : [null, null];  // of a pipeline
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
     this.nodes = [];
@@ -38,6 +39,9 @@ class Tree {
   resize(sizes) {
     this.sizes = sizes;
     this.values = new Array(this.formulas.length);
+    // A stage cannot run less often than never: there are no figures at such numbers.
+    const negative = (node) => [this.ofStage(node, "runs"), this.of(node, this.quantities[0])].some((value) => value !== null && value < 0n);
+    if (this.stages && this.nodes.some(negative)) [this.sizes, this.values] = [new Map(), new Array(this.formulas.length)];
   }
   value(formula) {
     if (this.values[formula] === undefined) {
@@ -88,6 +92,11 @@ class Tree {
     if (!work && work !== 0n) return null;
     const bytes = moved.reduce((all, part) => all + (part || 0n), 0n);
     return bytes > 0n ? ratio(work, bytes) : null;
+  }
+  // In a pipeline: what a stage, or all of them, has beside its quantities.
+  ofStage(node, key) {
+    const own = node.kind !== "module" ? {} : node.parent ? this.stages[node.nodes] : this.all;
+    return own[key] ? own[key](this.sizes) : null;
   }
   // In a profile: FLOP/s of a node; null if it took no time, or does no work.
   rate(node) {
@@ -268,7 +277,7 @@ class View {
     if (this.two) return [["change", "change"]];
     const { profile } = this.tree;
     return [...(profile ? [["gap", "time over FLOPs"]] : []), ...(profile && profile.peak ? [["peak", "share of the peak"]] : []),
-            ["type", "type"], ["intensity", "FLOP/byte"]];
+            ["type", this.tree.stages ? "stage" : "type"], ["intensity", "FLOP/byte"]];
   }
   // The figure of a node in the present view: of one of several modules if that is chosen.
   of(node, side = 0, quantity = this.quantity) {

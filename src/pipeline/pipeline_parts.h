@@ -1,0 +1,25 @@
+// Parts that the writers of a pipeline share: its page has them as the screen and JSON do.
+#ifndef ONNXFLOPS_SRC_PIPELINE_PIPELINE_PARTS_H_
+#define ONNXFLOPS_SRC_PIPELINE_PIPELINE_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "src/pipeline/pipeline_report.h"
+#include "src/render/json_writer.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::pipeline {
+
+// Answers of one run of the pipeline.
+Expr PerOf(const PipelineReport& report);
+// What each stage runs and at which sizes.
+std::vector<std::string> StageTexts(const PipelineReport& report);
+// A parameter may have no effect: a model has a fixed size where another has an open one.
+std::vector<std::string> WithoutEffect(const PipelineReport& report);
+// The document of ToJson, as a value.
+void WritePipeline(const PipelineReport& report, report::JsonWriter* json);
+
+}  // namespace onnxflops::pipeline
+
+#endif  // ONNXFLOPS_SRC_PIPELINE_PIPELINE_PARTS_H_
