@@ -288,6 +288,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/explain/rule_template.cc
   src/mfu/mfu_report.cc
   src/serving/serving_report.cc
+  src/pipeline/pipeline_audit.cc
   src/pipeline/pipeline_file.cc
   src/pipeline/pipeline_html.cc
   src/pipeline/pipeline_report.cc

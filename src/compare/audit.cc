@@ -64,18 +64,10 @@ std::optional<Unit> UnitCalled(absl::string_view word) {
   return std::nullopt;
 }
 
-// One figure of a convention.
-struct Candidate {
-  std::string name;
-  Unit unit = Unit::kFlop;
-  bool exact = true;
-  absl::int128 value = 0;
-};
-
 // REQUIRES: our totals are numbers.
-std::vector<Candidate> CandidatesOf(const CompareReport& comparison) {
+std::vector<AuditCandidate> CandidatesOf(const CompareReport& comparison) {
   const Amounts& ours = comparison.ours.totals;
-  std::vector<Candidate> all;
+  std::vector<AuditCandidate> all;
   if (comparison.request.activations) {
     all.push_back({"onnxflops", Unit::kActivation, true, ours.activation_count.literal()});
   } else {
@@ -207,40 +199,55 @@ absl::StatusOr<PublishedFigure> ParsePublishedFigure(absl::string_view text) {
   return figure;
 }
 
-AuditRow Audit(const std::string& name, const PublishedFigure& published,
-               const CompareReport& comparison) {
+AuditRow OpenAudit(const std::string& name, const std::string& model,
+                   const PublishedFigure& published, const Expr& macs) {
   AuditRow row;
   row.name = name;
-  row.model = comparison.ours.model.path;
+  row.model = model;
   row.published = published;
+  row.fault = absl::StrCat("sizes are open in ", Escaped(macs.ToString()),
+                           " MACs: give them in a column dim, as batch=1, or by ",
+                           Setting("dim", "batch=1"));
+  return row;
+}
+
+AuditRow Audit(const std::string& name, const PublishedFigure& published,
+               const CompareReport& comparison) {
+  const std::string& path = comparison.ours.model.path;
   // With open sizes, only a tool that counts nothing of the open work has a number. It would be the
   // nearest.
   const Amounts& ours = comparison.ours.totals;
   if (!ours.flops.is_literal() || !ours.macs.is_literal() ||
       (comparison.request.activations && !ours.activation_count.is_literal())) {
-    row.fault = absl::StrCat("sizes are open in ", Escaped(ours.macs.ToString()),
-                             " MACs: give them in a column dim, as batch=1, or by ",
-                             Setting("dim", "batch=1"));
-    return row;
+    return OpenAudit(name, path, published, ours.macs);
   }
-  std::vector<Candidate> all = CandidatesOf(comparison);
-  std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
-    const auto rank = [&](const Candidate& c) {
+  return Audit(name, path, published, CandidatesOf(comparison));
+}
+
+AuditRow Audit(const std::string& name, const std::string& model, const PublishedFigure& published,
+               std::vector<AuditCandidate> all) {
+  AuditRow row;
+  row.name = name;
+  row.model = model;
+  row.published = published;
+  std::stable_sort(all.begin(), all.end(), [&](const AuditCandidate& a, const AuditCandidate& b) {
+    const auto rank = [&](const AuditCandidate& c) {
       return std::make_pair(c.unit != published.unit, !c.exact);
     };
     return rank(a) < rank(b);
   });
-  const auto same = [&](const Candidate& c) { return IsSame(published, c.value); };
+  const auto same = [&](const AuditCandidate& c) { return IsSame(published, c.value); };
   auto first = std::find_if(all.begin(), all.end(), same);
   row.matches = first != all.end();
   if (!row.matches) {
-    first = std::min_element(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
-      return Distance(a.value, published.value) < Distance(b.value, published.value);
-    });
+    first = std::min_element(
+        all.begin(), all.end(), [&](const AuditCandidate& a, const AuditCandidate& b) {
+          return Distance(a.value, published.value) < Distance(b.value, published.value);
+        });
   }
   row.unit = first->unit;
   row.figure = first->value;
-  for (const Candidate& c : all) {
+  for (const AuditCandidate& c : all) {
     const bool named = row.matches ? same(c) && c.unit == row.unit : &c == &*first;
     if (named) row.conventions.push_back(c.name);
   }
@@ -267,8 +274,8 @@ std::string ToCsv(absl::Span<const AuditRow> rows) {
           !has          ? "unknown"
           : row.matches ? "same"
                         : "nearest",
-          absl::StrJoin(row.conventions, " "), has ? std::string(UnitName(row.unit)) : "",
-          has ? Int128ToString(row.figure) : "",
+          absl::StrJoin(row.conventions, row.of_pipeline ? "; " : " "),
+          has ? std::string(UnitName(row.unit)) : "", has ? Int128ToString(row.figure) : "",
           has ? Int128ToString(row.figure - row.published.value) : "", row.fault}});
   }
   return DrawCsv(table);

@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(PublishedFigure figure, ParsePublishedFigure("4.089 GFLOPs"));
 //   AuditRow row = Audit("ResNet-50", figure, comparison);
-//   row.matches, row.conventions, row.counts_macs   // true, {"onnxflops", ...}, true
+//   row.matches, row.conventions, row.unit   // true, {"onnxflops", ...}, Unit::kMac
 #ifndef ONNXFLOPS_SRC_COMPARE_AUDIT_H_
 #define ONNXFLOPS_SRC_COMPARE_AUDIT_H_
 
@@ -16,6 +16,7 @@
 #include "src/compare/compare_report.h"
 #include "src/render/document.h"
 #include "src/report/view_options.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops {
 
@@ -40,6 +41,7 @@ struct AuditRow {
   Unit unit = Unit::kFlop;               // theirs
   absl::int128 figure = 0;               // of the first of them
   std::string about;                     // of what the figure is, if a zoo tells
+  bool of_pipeline = false;              // names of its conventions have blanks
 };
 
 // Compares one published figure with the figures of all conventions; ours is "onnxflops", in MACs
@@ -47,6 +49,20 @@ struct AuditRow {
 // activations needs a comparison of these.
 AuditRow Audit(const std::string& name, const PublishedFigure& published,
                const CompareReport& comparison);
+
+// A figure that a published one may be.
+struct AuditCandidate {
+  std::string name;  // of its convention
+  Unit unit = Unit::kFlop;
+  bool exact = true;  // false: it rests on a guess
+  absl::int128 value = 0;
+};
+// The same among these figures, of which there is at least one.
+AuditRow Audit(const std::string& name, const std::string& model, const PublishedFigure& published,
+               std::vector<AuditCandidate> candidates);
+// The row of a model whose sizes are open in `macs`.
+AuditRow OpenAudit(const std::string& name, const std::string& model,
+                   const PublishedFigure& published, const Expr& macs);
 
 Document ToDocument(absl::Span<const AuditRow> rows);
 std::string ToCsv(absl::Span<const AuditRow> rows);

@@ -1,17 +1,25 @@
 #include "src/settings/audit_arguments.h"
 
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/pipeline.h"
+#include "src/api/recognise_pipeline.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/pipeline/pipeline_audit.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
 #include "src/settings/zoo.h"
 
@@ -28,8 +36,53 @@ bool SetOneImage(const Report& report, Bindings* sizes) {
   return sizes->size() > before;
 }
 
+// A folder with a config.json is that model, as everywhere.
+bool IsPipeline(const std::string& path) {
+  return IsPipelineFile(path) ||
+         (!platform::MatchingFiles(absl::StrCat(path, "/*")).empty() &&
+          platform::MatchingFiles(absl::StrCat(path, "/config.json")).empty() &&
+          PipelineOfFolder(path).ok());
+}
+
+// The name that folders of exporters give to the samples of one image: with and without the text.
+constexpr char kGuidance[] = "guidance";
+
+absl::StatusOr<AuditRow> AuditPipeline(const Published& published, CountOptions options) {
+  if (!options.input_shapes.empty() || !options.input_values.empty() || options.tokens ||
+      options.mask_sum || options.image_size || options.batch) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(published.model), ": a pipeline sets the sizes of its stages in its file; ",
+        WithSettings("{dim} gives its parameters numbers")));
+  }
+  if (published.figure.unit == Unit::kActivation) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(published.model), ": a pipeline is audited in MACs or FLOPs"));
+  }
+  for (const auto& [name, size] : published.sizes) options.bindings[name] = size;
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ReadPipeline(published.model, options.bindings));
+  const auto is_stage = [&](const PipelineStage& stage) { return stage.name == published.module; };
+  if (!published.module.empty() && absl::c_none_of(pipeline.stages, is_stage)) {
+    std::vector<std::string> names;
+    for (const PipelineStage& stage : pipeline.stages) names.push_back(stage.name);
+    return absl::NotFoundError(absl::StrCat(Escaped(published.model), ": no stage is named ",
+                                            Quoted(published.module),
+                                            "; its stages: ", absl::StrJoin(names, ", ")));
+  }
+  std::vector<AuditedPipeline> pipelines(1);
+  ASSIGN_OR_RETURN(pipelines[0].report, CountPipeline(pipeline, options));
+  const PipelineParameter* const guidance = pipeline.Find(kGuidance);
+  if (guidance != nullptr && guidance->value.value_or(1) != 1) {
+    options.bindings[kGuidance] = 1;
+    ASSIGN_OR_RETURN(const Pipeline without, ReadPipeline(published.model, options.bindings));
+    ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(without, options));
+    pipelines.push_back({std::move(report), absl::StrCat(kGuidance, " = 1")});
+  }
+  return Audit(published.name, published.figure, pipelines, published.module);
+}
+
 absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
   RETURN_IF_ERROR(published.fault);
+  if (IsPipeline(published.model)) return AuditPipeline(published, options);
   ASSIGN_OR_RETURN(const Model model, LoadFor(published.model, options));
   CountOptions with_sizes = options;
   for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;

@@ -7,12 +7,14 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "src/api/load.h"
 #include "src/api/serving.h"
+#include "src/pipeline/pipeline_audit.h"
 #include "src/settings/pipeline_arguments.h"
 
 namespace onnxflops {
@@ -218,6 +220,50 @@ sizes = { batch = 1, seq = 8 }
   const std::string screen = DrawText(ToDocument(*report, {}));
   EXPECT_TRUE(absl::StrContains(screen, "parameter idle changes no figure")) << screen;
   EXPECT_FALSE(absl::StrContains(screen, "parameter images changes no figure")) << screen;
+}
+
+TEST(PipelineTest, APublishedFigureIsThatOfAPart) {
+  const char kText[] = R"(
+per = "images"
+[parameters]
+images = 2
+[[stage]]
+name = "a"
+model = "../../../models/resnet50.onnx"
+times = "3*images"
+[[stage]]
+name = "b"
+model = "../../../models/resnet50.onnx"
+)";
+  const absl::StatusOr<PipelineReport> report = CountText(kText);
+  ASSERT_TRUE(report.ok()) << report.status();
+  // By hand, of torchvision's 4.089184256 GMACs: 6 runs and 1 run, 2 images.
+  const struct {
+    const char *published, *stage;
+    bool counts_macs;
+    std::vector<std::string> conventions;
+  } kCases[] = {
+      {"28.624 GMACs", "", true, {"onnxflops: all stages"}},
+      {"14.312 GMACs", "", true, {"onnxflops: all stages, for each of images"}},
+      {"24.535 GMACs", "", true, {"onnxflops: stage a"}},
+      {"12.268 GFLOPs", "", true, {"onnxflops: stage a, for each of images"}},
+      {"4.0892 GMACs", "", true, {"onnxflops: stage a, a run"}},
+      {"4.0892 GMACs", "b", true, {"onnxflops: stage b"}},
+      {"2.0446 GMACs", "b", true, {"onnxflops: stage b, for each of images"}},
+      {"57.249 GFLOPs", "", false, {"macs: all stages"}},
+      {"49.070211072 GFLOPs", "", false, {"macs: stage a"}},
+  };
+  for (const auto& [published, stage, counts_macs, conventions] : kCases) {
+    const absl::StatusOr<PublishedFigure> figure = ParsePublishedFigure(published);
+    ASSERT_TRUE(figure.ok()) << figure.status();
+    const AuditRow row = Audit("x", *figure, {{*report, ""}}, stage);
+    EXPECT_TRUE(row.matches) << published;
+    EXPECT_EQ(row.counts_macs, counts_macs) << published;
+    EXPECT_EQ(row.conventions, conventions) << published;
+  }
+  const AuditRow row = Audit("x", *ParsePublishedFigure("1 GMACs"), {{*report, ""}}, "b");
+  EXPECT_FALSE(row.matches);
+  EXPECT_EQ(row.figure, 4'089'184'256 / 2);
 }
 
 TEST(PipelineTest, APageOfNumbersHasNoFields) {

@@ -247,5 +247,72 @@ class Check(unittest.TestCase):
                 self.assertEqual(result.stderr.count("\n"), 1)
 
 
+class Audit(unittest.TestCase):
+    """Published figures that are made from sums by hand, and those that FlopCounterMode counts in whole calls."""
+
+    def rows(self, *figures):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "figures.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("name,model,figure,dim,module\n")
+                for model, figure, dim, *module in figures:
+                    file.write(f'x,{os.path.abspath(model)},{figure},"{dim}",{"".join(module)}\n')
+            result = run("audit", path, "--format", "json")
+            self.assertIn(result.returncode, (0, 2), result.stderr)
+            return json.loads(result.stdout)["rows"]
+
+    def test_whole_calls(self):
+        """Twice the MACs of all stages, with guidance and without."""
+        with open(FOLDER + "truth.json", encoding="utf-8") as file:
+            calls = [c for c in json.load(file)["calls"] if c["model"] == "sd-tiny"]
+        figures = []
+        for call in calls:
+            steps = call["steps"] + (call["scheduler"] == "PNDMScheduler")
+            figures.append((DIFFUSION, f"{call['flops']} FLOPs", f"steps={steps},resolution={call['size']},images={call['images']},"
+                            f"prompts={call['images']}"))
+        for call, row in zip(calls, self.rows(*figures)):
+            self.assertEqual((row["status"], row["unit"], row["difference"]), ("same", "flop", 0), row)
+            at = "" if call["guided"] else ", guidance = 1"
+            self.assertIn(f"macs: all stages{at}", row["conventions"])
+        self.assertEqual(sorted({c["guided"] for c in calls}), [False, True])
+
+    def test_parts(self):
+        """A run of a stage, an answer, a stage: quotients of the document's figures."""
+        dims = {"steps": 25, "images": 4}
+        report = document("pipeline", DIFFUSION, *(word for n, v in dims.items() for word in ("--dim", f"{n}={v}")))
+        unet = next(s for s in report["stages"] if s["name"] == "unet")
+        macs, flops = number(unet["totals"]["macs"]), number(unet["totals"]["flops"])
+        total = number(report["totals"]["macs"])
+        wanted = [(macs, "MACs", "onnxflops: stage unet"), (macs // 25, "MACs", "onnxflops: stage unet, a run"),
+                  (macs // 4, "MACs", "onnxflops: stage unet, for each of images"), (flops, "FLOPs", "onnxflops: stage unet"),
+                  (2 * macs // 25, "FLOPs", "macs: stage unet, a run"), (total // 4, "MACs", "onnxflops: all stages, for each of images")]
+        dim = ",".join(f"{n}={v}" for n, v in dims.items())
+        rows = self.rows(*((DIFFUSION, f"{value} {unit}", dim) for value, unit, _ in wanted))
+        for row, (value, unit, name) in zip(rows, wanted):
+            self.assertEqual((row["status"], row["figure"], row["unit"]), ("same", int(value), unit[:-1].lower()), row)
+            self.assertIn(name, row["conventions"])
+        # What is called FLOPs and is MACs, and what is none of the figures. Half of the batch is what twice the MACs make up for.
+        report = document("pipeline", DIFFUSION, *(word for n, v in dims.items() for word in ("--dim", f"{n}={v}")), "--dim", "guidance=1")
+        half = number(report["stages"][1]["totals"]["macs"])
+        rows = self.rows((DIFFUSION, f"{half} FLOPs", dim + ",guidance=1"), (DIFFUSION, f"{int(total) + 12345} MACs", dim))
+        self.assertEqual([(r["status"], r["unit"]) for r in rows], [("same", "mac"), ("nearest", "mac")])
+        self.assertEqual(rows[1]["difference"], -12345)
+
+    def test_a_stage_alone(self):
+        report = document("pipeline", GPT2)
+        tokens = next(s for s in report["stages"] if s["name"] == "tokens")
+        figure = f"{number(tokens['totals']['flops'])} FLOPs"
+        first, second, third = self.rows((GPT2, figure, "", "tokens"), (GPT2, figure, "", "prompt"), (GPT2, figure, "", "token"))
+        self.assertEqual((first["status"], first["conventions"]), ("same", ["onnxflops: stage tokens"]))
+        self.assertEqual((second["status"], second["conventions"][0].startswith("macs: stage prompt")), ("nearest", False))
+        self.assertIn("no stage is named 'token'; its stages: prompt, tokens", third["fault"])
+
+    def test_open_parameters(self):
+        (row,) = self.rows((FOLDER + "cascade.toml", "1 GMACs", ""))
+        self.assertIn("sizes are open in", row["fault"])
+        (row,) = self.rows((FOLDER + "cascade.toml", "1 GMACs", "images=8,batch=1"))
+        self.assertNotIn("fault", row)
+
+
 if __name__ == "__main__":
     unittest.main()
