@@ -88,6 +88,12 @@ std::optional<absl::int128> DivisorOf(const PipelineReport& report, const Bindin
 
 // ---- the table
 
+// Whether some multiply-accumulates are of integers, which are no FLOPs. Expectations are rounded
+// down, so without them the parts are at most the whole.
+bool HasIntegers(const Totals& totals, const Bindings& at) {
+  return ValueAt(2 * totals.macs + totals.other_flops - totals.flops, at).value_or(0) > 0;
+}
+
 TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exact) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
@@ -100,7 +106,7 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
   column("stage", false, Narrow::kName);
   column("runs", true, Narrow::kKeep);
   column("FLOPs", true, Narrow::kKeep);
-  column("%", true, Narrow::kSpare);
+  column(HasIntegers(report.totals, at) ? "% of MACs" : "%", true, Narrow::kSpare);
   column("MACs", true, Narrow::kKeep);
   column("params", true, Narrow::kKeep);
   column("bytes moved", true, Narrow::kSpare);
@@ -108,7 +114,9 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
     column("time", true, Narrow::kKeep);
     column("bound by", false, Narrow::kSpare);
   }
-  const std::optional<absl::int128> all = ValueAt(report.totals.flops, at);
+  // Integers make no FLOPs, so a share of these would leave them out.
+  Expr Amounts::*const cost = HasIntegers(report.totals, at) ? &Amounts::macs : &Amounts::flops;
+  const std::optional<absl::int128> all = ValueAt(report.totals.*cost, at);
   const auto row = [&](const std::string& name, const std::string& runs, const Totals& totals,
                        const std::optional<PipelineTime>& time) {
     TextTable::Row cells;
@@ -116,11 +124,11 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
       const Expr amount = q.In(totals);
       return FigureText(q, amount, at, exact, KnownOf(q, amount, totals.lower_bound));
     };
-    const std::optional<absl::int128> flops = ValueAt(totals.flops, at);
+    const std::optional<absl::int128> part = ValueAt(totals.*cost, at);
     cells.cells = {name,
                    runs,
                    text(QuantityOf(&Amounts::flops)),
-                   flops && all ? report::Percent(*flops, *all) : "?",
+                   part && all ? report::Percent(*part, *all) : "?",
                    text(QuantityOf(&Amounts::macs)),
                    text(QuantityOf(&Amounts::params)),
                    text(kBytesMoved)};
@@ -164,10 +172,19 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
     const Quantity& q = QuantityOf(of);
     return FigureText(q, totals.*of, at, exact, KnownOf(q, totals.*of, totals.lower_bound));
   };
-  lines.push_back({"FLOPs",
-                   {absl::StrCat(text(&Amounts::flops), " = 2 x ", text(&Amounts::macs), " MACs + ",
-                                 text(&Amounts::other_flops), " other",
-                                 report.expected ? ", as expected by the probabilities" : "")}});
+  const bool integers = HasIntegers(totals, at);
+  const Expr macs = integers ? FloorDiv(totals.flops - totals.other_flops, 2) : totals.macs;
+  const Quantity& q = QuantityOf(&Amounts::macs);
+  if (integers) lines.push_back({"MACs", {text(&Amounts::macs)}});
+  lines.push_back(
+      {"FLOPs",
+       {absl::StrCat(text(&Amounts::flops), " = 2 x ",
+                     FigureText(q, macs, at, exact, KnownOf(q, macs, totals.lower_bound)),
+                     integers ? " floating-point" : "", " MACs + ", text(&Amounts::other_flops),
+                     " other", report.expected ? ", as expected by the probabilities" : "")}});
+  if (integers) {
+    lines.push_back({"integer", {absl::StrCat(text(&Amounts::int_ops), " operations")}});
+  }
   if (const std::optional<absl::int128> divisor = DivisorOf(report, at)) {
     std::vector<std::string> texts;
     for (Expr Amounts::*of : {&Amounts::flops, &Amounts::macs}) {
