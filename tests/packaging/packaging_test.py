@@ -211,7 +211,7 @@ def test_recipes(folder):
 def test_version(folder):
     """One command writes a version into all that names it, once."""
     place = os.path.join(folder, "version")
-    names = ("src/api/version.h", "CITATION.cff", "README.md", "CHANGELOG.md", "docs/install.md", ".github/ISSUE_TEMPLATE/error.yml")
+    names = ("src/api/version.h", "CITATION.cff", "README.md", "CHANGELOG.md", "docs/install.md", ".github/ISSUE_TEMPLATE/error.yml", "tools/commands/cite.cc")
     for name in (*names, "tools/packaging/version"):
         os.makedirs(os.path.dirname(os.path.join(place, name)), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), os.path.join(place, name))
@@ -221,6 +221,7 @@ def test_version(folder):
     texts = {name: read(os.path.join(place, name)) for name in names}
     expect("\n## [Unreleased]\n\n## [9.8.7] - 2027-01-31\n\n" in texts["CHANGELOG.md"], "the changelog has no 9.8.7")
     expect("\nversion: 9.8.7\ndate-released: 2027-01-31\n" in texts["CITATION.cff"], texts["CITATION.cff"])
+    expect('kReleased = "2027-01-31"' in texts["tools/commands/cite.cc"], texts["tools/commands/cite.cc"])
     expect('VERSION "9.8.7"\n#define ONNXFLOPS_VERSION_MAJOR 9\n#define ONNXFLOPS_VERSION_MINOR 8\n#define ONNXFLOPS_VERSION_PATCH 7\n' in
            texts["src/api/version.h"], texts["src/api/version.h"])
     old = [name for name, text in texts.items() if name != "CHANGELOG.md" and own_version() in text]

@@ -55,9 +55,10 @@ class CiteTest(ProgramTest):
             file.seek(0)
             authors = re.findall(r'- name: "(.*)"', file.read())
         entry = " ".join(self.shell("onnxflops cite").split())
-        for fact in (facts["title"], facts["version"], facts["license"], facts["abstract"], *authors):
+        for fact in (facts["title"], facts["version"], facts["license"], facts["date-released"], *authors):
             self.assertIn(fact.rstrip("."), entry)
         self.assertIn(facts["message"].rstrip("."), entry)
+        self.assertIn(f"year = {{{facts['date-released'][:4]}}}", entry)
 
 
 class NarrowTest(ProgramTest):

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/api/version.h"
 #include "src/base/status_macros.h"
 #include "tools/cli/output.h"
@@ -10,6 +11,9 @@
 
 namespace onnxflops::tools {
 namespace {
+
+// date-released of CITATION.cff: tools/packaging/version writes both.
+constexpr absl::string_view kReleased = "2026-11-28";
 
 constexpr CommandHelp kCommandCiteHelp = {
     "onnxflops cite [options]",
@@ -39,10 +43,12 @@ std::string Entry() {
       "@misc{onnxflops,\n"
       "  title = {onnxflops},\n"
       "  author = {{the authors of onnxflops}},\n"
+      "  year = {",
+      kReleased.substr(0, 4),
+      "},\n"
       "  note = {Version ",
-      ONNXFLOPS_VERSION,
-      ". Counts the FLOPs of an ONNX model from its graph alone, and explains why\n"
-      "          other tools print other figures. License: Apache-2.0}\n"
+      ONNXFLOPS_VERSION, ", released ", kReleased,
+      ". License: Apache-2.0}\n"
       "}\n");
 }
 
