@@ -1,5 +1,6 @@
 """Configurations and names, by the classes of transformers, timm, torchvision, open_clip and diffusers."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -78,6 +79,12 @@ def test_without_the_packages(monkeypatch):
             function("x")
     with pytest.raises(ImportError, match="pip install"):
         onnxflops.from_diffusers({})
+    for module, missing in (("lightning", ["lightning", "lightning.pytorch.callbacks", "pytorch_lightning"]), ("huggingface", ["transformers"])):
+        for name in missing:
+            monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, f"onnxflops.{module}", raising=False)
+        with pytest.raises(ImportError, match=rf"onnxflops\.{module} needs .*: pip install "):
+            importlib.import_module(f"onnxflops.{module}")
 
 
 class FakeConfig:

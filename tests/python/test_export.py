@@ -147,13 +147,39 @@ def test_without_the_private_parts(change, monkeypatch):
     if change == "failing":
         monkeypatch.setattr(_export, "_table", lambda private: private.nothing)
     assert onnxflops.from_torch(torch.nn.Linear(4, 4).eval(), torch.zeros(1, 4)).count().macs == 16
-    with pytest.raises(Exception, match=r"torch\.export"):
+    with pytest.raises(onnxflops.InvalidError, match=r"Linear does not take .*float32\[1, 5\]"):
         onnxflops.from_torch(torch.nn.Linear(4, 4).eval(), torch.zeros(1, 5))
 
 
-def test_training_is_told():
-    with pytest.warns(UserWarning, match="training mode"):
+def test_training_is_told_once():
+    with pytest.warns(UserWarning) as told:
         assert onnxflops.from_torch(torch.nn.Linear(4, 4), torch.zeros(1, 4)).count().macs == 16
+    assert len(told) == 1 and "training mode" in str(told[0].message) and told[0].filename == __file__
+
+
+class Refuses(torch.nn.Module):
+    def forward(self, x):
+        return x * x.sum().item() if x.sum() > 0 else torch.linalg.eig(x)[0].item()
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs", "kwargs", "error", "text"),
+    [
+        ("x", torch.zeros(1), None, TypeError, "'module' should be a torch.nn.Module, not str"),
+        (torch.nn.Linear, torch.zeros(1), None, TypeError, "'module' should be a torch.nn.Module, not the class Linear"),
+        (torch.nn.Linear(4, 4).eval(), {"input": torch.zeros(1, 4)}, None, TypeError, "kwargs={...}"),
+        (torch.nn.Linear(4, 4).eval(), 5, None, TypeError, "'example_inputs' should be a tensor, or a tuple of forward()'s arguments, not int"),
+        (torch.nn.Linear(4, 4).eval(), torch.zeros(1, 5), None, onnxflops.InvalidError, "example_inputs and kwargs (float32[1, 5])"),
+        (torch.nn.Linear(4, 4).eval(), (), {"inpt": torch.zeros(1, 4)}, onnxflops.InvalidError, "(inpt=float32[1, 4])"),
+        (Refuses().eval(), torch.zeros(2, 2), None, onnxflops.UnsupportedError, "Refuses cannot be exported: "),
+    ],
+)
+def test_errors_name_the_argument(module, inputs, kwargs, error, text, caplog):
+    """One error in one line, which has PyTorch's as its cause, and no log."""
+    with pytest.raises(error) as raised:
+        onnxflops.from_torch(module, inputs, kwargs=kwargs)
+    assert str(raised.value).startswith("from_torch(): ") and text in str(raised.value) and "\n" not in str(raised.value)
+    assert not [record for record in caplog.records if record.levelno >= 30] and (error is TypeError or raised.value.__cause__ is not None)
 
 
 class Tied(torch.nn.Module):
@@ -213,7 +239,7 @@ def test_the_module_stays_as_it_was():
 def test_meta_is_restored_after_an_error():
     with torch.device("meta"):
         module = torch.nn.Linear(4, 4).eval()
-    with pytest.raises(Exception, match=r"torch\.export"):
+    with pytest.raises(onnxflops.InvalidError, match="does not take"):
         onnxflops.from_torch(module, torch.zeros(1, 5))
     assert module.weight.is_meta and type(module.weight) is torch.nn.Parameter
 

@@ -9,10 +9,10 @@ import re
 import traceback
 import warnings
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from onnxflops import _core
-from onnxflops._errors import UnsupportedError
+from onnxflops._errors import InvalidError, UnsupportedError
 from onnxflops._export import program_to_onnx, to_onnx
 
 if TYPE_CHECKING:
@@ -43,13 +43,76 @@ def from_torch(
         import torch
     except ImportError as error:
         raise ImportError("from_torch() needs PyTorch: pip install 'onnxflops[torch]'") from error
-    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
-    inputs, kwargs = _off_meta((inputs, kwargs))
-    with _fake(module):
-        program = to_onnx(module, inputs, kwargs, dynamic_shapes)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"from_torch(): 'module' should be a torch.nn.Module, not {_type_of(module)}")
+    inputs, kwargs = _off_meta((_arguments(example_inputs), kwargs))
+    called = name or type(module).__name__
+    if module.training:
+        warnings.warn(
+            f"{called} is in training mode: dropout and normalisation count as in training; after eval(), as in inference",
+            stacklevel=2,
+        )
+    try:
+        with _quiet(), _fake(module):
+            program = to_onnx(module, inputs, kwargs, dynamic_shapes)
+    except Exception as error:
+        _refuse(module, inputs, kwargs, called, error)
     if program is None:
-        raise RuntimeError("torch.onnx.export gives no model")
-    return _model_of(program.model, module, name or type(module).__name__)
+        raise UnsupportedError(f"from_torch(): {called} cannot be exported: torch.onnx.export gives no model")
+    return _model_of(program.model, module, called)
+
+
+def _type_of(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def _arguments(example_inputs: Any) -> tuple[Any, ...]:
+    """The positional arguments of forward()."""
+    import torch
+
+    if isinstance(example_inputs, torch.Tensor):
+        return (example_inputs,)
+    if hasattr(example_inputs, "items"):
+        raise TypeError("from_torch(): 'example_inputs' has names: give them as from_torch(module, (), kwargs={...})")
+    if not isinstance(example_inputs, (tuple, list)):
+        raise TypeError(
+            f"from_torch(): 'example_inputs' should be a tensor, or a tuple of forward()'s arguments, not {_type_of(example_inputs)}"
+        )
+    return tuple(example_inputs)
+
+
+def _refuse(
+    module: torch.nn.Module, inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, name: str, error: Exception
+) -> NoReturn:
+    """Raises the error of an export that fails: InvalidError if forward() itself takes no such inputs."""
+    fault = _fault_of_forward(module, inputs, kwargs or {})
+    if fault is None:
+        raise UnsupportedError(f"from_torch(): {name} cannot be exported: {_reason(error)}") from error
+    given = [_shape_of(value) for value in inputs] + [f"{key}={_shape_of(value)}" for key, value in (kwargs or {}).items()]
+    raise InvalidError(
+        f"from_torch(): forward() of {name} does not take these example_inputs and kwargs ({', '.join(given)}): {_reason(fault)}"
+    ) from error
+
+
+def _shape_of(value: Any) -> str:
+    if not hasattr(value, "shape"):
+        return type(value).__name__
+    return f"{str(value.dtype).rpartition('.')[2]}{[*map(int, value.shape)]}"
+
+
+def _fault_of_forward(module: torch.nn.Module, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """The error of forward() itself, on tensors without data; of PyTorch's own classes it is one of the trace."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils import _pytree
+
+    with _quiet(), _fake(module), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        try:
+            inputs, kwargs = _pytree.tree_map_only(torch.Tensor, mode.from_tensor, (inputs, kwargs))
+            module(*inputs, **kwargs)
+        except Exception as error:
+            return None if type(error).__module__.startswith("torch") else error
+    return None
 
 
 class Inputs(NamedTuple):

@@ -20,7 +20,10 @@ import inspect
 import warnings
 from typing import Any, Optional, Union
 
-import transformers
+try:
+    import transformers
+except ImportError as error:
+    raise ImportError("onnxflops.huggingface needs transformers: pip install 'onnxflops[transformers]'") from error
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError

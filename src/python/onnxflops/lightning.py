@@ -22,7 +22,10 @@ from typing import Any, Optional, Union
 try:
     from lightning.pytorch.callbacks import Callback
 except ImportError:
-    from pytorch_lightning.callbacks import Callback  # type: ignore[no-redef,import-not-found,unused-ignore]
+    try:
+        from pytorch_lightning.callbacks import Callback  # type: ignore[no-redef,import-not-found,unused-ignore]
+    except ImportError as error:
+        raise ImportError("onnxflops.lightning needs Lightning: pip install lightning") from error
 
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError
