@@ -701,8 +701,27 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   return s;
 }
 
+std::string NotCountedText(const Report& report) {
+  const int64_t unknown = report.coverage.unknown;
+  if (unknown == 0) return "a part is not counted: figures are lower bounds";
+  std::vector<std::string> names;
+  for (const CoverageItem& item : report.coverage.items) {
+    std::string name = Escaped(OpLabel(item.domain, item.op));
+    if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
+  }
+  constexpr size_t kMaxNotCounted = 8;
+  const size_t more = names.size() > kMaxNotCounted ? names.size() - kMaxNotCounted : 0;
+  names.resize(names.size() - more);
+  return absl::StrCat(Plural(unknown, "node"), unknown > 1 ? " are" : " is", " not counted (",
+                      absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                      "): figures are lower bounds");
+}
+
 std::vector<std::string> AllWarnings(const Report& report) {
-  std::vector<std::string> texts = report.warnings;
+  std::vector<std::string> texts;
+  if (report.totals.lower_bound) texts.push_back(NotCountedText(report));
+  texts.insert(texts.end(), report.warnings.begin(), report.warnings.end());
   if (!report.part.empty()) return texts;
   for (const WeightCopy& likely : report.likely_copies) {
     texts.push_back(LikelyCopyText(likely, "params hold"));
@@ -760,10 +779,7 @@ std::vector<std::string> CaveatsOfFigures(const Report& report) {
     texts = SampleTexts(*report.samples, report.totals.lower_bound);
   }
   if (report.totals.lower_bound) {
-    const int64_t unknown = report.coverage.unknown;
-    texts.push_back(absl::StrCat(unknown > 0 ? Plural(unknown, "node") : "a part",
-                                 unknown > 1 ? " are" : " is",
-                                 " not counted: figures are lower bounds"));
+    texts.push_back(NotCountedText(report));
   }
   if (!report.tool) return texts;
   for (const std::string& text : report.tool->assumptions) {

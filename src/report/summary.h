@@ -24,7 +24,10 @@ struct Summary {
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
 
-// Report::warnings, and likely copies of weights: for writers without the lines of totals.
+// "3 nodes are not counted (Add, com.example.FusedMlp and 2 more): figures are lower bounds".
+// REQUIRES: totals.lower_bound.
+std::string NotCountedText(const Report& report);
+// That, Report::warnings, and likely copies of weights: for writers without the lines of totals.
 std::vector<std::string> AllWarnings(const Report& report);
 // Advice on nodes without a rule: a sentence, or nothing.
 std::vector<std::string> HintsOnUnknown(const Report& report);

@@ -12,6 +12,9 @@ int main(int argc, char** argv) {
     std::cerr << report.status().message() << " " << onnxflops::LimitOf(report.status()) << "\n";
     return 2;
   }
+  if (report->totals.lower_bound) {  // a part is not counted
+    std::cout << report->coverage.unknown << " nodes are not counted; at least:\n";
+  }
   std::cout << "FLOPs: " << report->totals.flops.ToString() << "\n";  // exact, maybe with symbols
   onnxflops::Bindings all_eight;
   for (const onnxflops::SymbolOrigin& symbol : report->symbols) all_eight[symbol.name] = 8;

@@ -211,7 +211,6 @@ function notes(report) {
   const items = [...report.warnings];
   const { coverage } = report;
   if (coverage.unknown > 0) {
-    items.unshift(`${plural(coverage.unknown, "node")} ${coverage.unknown === 1 ? "is" : "are"} not counted; totals are lower bounds.`);
     for (const item of coverage.items) items.push(`${item.node || "(no name)"} (${item.op}): ${item.reason}`);
   }
   if (items.length === 0) return null;
