@@ -103,19 +103,6 @@ absl::StatusOr<KnownCount> CountWithKnown(const DiffSide& side, const CountOptio
                                  : BindKnown(*side.report(), options.bindings);
 }
 
-// Only a regular file is looked into. A pipe would lose the bytes that are read here.
-bool IsReport(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  const absl::StatusOr<int> fd = OpenForReading(path);
-  if (!fd.ok()) return false;
-  std::string beginning(kReportPrefix, '\0');
-  const ssize_t read = ReadSome(*fd, beginning.data(), beginning.size());
-  close(*fd);
-  beginning.resize(static_cast<size_t>(std::max<ssize_t>(read, 0)));
-  return LooksLikeReport(beginning);
-}
-
 // Counts one side again, at the sizes that the other fixes. If that is not possible, the first
 // count stays, and the Diff lists the unequal sizes.
 void CountAtFixed(const DiffSide& source, const CountOptions& options, bool is_head,
@@ -151,10 +138,23 @@ bool IsAmong(const UnequalSize& size, const std::vector<UnequalSize>& others) {
 
 }  // namespace
 
+// Only a regular file is looked into. A pipe would lose the bytes that are read here.
+bool IsReportFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const absl::StatusOr<int> fd = OpenForReading(path);
+  if (!fd.ok()) return false;
+  std::string beginning(kReportPrefix, '\0');
+  const ssize_t read = ReadSome(*fd, beginning.data(), beginning.size());
+  close(*fd);
+  beginning.resize(static_cast<size_t>(std::max<ssize_t>(read, 0)));
+  return LooksLikeReport(beginning);
+}
+
 absl::StatusOr<ModelOrReport> LoadModelOrReport(const std::string& path,
                                                 const CountOptions& options) {
   ModelOrReport loaded;
-  if (!IsReport(path)) {
+  if (!IsReportFile(path)) {
     ASSIGN_OR_RETURN(loaded.model, LoadFor(path, options));
     return loaded;
   }

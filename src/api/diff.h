@@ -43,6 +43,8 @@ struct ModelOrReport {
 
   DiffSide side() const { return model ? DiffSide(*model) : DiffSide(*report); }
 };
+// True for a regular file that begins as our reports in JSON do.
+bool IsReportFile(const std::string& path);
 // A JSON file that begins as our reports do is read as a report. Errors: those of LoadFor and
 // ReadReport.
 absl::StatusOr<ModelOrReport> LoadModelOrReport(const std::string& path,

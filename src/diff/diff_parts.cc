@@ -351,11 +351,28 @@ std::vector<std::string> ComparedTexts(const Diff& diff) {
   return texts;
 }
 
+// What tells two counts of one file apart: their inputs.
+std::vector<std::string> OwnInputs(const Diff& diff, bool of_head) {
+  std::vector<std::string> texts;
+  if (!diff.has_base || diff.base.path != diff.head.path) return texts;
+  for (const FactDiff& input : diff.inputs) {
+    const std::optional<std::string>& own = of_head ? input.head : input.base;
+    if (own) texts.push_back(absl::StrCat(input.name, " ", *own));
+    if (texts.size() == kMaxRowTensors) break;
+  }
+  return texts;
+}
+
 std::vector<LabelledLine> HeadLines(const Diff& diff) {
   std::vector<LabelledLine> lines;
   lines.push_back({"base", diff.has_base ? DescribeFile(diff, diff.base, diff.base_bindings)
                                          : std::vector<std::string>{"none"}});
   lines.push_back({"head", DescribeFile(diff, diff.head, diff.head_bindings)});
+  for (const bool of_head : {false, true}) {
+    for (std::string& text : OwnInputs(diff, of_head)) {
+      lines[of_head ? 1 : 0].texts.push_back(std::move(text));
+    }
+  }
   if (!diff.sizes.empty()) {
     LabelledLine sizes = {"sizes", {}};
     for (const auto& [name, size] : diff.sizes) {

@@ -34,6 +34,8 @@
 #include "src/report/figure_columns.h"
 #include "src/report/make_report.h"
 #include "src/report/node_rows.h"
+#include "src/report/view.h"
+#include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
@@ -477,6 +479,15 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   AppendRule(e, width, &out);
   AppendCost(e, width, &out);
   return absl::StrCat(out, "\n", SumsText(e, style));
+}
+
+std::string ExplainModule(const Report& module, const TableStyle& style) {
+  constexpr int kCostliestNodes = 5;
+  ViewOptions nodes;
+  nodes.by = GroupBy::kNode;
+  nodes.top = kCostliestNodes;
+  return absl::StrCat(ToTable(module, {}, style), "\n",
+                      DrawText(report::MakeTable(module, nodes), style));
 }
 
 }  // namespace onnxflops

@@ -60,6 +60,8 @@ struct Explanation {
 };
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
+// Of a module that was counted alone, with rows of nodes: its content, and its costliest nodes.
+std::string ExplainModule(const Report& module, const TableStyle& style);
 // JSON: "onnxflops.explain/1" (tools/schema/explain.v1.schema.json).
 std::string ToJson(const Explanation& explanation);
 

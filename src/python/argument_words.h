@@ -6,12 +6,19 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "src/render/document.h"
 #include "src/settings/table.h"
 
 namespace onnxflops::python {
 
-// What is an option of no function stays, and so does what stands between backticks: commands.
+// A setting that only the program has is its bare name. What stands between backticks stays:
+// commands.
 std::string ArgumentWords(absl::string_view text);
+// The same of a text of a screen, without hints at options for screens: "5 closed: --depth N opens
+// them" becomes "5 closed".
+std::string ScreenWords(absl::string_view text);
+// A document with its texts in these words.
+Document InPython(Document document);
 
 // "grad_accumulation" of grad-accumulation.
 std::string ArgumentName(const settings::Row& option);

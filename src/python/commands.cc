@@ -5,12 +5,15 @@
 // name. Signatures and help come from the same tables of options.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/api/check.h"
 #include "src/api/diff.h"
 #include "src/api/estimate.h"
@@ -28,10 +31,12 @@
 #include "src/check/judge.h"
 #include "src/devices/device_report.h"
 #include "src/load/input_file.h"
+#include "src/python/argument_words.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/signatures.h"
 #include "src/python/types.h"
+#include "src/report/read_report.h"
 #include "src/settings/audit_arguments.h"
 #include "src/settings/check_arguments.h"
 #include "src/settings/device_arguments.h"
@@ -86,24 +91,94 @@ CheckOptions RunOptions(const settings::CheckArguments& args, Bindings sizes) {
   return run;
 }
 
+// One side of a comparison.
+struct Side {
+  PyModel model;                         // null: it is a report
+  std::shared_ptr<const Report> report;  // null: it is a model
+  std::optional<PyReport> counted;       // the report with its model
+
+  DiffSide side() const { return report != nullptr ? DiffSide(*report) : DiffSide(*model.model); }
+  std::string path() const { return report != nullptr ? report->model.path : (*model.model)->path; }
+};
+
+// A report; the JSON of one, as text, as bytes or in a file; or what onnxflops.load() takes.
+Side SideOf(nb::handle source) {
+  Side side;
+  std::string text, name = "the report";
+  if (nb::isinstance<PyReport>(source)) {
+    side.counted = nb::cast<PyReport>(source);
+    side.report = side.counted->report;
+    return side;
+  }
+  if (nb::isinstance<nb::bytes>(source)) {
+    const auto bytes = nb::borrow<nb::bytes>(source);
+    if (LooksLikeReport({bytes.c_str(), std::min(bytes.size(), kReportPrefix)})) {
+      text.assign(bytes.c_str(), bytes.size());
+    }
+  } else if (nb::isinstance<nb::str>(source) || nb::hasattr(source, "__fspath__")) {
+    name = nb::isinstance<nb::str>(source) ? FromStr(source, "a path") : FromPath(source);
+    if (LooksLikeReport(absl::string_view(name).substr(0, kReportPrefix))) {
+      text = std::exchange(name, "the report");
+    } else if (const std::string path = FromPath(source); IsReportFile(path)) {
+      ModelOrReport loaded = Require(WithoutGil([&] { return LoadModelOrReport(path, {}); }));
+      side.report = std::make_shared<const Report>(*std::move(loaded.report));
+      return side;
+    }
+  }
+  if (text.empty()) {
+    side.model = ModelOf(source);
+  } else {
+    side.report =
+        std::make_shared<const Report>(Require(WithoutGil([&] { return ReadReport(text, name); })));
+  }
+  return side;
+}
+
+// Refuses options of a count where `function` takes reports, which have been counted.
+void RefuseCountOptions(const Given& taken, const settings::Table& allowed,
+                        const std::string& function) {
+  for (const Given::Option& option : taken.options) {
+    const auto is_same = [&](const settings::Row& row) { return ArgumentName(row) == option.name; };
+    if (absl::c_any_of(allowed.rows(), is_same)) continue;
+    Raise(absl::InvalidArgumentError(absl::StrCat(function, " of a report: ", option.name,
+                                                  "= is of a count: count(", option.name,
+                                                  "=...) makes such a report")));
+  }
+}
+
 CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle against,
                          const nb::kwargs& given) {
-  const PyModel of = ModelOf(source);
-  settings::CheckArguments args;
+  Side head = SideOf(source);
+  settings::CheckArguments args, other;
   Given taken = TakeOptions(given, "check()", &args);
+  if (head.report != nullptr) {
+    settings::Table of_reports;
+    other.AddMaxTo(&of_reports);
+    other.rate.AddTo(&of_reports);
+    other.AddMeasuredTo(&of_reports);
+    other.roofline.AddTo(&of_reports);
+    RefuseCountOptions(taken, of_reports, "check()");
+  }
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
-  const std::string base_path = against.is_none() ? "" : FromPath(against);
   if (path.empty() && args.limits.empty()) {
     Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
   }
-  const CheckOptions run = RunOptions(args, std::move(taken.sizes));
-  const Budgets budgets = Require(ReadBudgets(path, args.limits, !base_path.empty(), run.devices));
-  CheckedModel checked = {*of.model, (*of.model)->path, !base_path.empty()};
-  std::optional<ModelOrReport> base;
-  if (checked.has_base) {
-    base = Require(WithoutGil([&] { return LoadModelOrReport(base_path, run.count); }));
-    checked.base = base->side();
+  CheckOptions run = RunOptions(args, std::move(taken.sizes));
+  if (head.counted && head.counted->convention.empty()) {
+    // Rules may be about what the report does not have, as memory: the same is counted again.
+    const Bindings sizes = run.count.bindings;
+    const auto on_device = run.count.on_device;
+    run.count = *head.counted->options;
+    run.count.bindings.insert(sizes.begin(), sizes.end());
+    if (on_device) run.count.on_device = on_device;
+    head.model = head.counted->of;
+    head.report = nullptr;
   }
+  const bool has_base = !against.is_none();
+  const Budgets budgets = Require(ReadBudgets(path, args.limits, has_base, run.devices));
+  CheckedModel checked = {head.side(), head.path(), has_base};
+  std::optional<Side> base;
+  if (has_base) checked.base = base.emplace(SideOf(against)).side();
   CheckReport report;
   report.budgets = path;
   AskedSizes asked;
@@ -145,12 +220,13 @@ MfuReport MfuOf(nb::handle model, const nb::kwargs& given) {
 }
 
 Diff DiffOf(nb::handle base_source, nb::handle head_source, const nb::kwargs& given) {
-  const PyModel base = ModelOf(base_source), head = ModelOf(head_source);
+  const Side base = SideOf(base_source), head = SideOf(head_source);
   settings::DiffArguments args;
   Given taken = TakeOptions(given, "diff()", &args);
+  if (base.report != nullptr && head.report != nullptr) RefuseCountOptions(taken, {}, "diff()");
   CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
-  return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
+  return Require(WithoutGil([&] { return DiffModels(base.side(), head.side(), options); }));
 }
 
 ProfileReport ProfileOf(nb::handle source, nb::handle profile, const nb::kwargs& given) {
@@ -267,23 +343,24 @@ void DefineShown(nb::module_& m, const char* name, const Function& function, con
 
 void DefineReviews(nb::module_& m) {
   DefineShown(m, "diff", &DiffOf,
-              ShowFunctionOf("def diff(base: Source, head: Source", "Diff",
+              ShowFunctionOf("def diff(base: Source | Report, head: Source | Report", "Diff",
                              "What changed from one model to another: diff(\"old.onnx\", "
-                             "\"new.onnx\", batch=8).",
+                             "\"new.onnx\", batch=8).\n\nEach may be a report, or the JSON of one: "
+                             "diff(m.count(at_image=224), m.count(at_image=336)).",
                              settings::DiffArguments()),
               nb::arg("base"), nb::arg("head"));
-  DefineShown(
-      m, "check", &CheckModelOf,
-      ShowFunctionOf("def check(model: Source, budgets: str | PathLike[str] | None = None, "
-                     "against: str | PathLike[str] | None = None",
-                     "Check",
-                     "Holds a model to a file of budgets, to limits, or both: check(m, "
-                     "max={\"flops\": \"40 GFLOP\"}).\n\n`against` is the path of a model, or of a "
-                     "report in JSON, for limits that are relative. The result\nis true if all "
-                     "passed.",
-                     settings::CheckArguments()),
-      nb::arg("model"), nb::arg("budgets").none() = nb::none(),
-      nb::arg("against").none() = nb::none());
+  DefineShown(m, "check", &CheckModelOf,
+              ShowFunctionOf(
+                  "def check(model: Source | Report, budgets: str | PathLike[str] | None = "
+                  "None, against: Source | Report | None = None",
+                  "Check",
+                  "Holds a model to a file of budgets, to limits, or both: check(m, "
+                  "max={\"flops\": \"40 GFLOP\"}).\n\n`against` is a model or a report, for limits "
+                  "that are relative. Each may be the JSON of a report.\nThe result is true if "
+                  "all passed.",
+                  settings::CheckArguments()),
+              nb::arg("model"), nb::arg("budgets").none() = nb::none(),
+              nb::arg("against").none() = nb::none());
   constexpr char kMfuHelp[] =
       "Utilisation of devices by a training step: mfu(report, step_time=0.41, devices=8, "
       "device=\"h100-sxm\", dtype=\"bf16\").\n"

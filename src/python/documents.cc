@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,9 +25,12 @@
 #include "src/mfu/mfu_report.h"
 #include "src/pipeline/pipeline_report.h"
 #include "src/profile/profile_report.h"
+#include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/document.h"
+#include "src/render/format.h"
+#include "src/report/writers.h"
 #include "src/serving/serving_report.h"
 #include "src/sweep/sweep_report.h"
 #include "src/symbolic/symbol_name.h"
@@ -40,6 +43,10 @@ namespace nb = nanobind;
 using report::Known;
 using report::KnownOf;
 using report::KnownOfChange;
+
+std::string TensorText(const TensorInfo& tensor) {
+  return absl::StrCat(tensor.name, " ", tensor.type, tensor.shape.ToString());
+}
 
 // The parts of the screen.
 Document DocumentOf(const CompareReport& report) {
@@ -55,6 +62,34 @@ Document DocumentOf(const SweepReport& sweep) { return ToDocument(sweep, ViewOpt
 Document DocumentOf(const ServingReport& serving) { return ToDocument(serving, ViewOptions{}); }
 Document DocumentOf(const PipelineReport& report) { return ToDocument(report, ViewOptions{}); }
 
+Document DocumentOf(const PyExplanation& of) {
+  if (of.part) return ToDocument(*of.part->report, ViewOptions{});
+  const Explanation& e = *of.node;
+  Document document;
+  Document::Lines lines;
+  const auto add = [&](const char* label, const std::string& text) {
+    if (!text.empty()) lines.lines.push_back({label, {text}});
+  };
+  add("node", absl::StrCat(e.node.name, " (", OpLabel(e.node.domain, e.node.op), ")"));
+  add("module", e.module);
+  for (const TensorInfo& t : e.node.inputs) add("input", TensorText(t));
+  for (const TensorInfo& t : e.node.outputs) add("output", TensorText(t));
+  add("formula", e.formula);
+  add("note", e.note);
+  add("unknown", e.reason);
+  document.Add(std::move(lines));
+  Document::Table table;
+  table.table.columns = {{"operation"}, {"how"}, {"amount", true}};
+  for (const Explanation::Term& term : e.terms) {
+    table.table.rows.push_back({{term.kind, term.how, term.amount.ToString()}});
+  }
+  if (!e.terms.empty()) document.Add(std::move(table));
+  return document;
+}
+
+std::string Json(const PyExplanation& of) {
+  return of.part ? ToJson(*of.part->report) : ToJson(*of.node);
+}
 std::string Json(const PyAudit& audit) { return ToJson(absl::MakeConstSpan(audit.rows)); }
 template <typename Report>
 std::string Json(const Report& report) {
@@ -69,14 +104,13 @@ std::string Page(const ProfileReport& report) { return ToHtml(report); }
 std::string Page(const SweepReport& sweep) { return ToHtml(sweep); }
 std::string Page(const PipelineReport& report) { return ToHtml(report); }
 
-// The screen of the program.
+// The screen of the program, in the words of Python.
 template <typename Report>
 std::string Screen(const Report& report) {
-  if constexpr (std::is_same_v<Report, Explanation>) {
-    return ToText(report, {});
-  } else {
-    return DrawText(DocumentOf(report));
-  }
+  return DrawText(InPython(DocumentOf(report)));
+}
+std::string Screen(const PyExplanation& of) {
+  return ScreenWords(of.part ? ExplainModule(*of.part->report, {}) : ToText(*of.node, {}));
 }
 
 template <typename Report>
@@ -106,6 +140,38 @@ nb::class_<Report> Define(nb::module_& m, const char* name, const char* text) {
         nb::sig("def _repr_html_(self) -> str"));
   }
   return cls;
+}
+
+// rows() and to_pandas(), made of the JSON by onnxflops/_results.py. `text` says what a row is.
+// `kinds` are what `by` may be, the default first, as "'module', 'op'"; "" if there is one kind.
+template <typename Report>
+void DefineRows(nb::class_<Report>* cls, const std::string& text, const std::string& kinds = "") {
+  const std::string first = kinds.substr(0, kinds.find(','));
+  const auto signature = [&](const char* name, const char* result) {
+    return absl::StrCat("def ", name, "(self",
+                        kinds.empty() ? "" : absl::StrCat(", by: Literal[", kinds, "] = ", first),
+                        ") -> ", result);
+  };
+  const auto define = [&](const char* name, const std::string& shape, const std::string& help) {
+    if (kinds.empty()) {
+      cls->def(
+          name,
+          [name](nb::handle self) {
+            return nb::module_::import_("onnxflops._results").attr(name)(self, nb::none());
+          },
+          nb::sig(shape.c_str()), help.c_str());
+    } else {
+      cls->def(
+          name,
+          [name](nb::handle self, const nb::object& by) {
+            return nb::module_::import_("onnxflops._results").attr(name)(self, by);
+          },
+          nb::arg("by").none() = nb::none(), nb::sig(shape.c_str()), help.c_str());
+    }
+  };
+  define("rows", signature("rows", "list[dict[str, Any]]"), text);
+  define("to_pandas", signature("to_pandas", "pandas.DataFrame"),
+         "rows() as a DataFrame. Needs pandas.");
 }
 
 nb::dict Headlines(const CompareReport& report) {
@@ -141,6 +207,7 @@ nb::object Delta(const Diff& diff, const std::string& quantity) {
 
 void DefineMfu(nb::module_& m) {
   auto mfu = Define<MfuReport>(m, "Mfu", "Utilisation of devices by a training step.");
+  DefineRows(&mfu, "A dict for each way to compute the FLOPs of a step: name, formula, mfu, hfu.");
   mfu.def_ro("mfu", &MfuReport::mfu, "Model FLOPs utilisation, as a part of 1. It is not clamped.");
   mfu.def_ro("hfu", &MfuReport::hfu, "The same with activations that are computed again.");
   mfu.def_ro("step_seconds", &MfuReport::step_seconds, "How long a step takes.");
@@ -161,6 +228,8 @@ void DefineMfu(nb::module_& m) {
 void DefineComparison(nb::module_& m) {
   auto comparison = Define<CompareReport>(
       m, "Comparison", "What other tools count, and the terms that lead from our count to theirs.");
+  DefineRows(&comparison,
+             "A dict for each term from our count to that of a tool: tool, name, reason, amount.");
   comparison.def_prop_ro(
       "headlines", &Headlines, nb::sig("def headlines(self, /) -> dict[str, int | Expr | None]"),
       "Tool by tool its figure; None if it has none. `standings` says how far it "
@@ -171,38 +240,66 @@ void DefineComparison(nb::module_& m) {
                          "\"not_applicable\" (there is no figure).");
 }
 
+nb::list Terms(const PyExplanation& of) {
+  nb::list terms;
+  if (!of.node) return terms;
+  for (const Explanation::Term& term : of.node->terms) {
+    nb::dict row;
+    row["kind"] = ToStr(term.kind);
+    row["how"] = ToStr(term.how);
+    row["amount"] = ToNumber(term.amount);
+    terms.append(row);
+  }
+  return terms;
+}
+
 void DefineExplanation(nb::module_& m) {
-  auto explanation =
-      Define<Explanation>(m, "Explanation", "Why a node costs what it costs: of one run.");
+  auto explanation = Define<PyExplanation>(
+      m, "Explanation", "Why a node costs what it costs, of one run; or what a module costs.");
   explanation.def_prop_ro(
-      "node", [](const Explanation& e) { return ToStr(e.node.name); }, "Its name.");
+      "node",
+      [](const PyExplanation& e) {
+        return ToStr(e.part ? e.part->report->part : e.node->node.name);
+      },
+      "Its name, or the path of the module.");
   explanation.def_prop_ro(
-      "op", [](const Explanation& e) { return ToStr(e.node.op); }, "Its operator.");
+      "op", [](const PyExplanation& e) { return ToStr(e.part ? "" : e.node->node.op); },
+      "Its operator; \"\" of a module.");
   explanation.def_prop_ro(
-      "formula", [](const Explanation& e) { return ToStr(e.formula); },
-      "What an operator of this kind costs, in words.");
+      "formula", [](const PyExplanation& e) { return ToStr(e.part ? "" : e.node->formula); },
+      "What an operator of this kind costs, in words; \"\" of a module, which is a sum.");
+  explanation.def_prop_ro("terms", &Terms, nb::sig("def terms(self, /) -> list[dict[str, Any]]"),
+                          "The kinds of operations of a node, how many, and how that follows.");
   AddQuantities(
-      explanation, [](const Explanation& e) { return &e.amounts; },
-      [](const Explanation& e, const Quantity& q) {
+      explanation, [](const PyExplanation& e) { return &e.amounts(); },
+      [](const PyExplanation& e, const Quantity& q) {
         return q.needs == Quantity::Needs::kNothing &&
-               report::HasFigure(q, e.amounts.*q.value, e.node.status == Coverage::kUnknown);
+               report::HasFigure(q, e.amounts().*q.value, e.lower_bound());
       });
 }
 
 void DefineDiffAndCheck(nb::module_& m) {
   auto diff = Define<Diff>(m, "Diff", "What changed from one model to another.");
+  DefineRows(&diff,
+             "A dict for each module, operator or node that is in one of the models: status, and "
+             "of each figure flops_base, flops_head, flops_delta. Nodes are there for reports of "
+             "count(by=\"node\").",
+             "'module', 'op', 'node'");
   diff.def("delta", &Delta, nb::arg("quantity") = "flops",
            nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr | None"),
            "Head minus base; None where a part that is not counted makes it unknown.");
   diff.def_prop_ro(
       "is_empty", [](const Diff& d) { return d.IsEmpty(); }, "Whether nothing changed.");
   auto check = Define<CheckReport>(m, "Check", "Verdicts on a model by its budgets.");
+  DefineRows(&check, "A dict for each limit: name, where, limit, actual, verdict, passed.");
   check.def_prop_ro("passed", &CheckReport::passed, "Whether every limit holds.");
   check.def("__bool__", &CheckReport::passed);
 }
 
 void DefineProfile(nb::module_& m) {
   auto profile = Define<ProfileReport>(m, "Profile", "Where the time of a measured run went.");
+  DefineRows(&profile, "A dict for each kernel or module, with its time and work.",
+             "'kernel', 'module'");
   profile.def_prop_ro(
       "peak_flops_per_second",
       [](const ProfileReport& r) {
@@ -210,9 +307,12 @@ void DefineProfile(nb::module_& m) {
       },
       nb::sig("def peak_flops_per_second(self, /) -> float | None"),
       "Of the device; None if none is given.");
-  Define<EstimateReport>(m, "Estimate", "Our count beside rules of thumb and measured figures.");
+  auto estimate = Define<EstimateReport>(m, "Estimate",
+                                         "Our count beside rules of thumb and measured figures.");
+  DefineRows(&estimate, "A dict for each model.");
   auto audit =
       Define<PyAudit>(m, "Audit", "Which convention gives each of some published figures.");
+  DefineRows(&audit, "A dict for each published figure: status, conventions, figure.");
   audit.def_prop_ro(
       "errors",
       [](const PyAudit& of) {
@@ -227,6 +327,7 @@ void DefineProfile(nb::module_& m) {
 
 void DefineSweepAndServing(nb::module_& m) {
   auto sweep = Define<SweepReport>(m, "Sweep", "A model at many sizes, counted once.");
+  DefineRows(&sweep, "A dict for each point: its sizes and totals.");
   sweep.def_prop_ro(
       "points",
       [](const SweepReport& of) {
@@ -241,7 +342,9 @@ void DefineSweepAndServing(nb::module_& m) {
       },
       nb::sig("def points(self, /) -> list[tuple[dict[str, int], Totals]]"),
       "The sizes of each point, and the totals there.");
-  Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
+  auto serving =
+      Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
+  DefineRows(&serving, "A dict for each step.");
 }
 
 // By name, as the JSON has them: at `sizes`, and None for a figure that is not known.
@@ -317,7 +420,8 @@ nb::tuple WaterfallParts(const Document::Waterfall& part) {
 
 }  // namespace
 
-nb::list DocumentParts(const Document& document) {
+nb::list DocumentParts(Document of) {
+  const Document document = InPython(std::move(of));
   nb::list parts;
   for (const Document::Part& part : document.parts) {
     if (const auto* lines = std::get_if<Document::Lines>(&part)) {
@@ -338,6 +442,9 @@ nb::list DocumentParts(const Document& document) {
 }
 
 void DefineDocuments(nb::module_& m) {
+  m.def(
+      "_screen_words", [](const std::string& text) { return ToStr(ScreenWords(text)); },
+      nb::arg("text"), nb::sig("def _screen_words(text: str) -> str"));
   DefineComparison(m);
   DefineExplanation(m);
   DefineDiffAndCheck(m);

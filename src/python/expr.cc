@@ -39,10 +39,19 @@ namespace nb = nanobind;
 
 nb::object NotImplemented() { return nb::borrow(Py_NotImplemented); }
 
+// TypeError if `other` is a float: a formula is exact.
+void RefuseFloat(const Expr& self, const char* sign, nb::handle other) {
+  if (!PyFloat_Check(other.ptr())) return;
+  RaiseTypeError(absl::StrCat("(", self.Shortened(80), ") ", sign, " a float: a formula is exact, ",
+                              "and takes whole numbers; evaluate(name=size) gives a number that "
+                              "goes with any other"));
+}
+
 // A binary operator; if the other operand is not a number, Python asks that operand.
 template <typename Operator>
-auto Arithmetic(const Operator& apply, bool reflected = false) {
-  return [apply, reflected](const Expr& self, nb::handle other) -> nb::object {
+auto Arithmetic(const char* sign, const Operator& apply, bool reflected = false) {
+  return [sign, apply, reflected](const Expr& self, nb::handle other) -> nb::object {
+    RefuseFloat(self, sign, other);
     if (!IsNumber(other)) return NotImplemented();
     const Expr right = FromNumber(other, "Expr");
     return ToNumber(reflected ? apply(right, self) : apply(self, right));
@@ -53,6 +62,7 @@ auto Arithmetic(const Operator& apply, bool reflected = false) {
 template <typename Decide>
 auto Comparison(const char* sign, const Decide& decide) {
   return [sign, decide](const Expr& self, nb::handle other) -> nb::object {
+    RefuseFloat(self, sign, other);
     if (!IsNumber(other)) return NotImplemented();
     const Expr right = FromNumber(other, "Expr");
     const std::optional<bool> holds = decide(self, right);
@@ -70,6 +80,7 @@ std::optional<bool> Not(std::optional<bool> value) {
 
 nb::object Power(const Expr& base, nb::handle exponent) {
   constexpr int kMostPower = 64;
+  RefuseFloat(base, "**", exponent);
   if (!IsInt(exponent)) return NotImplemented();
   const absl::int128 power = FromInt(exponent, "Expr");
   if (power >= 0 && power <= kMostPower) {
@@ -80,8 +91,9 @@ nb::object Power(const Expr& base, nb::handle exponent) {
 
 // A division, which fails like Python's if the divisor is 0.
 template <typename Operator>
-auto Division(const Operator& divide, bool reflected = false) {
-  return [divide, reflected](const Expr& self, nb::handle other) -> nb::object {
+auto Division(const char* sign, const Operator& divide, bool reflected = false) {
+  return [sign, divide, reflected](const Expr& self, nb::handle other) -> nb::object {
+    RefuseFloat(self, sign, other);
     if (!IsNumber(other)) return NotImplemented();
     const Expr right = FromNumber(other, "Expr");
     if (!reflected && right.is_zero()) {
@@ -223,18 +235,18 @@ void DefineAs(nb::class_<Expr>* expr, const char* name, const Function& function
 void DefineArithmetic(nb::class_<Expr>* expr) {
   const Sign kNumber = "(self, other: int | Expr, /) -> int | Expr";
   const Sign kOne = "(self, /) -> int | Expr";
-  DefineAs(expr, "__add__", Arithmetic(std::plus<>()), kNumber);
-  DefineAs(expr, "__radd__", Arithmetic(std::plus<>(), true), kNumber);
-  DefineAs(expr, "__sub__", Arithmetic(std::minus<>()), kNumber);
-  DefineAs(expr, "__rsub__", Arithmetic(std::minus<>(), true), kNumber);
-  DefineAs(expr, "__mul__", Arithmetic(std::multiplies<>()), kNumber);
-  DefineAs(expr, "__rmul__", Arithmetic(std::multiplies<>(), true), kNumber);
-  DefineAs(expr, "__truediv__", Division(&Quotient), kNumber);
-  DefineAs(expr, "__rtruediv__", Division(&Quotient, true), kNumber);
-  DefineAs(expr, "__floordiv__", Division(&FloorDiv), kNumber);
-  DefineAs(expr, "__rfloordiv__", Division(&FloorDiv, true), kNumber);
-  DefineAs(expr, "__mod__", Division(&Mod), kNumber);
-  DefineAs(expr, "__rmod__", Division(&Mod, true), kNumber);
+  DefineAs(expr, "__add__", Arithmetic("+", std::plus<>()), kNumber);
+  DefineAs(expr, "__radd__", Arithmetic("+", std::plus<>(), true), kNumber);
+  DefineAs(expr, "__sub__", Arithmetic("-", std::minus<>()), kNumber);
+  DefineAs(expr, "__rsub__", Arithmetic("-", std::minus<>(), true), kNumber);
+  DefineAs(expr, "__mul__", Arithmetic("*", std::multiplies<>()), kNumber);
+  DefineAs(expr, "__rmul__", Arithmetic("*", std::multiplies<>(), true), kNumber);
+  DefineAs(expr, "__truediv__", Division("/", &Quotient), kNumber);
+  DefineAs(expr, "__rtruediv__", Division("/", &Quotient, true), kNumber);
+  DefineAs(expr, "__floordiv__", Division("//", &FloorDiv), kNumber);
+  DefineAs(expr, "__rfloordiv__", Division("//", &FloorDiv, true), kNumber);
+  DefineAs(expr, "__mod__", Division("%", &Mod), kNumber);
+  DefineAs(expr, "__rmod__", Division("%", &Mod, true), kNumber);
   DefineAs(expr, "__pow__", &Power, "(self, exponent: int, /) -> int | Expr");
   DefineAs(
       expr, "__neg__", [](const Expr& self) { return ToNumber(Expr(0) - self); }, kOne);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
+#include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/known.h"
@@ -110,7 +111,9 @@ void DefineMemory(nb::module_& m) {
         return nb::object(json(ToStr(ToJson(*of.of.report)))["memory"]);
       },
       nb::sig("def to_dict(self) -> dict[str, Any]"), "The part `memory` of the report's JSON.");
-  const auto text = [](const PyMemory& of) { return ToStr(ToTable(*of.of.report, {}, {})); };
+  const auto text = [](const PyMemory& of) {
+    return ToStr(DrawText(InPython(ToDocument(*of.of.report, ViewOptions{}))));
+  };
   memory.def("__str__", text);
   memory.def("__repr__", text);
 }

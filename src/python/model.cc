@@ -78,6 +78,9 @@ CountCall TakeCountCall(const nb::kwargs& given) {
   CountCall call;
   RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
+  // Report.memory and Report.fit() may ask for it later.
+  const settings::MemoryArguments& memory = args.memory;
+  if (memory.asks_for_training() || !memory.order.empty()) args.memory.memory = true;
   std::vector<settings::DimSizes> sweep;
   call.options = Require(args.Options(&sweep));
   call.options.bindings = call.given.sizes;
@@ -143,26 +146,29 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 
-// A better error if the name is that of a module.
-absl::Status AboutModule(const Model& model, CountOptions options, const std::string& name,
-                         const absl::Status& error) {
-  options.module = name;
-  if (!Count(model, options).ok()) return error;
-  return absl::NotFoundError(absl::StrCat(Escaped(model->path), ": ", Quoted(name),
-                                          " is a module, not a node: count(module=", Quoted(name),
-                                          ") counts it, rows(\"node\") lists its nodes"));
-}
-
-Explanation ExplainNode(const PyModel& of, const std::string& node, const nb::kwargs& given) {
+// A node by its name or, if there is none, a module by its path.
+PyExplanation ExplainPart(const PyModel& of, const std::string& node, const nb::kwargs& given) {
   settings::ExplainArguments args;
   Given taken = TakeOptions(given, "explain()", &args);
-  CountOptions options = Require(args.Options());
-  options.bindings = std::move(taken.sizes);
-  return Require(WithoutGil([&]() -> absl::StatusOr<Explanation> {
-    absl::StatusOr<Explanation> explanation = Explain(*of.model, options, node);
-    if (!absl::IsNotFound(explanation.status())) return explanation;
-    return AboutModule(*of.model, options, node, explanation.status());
-  }));
+  auto options = std::make_shared<CountOptions>(Require(args.Options()));
+  options->bindings = taken.sizes;
+  PyExplanation made;
+  const absl::Status fault = WithoutGil([&]() -> absl::Status {
+    absl::StatusOr<Explanation> explanation = Explain(*of.model, *options, node);
+    if (!absl::IsNotFound(explanation.status())) {
+      ASSIGN_OR_RETURN(made.node, std::move(explanation));
+      return absl::OkStatus();
+    }
+    options->module = node;
+    options->node_rows = true;
+    absl::StatusOr<Report> part = Count(*of.model, *options);
+    if (absl::IsNotFound(part.status())) return explanation.status();
+    if (!part.ok()) return part.status();
+    made.part.emplace().report = std::make_shared<const Report>(*std::move(part));
+    return absl::OkStatus();
+  });
+  Require(fault);
+  return made;
 }
 
 SweepReport SweepSizes(const PyModel& of, const nb::kwargs& given) {
@@ -257,11 +263,13 @@ void DefineCounting(nb::class_<PyModel>* model) {
                              "names: all.",
                              CompareArguments()),
               nb::arg("with_") = nb::tuple());
-  DefineShown(model, "explain", &ExplainNode,
-              ShowFunctionOf("def explain(self, node: str", "Explanation",
-                             "Why a node costs what it costs, by its name or that of an output.",
-                             settings::ExplainArguments()),
-              nb::arg("node"));
+  DefineShown(
+      model, "explain", &ExplainPart,
+      ShowFunctionOf("def explain(self, node: str", "Explanation",
+                     "Why a node costs what it costs, by its name or that of an output; or what a "
+                     "module costs, by its path.",
+                     settings::ExplainArguments()),
+      nb::arg("node"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/same_model.h"
+#include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/format.h"
@@ -272,7 +273,9 @@ void DefineWriters(nb::class_<PyReport>& report) {
       "_repr_html_",
       [](nb::handle self) { return nb::module_::import_("onnxflops._html").attr("view")(self); },
       nb::sig("def _repr_html_(self) -> str"));
-  report.def("__str__", [](const PyReport& of) { return ToStr(ToTable(*of.report, {}, {})); });
+  report.def("__str__", [](const PyReport& of) {
+    return ToStr(DrawText(InPython(ToDocument(*of.report, ViewOptions{}))));
+  });
   report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
 }
 
@@ -424,7 +427,9 @@ void DefineReport(nb::module_& m) {
       "warnings",
       [](const PyReport& of) {
         nb::list lines;
-        for (const std::string& line : report::AllWarnings(*of.report)) lines.append(ToStr(line));
+        for (const std::string& line : report::AllWarnings(*of.report)) {
+          lines.append(ToStr(ScreenWords(line)));
+        }
         return lines;
       },
       nb::sig("def warnings(self, /) -> list[str]"), "What the program tells beside the figures.");

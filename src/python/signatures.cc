@@ -26,7 +26,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"value", "Mapping[str, Any] | str | Sequence[str]"},
     {"limit", "Mapping[str, int] | str | Sequence[str]"},
     {"tied", "Mapping[str, str] | str | Sequence[str]"},
-    {"max", "Mapping[str, str] | str | Sequence[str]"},
+    {"max", "Mapping[str, str | float] | str | Sequence[str]"},
     {"parameter", "Mapping[str, float] | str | Sequence[str]"},
     {"titles", "str"},
     {"causal", ""},

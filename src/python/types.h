@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "src/api/count.h"
 #include "src/compare/audit.h"
 #include "src/cost/amounts.h"
+#include "src/explain/explain.h"
 #include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/render/document.h"
@@ -144,13 +146,27 @@ void DefineCopies(nanobind::class_<Class>* cls) {
       nanobind::sig("def __deepcopy__(self, memo: dict[int, Any], /) -> Self"));
 }
 
+// Why a node costs what it costs: or a module, which is a report of it with rows of nodes.
+struct PyExplanation {
+  std::optional<Explanation> node;
+  std::optional<PyReport> part;
+
+  const Amounts& amounts() const {
+    if (part) return part->report->totals;
+    return node->amounts;
+  }
+  bool lower_bound() const {
+    return part ? part->report->totals.lower_bound : node->node.status == Coverage::kUnknown;
+  }
+};
+
 // The rows of a table of published figures.
 struct PyAudit {
   std::vector<AuditRow> rows;
 };
 
 // The parts of a document as tuples, drawn by onnxflops/_html.py.
-nanobind::list DocumentParts(const Document& document);
+nanobind::list DocumentParts(Document document);
 
 // `source` if it is a model, else the model that onnxflops.load() makes from it.
 PyModel ModelOf(nanobind::handle source);

@@ -8,6 +8,7 @@ import re
 import onnxflops
 import pytest
 from conftest import ROOT
+from onnxflops import _core
 from onnxflops.monitor import Perf
 
 CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
@@ -195,3 +196,43 @@ def test_classes():
     with pytest.raises(ValueError, match="null"):
         onnxflops.load("a\0b")
     assert os.path.basename(onnxflops.__file__) == "__init__.py"
+
+
+SETTINGS = re.compile(r'\bWithSettings\(\s*((?:"(?:[^"\\\n]|\\.)*"\s*)+)')
+
+
+def test_texts_of_the_library_are_in_words_of_python():
+    """No text that names a setting has an option of the program in Python, but for commands between backticks."""
+    texts = []
+    for path in sorted((ROOT / "src").rglob("*.cc")):
+        if path.relative_to(ROOT / "src").as_posix().startswith(("check/edit_budgets", "history/", "monitor/")):  # only the program has them
+            continue
+        for found in SETTINGS.finditer(path.read_text(encoding="utf-8")):
+            text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found[1])).replace("\\n", "\n")
+            texts.append(re.sub(r"\{([a-z][a-z-]*)(?: ([^{}]+))?\}", lambda at: f"--{at[1]}" + (f" {at[2]}" if at[2] and at[2] != "on" else ""), text))
+    assert len(texts) > 80
+    shown = {text: re.sub(r"`[^`]*`", "", _core._screen_words(text)) for text in texts if "--" in re.sub(r"`[^`]*`", "", text)}
+    assert len(shown) > 60
+    assert {text: words for text, words in shown.items() if re.search(r"--[a-z]", words)} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("(rows under 1 % joined: --depth N opens them; costliest: --top 10)", "(rows under 1 % joined)"),
+        ("5 closed: --depth N opens them", "5 closed"),
+        ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim sets sizes)"),
+        ("; --prefill and --decode set them together", "; serving(prefill=...) and serving(decode=...) set them together"),
+        ("then --decode 1@512 is the step after it", "then serving(decode=\"1@512\") is the step after it"),
+        ("* rests on a guess, which --with NAME prints", "* rests on a guess, which compare([\"NAME\"]) prints"),
+        ("every term: --with NAME, or --with all", "every term: compare([\"NAME\"])"),
+        ("not found in the model: h (--parameter NAME=N gives it)", "not found in the model: h (parameter={'NAME': N} gives it)"),
+        ("symbols (bind them with --dim NAME=N):", "symbols (bind them with NAME=N):"),
+        ("3 gaps (--format json lists them)", "3 gaps"),
+        ("(long: --exact shows it)", "(long)"),
+        ("'<a--b>' --image-tokens", "'<a--b>' --image-tokens"),
+        ("`onnxflops explain MODEL NODE --template` writes it", "`onnxflops explain MODEL NODE --template` writes it"),
+    ],
+)
+def test_words_of_screens(text, wanted):
+    assert _core._screen_words(text) == wanted

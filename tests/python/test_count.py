@@ -259,8 +259,10 @@ def test_another_batch(program):
 
 def test_screen(program):
     m = onnxflops.load(CLIP)
-    assert str(m.count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
-    assert repr(m.compare(["thop"])) == program("compare", CLIP, "--with", "thop")
+    shown = program("count", CLIP, "--dim", "batch=1")
+    assert ": --depth N opens them; costliest: --top 10)" in shown
+    assert str(m.count(batch=1)) == shown.replace(": --depth N opens them; costliest: --top 10", "")
+    assert repr(m.compare(["thop"])) == program("compare", CLIP, "--with", "thop").replace("--dim", "dim")
     assert repr(m.count().at(batch=64)) == "<onnxflops.Totals: FLOPs 25380683074432>"
     assert repr(m.count()) == f"<onnxflops.Report of {CLIP}: FLOPs 396573173038*batch>"
 
@@ -504,5 +506,104 @@ def test_pipeline(program):
 def test_explain_says_what_was_meant(gpt2):
     with pytest.raises(onnxflops.NotFoundError, match="similar: "):
         gpt2.explain("MatMul")
-    with pytest.raises(onnxflops.NotFoundError, match="is a module, not a node"):
-        onnxflops.load(CLIP).explain("visual")
+
+
+def test_explain_a_module(program):
+    m = onnxflops.load(CLIP)
+    part = m.explain("visual.conv1", batch=1)
+    assert part.to_json() == program("explain", CLIP, "visual.conv1", "--dim", "batch=1", "--format", "json")
+    assert str(part) == program("explain", CLIP, "visual.conv1", "--dim", "batch=1")
+    assert (part.node, part.op, part.macs) == ("visual.conv1", "", 24 * 24 * 1024 * 3 * 14 * 14)
+    node = m.explain("node_Conv_2481", batch=1)
+    assert [(term["kind"], term["amount"]) for term in node.terms] == [("mac", part.macs)] and part.terms == []
+    for one in (part, node):
+        assert "346,816,512" in one._repr_html_().replace(str(part.macs), "346,816,512") or "346.8 M" in one._repr_html_()
+
+
+CUSTOM = ROOT / "models/custom-op.onnx"
+
+
+def test_what_is_not_counted_is_a_warning(program):
+    report = onnxflops.load(CUSTOM).count(batch=1, seq=16)
+    told = "3 nodes are not counted (com.example.FusedMlp, Add, com.example.MergeTokens): figures are lower bounds"
+    assert report.warnings == [told] and report.lower_bound
+    shown = program("count", CUSTOM, "--dim", "batch=1,seq=16")
+    assert shown.count("lower bounds") == str(report).count("lower bounds") == 2, "in the head, and above the list"
+    assert onnxflops.load(CLIP).count().warnings == []
+
+
+RESNET = ROOT / "models/resnet50.onnx"
+
+
+def test_diff_and_check_of_reports(tmp_path, program):
+    """A side is a model, a report, or the JSON of one, as text, as bytes or in a file."""
+    m = onnxflops.load(RESNET)
+    base, head = m.count(at_image=224), m.count(at_image=336)
+    change = head.macs - base.macs
+    for size, report in ((224, base), (336, head)):
+        (tmp_path / f"{size}.json").write_text(report.to_json())
+    for one, other in ((base, head), (base.to_json(), head.to_json().encode()), (tmp_path / "224.json", str(tmp_path / "336.json")), (m, head)):
+        diff = onnxflops.diff(one, other)
+        assert diff.delta("macs") == change and not diff.is_empty
+    same = onnxflops.diff(base, head)
+    assert same.to_json() == program("diff", tmp_path / "224.json", tmp_path / "336.json", "--format", "json")
+    titles = [line for line in str(same).splitlines() if line.startswith(("base", "head"))]
+    assert "input float32[1, 3, 224, 224]" in titles[0] and "input float32[1, 3, 336, 336]" in titles[1]
+    with pytest.raises(onnxflops.InvalidError, match="at_image= is of a count"):
+        onnxflops.diff(base, head, at_image=224)
+    limit = {"macs": 5e9}
+    assert onnxflops.check(base, max=limit) and not onnxflops.check(head, max=limit)
+    assert not onnxflops.check(head.to_json(), max=limit)
+    for against in (m, base, base.to_json().encode(), tmp_path / "224.json", RESNET):
+        check = onnxflops.check(base, against=against, max="macs=+1%")
+        assert check.passed and check.rows()[0]["growth_percent"] == 0
+    with pytest.raises(onnxflops.InvalidError, match="at_image= is of a count"):
+        onnxflops.check(base, max=limit, at_image=224)
+
+
+def test_rows_of_results(gpt2):
+    """Numbers of the documents as ints and formulas."""
+    report = onnxflops.load(RESNET).count()
+    comparison = onnxflops.load(RESNET).compare(["thop"])
+    assert report.macs + sum(term["amount"] for term in comparison.rows()) == comparison.headlines["thop"]
+    assert {term["tool"] for term in comparison.rows()} == {"thop"}
+    mfu = onnxflops.mfu(report, step_time=0.1, device="h100-sxm", dtype="bf16")
+    assert {row["name"]: row["mfu"] for row in mfu.rows()}["2x"] == pytest.approx(mfu.mfu)
+    assert not [row for row in mfu.rows() if "--" in str(row)]
+    check = onnxflops.check(report, max="macs=1 GMAC")
+    assert [(row["limit_value"], row["actual_value"], row["passed"]) for row in check.rows()] == [(10**9, report.macs, False)]
+    other = onnxflops.load(ROOT / "models/gpt-124m.onnx")
+    diff = onnxflops.diff(gpt2, other)
+    rows = {row["path"]: row for row in diff.rows()}
+    assert rows[""]["flops_delta"] == diff.delta() and isinstance(rows[""]["flops_base"], onnxflops.Expr)
+    assert sum(row["macs_delta"] for row in diff.rows("op")) == diff.delta("macs")
+    nodes = onnxflops.diff(gpt2.count(by="node"), other.count(by="node")).rows("node")
+    assert sum(row["macs_delta"] for row in nodes) == diff.delta("macs")
+    with pytest.raises(onnxflops.InvalidError, match="count\\(by='node'\\)"):
+        diff.rows("node")
+    with pytest.raises(onnxflops.InvalidError, match="it should be module or op or node"):
+        diff.rows("modul")
+    sweep = gpt2.sweep(batch=[1, 8], seq=16)
+    assert [(row["batch"], row["flops"]) for row in sweep.rows()] == [(at["batch"], totals.flops) for at, totals in sweep.points]
+    folder = ROOT / "tests/data/profile"
+    profile = onnxflops.profile(folder / "control.onnx", folder / "control.profile.json", warmup=1)
+    kernels, modules = profile.rows(), profile.rows("module")
+    assert sum(row["flops"] for row in kernels) == modules[0]["flops"] == 101632
+
+
+def test_loss_asks_for_memory(gpt2):
+    with_loss = gpt2.count(seq=512, loss="cross_entropy")
+    assert with_loss.fit("80GB").training < gpt2.count(seq=512).fit("80GB").training
+    options = {"seq": 512, "batch": 1, "loss": "cross_entropy"}
+    assert gpt2.count(**options).memory.training_bytes == gpt2.count(memory=True, **options).memory.training_bytes
+
+
+def test_a_float_is_no_part_of_a_formula(gpt2):
+    flops = gpt2.count().flops
+    for call in (
+        lambda: flops / 1e9, lambda: 1e9 / flops, lambda: flops * 2.0, lambda: 2.0 + flops, lambda: flops // 2.0, lambda: flops % 2.0,
+        lambda: flops**0.5, lambda: flops < 1e9, lambda: flops - 1.0,
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="a float: a formula is exact.* evaluate"):
+            call()
+    assert flops != 1e9

@@ -23,7 +23,6 @@
 #include "src/explain/rule_template.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
-#include "src/report/view.h"
 #include "src/report/writers.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/size_arguments.h"
@@ -110,17 +109,6 @@ absl::Status RequireOperator(const std::string& name, const ExplainCall& args) {
   return absl::OkStatus();
 }
 
-// A module: its content, and its costliest nodes.
-std::string DescribeModule(const Report& report, Format format, const TableStyle& style) {
-  if (format == Format::kJson) return ToJson(report);
-  constexpr int kCostliestNodes = 5;
-  ViewOptions nodes;
-  nodes.by = GroupBy::kNode;
-  nodes.top = kCostliestNodes;
-  return absl::StrCat(ToTable(report, {}, style), "\n",
-                      DrawText(report::MakeTable(report, nodes), style));
-}
-
 // The end of "no module is called 'encodr'; similar: 'encoder'", as "; similar modules: 'encoder'".
 std::string SuggestedModules(const absl::Status& status, const std::string& name) {
   constexpr absl::string_view kSimilar = "; similar: ";
@@ -141,7 +129,7 @@ absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions option
   options.module = name;
   options.node_rows = true;
   const absl::StatusOr<Report> part = Count(model, options);
-  if (part.ok()) return DescribeModule(*part, format, style);
+  if (part.ok()) return format == Format::kJson ? ToJson(*part) : ExplainModule(*part, style);
   if (!absl::IsNotFound(part.status())) return part.status();
   return absl::NotFoundError(
       absl::StrCat(node.status().message(), SuggestedModules(part.status(), name)));

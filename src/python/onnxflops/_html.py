@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 from html import escape
 from typing import Any
 
@@ -34,18 +33,6 @@ _STYLE = """<style>
 .onnxflops .line{display:grid;grid-template-columns:7em 1fr}.onnxflops .label{opacity:.65}
 .onnxflops .alarm{color:#b3261e}.onnxflops p,.onnxflops ul{margin:.3em 0}.onnxflops h4{margin:.6em 0 .2em;font-size:1em}
 </style>"""
-
-
-# Hints about options for the program's screen: a notebook opens rows by a click, and to_html() has all rows.
-_SCREEN = re.compile(r"[:;] (?:\w+: )?--(?:depth|top|format|dim sets)\b[^;)]*")
-_WITH = re.compile(r"--with NAME(?:, or --with all)?")
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-
-
-def _text(text: str) -> str:
-    """A text of the screen as HTML, with arguments of Python in the place of options."""
-    text = _WITH.sub('compare(["NAME"])', _SCREEN.sub("", text))
-    return escape(_OPTION.sub(lambda found: found[1].replace("-", "_"), text))
 
 
 def _share(cell: str) -> float | None:
@@ -128,12 +115,12 @@ def _table(title: str, columns: Any, rows: Any, notes: list[str]) -> str:
     text += _Table(columns, rows).html() if rows else ""
     if len(rows) > _MOST_ROWS:
         notes = [f"{len(rows) - _MOST_ROWS} more rows: to_html() has them", *notes]
-    return text + "".join(f'<p class="faint">{_text(note)}</p>' for note in notes)
+    return text + "".join(f'<p class="faint">{escape(note)}</p>' for note in notes)
 
 
 def _lines(lines: list[tuple[str, list[str]]]) -> str:
     return "".join(
-        f'<div class="line"><span class="label">{escape(label)}</span><span>{"&ensp; ".join(map(_text, texts))}</span></div>'
+        f'<div class="line"><span class="label">{escape(label)}</span><span>{"&ensp; ".join(map(escape, texts))}</span></div>'
         for label, texts in lines
         if texts
     )
@@ -143,7 +130,7 @@ def _list(title: str, texts: list[str], alarming: bool) -> str:
     if not texts:
         return ""
     kind = ' class="alarm"' if alarming else ""
-    items = "".join(f"<li>{_text(text)}</li>" for text in texts)
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f"<div{kind}>{escape(title)}<ul>{items}</ul></div>"
 
 
@@ -152,7 +139,7 @@ def _waterfall(unit: str, steps: list[tuple[str, str, int, bool]], remarks: list
     table = _Table([("", False, False), (unit, True, False)], indented)
     rows = "".join(table.line(cells, indent, "strong" if strong else "") for cells, indent, strong, _ in indented)
     head = table.line(["", unit], 0, "head")
-    return head + rows + "".join(f'<p class="faint">{_text(remark)}</p>' for remark in remarks)
+    return head + rows + "".join(f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
 
 
 _PARTS: dict[str, Any] = {"table": _table, "lines": _lines, "list": _list, "waterfall": _waterfall}

@@ -1,0 +1,91 @@
+"""Rows of results: the lists of their JSON as dicts of numbers and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from onnxflops import _core
+from onnxflops._errors import InvalidError
+
+if TYPE_CHECKING:
+    import pandas
+
+_LISTS = {
+    "Audit": {"": "rows"},
+    "Check": {"": "rules"},
+    "Diff": {"module": "modules", "op": "by_op", "node": "nodes"},
+    "Estimate": {"": "estimates"},
+    "Mfu": {"": "formulas"},
+    "Profile": {"kernel": "groups", "module": "modules"},
+    "Serving": {"": "steps"},
+}
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"expr", "value"}
+
+
+def _number(figure: dict[str, Any]) -> Any:
+    """An int, or a float of seconds; an Expr while a size is open; None if nothing is known."""
+    if figure["value"] is not None or figure["expr"] is None:
+        return figure["value"]
+    return _core.parse_expr(figure["expr"])
+
+
+def _plain(value: Any) -> Any:
+    if _is_figure(value):
+        return _number(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return _core._screen_words(value) if isinstance(value, str) else value
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    """Changes, which have a base and a head, are three numbers each; work is part of the row."""
+    row: dict[str, Any] = {}
+    for key, value in entry.items():
+        if isinstance(value, dict) and _is_figure(value.get("delta")):
+            row.update({f"{key}_{side}": _plain(figure) for side, figure in value.items()})
+        elif key == "work":
+            row.update(_plain(value))
+        else:
+            row[key] = _plain(value)
+    return row
+
+
+def _terms(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for tool in document["conventions"]:
+        for term in tool["terms"]:
+            yield {"tool": tool["name"], "unit": tool["unit"], **_row(term)}
+
+
+def _points(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for point in document["points"]:
+        yield {**point["sizes"], **_row(point["totals"])}
+
+
+def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
+    kind, document = type(result).__name__, result.to_dict()
+    if kind == "Comparison":
+        return list(_terms(document))
+    if kind == "Sweep":
+        return list(_points(document))
+    lists = _LISTS[kind]
+    name = lists.get(next(iter(lists)) if by is None else by)
+    if name is None:
+        raise InvalidError(f"rows(): by {by!r}: it should be {' or '.join(lists)}")
+    if name not in document:
+        raise InvalidError("rows(): the diff has no nodes: both should be reports, count(by='node')")
+    return [_row(entry) for entry in document[name]]
+
+
+def to_pandas(result: Any, by: str | None) -> pandas.DataFrame:
+    """Columns of whole numbers stay exact: int64, or objects."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_pandas() needs pandas: pip install 'onnxflops[pandas]'") from error
+    return pandas.DataFrame.from_records(rows(result, by))
