@@ -78,6 +78,10 @@ CountCall TakeCountCall(const nb::kwargs& given) {
   CountCall call;
   RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
+  if (!args.serving.requests.empty() || !args.serving.experts.empty()) {
+    Raise(absl::UnimplementedError(
+        "count(): the step of a server (requests, experts) is counted by the program only"));
+  }
   // Report.memory and Report.fit() may ask for it later.
   const settings::MemoryArguments& memory = args.memory;
   if (memory.asks_for_training() || !memory.order.empty()) args.memory.memory = true;

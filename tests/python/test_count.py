@@ -591,6 +591,13 @@ def test_rows_of_results(gpt2):
     assert sum(row["flops"] for row in kernels) == modules[0]["flops"] == 101632
 
 
+def test_the_step_of_a_server_is_refused(gpt2):
+    """It was left out without a word."""
+    for option in ({"experts": "4"}, {"requests": "step.csv"}):
+        with pytest.raises(onnxflops.UnsupportedError, match="requests, experts"):
+            gpt2.count(batch=1, seq=4, **option)
+
+
 def test_loss_asks_for_memory(gpt2):
     with_loss = gpt2.count(seq=512, loss="cross_entropy")
     assert with_loss.fit("80GB").training < gpt2.count(seq=512).fit("80GB").training
