@@ -1,0 +1,84 @@
+"""Batches of samples of different sizes against torch, which counted each sample in a run of its own: tests/data/config/ragged.json.
+
+Batches are drawn here. A batch takes the sum of its samples, in rows and packed. CLIP also compares each image with each text.
+"""
+
+import itertools
+import json
+import random
+
+import pytest
+from conftest import ROOT
+from training import Clock, configured, counts_macs
+
+from onnxflops.monitor import Perf
+
+RAGGED = json.loads((ROOT / "tests/data/config/ragged.json").read_text())
+BATCHES = 63  # of each of 16 models
+GRID = ("grid_t", "grid_h", "grid_w")
+
+
+def arguments(points):
+    """What count() takes for these samples."""
+    names = [name for name in points[0]["sizes"] if name not in GRID]
+    given = {"lengths": {name: [point["sizes"][name] for point in points] for name in names}}
+    if "grid_t" in points[0]["sizes"]:
+        given["grid_thw"] = [[point["sizes"][name] for name in GRID] for point in points]
+    return given
+
+
+def flops(points):
+    return sum(point["flops"] for point in points)
+
+
+def logits_of_others(config, samples):
+    """FLOPs of the products of each image with the texts of the other samples."""
+    return 2 * config["projection_dim"] * samples * (samples - 1) if config["model_type"] == "clip" else 0
+
+
+@pytest.mark.parametrize("name", RAGGED["models"])
+def test_a_batch_is_the_sum_of_its_samples(name, tmp_path):
+    config, points = RAGGED["models"][name]["config"], RAGGED["models"][name]["points"]
+    model, draw = configured(config, tmp_path), random.Random(name)
+    for _ in range(BATCHES):
+        batch = draw.choices(points, k=draw.randint(1, 40))
+        truth = flops(batch) + logits_of_others(config, len(batch))
+        assert 2 * model.count(**arguments(batch)).macs == truth, batch
+        if config["model_type"] != "clip":
+            assert 2 * model.count(**arguments(batch), packed=True).macs == truth, batch
+
+
+@pytest.mark.parametrize("name", RAGGED["models"])
+def test_order_parts_and_rectangles(name, tmp_path):
+    """Figures of one count against those of another one."""
+    config, points = RAGGED["models"][name]["config"], RAGGED["models"][name]["points"]
+    model, draw = configured(config, tmp_path), random.Random(name)
+    for _ in range(5):
+        batch = draw.choices(points, k=draw.randint(2, 40))
+        whole = model.count(**arguments(batch))
+        # The order.
+        other = model.count(**arguments(draw.sample(batch, len(batch))))
+        assert (whole.flops, whole.macs, whole.training_flops) == (other.flops, other.macs, other.training_flops)
+        # Two parts, and the products between them.
+        cut = draw.randint(1, len(batch) - 1)
+        between = logits_of_others(config, len(batch)) - logits_of_others(config, cut) - logits_of_others(config, len(batch) - cut)
+        assert 2 * sum(model.count(**arguments(part)).macs for part in (batch[:cut], batch[cut:])) + between == 2 * whole.macs
+        # One sample several times is a plain batch.
+        same = [batch[0]] * cut
+        plain = model.count(batch=cut, **batch[0]["sizes"])
+        assert model.count(**arguments(same)).macs == plain.macs
+
+
+@pytest.mark.parametrize("name", RAGGED["several"])
+def test_samples_with_several_images_or_none(name, tmp_path):
+    """Steps of a second, in multiply-accumulates."""
+    model, draw, clock = configured(RAGGED["models"][name]["config"], tmp_path), random.Random(name), Clock()
+    perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+    counts_macs(perf, model)
+    for _ in range(30):
+        batch = draw.choices(RAGGED["several"][name], k=draw.randint(1, 20))
+        lengths, grids = [point["seq"] for point in batch], [point["grids"] for point in batch]
+        flat = {"grid_thw": sum(grids, []), "image_counts": [len(images) for images in grids]}
+        for given in ({"lengths": lengths, "grid_thw": grids}, {"cu_seqlens": [0, *itertools.accumulate(lengths)], **flat}):
+            clock.now += 1
+            assert 2 * perf.step(**given)["perf/flops_per_second"] == flops(batch), batch
