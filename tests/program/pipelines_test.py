@@ -2,7 +2,8 @@
 """diff and check of pipelines against sums by hand of `pipeline --format json`: pipelines_test.py PROGRAM, run at the root of the
 repository.
 
-Each change is head - base of the two documents of `pipeline`, each verdict a comparison of fractions of their figures.
+Each change is head - base of the two documents of `pipeline`, each verdict a comparison of fractions of their figures. Figures of `pipeline` themselves are held
+to whole calls that torch counted.
 """
 
 import json
@@ -312,6 +313,32 @@ class Audit(unittest.TestCase):
         self.assertIn("sizes are open in", row["fault"])
         (row,) = self.rows((FOLDER + "cascade.toml", "1 GMACs", "images=8,batch=1"))
         self.assertNotIn("fault", row)
+
+
+class WholeCalls(unittest.TestCase):
+    """What torch's FlopCounterMode counts in whole calls of diffusers and transformers, and what `pipeline` counts for folders of the same models: the file that
+    --init writes, with what the call does otherwise."""
+
+    def test_every_call(self):
+        with open(FOLDER + "whole_calls.json", encoding="utf-8") as file:
+            calls = json.load(file)["calls"]
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/pipeline_models.tar.xz"], check=True)
+            for call in calls:
+                model = f"{folder}/{call['model']}"
+                path = f"{model}/pipeline.toml"
+                if call["model"] != "llava-tiny":
+                    made = run("pipeline", model, "--init")
+                    self.assertEqual(made.returncode, 0, made.stderr)
+                    text = made.stdout
+                    for old, new in call["edits"]:
+                        text = text.replace(old, new)
+                    path = f"{model}/edited.toml"
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+                dims = [word for name, size in call["dims"].items() for word in ("--dim", f"{name}={size}")]
+                self.assertEqual(2 * number(document("pipeline", path, *dims)["totals"]["macs"]), call["flops"], call)
+        self.assertGreaterEqual(len(calls), 16)
 
 
 if __name__ == "__main__":
