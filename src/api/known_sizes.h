@@ -20,7 +20,9 @@ namespace onnxflops {
 // Like CountAs, or like Count if `convention` is "". A name in CountOptions::bindings for which the
 // model has no symbol is skipped and added to `missing`. `fill`, if given, is the size of every
 // symbol that is still open: first of those of the inputs, then of any others, but at most their
-// upper bound. Errors: those of Count.
+// upper bound. A size that follows from others gets the size that follows: a decoder's mask that of
+// its past and new tokens. What depends on the processor, or does not fit the model, stays open,
+// and a warning names it. Errors: those of Count.
 absl::StatusOr<Report> CountKnownSizes(const Model& model, const CountOptions& options,
                                        const std::string& convention, std::optional<int64_t> fill,
                                        std::vector<std::string>* missing);

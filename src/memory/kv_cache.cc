@@ -60,20 +60,23 @@ struct DecoderInput {
   std::string name;  // in small letters
   absl::string_view written;
   const Fact* fact;
-  const Shape& shape;  // as inferred
+  const Shape& shape;  // as inferred, or as declared
 };
 
 class DecoderFinder {
  public:
-  explicit DecoderFinder(const Inference& inference) {
+  DecoderFinder(const Inference& inference, bool as_declared) {
     const std::vector<ValueId>& inputs = inference.model->graph(0).inputs;
-    for (ValueId value : inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId value = inputs[i];
       const Fact* fact = inference.FactOf(value);
       if (inference.model->value(value).initializer || fact == nullptr) continue;
       const absl::string_view name = inference.model->value(value).name;
       const bool ranked = fact->is_tensor() && fact->shape.ranked();
       if (!ranked) continue;
-      inputs_.push_back({value, absl::AsciiStrToLower(name), name, fact, fact->shape});
+      const bool declared = as_declared && inference.declared[i].ranked();
+      inputs_.push_back({value, absl::AsciiStrToLower(name), name, fact,
+                         declared ? inference.declared[i] : fact->shape});
     }
     for (ValueId value : inference.model->graph(0).outputs) {
       const Fact* fact = inference.FactOf(value);
@@ -232,7 +235,24 @@ bool IsCacheOutput(absl::string_view name) {
 }
 
 absl::StatusOr<Decoder> FindDecoder(const Inference& inference) {
-  return memory::DecoderFinder(inference).Find();
+  return memory::DecoderFinder(inference, /*as_declared=*/false).Find();
+}
+
+absl::StatusOr<Decoder> FindDeclaredDecoder(const Inference& inference) {
+  return memory::DecoderFinder(inference, /*as_declared=*/true).Find();
+}
+
+Bindings FollowingSizes(const Decoder& decoder, const Bindings& bindings) {
+  Bindings sizes = decoder.known;
+  const auto add = [&](const std::vector<std::string>& symbols, const Expr& size) {
+    const std::optional<int64_t> value = size.Substitute(bindings).AsInt64();
+    for (const std::string& symbol : symbols) {
+      if (value) sizes.emplace(symbol, *value);
+    }
+  };
+  add(decoder.total, decoder.length + decoder.tokens);
+  add(decoder.equal, decoder.tokens);
+  return sizes;
 }
 
 std::optional<Expr> CacheBytesPerToken(const Decoder& decoder) {
@@ -259,10 +279,7 @@ absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& ste
                                    absl::StrCat("the tokens of ", Escaped(decoder.token_input)),
                                    &bindings));
   RETURN_IF_ERROR(memory::BindSize(decoder.length, step.past, "the length of the past", &bindings));
-  for (const std::string& symbol : decoder.total) {
-    bindings.emplace(symbol, step.tokens + step.past);
-  }
-  for (const std::string& symbol : decoder.equal) bindings.emplace(symbol, step.tokens);
+  bindings.merge(FollowingSizes(decoder, bindings));
   return bindings;
 }
 

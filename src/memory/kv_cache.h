@@ -42,6 +42,12 @@ bool IsCacheOutput(absl::string_view name);
 
 // Finds the decoder in a model. NotFound if it has no past inputs, or no input of tokens.
 absl::StatusOr<Decoder> FindDecoder(const Inference& inference);
+// The same by the sizes that the file declares, whatever is bound.
+absl::StatusOr<Decoder> FindDeclaredDecoder(const Inference& inference);
+
+// The sizes that follow from those of the past and of the new tokens: of masks and positions, and
+// widths that an output shows. Of masks and positions only those whose size `bindings` tell.
+Bindings FollowingSizes(const Decoder& decoder, const Bindings& bindings);
 
 // A step of serving: so many new tokens after so many that are in the cache.
 struct ServingStep {

@@ -268,6 +268,22 @@ void NoteSums(const Inference& inference, std::vector<SymbolOrigin>* symbols) {
   }
 }
 
+// Sizes of a decoder's mask that do not cover its past and its new tokens.
+void WarnOfShortMasks(const Inference& inference, Report* report) {
+  if (report->bindings.empty()) return;
+  const absl::StatusOr<Decoder> decoder = FindDeclaredDecoder(inference);
+  if (!decoder.ok()) return;
+  const Expr sum = decoder->length + decoder->tokens;
+  const std::optional<int64_t> least = sum.Substitute(report->bindings).AsInt64();
+  for (const std::string& symbol : decoder->total) {
+    const auto bound = report->bindings.find(symbol);
+    if (!least || bound == report->bindings.end() || bound->second >= *least) continue;
+    report->warnings.push_back(absl::StrCat(
+        Escaped(symbol), " = ", bound->second, " is less than ", Escaped(sum.Shortened(100)), " = ",
+        *least, ": the mask of a decoder covers the past and the new tokens"));
+  }
+}
+
 void TakeWarnings(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                   Report* report) {
   for (const std::vector<std::string>* more :
@@ -338,6 +354,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
                                             [](const Call& call) { return call.choose_larger; });
   DescribeCopies(inference, &report);
   TakeWarnings(inference, counts, tree, &report);
+  WarnOfShortMasks(inference, &report);
   text.Add(report);
   if (report.roofline && report.roofline->fused_time_estimate) {
     text.Add(*report.roofline->compulsory_bytes);

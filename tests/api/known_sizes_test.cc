@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
 #include "src/load/load_file.h"
 #include "tests/model_text.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 constexpr char kRelu[] = "g (float[batch,seq] x) => (float[batch,seq] y) { y = Relu(x) }";
 
@@ -66,6 +69,60 @@ TEST(FillTest, IsAtMostWhatDataCanGive) {
   const auto report = CountKnownSizes(model, {.bindings = {{"n", 3}}}, "", 100, &missing);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->totals.flops, Expr(6 + 2 * 6));
+}
+
+// A decoder: its mask has the past and the new tokens. QK^T has 4 products for each of batch * new
+// tokens and each key.
+constexpr char kDecoder[] =
+    "g (int64[batch,seq] input_ids, float[batch,total] attention_mask,"
+    "   float[batch,2,past,4] past_key_values_0_key, float[batch,2,seq,4] new)"
+    " => (float[batch,2,seq,total] y) {"
+    "  k = Concat<axis=2>(past_key_values_0_key, new)"
+    "  t = Transpose<perm=[0,1,3,2]>(k)"
+    "  y = MatMul(new, t) }";
+
+TEST(FillTest, OfAMaskIsWhatFollowsFromPastAndNewTokens) {
+  const Model model = ModelFromText(kDecoder, 18);
+  std::vector<std::string> missing;
+  const auto report =
+      CountKnownSizes(model, {.bindings = {{"batch", 1}, {"seq", 128}}}, "", 3, &missing);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->bindings, ElementsAre(Pair("batch", 1), Pair("past", 3), Pair("seq", 128),
+                                            Pair("total", 3 + 128)));
+  EXPECT_EQ(report->totals.macs, Expr(2 * 4 * 128 * (3 + 128)));
+  EXPECT_THAT(report->warnings, IsEmpty());
+}
+
+TEST(ShortMaskTest, IsAWarning) {
+  const Model model = ModelFromText(kDecoder, 18);
+  for (const auto& [total, is_short] :
+       {std::pair(1, true), {128, true}, {129, false}, {500, false}}) {
+    const auto report =
+        Count(model, {.bindings = {{"batch", 1}, {"seq", 128}, {"past", 1}, {"total", total}}});
+    ASSERT_TRUE(report.ok()) << report.status();
+    if (!is_short) {
+      EXPECT_THAT(report->warnings, IsEmpty()) << total;
+      continue;
+    }
+    EXPECT_THAT(report->warnings, ElementsAre(testing::StartsWith(absl::StrCat(
+                                      "total = ", total, " is less than past + seq = 129: "))));
+  }
+}
+
+// The reshape fixes n to 4 and leaves m open.
+TEST(FillTest, LeavesOpenWhatDoesNotFit) {
+  const Model model = ModelFromText(
+      "g (float[n,2] x, float[m] z) => (float[8] y, float[m] r)"
+      "<int64[1] eight = {8}> { y = Reshape(x, eight)  r = Relu(z) }",
+      18);
+  std::vector<std::string> missing;
+  const auto report = CountKnownSizes(model, {}, "", 3, &missing);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->bindings, ElementsAre(Pair("m", 3)));
+  EXPECT_EQ(report->totals.flops, Expr(3));
+  ASSERT_EQ(report->symbols.size(), 1U);
+  EXPECT_EQ(report->symbols[0].name, "n");
+  EXPECT_THAT(report->warnings, ElementsAre("not set to 3: n, which does not fit this model"));
 }
 
 }  // namespace
