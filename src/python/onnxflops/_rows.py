@@ -16,7 +16,12 @@ from onnxflops._ranges import is_url, load_url
 if TYPE_CHECKING:
     import pyarrow
 
-_FIGURES = ("flops", "macs", "params", "param_bytes", "bytes_read", "bytes_written", "training_flops")
+    from onnxflops._core import Report
+
+_FIGURES = ("flops", "macs", "params", "param_bytes", "bytes_read", "bytes_written", "training_flops", "int_ops", "bops")
+_OF_MEMORY = ("inference_peak_bytes", "training_bytes")  # with count={"memory": True}
+_TIMES = ("time_bound_seconds", "time_estimate_seconds")  # with count={"device": ...}
+_MOST_NAMED = 5
 _MOST_DECIMAL = 10**38
 
 Row = dict[str, Any]
@@ -37,10 +42,11 @@ def schema() -> pyarrow.Schema:
     import pyarrow as pa
 
     text = pa.string()
-    fields = [("source", text), ("key", text), ("error", text), ("standing", text), ("version", text), ("file_hash", text)]
+    fields = [("source", text), ("key", text), ("error", text), ("error_type", text), ("standing", text), ("version", text), ("file_hash", text)]
     fields += [("fetched_bytes", pa.int64()), ("opset", pa.int64()), ("nodes", pa.int64()), ("symbols", pa.list_(text)), ("sizes", pa.list_(text))]
-    for name in _FIGURES:
+    for name in (*_FIGURES, *_OF_MEMORY):
         fields += [(name, pa.decimal128(38, 0)), (name + "_expr", text)]
+    fields += [(name, pa.float64()) for name in _TIMES]
     return pa.schema([*fields, ("lower_bound", pa.bool_()), ("warnings", pa.list_(text)), ("report", text)])
 
 
@@ -70,16 +76,16 @@ def row_of(source: str, settings: Settings, known: Optional[str] = None) -> tupl
     try:
         row.update(_count(source, settings, missing))
     except (OnnxflopsError, OSError, ValueError, TypeError) as error:
-        row.update(error=f"{error}" or type(error).__name__, key=key_of_fault)
+        row.update(error=f"{error}" or type(error).__name__, error_type=type(error).__name__, key=key_of_fault)
     except Exception as error:  # an error of a URL's library belongs to this row
-        row.update(error=f"{type(error).__name__}: {error}", key=key_of_fault)
+        row.update(error=f"{type(error).__name__}: {error}", error_type=type(error).__name__, key=key_of_fault)
     return {name: _text(value) for name, value in row.items()}, missing
 
 
 def lost_row(source: str) -> Row:
     """Of a model that ended its worker. It has no key, so the next scan tries it again."""
     text = "the process that counted it ended: it may need more memory than there is"
-    return {"source": as_text(source), "error": text, "version": _core.VERSION}
+    return {"source": as_text(source), "error": text, "error_type": "WorkerLost", "version": _core.VERSION}
 
 
 def _count(source: str, settings: Settings, missing: list[str]) -> Row:
@@ -91,16 +97,39 @@ def _count(source: str, settings: Settings, missing: list[str]) -> Row:
         model = load(source)
     report, unknown, sizes = _core._count_one_of_many(model, settings.fill, settings.count)
     missing += unknown
-    for name in _FIGURES:
-        value = getattr(report, name)
+    figures = {name: getattr(report, name) for name in _FIGURES}
+    if settings.count.get("memory"):
+        memory = report.memory
+        figures.update((name, getattr(memory, name)) for name in _OF_MEMORY)
+    for name, value in figures.items():
         row[name] = value if isinstance(value, int) and value < _MOST_DECIMAL else None
-        row[name + "_expr"] = str(value)
-    row["standing"], row["lower_bound"] = report.standing, report.lower_bound
+        row[name + "_expr"] = None if value is None else str(value)
+    row.update((name, getattr(report, name)) for name in _TIMES)
+    # With `fill` a figure with a formula is one of a size that could not be set.
+    is_open = settings.fill is not None and not all(isinstance(value, (int, type(None))) for value in figures.values())
+    row["standing"] = "open" if is_open and report.standing == "exact" else report.standing
+    row["lower_bound"] = report.lower_bound
     row["opset"], row["nodes"], row["symbols"] = report.opset, report.nodes, report.symbols
     row["sizes"] = [f"{name}={size}" for name, size in sizes.items()]
-    row["warnings"] = [*report.warnings, *(f"has no symbol named {name!r}: counted without it" for name in unknown)]
+    row["warnings"] = [
+        *report.warnings,
+        *_not_counted(report),
+        *(f"has no symbol named {name!r}: counted without it" for name in unknown),
+    ]
     row["report"] = report.to_json()
     return row
+
+
+def _not_counted(report: Report) -> list[str]:
+    """Why figures are lower bounds: the operators of the nodes that are not counted."""
+    if not report.lower_bound:
+        return []
+    rows = [row for row in report.rows("op") if row["lower_bound"]]
+    names = [row["op"] if row["domain"] == "ai.onnx" else f"{row['domain']}.{row['op']}" for row in rows]
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return [f"not counted: {', '.join(names[:_MOST_NAMED])}{more}; totals are lower bounds"]
 
 
 def _require_file(source: str) -> None:

@@ -9,10 +9,11 @@ reader, or a scan that is stopped, finds each row once and complete. Only one ta
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
@@ -20,6 +21,7 @@ from onnxflops import _core
 from onnxflops._engines import IN_FLIGHT, Engine, WorkerLost, make_engine
 from onnxflops._errors import OnnxflopsError
 from onnxflops._rows import Settings, as_text, lost_row, table_of
+from onnxflops._sources import expand
 from onnxflops._store import Store, part_name
 from onnxflops._tasks import Done, Task, write
 
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
 _MOST_SOURCES = 100  # of a task
 _TASKS_OF_A_WORKER = 4  # at least, if there are few sources
 
+Progress = Callable[[int, int], None]  # called with how many sources are done, and how many there are
+
 
 def scan(
-    sources: Iterable[Union[str, "os.PathLike[str]"]],
+    sources: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
     out: Union[str, "os.PathLike[str]"],
     *,
     engine: Literal["local", "dask", "ray"] = "local",
@@ -43,18 +47,22 @@ def scan(
     retry: bool = False,
     count: Optional[dict[str, Any]] = None,
     fill: Optional[int] = None,
+    progress: Union[bool, Callable[[int, int], None]] = False,
 ) -> pyarrow.dataset.Dataset:
     """Counts many models, and gives a dataset of Parquet files in `out`: the rows of `sources`.
 
-    `sources` are paths and URLs of fsspec (https://, s3://, hf://); from a URL only the needed bytes are
-    fetched. A row has the source; flops, macs, params and others as decimals, which are null while a size
+    `sources` are paths and URLs of fsspec (https://, s3://, hf://), or one of them. A folder stands for all
+    ONNX files below it, and a pattern ("models/**/*.onnx") for what it matches, sorted. From a URL only the
+    needed bytes are fetched. A row has the source; flops, macs, params and others as decimals, which are null while a size
     is open, and as formulas (flops_expr); `standing`, their certainty; the open sizes (`symbols`), opset,
     number of nodes, hash of the file, version of onnxflops; warnings; the whole report as JSON; or the
     error of a model that cannot be counted. Rows are in the order of the sources, after the rows that
     `out` already had.
 
     `count` holds arguments of Model.count(). A size that a model does not have is skipped for that model,
-    and its row has a warning. `fill` is the size of all symbols that are then still open.
+    and its row has a warning. `fill` is the size of all symbols that are then still open; a size that follows
+    from others, as that of a decoder's mask, gets what follows. A size that does not fit stays open: the row
+    has a warning, and the standing "open" if a figure depends on it.
 
     A stopped scan can be continued: sources that `out` already has are skipped; with `retry`, failed ones
     are counted again. A row is replaced if the source, `count`, a file named there, or the version of
@@ -63,7 +71,10 @@ def scan(
 
     `out` is a folder, or a URL such as "s3://bucket/folder". `out_options` are passed to its file system,
     by default `storage_options`. Workers write there, so on a cluster of several machines it must be a URL
-    or a folder that all of them share. Only one scan at a time may write there.
+    or a folder that all of them share. Only one scan at a time may write there: in a folder a second one is
+    an error, at a URL nothing prevents it.
+
+    `progress=True` shows on stderr how many sources are done; a function is called with (done, total).
 
     `engine` "local" uses threads of this machine, "dask" a distributed.Client (`client`, or a cluster
     of this machine), "ray" a cluster of Ray. `most_bytes` limits the download from a server that does
@@ -73,17 +84,21 @@ def scan(
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise ImportError("scan() needs pyarrow: pip install 'onnxflops[scan]'") from error
-    if isinstance(sources, (str, bytes, os.PathLike)):
-        raise TypeError("scan(): sources is a list of paths and URLs")
     settings = Settings(count or {}, fill, most_bytes, storage_options or {}, retry)
     _core._check_count(fill, settings.count)
     store = Store(os.fspath(out), settings.storage_options if out_options is None else out_options)
-    with make_engine(engine, workers, client) as using:
-        store.prepare()
-        found = _Scan(store, settings, using).run([os.fspath(source) for source in sources])
+    paths = expand(sources, settings.storage_options)
+    with store.prepared(), make_engine(engine, workers, client) as using:
+        found = _Scan(store, settings, using, progress).run(paths)
     for name in sorted(found.missing):
         warnings.warn(f"scan(): no model has a symbol named {name!r}", stacklevel=2)
     return found.dataset
+
+
+def _shown(done: int, total: int) -> None:
+    """One line, which is written again and again; in a file only the last one."""
+    if sys.stderr.isatty() or done == total:
+        print(f"\rscan: {done:,} of {total:,}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,10 @@ class _Found:
 class _Scan:
     """One call of scan()."""
 
-    def __init__(self, store: Store, settings: Settings, engine: Engine) -> None:
+    def __init__(self, store: Store, settings: Settings, engine: Engine, progress: Union[bool, Progress]) -> None:
         self.store, self.settings, self.engine, self.began = store, settings, engine, time.time_ns()
+        self.progress: Optional[Progress] = _shown if progress is True else progress if callable(progress) else None
+        self.done, self.total = 0, 0
         self.again, self.suspects = deque[Task](), deque[Task]()
         self.alone: Optional[Task] = None
         self.parts, self.has_old, self.has_others = set[str](), False, False
@@ -104,7 +121,7 @@ class _Scan:
 
     def run(self, sources: list[str]) -> _Found:
         asked = {as_text(source): source for source in sources}  # by what rows have
-        tasks, in_flight = self._plan(asked), 0
+        tasks, in_flight, self.total = self._plan(asked), 0, len(asked)
         while True:
             while in_flight < IN_FLIGHT * self.engine.workers():
                 task = self._next(tasks, in_flight)
@@ -117,6 +134,8 @@ class _Scan:
             for task, done in self.engine.finished():
                 in_flight -= 1
                 self._take(task, done)
+                if self.progress is not None:
+                    self.progress(self.done, self.total)
 
     def _next(self, tasks: Iterator[Task], in_flight: int) -> Optional[Task]:
         task = self.again.popleft() if self.again else next(tasks, None)
@@ -155,6 +174,7 @@ class _Scan:
             return
         if isinstance(done, BaseException):
             raise done
+        self.done += len(task.sources) - done.left
         if done.counted:
             if len(self.parts) == 0:
                 self._require_shared({task.part}, self.store.parts())
@@ -171,6 +191,7 @@ class _Scan:
             return
         write(task, [lost_row(source) for source in task.sources])
         self.parts.add(task.part)
+        self.done += len(task.sources)
 
     def _require_shared(self, parts: set[str], present: list[str]) -> None:
         for part in sorted(parts - set(present)):

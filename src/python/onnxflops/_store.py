@@ -6,10 +6,13 @@ import io
 import os
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
 from onnxflops._errors import InvalidError
+from onnxflops._lock import only_scan_of
 from onnxflops._ranges import filesystem, is_url, remote_error
 from onnxflops._rows import schema
 
@@ -33,17 +36,21 @@ class Store:
     out: str
     options: dict[str, Any] = field(default_factory=dict)
 
-    def prepare(self) -> None:
-        """Makes the folder, and removes unfinished files of an earlier scan."""
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Makes the folder, keeps other scans out of it, and removes unfinished files of an earlier one. A URL has no lock."""
         if is_url(self.out):
             filesystem, root = self._remote()
             if filesystem.root_marker:  # else it is a store, where this would make a bucket
                 _of_url(self.out, lambda: filesystem.makedirs(root, exist_ok=True))
+            yield
             return
         os.makedirs(self.out, exist_ok=True)
-        for name in os.listdir(self.out):
-            if name.endswith(_UNFINISHED):
-                os.remove(os.path.join(self.out, name))
+        with only_scan_of(self.out):
+            for name in os.listdir(self.out):
+                if name.endswith(_UNFINISHED):
+                    os.remove(os.path.join(self.out, name))
+            yield
 
     def parts(self) -> list[str]:
         """The names of the parts, sorted."""
