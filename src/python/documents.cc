@@ -134,10 +134,7 @@ nb::class_<Report> Define(nb::module_& m, const char* name, const char* text) {
     cls.def(
         "_parts", [](const Report& d) { return DocumentParts(DocumentOf(d)); },
         nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
-    cls.def(
-        "_repr_html_",
-        [](nb::handle self) { return nb::module_::import_("onnxflops._html").attr("view")(self); },
-        nb::sig("def _repr_html_(self) -> str"));
+    DefineView(&cls, "view");
   }
   return cls;
 }
@@ -325,7 +322,7 @@ void DefineProfile(nb::module_& m) {
       nb::sig("def errors(self, /) -> list[str]"), "Of the lines that have no figure.");
 }
 
-void DefineSweepAndServing(nb::module_& m) {
+void DefineSweep(nb::module_& m) {
   auto sweep = Define<SweepReport>(m, "Sweep", "A model at many sizes, counted once.");
   DefineRows(&sweep, "A dict for each point: its sizes and totals.");
   sweep.def_prop_ro(
@@ -342,9 +339,6 @@ void DefineSweepAndServing(nb::module_& m) {
       },
       nb::sig("def points(self, /) -> list[tuple[dict[str, int], Totals]]"),
       "The sizes of each point, and the totals there.");
-  auto serving =
-      Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
-  DefineRows(&serving, "A dict for each step.");
 }
 
 // By name, as the JSON has them: at `sizes`, and None for a figure that is not known.
@@ -361,6 +355,29 @@ nb::dict PipelineFigures(const Totals& totals, const Bindings& sizes) {
   }
   add(kBytesMoved);
   return figures;
+}
+
+nb::dict StepFigures(const ServingColumn& step) {
+  nb::dict figures = PipelineFigures(step.totals, {});
+  figures["tokens"] = nb::int_(step.tokens);
+  figures["past"] = nb::int_(step.past);
+  figures["cache_bytes"] = step.cache_bytes ? ToNumber(*step.cache_bytes) : nb::object(nb::none());
+  return figures;
+}
+
+void DefineServing(nb::module_& m) {
+  auto serving =
+      Define<ServingReport>(m, "Serving", "A decoder on a prompt, and on the tokens after it.");
+  DefineRows(&serving, "A dict for each step.");
+  serving.def_prop_ro(
+      "steps",
+      [](const ServingReport& r) {
+        nb::dict steps;
+        for (const ServingColumn& step : r.columns) steps[ToStr(step.name)] = StepFigures(step);
+        return steps;
+      },
+      nb::sig("def steps(self, /) -> dict[str, dict[str, int | Expr | None]]"),
+      "The figures of each step, by name: steps[\"prefill\"][\"flops\"].");
 }
 
 void DefinePipeline(nb::module_& m) {
@@ -450,7 +467,8 @@ void DefineDocuments(nb::module_& m) {
   DefineDiffAndCheck(m);
   DefineMfu(m);
   DefineProfile(m);
-  DefineSweepAndServing(m);
+  DefineSweep(m);
+  DefineServing(m);
   DefinePipeline(m);
 }
 

@@ -70,6 +70,23 @@ nb::object ValueOf(const MemoryRow::Bytes& bytes) {
   return ToNumber(Require(ParseExpr(bytes.exact, 0, kMaxTerms)));
 }
 
+nb::object MemoryOfJson(const PyReport& of) {
+  return nb::module_::import_("json").attr("loads")(ToStr(ToJson(*of.report)))["memory"];
+}
+
+// to_json() and to_dict() of a part of a document.
+template <typename Class, typename PartOf>
+void DefineJson(nb::class_<Class>* cls, const PartOf& part_of, const char* text) {
+  cls->def("to_dict", part_of, nb::sig("def to_dict(self) -> dict[str, Any]"), text);
+  cls->def(
+      "to_json",
+      [part_of](const Class& of) {
+        return nb::module_::import_("json").attr("dumps")(part_of(of), nb::arg("indent") = 2,
+                                                          nb::arg("ensure_ascii") = false);
+      },
+      nb::sig("def to_json(self) -> str"), text);
+}
+
 nb::dict MemoryStatus(const PyMemory& of) {
   const MemoryRow row = MakeMemoryRow(*of.of.report);
   nb::dict statuses;
@@ -104,13 +121,13 @@ void DefineMemory(nb::module_& m) {
   memory.def_prop_ro(
       "at_node", [](const PyMemory& of) { return ToStr(MakeMemoryRow(*of.of.report).at_node); },
       "The node at which inference holds most.");
+  DefineJson(
+      &memory, [](const PyMemory& of) { return MemoryOfJson(of.of); },
+      "The part `memory` of the report's JSON.");
   memory.def(
-      "to_dict",
-      [](const PyMemory& of) {
-        const nb::object json = nb::module_::import_("json").attr("loads");
-        return nb::object(json(ToStr(ToJson(*of.of.report)))["memory"]);
-      },
-      nb::sig("def to_dict(self) -> dict[str, Any]"), "The part `memory` of the report's JSON.");
+      "_parts", [](const PyMemory& of) { return PartsOf(of.of); },
+      nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
+  DefineView(&memory, "view");
   const auto text = [](const PyMemory& of) {
     return ToStr(DrawText(InPython(ToDocument(*of.of.report, ViewOptions{}))));
   };
@@ -119,7 +136,7 @@ void DefineMemory(nb::module_& m) {
 }
 
 nb::object Largest(const PyFit& of, absl::string_view name) {
-  for (const FitRow& row : of.fit.rows) {
+  for (const FitRow& row : of.fit().rows) {
     if (row.name == name && row.largest) return nb::int_(*row.largest);
   }
   return nb::none();
@@ -128,10 +145,10 @@ nb::object Largest(const PyFit& of, absl::string_view name) {
 void DefineFit(nb::module_& m) {
   nb::class_<PyFit> fit(m, "Fit", "The largest size at which a model fits into so many bytes.");
   fit.def_prop_ro(
-      "symbol", [](const PyFit& of) { return ToStr(BareName(of.fit.symbol)); },
+      "symbol", [](const PyFit& of) { return ToStr(BareName(of.fit().symbol)); },
       "The size that was looked for.");
   fit.def_prop_ro(
-      "bytes", [](const PyFit& of) { return ToInt(of.fit.bytes); }, "What it should fit into.");
+      "bytes", [](const PyFit& of) { return ToInt(of.fit().bytes); }, "What it should fit into.");
   fit.def_prop_ro(
       "inference", [](const PyFit& of) { return Largest(of, "inference"); },
       nb::sig("def inference(self, /) -> int | None"),
@@ -143,7 +160,7 @@ void DefineFit(nb::module_& m) {
       "status",
       [](const PyFit& of) {
         nb::dict statuses;
-        for (const FitRow& row : of.fit.rows) {
+        for (const FitRow& row : of.fit().rows) {
           statuses[ToStr(row.name)] = StatusName(row.guessed   ? Known::kAssumed
                                                  : row.at_most ? Known::kAtMost
                                                                : Known::kExact);
@@ -152,10 +169,14 @@ void DefineFit(nb::module_& m) {
       },
       nb::sig("def status(self, /) -> dict[str, str]"),
       "By name: exact, assumed (it rests on a guess) or at_most (less may fit).");
+  DefineJson(
+      &fit, [](const PyFit& of) { return nb::object(MemoryOfJson(of.of)["fit"]); },
+      "The part `fit` of the JSON of the report's memory.");
+  DefineView(&fit, "view_fit");
   fit.def("__repr__", [](const PyFit& of) {
     std::string text = absl::StrCat("<onnxflops.Fit: ");
-    for (const FitRow& row : of.fit.rows) {
-      absl::StrAppend(&text, row.name, " ", BareName(of.fit.symbol), " = ",
+    for (const FitRow& row : of.fit().rows) {
+      absl::StrAppend(&text, row.name, " ", BareName(of.fit().symbol), " = ",
                       row.largest ? absl::StrCat(*row.largest) : "any", ", ");
     }
     text.resize(text.size() - 2);

@@ -74,6 +74,10 @@ void DefineTree(nb::module_& m) {
     const std::vector<Module>& all = of.of.report->modules;
     return std::any_of(all.begin(), all.end(), [&](const Module& m) { return m.path == text; });
   });
+  modules.def(
+      "_parts", [](const PyModules& of) { return PartsOf(of.of); },
+      nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
+  DefineView(&modules, "view");
   modules.def("filter", &Filter, nb::arg("glob"),
               nb::sig("def filter(self, glob: str) -> list[Module]"),
               "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
@@ -121,6 +125,7 @@ void DefineModules(nb::module_& m) {
         return of.of.report->Has(q) && report::HasFigure(q, (*m.amounts).*q.value, m.lower_bound);
       });
 
+  DefineView(&module, "view_figures");
   DefineTree(m);
 }
 

@@ -169,14 +169,6 @@ nb::str Title(const Report& report) {
                             Headline(report, report.totals), ">"));
 }
 
-// The parts of the screen with more open rows, because a notebook can fold them.
-nb::list Parts(const PyReport& of) {
-  constexpr int kRows = 200;
-  ViewOptions view;
-  view.page_rows = kRows;
-  return DocumentParts(ToDocument(*of.report, view));
-}
-
 bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
   return report.Has(q) && report::HasFigure(q, totals.*q.value, totals.lower_bound);
 }
@@ -268,11 +260,8 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def(
       "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
-  report.def("_parts", &Parts, nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
-  report.def(
-      "_repr_html_",
-      [](nb::handle self) { return nb::module_::import_("onnxflops._html").attr("view")(self); },
-      nb::sig("def _repr_html_(self) -> str"));
+  report.def("_parts", &PartsOf, nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
+  DefineView(&report, "view");
   report.def("__str__", [](const PyReport& of) {
     return ToStr(DrawText(InPython(ToDocument(*of.report, ViewOptions{}))));
   });
@@ -301,7 +290,7 @@ PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
                          ? FromStr(bytes, "fit(): 'bytes'")
                          : Int128ToString(FromInt(bytes, "fit(): 'bytes'"));
   if (!symbol.is_none()) absl::StrAppend(&text, ":", FromStr(symbol, "fit(): 'symbol'"));
-  return {*CountWith(of, "fit", ToStr(text)).report->memory->fit};
+  return {CountWith(of, "fit", ToStr(text))};
 }
 
 ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::object& decode) {
@@ -358,6 +347,13 @@ void DefineValue(nb::class_<PyReport>& report) {
 
 }  // namespace
 
+nb::list PartsOf(const PyReport& of) {
+  constexpr int kRows = 200;
+  ViewOptions view;
+  view.page_rows = kRows;
+  return DocumentParts(ToDocument(*of.report, view));
+}
+
 absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
   return convention.empty() ? onnxflops::Count(*of.model, with)
                             : CountAs(*of.model, with, convention);
@@ -389,6 +385,7 @@ void DefineTotals(nb::module_& m) {
   totals.def("__repr__", [](const PyTotals& of) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
   });
+  DefineView(&totals, "view_figures");
 }
 
 }  // namespace

@@ -86,9 +86,25 @@ void DefineFigures(nanobind::module_& m);
 struct PyMemory {
   PyReport of;
 };
+// The answer of fit() in a report. REQUIRES: the report has it.
 struct PyFit {
-  FitReport fit;
+  PyReport of;
+
+  const FitReport& fit() const { return *of.report->memory->fit; }
 };
+// The parts of a report's screen, with more open rows, because a notebook can fold them.
+nanobind::list PartsOf(const PyReport& of);
+
+// _repr_html_() by a function of onnxflops/_html.py.
+template <typename Class>
+void DefineView(nanobind::class_<Class>* cls, const char* function) {
+  cls->def(
+      "_repr_html_",
+      [function](nanobind::handle self) {
+        return nanobind::module_::import_("onnxflops._html").attr(function)(self);
+      },
+      nanobind::sig("def _repr_html_(self) -> str"));
+}
 
 // Totals at sizes.
 struct PyTotals {

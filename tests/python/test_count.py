@@ -614,3 +614,25 @@ def test_a_float_is_no_part_of_a_formula(gpt2):
         with pytest.raises(TypeError, match="a float: a formula is exact.* evaluate"):
             call()
     assert flops != 1e9
+
+
+def test_documents_of_parts():
+    """They are parts of the report's own, and a notebook shows them."""
+    gpt2 = onnxflops.load(ROOT / "models/gpt2.onnx")
+    report = gpt2.count(seq=8)
+    whole = json.loads(gpt2.count(seq=8, fit="8GiB").to_json())["memory"]
+    fit, memory = report.fit("8GiB"), gpt2.count(seq=8, fit="8GiB").memory
+    assert json.loads(fit.to_json()) == fit.to_dict() == whole["fit"] and json.loads(memory.to_json()) == whole
+    assert f"{whole['fit']['inference']:,}" in fit._repr_html_()
+    totals = report.at(batch=2)
+    for shown, figure in ((totals, totals.macs), (report.modules[""], report.modules[""].macs)):
+        assert str(figure) in shown._repr_html_()
+    assert "h.0" in report.modules._repr_html_() and "inference" in memory._repr_html_()
+
+
+def test_steps_of_serving():
+    serving = onnxflops.load(ROOT / "tests/data/config/gpt2/config.json").count(batch=1).serving(prefill=8, decode="1@8")
+    # GPT-2: 12 layers, keys and values of 768 elements of 4 bytes, for 8 and for 9 tokens.
+    assert [serving.steps[name]["cache_bytes"] for name in ("prefill", "decode")] == [12 * 2 * 768 * 4 * tokens for tokens in (8, 9)]
+    assert [(s["tokens"], s["past"]) for s in serving.steps.values()] == [(8, 0), (1, 8)]
+    assert [s["flops"] for s in serving.steps.values()] == [s["flops"]["value"] for s in serving.to_dict()["steps"]]

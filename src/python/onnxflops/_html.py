@@ -159,7 +159,27 @@ def _link(result: Any) -> str:
     return f'<p><a download="{file}" href="data:text/html;base64,{data}">the page, with pictures ({file})</a></p>'
 
 
+def _cell(text: str) -> str:
+    return f'{_STYLE}<div class="onnxflops">{text}</div>'
+
+
 def view(result: Any) -> str:
     """HTML for a cell of a notebook. Names in it come from models and are escaped."""
     parts = [_PARTS[kind](*rest) for kind, *rest in result._parts()]
-    return f'{_STYLE}<div class="onnxflops">{"".join(parts)}{_link(result)}</div>'
+    return _cell("".join(parts) + _link(result))
+
+
+def view_figures(result: Any) -> str:
+    """Of what has figures alone: totals, a module."""
+    title = getattr(result, "path", "") + (f" ({kind})" if (kind := getattr(result, "type", "")) else "")
+    rows = [([figure.title, f"{figure} {figure.unit if figure.unit != 's' else ''}".strip()], 0, False, False) for figure in result.figures.values()]
+    return _cell(_table(title, [("", False, False), ("figure", True, False)], rows, []))
+
+
+def view_fit(fit: Any) -> str:
+    rows = [
+        ([name, "any" if (largest := getattr(fit, name)) is None else f"{largest:,}", status.replace("_", " ")], 0, False, False)
+        for name, status in fit.status.items()
+    ]
+    columns = [("", False, False), (f"largest {fit.symbol}", True, False), ("", False, False)]
+    return _cell(_table(f"what fits into {fit.bytes:,} bytes", columns, rows, []))
