@@ -121,6 +121,9 @@ class MfuMaker {
     // The report takes the 2x rule, and this may count the exact backward pass.
     report_.samples->rectangle.training_flops = *rectangle_;
     report_.samples->one_by_one.training_flops = sum_->OneByOne(training);
+    if (report_.samples->chunks) {
+      report_.samples->chunks->padding.training_flops = sum_->PaddingOfChunks(training);
+    }
     out_.samples = report_.samples;
     backward_.flops = sum_->Of(backward_.flops);
     recomputed_ = sum_->Of(recomputed_);

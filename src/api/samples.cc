@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -22,14 +25,17 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
+#include "src/report/samples_report.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
 
 constexpr absl::string_view kSeparators = " ,;\t\r\n[]()";
+constexpr int64_t kMicrosecondsPerSecond = 1'000'000;
 
 bool IsWhole(absl::string_view token) {
   int64_t value = 0;
@@ -157,6 +163,7 @@ class SampleFinder {
       RETURN_IF_ERROR(Add(found, sizes));
     }
     RETURN_IF_ERROR(AddImageSizes(samples.images));
+    RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
@@ -164,6 +171,7 @@ class SampleFinder {
     sizes_.packed = samples.layout != Samples::Layout::kRows;
     RETURN_IF_ERROR(FindCount());
     sizes_.SetRows(columns_);
+    SetChunkRows();
     return std::move(sizes_);
   }
 
@@ -218,6 +226,10 @@ class SampleFinder {
   }
 
   absl::Status Add(const std::string& symbol, std::vector<int64_t> sizes) {
+    if (absl::c_linear_search(sizes_.symbols, symbol)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the sizes of ", Escaped(QuotedSymbol(symbol)), " are given twice"));
+    }
     if (symbol == inputs_.batch) {
       return absl::InvalidArgumentError(absl::StrCat(
           Escaped(QuotedSymbol(symbol)), " is the number of samples, and no size of one"));
@@ -320,6 +332,100 @@ class SampleFinder {
     return Add(frames, std::vector<int64_t>(images.size(), 1));
   }
 
+  absl::Status AddAudioSizes(const Samples& samples) {
+    if (samples.audio.empty()) return absl::OkStatus();
+    const std::optional<AudioChunks> chunks = AudioChunksOf(model_);
+    std::vector<int64_t> frames;
+    for (const Samples::Audio& audio : samples.audio) {
+      if (audio.frames == 0 && !chunks) {
+        return absl::FailedPreconditionError(fmt::format(
+            "sample {}: its audio is given in seconds, and the file does not tell how many frames "
+            "a second has: give frames, as {}",
+            frames.size() + 1, Setting("lengths", "frames=1250")));
+      }
+      // As many as the processor makes: an incomplete frame is left out.
+      const absl::int128 scaled =
+          absl::int128(audio.microseconds) * (chunks ? chunks->per_second : 0);
+      frames.push_back(audio.frames > 0 ? audio.frames
+                                        : static_cast<int64_t>(scaled / kMicrosecondsPerSecond));
+      if (frames.back() >= 1 && frames.back() <= kMaxPromptTokens) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("sample {}: its audio has {} frames: it should have from 1 to {}",
+                      frames.size(), frames.back(), kMaxPromptTokens));
+    }
+    if (chunks) return AddChunks(*chunks, frames, samples.layout);
+    ASSIGN_OR_RETURN(const std::string symbol, AudioSymbol());
+    return Add(symbol, std::move(frames));
+  }
+
+  // The only open size of the inputs of audio.
+  absl::StatusOr<std::string> AudioSymbol() const {
+    std::vector<std::string> open;
+    bool has_audio = false;
+    for (ValueId id : model_.graphs[0].inputs) {
+      const Value& value = model_.value(id);
+      if (value.initializer || value.declared == nullptr) continue;
+      if (report::ModalityOfInput(value.name) != "audio") continue;
+      has_audio = true;
+      for (const DeclaredDim& dim : value.declared->dims) {
+        std::string symbol = FileSymbol(dim.name);
+        if (dim.size >= 0 || dim.name.empty() || symbol == inputs_.batch) continue;
+        if (std::find(open.begin(), open.end(), symbol) == open.end()) {
+          open.push_back(std::move(symbol));
+        }
+      }
+    }
+    if (open.size() == 1) return open[0];
+    if (!open.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the inputs of audio leave open ", ShownSymbols(open),
+          ": name the one of the frames, as ",
+          Setting("lengths", absl::StrCat(Escaped(QuotedSymbol(open[0])), "=1250,3000"))));
+    }
+    return absl::FailedPreconditionError(
+        has_audio ? "the inputs of audio leave no length open: the file fixes their frames"
+                  : "no input takes audio (audio..., input_features, input_values)");
+  }
+
+  // Every chunk is a row, as long as the others: the model computes on its padding too.
+  absl::Status AddChunks(const AudioChunks& chunks, const std::vector<int64_t>& frames,
+                         Samples::Layout layout) {
+    if (layout != Samples::Layout::kRows) {
+      return absl::InvalidArgumentError(WithSettings(
+          "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
+          "{cu-seqlens}"));
+    }
+    sizes_.chunks.emplace();
+    sizes_.chunks->symbol = std::string(chunks.symbol);
+    sizes_.chunks->samples = static_cast<int64_t>(frames.size());
+    sizes_.chunks->per_second = chunks.per_second;
+    for (const int64_t all : frames) {
+      sizes_.chunks->sum += all;
+      if ((all - 1) / chunks.frames >= static_cast<int64_t>(kMaxSamples - filled_.size())) {
+        return TooMany();
+      }
+      for (int64_t left = all; left > 0; left -= chunks.frames) {
+        filled_.push_back(std::min(left, chunks.frames));
+      }
+    }
+    if (!columns_.empty() && columns_[0].size() != filled_.size()) {
+      return absl::InvalidArgumentError(fmt::format(
+          "the audio of {} samples makes {} chunks of {} frames, and there are {} sizes {}: each "
+          "chunk has a text of its own",
+          frames.size(), filled_.size(), chunks.frames, columns_[0].size(),
+          Escaped(QuotedSymbol(sizes_.symbols[0]))));
+    }
+    return Add(std::string(chunks.symbol), std::vector<int64_t>(filled_.size(), chunks.frames));
+  }
+
+  void SetChunkRows() {
+    if (!sizes_.chunks) return;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (sizes_.symbols[c] == sizes_.chunks->symbol) columns_[c].swap(filled_);
+    }
+    sizes_.chunks->rows = SampleSizes::RowsOf(columns_);
+  }
+
   absl::Status CheckMultiples() const {
     for (const auto& [symbol, of] : MultipleDims(model_)) {
       for (size_t c = 0; c < sizes_.symbols.size(); ++c) {
@@ -396,6 +502,7 @@ class SampleFinder {
   const std::vector<std::string> open_;
   SampleSizes sizes_;
   std::vector<std::vector<int64_t>> columns_;  // by symbol
+  std::vector<int64_t> filled_;                // the frames of each chunk of audio
 };
 
 }  // namespace
@@ -478,6 +585,33 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
   }
   for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
     RETURN_IF_ERROR(AddColumn(kSymbols[axis], std::move(columns[axis]), samples));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddAudio(absl::string_view text, Samples* samples) {
+  const std::vector<absl::string_view> words = Words(text);
+  if (words.empty()) return absl::InvalidArgumentError("there are no sizes");
+  if (words.size() > kMaxSamples) return TooMany();
+  constexpr double kMostSeconds = 1e12;
+  for (size_t i = 0; i < words.size(); ++i) {
+    absl::string_view number = words[i];
+    Samples::Audio& audio = samples->audio.emplace_back();
+    if (absl::ConsumeSuffix(&number, "s")) {
+      double seconds = 0;
+      if (!absl::SimpleAtod(number, &seconds) || !(seconds > 0) || seconds > kMostSeconds) {
+        return AtSize(i, words[i], "it should be seconds above 0, as 12.5s");
+      }
+      // Rounded, so that a decimal fraction does not lack a part of its last digit.
+      audio.microseconds = std::llround(seconds * kMicrosecondsPerSecond);
+      continue;
+    }
+    if (!absl::SimpleAtoi(number, &audio.frames) || audio.frames < 1 ||
+        audio.frames > kMaxPromptTokens) {
+      return AtSize(i, words[i],
+                    absl::StrCat("it should be frames, from 1 to ", kMaxPromptTokens,
+                                 ", as 1250, or seconds, as 12.5s"));
+    }
   }
   return absl::OkStatus();
 }

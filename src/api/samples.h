@@ -24,6 +24,11 @@ struct Samples {
   absl::btree_map<std::string, std::vector<int64_t>> sizes;
   // Heights and widths of each sample's image, for the sizes that the input of images leaves open.
   std::vector<std::pair<int64_t, int64_t>> images;
+  // The length of each sample's audio: in frames, or in microseconds if `frames` is 0.
+  struct Audio {
+    int64_t frames = 0, microseconds = 0;
+  };
+  std::vector<Audio> audio;
   enum class Layout : uint8_t {
     kRows,    // a row each, padded to the longest
     kPacked,  // in one row, and attention knows where each begins (cu_seqlens)
@@ -46,7 +51,11 @@ absl::Status AddImages(absl::string_view text, Samples* samples);
 // a line of three numbers for each image.
 absl::Status AddGridThw(absl::string_view text, Samples* samples);
 
-// The samples by the model's symbols. `dims`: bound sizes; the number of samples is removed from
+// The length of each sample's audio: "1250,3000,4700" are frames, "12.5s,30s,47s" seconds.
+absl::Status AddAudio(absl::string_view text, Samples* samples);
+
+// The samples by the model's symbols. If the model takes audio in chunks, each chunk is a sample,
+// with lengths of its own. `dims`: bound sizes; the number of samples is removed from
 // them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the
 // model's positions, and sizes that contradict --dim; FailedPrecondition if the model has no such
 // open size, or fixes the batch.

@@ -269,4 +269,16 @@ SizesByDim MultipleDims(const ModelData& model) {
 
 SizesByDim PixelDims(const ModelData& model) { return DimsOf(model, family::kPixelDimPrefix); }
 
+std::optional<AudioChunks> AudioChunksOf(const ModelData& model) {
+  constexpr int64_t kMostPerSecond = 1'000'000;
+  for (const auto& [symbol, rate] : DimsOf(model, family::kRateDimPrefix)) {
+    for (const auto& [other, frames] : AssumedDims(model)) {
+      if (other == symbol && frames >= 1 && rate >= 1 && rate <= kMostPerSecond) {
+        return AudioChunks{symbol, frames, rate};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace onnxflops

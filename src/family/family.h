@@ -60,6 +60,14 @@ SizesByDim MultipleDims(const ModelData& model);
 // The pixels on a side of a patch, for symbols that count patches of an image's height or width.
 SizesByDim PixelDims(const ModelData& model);
 
+// Audio that comes in chunks of one size, of which what is shorter is padded with silence: the
+// symbol of its frames, the frames of a chunk and of a second. nullopt for other models.
+struct AudioChunks {
+  absl::string_view symbol;
+  int64_t frames = 0, per_second = 0;
+};
+std::optional<AudioChunks> AudioChunksOf(const ModelData& model);
+
 // The sizes that an image of any size gives to symbols where it is cut into tiles (LLaVA-NeXT):
 // tiles, image_rows and image_columns. Empty for other models. REQUIRES: height, width >= 1.
 std::vector<std::pair<std::string, int64_t>> SizesOfImage(const ModelData& model, int64_t height,

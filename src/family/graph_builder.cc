@@ -337,6 +337,7 @@ std::string GraphBuilder::Finish() && {
   add_dims(kMostDimPrefix, most_);
   add_dims(kMultipleDimPrefix, multiples_);
   add_dims(kPixelDimPrefix, pixels_);
+  add_dims(kRateDimPrefix, rates_);
   add_dims(kSameDimPrefix, same_);
   return std::move(bytes_);
 }

@@ -55,6 +55,7 @@ inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
 inline constexpr absl::string_view kMostDimPrefix = "onnxflops.most_dim.";
 inline constexpr absl::string_view kMultipleDimPrefix = "onnxflops.multiple_dim.";
 inline constexpr absl::string_view kPixelDimPrefix = "onnxflops.pixel_dim.";
+inline constexpr absl::string_view kRateDimPrefix = "onnxflops.rate_dim.";
 inline constexpr absl::string_view kAnyResKey = "onnxflops.anyres";
 inline constexpr absl::string_view kSameDimPrefix = "onnxflops.same_dim.";
 
@@ -136,6 +137,8 @@ class GraphBuilder {
   void MultipleDim(absl::string_view symbol, int64_t of) { multiples_[symbol] = of; }
   // The symbol counts patches of so many pixels.
   void PixelDim(absl::string_view symbol, int64_t pixels) { pixels_[symbol] = pixels; }
+  // So many of the symbol are a second of audio.
+  void SetRate(absl::string_view symbol, int64_t per_second) { rates_[symbol] = per_second; }
   // How images are cut into tiles: AnyResRule() of anyres.h.
   void CutImages(std::string rule) { anyres_ = std::move(rule); }
 
@@ -166,7 +169,7 @@ class GraphBuilder {
   absl::node_hash_map<std::string, int> names_;
   absl::node_hash_set<std::string> weights_, input_names_;
   std::deque<std::string> kept_;
-  absl::btree_map<std::string, int64_t> assumed_, most_, multiples_, pixels_;
+  absl::btree_map<std::string, int64_t> assumed_, most_, multiples_, pixels_, rates_;
   absl::btree_map<std::string, std::string> same_;
   std::string anyres_;
 };

@@ -1,4 +1,6 @@
-// Whisper: an encoder of spectrograms and a decoder of text.
+// Whisper: an encoder of spectrograms and a decoder of text. Audio comes in chunks of 30 s, 3,000
+// frames, and what is shorter is padded with silence. So the frames are an open size that is the
+// whole chunk unless it is set; fewer are what a program that leaves out the silence runs.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +34,17 @@ WhisperShape ReadWhisper(const Config& config) {
   config.RequireDivisible("d_model", s.width, "encoder_attention_heads", s.encoder_heads);
   config.RequireDivisible("d_model", s.width, "decoder_attention_heads", s.decoder_heads);
   return s;
+}
+
+// The second convolution makes one position of two frames. Frames are 10 ms apart: the processor
+// takes 160 samples of 16 kHz for each.
+Tensor AudioInput(GraphBuilder* b, DType dtype, const WhisperShape& s) {
+  constexpr int64_t kFramesPerSecond = 100;
+  const int64_t chunk = 2 * s.source;
+  b->AssumeDim("frames", chunk);
+  b->LimitDim("frames", chunk);
+  b->SetRate("frames", kFramesPerSecond);
+  return b->Input("input_features", dtype, {"batch", s.mels, "frames"});
 }
 
 // A convolution over time, of three frames.
@@ -133,7 +146,7 @@ absl::StatusOr<std::string> BuildWhisper(const Config& config) {
   GraphBuilder b(root, dtype, config.notes().save);
   const bool step = config.notes().decoding;
   Tensor features;
-  if (!step) features = b.Input("input_features", dtype, {"batch", s.mels, 2 * s.source});
+  if (!step) features = AudioInput(&b, dtype, s);
   const Tensor ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;
   {

@@ -26,7 +26,7 @@ constexpr absl::string_view kNotInPython[] = {
     "j",      "columns", "top",   "depth", "no-fold",  "exact",  "prefill", "decode"};
 
 // Whose list is one value.
-constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images", "grid-thw"};
+constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images", "grid-thw", "audio"};
 
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&
@@ -47,6 +47,22 @@ std::string ToText(nb::handle value, const std::string& what, int depth = 0) {
   std::string text = "[";
   for (const nb::handle item : nb::borrow<nb::sequence>(value)) {
     absl::StrAppend(&text, text.size() > 1 ? "," : "", ToText(item, what, depth + 1));
+  }
+  return text + "]";
+}
+
+// [12.5, 47.0] -> "[12.5s,47.0s]": of audio, numbers with a fraction are seconds, others are
+// frames.
+std::string AudioText(nb::handle values, const std::string& what) {
+  std::string text = "[";
+  for (const nb::handle item : nb::borrow<nb::sequence>(values)) {
+    absl::StrAppend(&text, text.size() > 1 ? "," : "");
+    const bool is_number = PyObject_HasAttrString(item.ptr(), "__float__");
+    if (is_number && !IsInt(item) && !PyBool_Check(item.ptr())) {
+      absl::StrAppend(&text, ToText(nb::steal(PyNumber_Float(item.ptr())), what), "s");
+    } else {
+      absl::StrAppend(&text, ToText(item, what));
+    }
   }
   return text + "]";
 }
@@ -79,7 +95,7 @@ void SetOption(const settings::Row& option, nb::handle value, const std::string&
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
                                                       option.name) != std::end(kLists);
   if (is_list) {
-    std::string text = ToText(value, what);
+    std::string text = option.name == "audio" ? AudioText(value, what) : ToText(value, what);
     if (option.value != nullptr) {
       *option.value = std::move(text);
     } else {

@@ -22,6 +22,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"cu-seqlens", "Sequence[int] | str | PathLike[str]"},
     {"images", "Sequence[tuple[int, int]] | str | PathLike[str]"},
     {"grid-thw", "Sequence[tuple[int, int, int]] | str | PathLike[str]"},
+    {"audio", "Sequence[float | str] | str | PathLike[str]"},
     {"input", "Mapping[str, Sequence[int | str]] | str | Sequence[str]"},
     {"value", "Mapping[str, Any] | str | Sequence[str]"},
     {"limit", "Mapping[str, int] | str | Sequence[str]"},

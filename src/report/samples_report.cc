@@ -56,9 +56,6 @@ std::string RectangleText(const SamplesReport& samples) {
 
 // Of the first input that has this size; "" if it has none.
 absl::string_view ModalityOf(const Report& report, const std::string& symbol) {
-  constexpr std::pair<absl::string_view, absl::string_view> kBegins[] = {
-      {"pixel_values", "image"}, {"image", "image"},          {"video", "image"},
-      {"audio", "audio"},        {"input_features", "audio"}, {"input_values", "audio"}};
   for (const InputInfo& input : report.inputs) {
     if (!input.shape.ranked()) continue;
     const Dims& dims = input.shape.dims();
@@ -66,9 +63,8 @@ absl::string_view ModalityOf(const Report& report, const std::string& symbol) {
                      [&](const Expr& dim) { return dim == Expr::Symbol(symbol); })) {
       continue;
     }
-    for (const auto& [begin, modality] : kBegins) {
-      if (absl::StartsWith(input.name, begin)) return modality;
-    }
+    const absl::string_view modality = ModalityOfInput(input.name);
+    if (!modality.empty()) return modality;
     if (absl::StrContains(input.type, "int") && dims.size() == 2) return "text";
   }
   return "";
@@ -85,6 +81,26 @@ std::string ModalityText(const SamplesReport& samples) {
                                            static_cast<double>(samples.flops.literal()))));
   }
   return absl::StrJoin(parts, "; ");
+}
+
+// "3 samples of audio, 89.5 s, in 4 chunks of 30 s: 12.3 G FLOPs, 23.9 % of it, are padding".
+std::string ChunkText(const SamplesReport& samples, bool lower_bound) {
+  const SamplesReport::Chunks& chunks = *samples.chunks;
+  const auto seconds = [&](absl::int128 size) {
+    return fmt::format("{:.10g} s",
+                       static_cast<double>(size) / static_cast<double>(chunks.per_second));
+  };
+  std::string text =
+      absl::StrCat("audio of ", Plural(chunks.samples, "sample"), ", ", seconds(chunks.sum),
+                   ", in ", Plural(samples.samples, "chunk"), " of ", seconds(chunks.size));
+  const Expr& padding = chunks.padding.flops;
+  if (lower_bound || !padding.is_literal() || !samples.flops.is_literal() ||
+      samples.flops.is_zero()) {
+    return text;
+  }
+  const double share =
+      static_cast<double>(padding.literal()) / static_cast<double>(samples.flops.literal());
+  return absl::StrCat(text, ": ", PercentOf(share), " of the FLOPs wasted on padding");
 }
 
 class SamplesSummer {
@@ -128,12 +144,24 @@ class SamplesSummer {
     samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
                            sum_.OneByOne(totals.training_flops)};
     SplitByModality(report);
+    if (sizes.chunks) DescribeChunks(report, *sizes.chunks);
     for (const OpRow& row : report.by_op) {
       if (samples_.mixing.size() == kMaxShownMixing) break;
       const bool mixes =
           sum_.Mixes(row.flops) || sum_.Mixes(row.int_ops) || sum_.Mixes(row.gradient_flops);
       if (mixes) samples_.mixing.push_back(row.op);
     }
+  }
+
+  void DescribeChunks(const Report& report, const SampleSizes::Chunks& chunks) {
+    const Totals& totals = report.totals;
+    samples_.chunks = {chunks.symbol,
+                       chunks.samples,
+                       samples_.rectangle_sizes.at(chunks.symbol),
+                       chunks.per_second,
+                       chunks.sum,
+                       {sum_.PaddingOfChunks(totals.flops), sum_.PaddingOfChunks(totals.macs),
+                        sum_.PaddingOfChunks(totals.training_flops)}};
   }
 
   // Work of one modality is what is left of the formula if the sizes of all others are 0.
@@ -222,6 +250,16 @@ class SamplesSummer {
 
 }  // namespace
 
+absl::string_view ModalityOfInput(absl::string_view name) {
+  constexpr std::pair<absl::string_view, absl::string_view> kBegins[] = {
+      {"pixel_values", "image"}, {"image", "image"},          {"video", "image"},
+      {"audio", "audio"},        {"input_features", "audio"}, {"input_values", "audio"}};
+  for (const auto& [begin, modality] : kBegins) {
+    if (absl::StartsWith(name, begin)) return modality;
+  }
+  return "";
+}
+
 std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound) {
   std::vector<std::string> texts;
   std::string sum = Plural(samples.samples, "sample");
@@ -233,6 +271,7 @@ std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bo
     absl::StrAppend(&sum, ", ", size.symbol, " ", range, " (", GroupedDigits(size.sum), " in all)");
   }
   texts.push_back(std::move(sum));
+  if (samples.chunks) texts.push_back(ChunkText(samples, lower_bound));
   const double waste = samples.Waste();
   if (waste >= 0 && !lower_bound) {
     texts.push_back(
@@ -300,6 +339,17 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
       write_amounts(modality.work);
     }
     json->EndArray();
+  }
+  if (samples.chunks) {
+    const SamplesReport::Chunks& chunks = *samples.chunks;
+    json->Key("audio").BeginObject();
+    json->Key("samples").Int(chunks.samples);
+    json->Key("symbol").String(chunks.symbol);
+    json->Key("sum").Int(chunks.sum);
+    json->Key("chunk").Int(chunks.size);
+    json->Key("per_second").Int(chunks.per_second);
+    write_work("padding", chunks.padding);
+    json->EndObject();
   }
   json->Key("mixing").BeginArray(kOneLine);
   for (const std::string& op : samples.mixing) json->String(op);

@@ -4,10 +4,12 @@
 #define ONNXFLOPS_SRC_REPORT_SAMPLES_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/sample_sum.h"
 
@@ -42,6 +44,15 @@ struct SamplesReport {
     Work work;
   };
   std::vector<Modality> modalities;
+  // Audio that was cut into padded chunks: a sample is then a chunk.
+  struct Chunks {
+    std::string symbol;
+    int64_t samples = 0;               // before they were cut
+    int64_t size = 0, per_second = 0;  // of a chunk, and of a second
+    absl::int128 sum = 0;              // of the samples' sizes
+    Work padding;                      // of the sum, what the padding of chunks takes
+  };
+  std::optional<Chunks> chunks;
   // Operators whose cost is not a sum over samples: they count as in the padded rectangle.
   std::vector<std::string> mixing;
 
@@ -52,6 +63,9 @@ struct SamplesReport {
 };
 
 namespace report {
+
+// "image" or "audio" by the beginning of an input's name; "" for others.
+absl::string_view ModalityOfInput(absl::string_view name);
 
 // Replaces all formulas of a report by their sums over the samples, and fills in Report::samples.
 // REQUIRES: no memory and no other tool's figures. Times assume kernels that take all samples at

@@ -62,6 +62,9 @@ void SampleArguments::AddTo(Table* list) {
   list->AddValue("grid-thw", "LIST|FILE", &grid_thw,
                  "The patches of each sample's image or clip, as image_grid_thw of Qwen's models "
                  "has them: frames, height and width, as 1x32x46,1x20x20, or a file of them.");
+  list->AddValue("audio", "LIST|FILE", &audio,
+                 "The length of each sample's audio in seconds or in frames, as 12.5s,47s or "
+                 "1250,4700, or a file of them. Whisper runs chunks of 30 s, padded.");
   list->AddFlag("packed", &packed,
                 "The samples of {lengths} stand in one row, as those of {cu-seqlens}.");
   list->AddFlag("packed-as-row", &as_row,
@@ -70,7 +73,8 @@ void SampleArguments::AddTo(Table* list) {
 }
 
 absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
-  if (lengths.empty() && cu_seqlens.empty() && images.empty() && grid_thw.empty()) {
+  if (lengths.empty() && cu_seqlens.empty() && images.empty() && grid_thw.empty() &&
+      audio.empty()) {
     if (!packed && !as_row) return std::nullopt;
     return absl::InvalidArgumentError(WithSettings(
         "{packed on} and {packed-as-row on} are about the samples of {lengths} or {cu-seqlens}"));
@@ -101,6 +105,10 @@ absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
     }
     ASSIGN_OR_RETURN(const std::string list, ListOf("grid-thw", grid_thw));
     RETURN_IF_ERROR(InValue("grid-thw", grid_thw, AddGridThw(list, &samples)));
+  }
+  if (!audio.empty()) {
+    ASSIGN_OR_RETURN(const std::string list, ListOf("audio", audio));
+    RETURN_IF_ERROR(InValue("audio", audio, AddAudio(list, &samples)));
   }
   return samples;
 }

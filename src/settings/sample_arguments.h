@@ -1,4 +1,5 @@
-// Settings of the batch that ran: lengths, cu-seqlens, images, grid-thw, packed and packed-as-row.
+// Settings of the batch that ran: lengths, cu-seqlens, images, grid-thw, audio, packed
+// and packed-as-row.
 #ifndef ONNXFLOPS_SRC_SETTINGS_SAMPLE_ARGUMENTS_H_
 #define ONNXFLOPS_SRC_SETTINGS_SAMPLE_ARGUMENTS_H_
 
@@ -14,7 +15,7 @@ namespace onnxflops::settings {
 
 struct SampleArguments {
   std::vector<std::string> lengths;
-  std::string cu_seqlens, images, grid_thw;
+  std::string cu_seqlens, images, grid_thw, audio;
   bool packed = false, as_row = false;
 
   void AddTo(Table* list);

@@ -80,7 +80,8 @@ Expr ChoiceOfSums(const SampleSum& sum, const Term& term, const symbolic::Atom& 
 
 }  // namespace
 
-void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
+std::vector<SampleSizes::Row> SampleSizes::RowsOf(
+    const std::vector<std::vector<int64_t>>& columns) {
   // Indices are sorted, not rows, so that equal rows are made only once.
   std::vector<uint32_t> order(columns[0].size());
   std::iota(order.begin(), order.end(), 0);
@@ -91,7 +92,7 @@ void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
     return 0;
   };
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
-  rows.clear();
+  std::vector<Row> rows;
   for (size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && compare(order[i - 1], order[i]) == 0) {
       ++rows.back().samples;
@@ -100,6 +101,7 @@ void SampleSizes::SetRows(const std::vector<std::vector<int64_t>>& columns) {
     Row& row = rows.emplace_back();
     for (const std::vector<int64_t>& column : columns) row.sizes.push_back(column[order[i]]);
   }
+  return rows;
 }
 
 int64_t SampleSizes::samples() const {
@@ -338,6 +340,13 @@ Expr SampleSum::Of(const Expr& formula) const {
 Expr SampleSum::OneByOne(const Expr& formula) const {
   if (formula.error() != nullptr) return formula;
   return SumOverRows(sizes_.count.empty() ? formula : formula.Substitute({{sizes_.count, 1}}));
+}
+
+Expr SampleSum::PaddingOfChunks(const Expr& formula) const {
+  if (!sizes_.chunks) return 0;
+  SampleSizes filled = sizes_;
+  filled.rows = sizes_.chunks->rows;
+  return Of(formula) - SampleSum(std::move(filled)).Of(formula);
 }
 
 bool SampleSum::Mixes(const Expr& formula) const {

@@ -42,9 +42,19 @@ struct SampleSizes {
   // The samples follow each other in one row. Work done once in a run is then done for each of
   // them, as far as it depends on their sizes.
   bool packed = false;
+  // Samples that were cut into chunks of one size, each padded to it: a row is then a chunk.
+  struct Chunks {
+    std::string symbol;
+    int64_t samples = 0;     // before they were cut
+    int64_t per_second = 0;  // of the symbol
+    absl::int128 sum = 0;    // of their sizes
+    std::vector<Row> rows;   // the chunks without their padding
+  };
+  std::optional<Chunks> chunks;
 
   // From the sizes of all samples, a list for each symbol. REQUIRES: lists of equal length.
-  void SetRows(const std::vector<std::vector<int64_t>>& columns);
+  void SetRows(const std::vector<std::vector<int64_t>>& columns) { rows = RowsOf(columns); }
+  static std::vector<Row> RowsOf(const std::vector<std::vector<int64_t>>& columns);
 
   int64_t samples() const;
   // The sum, the least and the largest of a symbol's sizes. REQUIRES: there are rows.
@@ -71,6 +81,9 @@ class SampleSum {
   bool Mixes(const Expr& formula) const;
   // The part that is done once in a run of padded samples, and depends on their sizes.
   Expr OnceOfSizes(const Expr& formula) const;
+
+  // Of the sum, what chunks take beyond their own sizes; 0 without chunks.
+  Expr PaddingOfChunks(const Expr& formula) const;
 
   const SampleSizes& sizes() const { return sizes_; }
 

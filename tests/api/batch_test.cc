@@ -150,6 +150,144 @@ TEST(BatchTest, ImagesHaveHeightsAndWidths) {
   EXPECT_EQ(summed.samples->rectangle.macs, Expr(12 * 2 * (6 * 7)));
 }
 
+nlohmann::json Audio() {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/audio.json");
+  return nlohmann::json::parse(file);
+}
+
+Samples AudioOf(const std::string& text) {
+  Samples samples;
+  EXPECT_TRUE(AddAudio(text, &samples).ok()) << text;
+  return samples;
+}
+
+// 47 s are two chunks of 30 s, and every chunk is computed as a whole.
+TEST(BatchTest, ChunksOfAudioAreThoseOfTorch) {
+  const nlohmann::json truth = Audio();
+  const Model model = LoadConfig(truth["config"].dump(), "config.json").value();
+  int64_t flops = 0;
+  std::vector<int64_t> tokens;
+  for (size_t i = 0; i < 4; ++i) {
+    tokens.push_back(truth["chunks"][5 * i]["tokens"].get<int64_t>());
+    flops += truth["chunks"][5 * i]["flops"].get<int64_t>();
+  }
+  for (const char* text : {"12.5s,30s,47s", "1250,3000,4700"}) {
+    Samples samples = AudioOf(text);
+    samples.sizes[""] = tokens;
+    const Report report = CountOver(model, samples);
+    EXPECT_EQ(2 * report.totals.macs, Expr(flops)) << text;
+    ASSERT_TRUE(report.samples->chunks);
+    EXPECT_EQ(report.samples->chunks->samples, 3);
+    EXPECT_EQ(report.samples->samples, 4);
+    EXPECT_EQ(report.samples->chunks->sum, 1250 + 3000 + 4700);
+  }
+  for (const auto& batch : truth["batches"]) {
+    CountOptions options;
+    options.bindings = {{"seq", batch["tokens"].get<int64_t>()}};
+    options.samples = AudioOf(absl::StrCat(batch["chunks"].get<int64_t>() * 3000 - 7));
+    EXPECT_EQ(2 * Count(model, options).value().totals.macs, Expr(batch["flops"].get<int64_t>()));
+  }
+}
+
+TEST(BatchTest, FramesOfSecondsAreThoseOfTheProcessor) {
+  const nlohmann::json truth = Audio();
+  const Model model = LoadConfig(truth["config"].dump(), "config.json").value();
+  std::string text;
+  int64_t frames = 0;
+  for (const auto& row : truth["frames"]) {
+    absl::StrAppend(&text, row["seconds"].dump(), "s,");
+    frames += row["frames"].get<int64_t>();
+    Samples one = AudioOf(absl::StrCat(row["seconds"].dump(), "s"));
+    Bindings dims = {{"seq", 7}};
+    EXPECT_EQ(FindSamples(*model, one, &dims).value().chunks->sum, row["frames"].get<int64_t>());
+  }
+  EXPECT_EQ(CountOver(model, AudioOf(text)).samples->chunks->sum, frames);
+}
+
+// An encoder of fewer positions has no padding.
+TEST(BatchTest, PaddingOfChunksIsWhatFewerFramesDoNotTake) {
+  const nlohmann::json truth = Audio();
+  const Model model = LoadConfig(truth["config"].dump(), "config.json").value();
+  for (const auto& row : truth["unpadded"]) {
+    CountOptions options;
+    options.bindings = {{"seq", row["tokens"].get<int64_t>()}};
+    options.samples = AudioOf(absl::StrCat(row["frames"].get<int64_t>(), ",3000"));
+    const Report report = Count(model, options).value();
+    const Expr whole(truth["unpadded"].back()["flops"].get<int64_t>());
+    EXPECT_EQ(2 * report.totals.macs, 2 * whole);
+    EXPECT_EQ(2 * (report.totals.macs - report.samples->chunks->padding.macs),
+              whole + row["flops"].get<int64_t>())
+        << row;
+    // The same frames without a chunk around them.
+    options = {.bindings = {{"batch", 1},
+                            {"seq", row["tokens"].get<int64_t>()},
+                            {"frames", row["frames"].get<int64_t>()}}};
+    EXPECT_EQ(2 * Count(model, options).value().totals.macs, Expr(row["flops"].get<int64_t>()));
+  }
+}
+
+// Together are the queries of the text with keys of the audio, and the values that they take: 2
+// products of 1,500 positions in each of 2 layers of width 96.
+TEST(BatchTest, TextAndAudioApart) {
+  const Model model = LoadConfig(Audio()["config"].dump(), "config.json").value();
+  Samples samples = AudioOf("12.5s,30s,47s");
+  samples.sizes["seq"] = {10, 20, 30, 40};
+  const Report report = CountOver(model, samples);
+  const auto& parts = report.samples->modalities;
+  ASSERT_EQ(parts.size(), 3);
+  EXPECT_STREQ(parts[0].name, "text");
+  EXPECT_STREQ(parts[1].name, "audio");
+  EXPECT_EQ(parts[2].work.macs, Expr(2 * 2 * 1500 * 96 * (10 + 20 + 30 + 40)));
+  EXPECT_EQ(parts[0].work.flops + parts[1].work.flops + parts[2].work.flops, report.totals.flops);
+}
+
+// Products of 8 numbers with 16.
+TEST(BatchTest, OpenFramesAreALength) {
+  const Model model = ModelFromText(
+      "g (float[n, s, 8] audio, float[8, 16] w) => (float[n, s, 16] y) { y = MatMul(audio, w) }",
+      20);
+  const Report report = CountOver(model, AudioOf("50,150"));
+  EXPECT_EQ(report.totals.macs, Expr(128 * 200));
+  EXPECT_FALSE(report.samples->chunks);
+}
+
+TEST(BatchTest, AudioThatDoesNotFitTheModel) {
+  const Model whisper = LoadConfig(Audio()["config"].dump(), "config.json").value();
+  const Model open = ModelFromText(
+      "g (float[n, s, 8] audio, float[8, 16] w) => (float[n, s, 16] y) { y = MatMul(audio, w) }",
+      20);
+  const Model fixed = ModelFromText(
+      "g (float[n, 5, 8] audio, float[8, 16] w) => (float[n, 5, 16] y) { y = MatMul(audio, w) }",
+      20);
+  const Model two = ModelFromText(
+      "g (float[n, s, t] audio, float[8, 16] w) => (float[n, s, t] y) { y = Relu(audio) }", 20);
+  Samples uneven = AudioOf("12.5s,30s,47s"), packed = AudioOf("12.5s"), given = AudioOf("12.5s");
+  uneven.sizes["seq"] = {10, 20, 30};
+  packed.layout = Samples::Layout::kPacked;
+  given.sizes["frames"] = {1250};
+  const struct {
+    const Model& model;
+    Samples samples;
+    const char* error;
+  } cases[] = {
+      {whisper, uneven, "makes 4 chunks of 3000 frames, and there are 3 sizes 'seq'"},
+      {whisper, packed, "each chunk of audio is a row of its own"},
+      {whisper, given, "given twice"},
+      {whisper, AudioOf("0.001s"), "sample 1: its audio has 0 frames: it should have from 1"},
+      {whisper, AudioOf("1099511627776"), "there are more than 10000000 sizes"},
+      {open, AudioOf("12.5s"), "give frames, as lengths frames=1250"},
+      {fixed, AudioOf("5"), "the inputs of audio leave no length open"},
+      {two, AudioOf("5"), "the inputs of audio leave open 's', 't'"},
+      {LoadKept("models/gpt2.onnx"), AudioOf("5"), "no input takes audio"},
+  };
+  for (const auto& bad : cases) {
+    CountOptions options;
+    options.samples = bad.samples;
+    const absl::Status status = Count(bad.model, options).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << status;
+  }
+}
+
 struct RaggedPoint {
   Bindings sizes;
   int64_t flops;
@@ -362,6 +500,16 @@ TEST(BatchTest, BadTexts) {
       {AddImages, "", "there are no sizes"},
       {AddImages, "336", "it should be a height and a width"},
       {AddImages, "336x336x3", "it should be a height and a width"},
+      {AddAudio, "", "there are no sizes"},
+      {AddAudio, "12.5", "size 1: '12.5': it should be frames, from 1 to 1099511627776, as 1250"},
+      {AddAudio, "12,0", "size 2: '0': it should be frames"},
+      {AddAudio, "12,-5", "size 2: '-5': it should be frames"},
+      {AddAudio, "-5s", "size 1: '-5s': it should be seconds above 0, as 12.5s"},
+      {AddAudio, "nans", "size 1: 'nans': it should be seconds"},
+      {AddAudio, "5s,infs", "size 2: 'infs': it should be seconds"},
+      {AddAudio, "1e300s", "size 1: '1e300s': it should be seconds"},
+      {AddAudio, "s", "size 1: 's': it should be seconds"},
+      {AddAudio, "99999999999999999999", "size 1: '99999999999999999999': it should be frames"},
       {AddGridThw, "", "there are no sizes"},
       {AddGridThw, "1x32", "grid 1: '1x32': it should be frames, height and width"},
       {AddGridThw, "1x2x4, 1x0x8", "grid 2: '1x0x8': it should be frames"},

@@ -122,11 +122,11 @@ absl::Status ParseSamples(absl::string_view text) {
   if (text.empty()) return absl::OkStatus();
   Samples samples;
   const absl::string_view rest = text.substr(1);
-  const absl::Status status = text[0] % 4 == 0   ? AddLengths(rest, &samples)
-                              : text[0] % 4 == 1 ? AddCuSeqlens(rest, &samples)
-                              : text[0] % 4 == 2 ? AddImages(rest, &samples)
-                                                 : AddGridThw(rest, &samples);
-  const bool is_grid = text[0] % 4 == 3;
+  constexpr absl::Status (*kDoors[])(absl::string_view, Samples*) = {
+      AddLengths, AddCuSeqlens, AddImages, AddGridThw, AddAudio};
+  const size_t door = static_cast<unsigned char>(text[0] - '0') % std::size(kDoors);
+  const absl::Status status = kDoors[door](rest, &samples);
+  const bool is_grid = door == 3;
   for (const auto& [symbol, sizes] : samples.sizes) {
     const int64_t least = symbol.empty() || is_grid ? 1 : 0;
     Require(!sizes.empty() && *std::min_element(sizes.begin(), sizes.end()) >= least,
