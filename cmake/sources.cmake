@@ -342,6 +342,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/history/history_text.cc
   src/history/record.cc
   src/monitor/event_file.cc
+  src/monitor/image_work.cc
   src/monitor/monitor.cc
   src/monitor/monitor_formats.cc
   src/monitor/running_totals.cc

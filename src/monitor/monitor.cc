@@ -29,6 +29,7 @@
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/utilisation.h"
+#include "src/monitor/image_work.h"
 #include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -91,8 +92,6 @@ absl::StatusOr<int64_t> BatchOf(int64_t one, int64_t parts) {
   return absl::InvalidArgumentError(
       absl::StrCat("a batch of ", one, " on ", parts, " devices is more than 2^40"));
 }
-
-constexpr std::array kGridSymbols = {"grid_t", "grid_h", "grid_w"};
 
 std::optional<int64_t> LengthOf(const StepRecord& record) {
   return SizeNamed(record, {"seq", "seq_len", "seq_length", "sequence_length"});
@@ -396,10 +395,15 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
     items.samples = static_cast<int64_t>(record.lengths.size());
     items.tokens = items.places =
         std::accumulate(record.lengths.begin(), record.lengths.end(), absl::int128(0));
+    AddImagesTo(record, sizes, &items);
     return items;
   }
   const auto batch = sizes.find(work_.batch);
-  if (!record.grids[0].empty()) items.samples = static_cast<int64_t>(record.grids[0].size());
+  if (!record.image_counts.empty()) {
+    items.samples = static_cast<int64_t>(record.image_counts.size());
+  } else if (!record.grids[0].empty()) {
+    items.samples = static_cast<int64_t>(record.grids[0].size());
+  }
   if (!items.samples) items.samples = monitor::SamplesOf(record);
   if (!items.samples && batch != sizes.end()) items.samples = batch->second;
   if (!items.samples) items.samples = work_.fixed_batch;
@@ -408,10 +412,46 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   if (!work_.sequences.empty()) {
     const auto found = sizes.find(work_.sequences[0]);
     if (found != sizes.end()) length = found->second;
+    if (!length && record.has_images()) length = monitor::LengthOf(record);
   }
   if (items.samples && length) items.places = monitor::Times(*items.samples, *length);
-  if (!items.tokens) items.tokens = items.places;
+  if (items.tokens) return items;
+  items.tokens = items.places;
+  AddImagesTo(record, sizes, &items);
   return items;
+}
+
+// Counted tokens are those of the text: those of images come to them. What the log counts itself
+// is left as it is, since it does not say which tokens these are.
+void Monitor::AddImagesTo(const StepRecord& record, const Bindings& sizes, Items* items) const {
+  if (work_.image_tokens.is_zero() || !items->tokens) return;
+  std::optional<absl::int128> images;
+  if (record.has_images()) {
+    const absl::StatusOr<std::vector<int64_t>> tokens =
+        TokensOfImages(work_.image_tokens, record.grids);
+    if (tokens.ok()) images = std::accumulate(tokens->begin(), tokens->end(), absl::int128(0));
+  } else if (items->samples) {
+    const absl::StatusOr<absl::int128> of_one = work_.image_tokens.Evaluate(sizes);
+    if (of_one.ok()) images = monitor::Times(*of_one, *items->samples);
+  }
+  if (!images) return;
+  items->images = images;
+  items->tokens = items->places = *items->tokens + *images;
+}
+
+// What the tower cannot merge; "" if nothing.
+std::string Monitor::WrongGrid(const StepRecord& record) const {
+  for (size_t axis = 0; axis < record.grids.size(); ++axis) {
+    const auto multiple = work_.multiples.find(kGridSymbols[axis]);
+    if (multiple == work_.multiples.end()) continue;
+    for (size_t i = 0; i < record.grids[axis].size(); ++i) {
+      if (record.grids[axis][i] % multiple->second == 0) continue;
+      return absl::StrCat("grid_thw: image ", i + 1, " has ", record.grids[axis][i],
+                          axis == 1 ? " patches down" : " patches across",
+                          ", which is no multiple of ", multiple->second);
+    }
+  }
+  return "";
 }
 
 // The lists of the samples' sizes, by their symbols in `sizes`; empty, with a problem, if they do
@@ -442,23 +482,59 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     columns.push_back(record.lengths);
   }
   for (size_t axis = 0; has_grids && axis < record.grids.size(); ++axis) {
-    const std::string symbol = monitor::kGridSymbols[axis];
+    const std::string symbol = kGridSymbols[axis];
     if (!is_open(symbol)) return refuse(absl::StrCat("grid_thw: the model has no open ", symbol));
     if (!columns.empty() && columns[0].size() != record.grids[axis].size()) {
       return refuse(absl::StrCat(columns[0].size(), " lengths and ", record.grids[axis].size(),
                                  " images in grid_thw: each sample has one"));
     }
-    const auto multiple = work_.multiples.find(symbol);
-    for (size_t i = 0; multiple != work_.multiples.end() && i < record.grids[axis].size(); ++i) {
-      if (record.grids[axis][i] % multiple->second == 0) continue;
-      return refuse(absl::StrCat("grid_thw: image ", i + 1, " has ", record.grids[axis][i],
-                                 axis == 1 ? " patches down" : " patches across",
-                                 ", which is no multiple of ", multiple->second));
-    }
     sizes->symbols.push_back(symbol);
     columns.push_back(record.grids[axis]);
   }
+  if (const std::string wrong = WrongGrid(record); !wrong.empty()) return refuse(wrong);
   return columns;
+}
+
+// Of samples that have any number of images each: `flops` has no other sizes.
+std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, const Expr& flops,
+                                                   std::vector<std::string>* problems) const {
+  const auto refuse = [&](absl::string_view why) {
+    problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
+    return std::nullopt;
+  };
+  if (work_.image_tokens.is_zero() || work_.sequences.size() != 1) {
+    return refuse("grid_thw: this model has one image in each sample");
+  }
+  const std::string& length = work_.sequences[0];
+  std::vector<int64_t> rows = record.lengths;
+  const std::vector<int64_t>& counts = record.image_counts;
+  if (rows.empty()) {
+    const std::string name = BareName(length);
+    std::optional<int64_t> same = monitor::SizeNamed(record, {name});
+    if (!same) same = monitor::LengthOf(record);
+    if (!same) return refuse(absl::StrCat("there is no ", Escaped(name)));
+    rows.assign(counts.size(), *same);
+  }
+  if (rows.size() != counts.size()) {
+    return refuse(absl::StrCat(rows.size(), " lengths, and images of ", counts.size(),
+                               " samples in grid_thw"));
+  }
+  if (const std::string wrong = WrongGrid(record); !wrong.empty()) return refuse(wrong);
+  const absl::StatusOr<std::vector<int64_t>> tokens =
+      TokensOfImages(work_.image_tokens, record.grids);
+  if (!tokens.ok()) return refuse(tokens.status().message());
+  size_t image = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (int64_t k = 0; k < counts[i]; ++k) rows[i] += (*tokens)[image++];
+    if (rows[i] < 1) return refuse(absl::StrCat("sample ", i + 1, " has no tokens"));
+  }
+  const absl::StatusOr<Expr> sum = ::onnxflops::FlopsOfImages(
+      {flops, work_.batch, length, work_.image_tokens}, rows, record.grids, record.packed);
+  if (!sum.ok()) return refuse(sum.status().message());
+  if (sum->is_literal()) return sum->literal();
+  return refuse(sum->error() != nullptr
+                    ? absl::StrCat("the sum over samples ", sum->error())
+                    : absl::StrCat("there is no ", Escaped(BareName(sum->Symbols()[0]))));
 }
 
 // The sum over samples of different lengths and images; nullopt if the model does not have an open
@@ -473,6 +549,11 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
   for (const std::string& sequence : work_.sequences) {
     const bool is_open = std::find(symbols.begin(), symbols.end(), sequence) != symbols.end();
     if (is_open && !others.contains(sequence)) lengths.push_back(sequence);
+  }
+  if (!record.image_counts.empty()) {
+    others.erase(work_.batch);
+    if (work_.sequences.size() == 1) others.erase(work_.sequences[0]);
+    return FlopsOfImages(record, work_.flops.Substitute(others), problems);
   }
   const std::vector<std::vector<int64_t>> columns = ColumnsOf(record, lengths, &sizes, problems);
   if (columns.empty()) return std::nullopt;
@@ -493,7 +574,7 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
-  if (!record.lengths.empty() || !record.grids[0].empty()) {
+  if (!record.lengths.empty() || record.has_images()) {
     return FlopsOfSamples(record, problems);
   }
   for (const std::string& symbol : work_.flops.Symbols()) {
@@ -588,6 +669,7 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   AddTo(flops, steps, &window_.flops, &window_.has_flops, &totals_.flops);
   AddTo(items.tokens, steps, &window_.tokens, &window_.has_tokens, &totals_.tokens);
   AddTo(items.samples, steps, &window_.samples, &window_.has_samples, &totals_.samples);
+  AddTo(items.images, steps, &window_.image_tokens, &window_.has_images, &totals_.image_tokens);
 }
 
 // Hugging Face's last line has how many steps and samples a second had, from begin to end.
@@ -657,6 +739,10 @@ MonitorPoint Monitor::MakePoint() {
     point.steps_per_second = steps / window_.seconds;
     if (window_.has_tokens) {
       point.tokens_per_second = window_.tokens / window_.seconds;
+    }
+    if (window_.has_tokens && window_.has_images) {
+      point.image_tokens_per_second = window_.image_tokens / window_.seconds;
+      point.text_tokens_per_second = *point.tokens_per_second - *point.image_tokens_per_second;
     }
     if (window_.has_samples) {
       point.samples_per_second = window_.samples / window_.seconds;

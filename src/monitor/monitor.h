@@ -34,6 +34,7 @@ struct StepWork {
   std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
   std::string batch;                    // symbol of the batch, or ""
   Bindings bindings;                    // sizes that are the same at every step
+  Expr image_tokens;                    // of an image in the decoder, by its sizes; 0 if unknown
   Bindings multiples;                   // what sizes of images are multiples of
   std::optional<int64_t> fixed_batch;   // fixed in the file
   std::optional<int64_t> fixed_length;  // of tokens, fixed in the file
@@ -56,7 +57,9 @@ struct MonitorPoint {
   int64_t step = 0;
   std::optional<double> time;  // of the log's last line
   std::optional<double> mfu, step_time, steps_per_second, tokens_per_second, samples_per_second,
-      flops_per_second;              // of all devices
+      flops_per_second;  // of all devices
+  // The parts of tokens_per_second, if the model has both.
+  std::optional<double> text_tokens_per_second, image_tokens_per_second;
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
   bool lower_bound = false;          // `mfu` misses uncounted work
@@ -64,7 +67,7 @@ struct MonitorPoint {
 
 // Since the monitor began.
 struct MonitorTotals {
-  absl::int128 flops = 0, tokens = 0, samples = 0;
+  absl::int128 flops = 0, tokens = 0, samples = 0, image_tokens = 0;
   int64_t steps = 0;
   double seconds = 0;
 };
@@ -86,13 +89,14 @@ class Monitor {
  private:
   // Measurements since the last point.
   struct Window {
-    double seconds = 0, flops = 0, tokens = 0, samples = 0;
+    double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0;
     int64_t steps = 0;
-    bool has_flops = true, has_tokens = true, has_samples = true;
+    bool has_flops = true, has_tokens = true, has_samples = true, has_images = true;
   };
 
   struct Items {  // of a step
     std::optional<absl::int128> samples, tokens;
+    std::optional<absl::int128> images;  // of the tokens, those of images
     std::optional<absl::int128> places;  // samples x length: no step has more tokens
   };
 
@@ -127,6 +131,10 @@ class Monitor {
                                       std::vector<std::string>* problems) const;
   std::optional<absl::int128> FlopsOfSamples(const StepRecord& record,
                                              std::vector<std::string>* problems) const;
+  std::optional<absl::int128> FlopsOfImages(const StepRecord& record, const Expr& flops,
+                                            std::vector<std::string>* problems) const;
+  std::string WrongGrid(const StepRecord& record) const;
+  void AddImagesTo(const StepRecord& record, const Bindings& sizes, Items* items) const;
   std::vector<std::vector<int64_t>> ColumnsOf(const StepRecord& record,
                                               const std::vector<std::string>& lengths,
                                               SampleSizes* sizes,

@@ -193,38 +193,78 @@ std::string ColumnOf(const LogField& field, size_t index) {
   return at == absl::string_view::npos ? "" : absl::StrCat(", column ", at + 1);
 }
 
-// [[1, 32, 48], [1, 20, 24]]: frames, height and width in patches of each sample's image.
-void TakeGrids(const LogField& field, StepRecord* record) {
-  const auto is_side = [](const nlohmann::json& side) {
-    const std::optional<int64_t> whole =
-        side.is_number() ? WholeOf(side.get<double>()) : std::nullopt;
-    return whole && *whole >= 1 && *whole <= kMostOfStep;
-  };
-  std::array<std::vector<int64_t>, 3> grids;
-  bool right = field.json != nullptr && field.json->is_array() && !field.json->empty();
-  for (size_t i = 0; right && i < field.json->size(); ++i) {
-    const nlohmann::json& grid = (*field.json)[i];
-    right = grid.is_array();
-    if (!right) break;
-    if (grid.size() != grids.size() || !std::all_of(grid.begin(), grid.end(), is_side)) {
-      const bool nested = !grid.empty() && grid[0].is_array();
-      record->faults.push_back(absl::StrCat(
-          field.name, ColumnOf(field, i), ": image ", i + 1,
-          nested
-              ? " is a list of grids: a line has one for each sample, and Perf of Python takes more"
-              : " is no [frames, height, width], whole numbers of 1 or more"));
-      return;
+bool IsListOfGrids(const nlohmann::json& item) {
+  return item.is_array() && (item.empty() || item[0].is_array());
+}
+
+// Reads the grids of a line in their order, and says what is wrong with one.
+class GridReader {
+ public:
+  explicit GridReader(const LogField& field) : field_(field) {}
+
+  // [1, 32, 48]: frames, height and width in patches. False for a fault.
+  bool Take(const nlohmann::json& grid) {
+    const auto is_side = [](const nlohmann::json& side) {
+      const std::optional<int64_t> whole =
+          side.is_number() ? WholeOf(side.get<double>()) : std::nullopt;
+      return whole && *whole >= 1 && *whole <= kMostOfStep;
+    };
+    if (!grid.is_array() || grid.size() != grids.size() ||
+        !std::all_of(grid.begin(), grid.end(), is_side)) {
+      fault = absl::StrCat(field_.name, ColumnOf(field_, lists_), ": image ", grids[0].size() + 1,
+                           " is no [frames, height, width], whole numbers of 1 or more");
+      return false;
     }
+    ++lists_;
     for (size_t axis = 0; axis < grids.size(); ++axis) {
       grids[axis].push_back(static_cast<int64_t>(grid[axis].get<double>()));
     }
+    return true;
   }
-  if (!right) {
+
+  // [[1, 4, 6], [1, 8, 2]]: those of a sample, or none.
+  bool TakeSample(const nlohmann::json& sample) {
+    if (!IsListOfGrids(sample)) {
+      fault = absl::StrCat(field_.name, ": sample ", counts.size() + 1,
+                           " has no list of grids, and others have one");
+      return false;
+    }
+    ++lists_;
+    counts.push_back(static_cast<int64_t>(sample.size()));
+    return std::all_of(sample.begin(), sample.end(),
+                       [&](const nlohmann::json& grid) { return Take(grid); });
+  }
+
+  std::array<std::vector<int64_t>, 3> grids;
+  std::vector<int64_t> counts;  // of each sample's images
+  std::string fault;
+
+ private:
+  const LogField& field_;
+  size_t lists_ = 0;  // so far
+};
+
+// [[1, 32, 48], [1, 20, 24]]: the grid of each sample's image; [[[1, 32, 48]], []]: of its images.
+void TakeGrids(const LogField& field, StepRecord* record) {
+  const bool is_list = field.json != nullptr && field.json->is_array() && !field.json->empty() &&
+                       std::all_of(field.json->begin(), field.json->end(),
+                                   [](const nlohmann::json& item) { return item.is_array(); });
+  if (!is_list) {
     record->faults.push_back(
         absl::StrCat(field.name, " is no list of [frames, height, width], one for each sample"));
     return;
   }
-  record->grids = std::move(grids);
+  GridReader reader(field);
+  const bool nested = std::any_of(field.json->begin(), field.json->end(), IsListOfGrids);
+  for (const nlohmann::json& item : *field.json) {
+    if (nested ? reader.TakeSample(item) : reader.Take(item)) continue;
+    record->faults.push_back(std::move(reader.fault));
+    return;
+  }
+  record->grids = std::move(reader.grids);
+  const bool one_each = std::all_of(reader.counts.begin(), reader.counts.end(),
+                                    [](int64_t count) { return count == 1; });
+  if (!one_each) record->image_counts = std::move(reader.counts);
 }
 
 void TakeSize(const LogField& field, int64_t least, int64_t most, std::optional<int64_t>* size,

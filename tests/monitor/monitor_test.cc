@@ -156,8 +156,7 @@ TEST(MonitorTest, GridsOfSamples) {
       {sizes + "[[1, 4, 8], [1, 6, 2.5]]",
        "grid_thw, column 75: image 2 is no [frames, height, width], whole numbers of 1 or more"},
       {sizes + "[[1, 4, 8], [[1, 6, 2]]]",
-       "grid_thw, column 75: image 2 is a list of grids: a line has one for each sample, and Perf "
-       "of Python takes more"},
+       "grid_thw: sample 1 has no list of grids, and others have one"},
       {sizes + "[1, 4, 8]", "grid_thw is no list of [frames, height, width], one for each sample"},
       {sizes + "[]", "grid_thw is no list of [frames, height, width], one for each sample"},
       {sizes + "7", "grid_thw is no list of [frames, height, width], one for each sample"},
@@ -185,6 +184,60 @@ TEST(MonitorTest, GridsOfSamples) {
     ASSERT_TRUE(point);
     EXPECT_EQ(point->mfu, (69 + 37) / 1000.0);
     EXPECT_EQ(point->samples_per_second, 2);
+  }
+}
+
+// A sample has two images, one, or none. Each image of h x w patches is h*w/4 tokens of a decoder
+// of n^2 a sample, and costs the tower 3*h*w.
+TEST(MonitorTest, AnyNumberOfImages) {
+  StepWork work;
+  work.flops = *ParseExpr(
+      "batch*(seq + grid_t*floor(grid_h/2)*floor(grid_w/2))^2 + batch*3*grid_t*grid_h*grid_w + 7");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  work.image_tokens = *ParseExpr("grid_t*floor(grid_h/2)*floor(grid_w/2)");
+  work.multiples = {{"grid_h", 2}, {"grid_w", 2}};
+  const std::string sizes = R"("step_seconds": 1, "lengths": [2, 3, 5], "grid_thw": )";
+  const auto square = [](double n) { return n * n; };
+  const struct {
+    std::string line;
+    const char* fault;
+    double flops, images;
+  } lines[] = {
+      {sizes + "[[[1, 4, 8], [1, 6, 2]], [], [[1, 2, 2]]]", "",
+       square(2 + 8 + 3) + square(3) + square(5 + 1) + 3 * (32 + 12 + 4) + 7, 12},
+      {sizes + "[[], [], []]", "", square(2) + square(3) + square(5) + 7, 0},
+      {sizes + "[[[1, 4, 8]], [[1, 6, 2]], [[1, 2, 2]]]", "",
+       square(2 + 8) + square(3 + 3) + square(5 + 1) + 3 * (32 + 12 + 4) + 7, 12},
+      {R"("step_seconds": 1, "seq": 4, "grid_thw": [[[1, 4, 8], [1, 2, 2]], []])", "",
+       square(4 + 8 + 1) + square(4) + 3 * (32 + 4) + 7, 9},
+      {sizes + "[[[1, 4, 8]], []]",
+       "3 lengths, and images of 2 samples in grid_thw: no utilisation of this step", 0, 0},
+      {sizes + "[[[1, 4, 8]], [], [[1, 2]]]",
+       "grid_thw, column 85: image 2 is no [frames, height, width], whole numbers of 1 or more", 0,
+       0},
+      {sizes + "[[[1, 4, 8]], [], [[1, 2, 3]]]",
+       "grid_thw: image 2 has 3 patches across, which is no multiple of 2: no utilisation of this "
+       "step",
+       0, 0},
+  };
+  for (const auto& [line, fault, flops, images] : lines) {
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1});
+    std::vector<std::string> problems;
+    const StepRecord record = **StepLog().Read(R"({"step": 2, )" + line + "}");
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    if (*fault != '\0') {
+      ASSERT_FALSE(problems.empty()) << line;
+      EXPECT_EQ(problems[0], fault);
+      EXPECT_FALSE(point && point->mfu) << line;
+      continue;
+    }
+    EXPECT_TRUE(problems.empty()) << problems[0];
+    ASSERT_TRUE(point && point->mfu) << line;
+    EXPECT_EQ(point->flops_per_second, flops) << line;
+    EXPECT_EQ(point->image_tokens_per_second, images) << line;
+    ASSERT_TRUE(point->text_tokens_per_second) << line;
+    EXPECT_EQ(point->tokens_per_second, *point->text_tokens_per_second + images) << line;
   }
 }
 

@@ -65,10 +65,10 @@ others. A size that the model has fixed at another number is an error.
 batch_size, samples or images are the batch; tokens, or mask_sum, the sum of an
 attention mask, are the tokens of the step. lengths, a list, has the length of
 each sample; cu_seqlens where each begins in a packed row; grid_thw, a list of
-[frames, height, width], the patches of each sample's image. All are of a whole
-step, on all devices. Where tokens or samples only grow, they are read as
-running totals. Where there is no batch, it is tokens over the length of a
-sequence.
+[frames, height, width], the patches of each sample's image, or a list of these
+for each sample. All are of a whole step, on all devices. Where tokens or
+samples only grow, they are read as running totals. Where there is no batch, it
+is tokens over the length of a sequence.
 
 The names that other logs have are read as well, also after "train/":
   step               trainer/global_step, train/global_step, global_step,
@@ -98,6 +98,8 @@ line has a time, the last one gives the mean of the whole training.
 Every so many steps it writes a line of JSON with perf/mfu, perf/mfu_percent,
 perf/step_time, perf/steps_per_second, perf/tokens_per_second,
 perf/samples_per_second and perf/flops_per_second: means since the line before.
+Where a model reads images as tokens, tokens_per_second has them too, and the
+parts perf/tokens_per_second_text and perf/tokens_per_second_image.
 Where a time is missing, perf/mfu is the last one, and perf/mfu_age_steps says
 how old it is. What is odd about a line of the log is told on stderr, and so are
 figures of a line that contradict each other by more than 20 % in three lines,
@@ -147,6 +149,21 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// The tokens of an image in the decoder: a configuration counts the tokens of the text, and its
+// logits have those of the image too. 0 for other models.
+Expr ImageTokensOf(const ModelData& model, const Report& report, const std::string& text) {
+  const auto is_pixels = [](const TensorInfo& input) { return input.name == "pixel_values"; };
+  if (ConfigOf(model).empty() || text.empty() || report.outputs.empty() ||
+      std::none_of(report.inputs.begin(), report.inputs.end(), is_pixels) ||
+      !report.outputs[0].shape.ranked() || report.outputs[0].shape.dims().size() != 3) {
+    return 0;
+  }
+  const Expr images = report.outputs[0].shape.dims()[1] - Expr::Symbol(text);
+  const std::vector<std::string> symbols = images.Symbols();
+  const bool has_text = std::find(symbols.begin(), symbols.end(), text) != symbols.end();
+  return images.error() != nullptr || has_text ? Expr(0) : images;
+}
+
 // The work of a step, with the sizes that --dim fixes. MFU does not count recomputation.
 absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   if (options.training) options.training = WithoutRecomputation(*options.training);
@@ -168,6 +185,9 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   work.fixed_batch = sizes.batch_size;
   work.sequences = sizes.lengths;
   work.fixed_length = sizes.length;
+  if (sizes.lengths.size() == 1) {
+    work.image_tokens = ImageTokensOf(*model, report, sizes.lengths[0]);
+  }
   return work;
 }
 
