@@ -6,6 +6,7 @@
 // options share the formulas of the model: the first count() makes them, later calls reuse them.
 // Models come from a path, an open file or bytes; bytes that begin with "{" are a configuration.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/api/sweep.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
@@ -296,6 +298,30 @@ PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
   return made;
 }
 
+PyModel ModelOrItsReport(nb::handle of) {
+  return nb::isinstance<PyModel>(of) ? nb::cast<PyModel>(of) : nb::cast<PyReport>(of).of;
+}
+
+// {"tiles": 5, "image_rows": 24, "image_columns": 48}; empty if images are not cut into tiles.
+nb::dict ImageSizes(nb::handle of, int64_t height, int64_t width) {
+  nb::dict sizes;
+  if (std::min(height, width) < 1 || std::max(height, width) > kMaxConfigSize) {
+    Raise(absl::InvalidArgumentError(absl::StrCat("an image of ", height, " x ", width,
+                                                  ": each should be from 1 to ", kMaxConfigSize)));
+  }
+  for (const auto& [symbol, size] : SizesOfImage(**ModelOrItsReport(of).model, height, width)) {
+    sizes[ToStr(symbol)] = size;
+  }
+  return sizes;
+}
+
+// ("frames", 3000, 100), or None: the frames of a chunk, and of a second.
+nb::object ChunksOfAudio(nb::handle of) {
+  const std::optional<AudioChunks> chunks = AudioChunksOf(**ModelOrItsReport(of).model);
+  if (!chunks) return nb::none();
+  return nb::make_tuple(ToStr(chunks->symbol), chunks->frames, chunks->per_second);
+}
+
 PyModel ModelOf(nb::handle source) {
   if (nb::isinstance<PyModel>(source)) return nb::cast<PyModel>(source);
   return nb::cast<PyModel>(nb::module_::import_("onnxflops._load").attr("load")(source));
@@ -332,6 +358,10 @@ void DefineModel(nb::module_& m) {
         nb::arg("given"),
         nb::sig("def _count_one_of_many(model: Model, fill: int | None, given: dict[str, Any]) -> "
                 "tuple[Report, list[str], dict[str, int]]"));
+  m.def("_image_sizes", &ImageSizes, nb::arg("of"), nb::arg("height"), nb::arg("width"),
+        nb::sig("def _image_sizes(of: Model | Report, height: int, width: int) -> dict[str, int]"));
+  m.def("_audio_chunks", &ChunksOfAudio, nb::arg("of"),
+        nb::sig("def _audio_chunks(of: Model | Report) -> tuple[str, int, int] | None"));
   m.def(
       "_check_count",
       [](nb::handle fill, const nb::dict& given) {

@@ -10,7 +10,7 @@ import onnxflops
 import pytest
 from conftest import ROOT
 from onnxflops.monitor import Perf, prometheus, tensorboard, wandb
-from training import Clock, counts_macs, events_of, has, need, tiny
+from training import Clock, configured, counts_macs, events_of, has, need, tiny
 
 GPT2 = ROOT / "models/gpt2.onnx"
 
@@ -324,8 +324,126 @@ def test_bad_images_of_samples(qwen, given, message):
 
 
 def test_images_of_samples_without_grids(gpt2):
-    with pytest.raises(onnxflops.InvalidError, match="no grids"):
+    with pytest.raises(onnxflops.InvalidError, match="no sizes of them"):
         Perf(gpt2, peak=1e15, devices=1).step(lengths=[5, 6], grid_thw=[[[1, 8, 8], [1, 8, 8]], []])
+
+
+def of_tiles(name, folder):
+    """A model of transformers that cuts images into tiles, and its decoder alone."""
+    config = json.loads((ROOT / "tests/data/config/vision.json").read_text())["models"][name]["config"]
+    kinds = {"llama": "LlamaForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+    text = {"tie_word_embeddings": config.get("tie_word_embeddings", False), **config["text_config"]}
+    text["architectures"] = [kinds[text["model_type"]]]
+    for part in ("whole", "text"):
+        (folder / part).mkdir()
+    return configured(config, folder / "whole"), configured(text, folder / "text")
+
+
+# Of an image of so many pixels: its sizes and tokens. A tile has 64 pixels on a side, and 4 x 4 patches.
+SMALL, LARGE = (64, 128), (128, 128)
+CUT = {SMALL: ({"tiles": 3, "image_rows": 4, "image_columns": 8}, 4 * 8 + 4 + 16), LARGE: ({"tiles": 5, "image_rows": 8, "image_columns": 8}, 8 * 8 + 8 + 16)}
+
+
+def test_images_in_tiles(tmp_path):
+    """LLaVA-NeXT: the decoder over all tokens of a sample, and the tower over each image."""
+    model, decoder = of_tiles("llava-next-small", tmp_path)
+    clock = Clock()
+
+    def step(**given):
+        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+        counts_macs(perf, model)
+        return rates(perf, clock, **given)
+
+    one_each = sum(model.count(batch=1, seq=n, **CUT[image][0]).macs for n, image in ((30, SMALL), (40, LARGE)))
+    for images in ([SMALL, LARGE], [[SMALL], [LARGE]]):
+        assert step(lengths=[30, 40], images=images)["perf/flops_per_second"] == one_each
+    assert model.count(lengths=[30, 40], images=[SMALL, LARGE]).macs == one_each
+    tower = {image: model.count(batch=1, seq=1, **sizes).macs - decoder.count(batch=1, seq=1 + n, past=0).macs for image, (sizes, n) in CUT.items()}
+    texts, images = [30, 40, 7], [[SMALL, LARGE], [], [LARGE]]
+    tokens = [sum(CUT[image][1] for image in own) for own in images]
+    expected = sum(decoder.count(batch=1, seq=n + image, past=0).macs for n, image in zip(texts, tokens))
+    expected += sum(tower[image] for own in images for image in own)
+    metrics = step(lengths=texts, images=images)
+    assert metrics["perf/flops_per_second"] == expected
+    assert (metrics["perf/tokens_per_second_text"], metrics["perf/tokens_per_second_image"]) == (sum(texts), sum(tokens))
+    assert metrics == step(lengths=texts, images=[SMALL, LARGE, LARGE], image_counts=[2, 0, 1])
+    sizes = {name: [[CUT[image][0][name] for image in own] for own in images] for name in CUT[SMALL][0]}
+    assert metrics == step(lengths={"seq": texts, **sizes})
+
+
+def test_numbers_of_tiles(tmp_path):
+    """InternVL: its processor says how many tiles an image has."""
+    model, decoder = of_tiles("internvl-small", tmp_path)
+    clock = Clock()
+
+    def step(**given):
+        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+        counts_macs(perf, model)
+        return rates(perf, clock, **given)
+
+    one_each = sum(model.count(batch=1, seq=n, tiles=tiles).macs for n, tiles in ((30, 5), (40, 1)))
+    for tiles in ([5, 1], [[5], [1]]):
+        assert step(lengths={"seq": [30, 40], "tiles": tiles})["perf/flops_per_second"] == one_each
+    assert model.count(lengths={"seq": [30, 40], "tiles": [5, 1]}).macs == one_each
+    tower = {n: model.count(batch=1, seq=1, tiles=n).macs - decoder.count(batch=1, seq=1 + 4 * n, past=0).macs for n in (5, 1)}
+    expected = sum(decoder.count(batch=1, seq=n, past=0).macs for n in (30 + 4 * 6, 40)) + tower[5] + tower[1]
+    metrics = step(lengths={"seq": [30, 40], "tiles": [[5, 1], []]})
+    assert metrics["perf/flops_per_second"] == expected
+    assert metrics["perf/tokens_per_second"] == 30 + 40 + 4 * 6
+    for given, message in (
+        ({"lengths": {"seq": [30, 40], "tiles": [[5, 1], 2]}}, "a list for each sample"),
+        ({"lengths": {"seq": [30, 40], "tiles": [[5, 0], []]}}, "1 or more"),
+        ({"lengths": {"seq": [30, 40], "tiles": [[5, 1.5], []]}}, "whole numbers"),
+        ({"lengths": {"seq": [30], "tiles": [[5, 1], []]}}, "1 lengths, and images for 2 samples"),
+        ({"lengths": [30], "images": [SMALL]}, "LLaVA-NeXT"),
+        ({"lengths": [30], "images": [(64,)]}, "its height and width"),
+        ({"lengths": [30], "images": [(64, -3)]}, "its height and width"),
+        ({"lengths": [30], "images": [SMALL], "grid_thw": [[1, 2, 2]]}, "not both"),
+    ):
+        with pytest.raises(onnxflops.InvalidError, match=message):
+            step(**given)
+
+
+def test_audio(tmp_path):
+    """47 s are two chunks of Whisper, each computed as a whole; torch counted the batch."""
+    truth = json.loads((ROOT / "tests/data/config/audio.json").read_text())
+    model = configured(truth["config"], tmp_path)
+    clock = Clock()
+
+    def step(**given):
+        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+        counts_macs(perf, model)
+        return rates(perf, clock, **given)
+
+    batch = truth["batches"][0]
+    assert batch["chunks"] == 4
+    for audio in ([12.5, 30.0, 47.0], ["12.5s", "30s", "47s"], [1250, 3000, 4700]):
+        metrics = step(audio=audio, seq=batch["tokens"])
+        assert 2 * metrics["perf/flops_per_second"] == batch["flops"] and metrics["perf/samples_per_second"] == 4
+        assert model.count(audio=audio, seq=batch["tokens"]).macs * 2 == batch["flops"]
+    rows = truth["chunks"][:4]
+    texts = [row["tokens"] for row in rows]
+    assert 2 * step(audio=[12.5, 30.0, 47.0], lengths=texts)["perf/flops_per_second"] == sum(row["flops"] for row in rows)
+    for given, message in (
+        ({"audio": [12.5, 47.0], "lengths": [5, 6]}, "makes 3 chunks of 3000 frames, and there are 2 sizes seq"),
+        ({"audio": [], "seq": 5}, "a length for each sample"),
+        ({"audio": [-3.0], "seq": 5}, "of a frame or more"),
+        ({"audio": [0], "seq": 5}, "of a frame or more"),
+        ({"audio": [float("nan")], "seq": 5}, "of a frame or more"),
+        ({"audio": [float("inf")], "seq": 5}, "of a frame or more"),
+        ({"audio": ["12,5s"], "seq": 5}, "of a frame or more"),
+        ({"audio": [True], "seq": 5}, "of a frame or more"),
+        ({"audio": [12.5], "cu_seqlens": [0, 5]}, "a row of its own"),
+    ):
+        with pytest.raises(onnxflops.InvalidError, match=message):
+            step(**given)
+
+
+def test_audio_without_a_rate(gpt2):
+    with pytest.raises(onnxflops.InvalidError, match="give frames"):
+        Perf(gpt2, peak=1e15, devices=1).step(audio=[12.5], seq=5)
+    with pytest.raises(onnxflops.InvalidError, match="no open sizes of audio"):
+        Perf(gpt2, peak=1e15, devices=1).step(audio=[1250], seq=5)
 
 
 def rates(perf, clock, **given):
@@ -371,6 +489,7 @@ def test_modalities_of_sound(gpt2):
     metrics = rates(perf, clock, lengths={"seq": [5, 9], "frames": [30, 4]})
     found = [metrics[f"perf/flops_per_second_{name}"] for name in ("text", "audio", "together")]
     assert found == [14 * 16 * 32, 34 * 8 * 32, (5 * 30 + 9 * 4) * 32]
+    assert rates(perf, clock, lengths=[5, 9], audio=[30, 4])["perf/flops_per_second"] == sum(found)
     metrics = rates(Perf(gpt2, peak=1e15, devices=1, every=1, clock=clock), clock, batch=3, seq=5)
     assert not [name for name in metrics if "flops_per_second_" in name]
 

@@ -8,7 +8,7 @@ from math import isqrt
 from numbers import Integral
 from typing import Any, Optional, Union
 
-from onnxflops._core import Expr, Model, Report
+from onnxflops._core import Expr, Model, Report, _audio_chunks, _image_sizes, parse_expr
 from onnxflops._errors import InvalidError, OnnxflopsError, UnavailableError
 
 GRID = ("grid_t", "grid_h", "grid_w")
@@ -34,6 +34,9 @@ class StepWork:
 
     def __init__(self, model: Union[Model, Report], tokens: str = "seq", per_sample: bool = False) -> None:
         report = model.count() if isinstance(model, Model) else model
+        self._of = model
+        # Audio in chunks of one size: the symbol, the frames of a chunk and of a second.
+        self.chunks: Optional[tuple[str, int, int]] = _audio_chunks(model)
         document = report.to_dict()
         if document["convention"] != "onnxflops":
             raise UnavailableError("the report has no FLOPs of training: count() without convention= has")
@@ -62,8 +65,12 @@ class StepWork:
             self._check_per_sample(document)
         self._left: dict[frozenset[str], Union[int, Expr]] = {}
         self._checked = False
+        self._sizes_by_kind = self._kinds_of_sizes(rows)
         # The sizes of text, images and audio, if the model has open sizes of two of these.
-        self.modalities = self._split_sizes(rows)
+        self.modalities = self._split_sizes()
+        # Those of an image.
+        own = self._sizes_by_kind["image"]
+        self.image_sizes: tuple[str, ...] = GRID if set(GRID) <= set(own) else tuple(own)
         # Tokens that the decoder reads besides those of the text: a formula, or "".
         self.image_formula = self._image_formula(document)
         self._image_code = compile(self.image_formula or "0", "tokens", "eval")
@@ -80,7 +87,7 @@ class StepWork:
                     "FLOPs may not be so many for each sample. count(at_batch='batch') opens the batch"
                 )
 
-    def _split_sizes(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    def _kinds_of_sizes(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {"text": [], "image": [], "audio": []}
         for symbol in self.origins:
             for row in rows:
@@ -92,7 +99,10 @@ class StepWork:
                 if kind:
                     found[kind].append(symbol)
                     break
-        found = {kind: symbols for kind, symbols in found.items() if symbols}
+        return found
+
+    def _split_sizes(self) -> dict[str, list[str]]:
+        found = {kind: symbols for kind, symbols in self._sizes_by_kind.items() if symbols}
         if len(found) < 2 or isinstance(self.flops, int):
             return {}
         try:
@@ -262,13 +272,14 @@ class StepWork:
         The decoder runs over all tokens of a sample, and the tower over each image: no matter whose it is.
         """
         batch, text = self._open_batch(), self.symbol(self._tokens)
-        self.check_grids(grids)
-        decoder = self._without(GRID)
+        if self.has_grids:
+            self.check_grids(grids)
+        decoder = self._decoder()
 
         def summed(rows: Sequence[int]) -> int:
             rows = [n for n in rows if n]
             if not rows or isinstance(decoder, int):
-                nothing = self._without({*GRID, text})
+                nothing = decoder if isinstance(decoder, int) else decoder.substitute(**{text: 0})
                 return nothing if isinstance(nothing, int) else nothing.evaluate(**{batch: len(lengths)})
             return int(decoder.sum_over(batch, packed=packed, **{text: rows}))
 
@@ -281,13 +292,22 @@ class StepWork:
         image = summed(images) + towers - nothing
         return total, {"text": own, "image": image, "together": total - own - image}
 
-    def _towers(self, grids: Sequence[Sequence[int]]) -> int:
+    def _decoder(self) -> Union[int, Expr]:
+        """The FLOPs of samples without an image, by all tokens of the decoder."""
+        text, base = self.symbol(self._tokens), self.image_tokens(dict.fromkeys(self.image_sizes, 0))
+        left = self._without(self.image_sizes)
+        if not base or isinstance(left, int):
+            return left
+        # An image of no size still has the tokens of the whole: these are not there without an image.
+        return parse_expr(re.sub(rf"\b{re.escape(text)}\b", f"({text} - {base})", str(left)))
+
+    def _towers(self, images: Sequence[Sequence[int]]) -> int:
         """The FLOPs of images outside of the decoder: those of samples of an image, less those of as many tokens of text."""
         batch, text = self.symbol("batch"), self.symbol(self._tokens)
-        lists = {name: [grid[i] for grid in grids] for i, name in enumerate(GRID)}
-        tokens = [self.image_tokens(dict(zip(GRID, grid))) for grid in grids]
+        lists = {name: [image[i] for image in images] for i, name in enumerate(self.image_sizes)}
+        tokens = [self.image_tokens(dict(zip(self.image_sizes, image))) for image in images]
         if not self._checked:
-            self._check_apart(dict(zip(GRID, grids[0])), tokens[0])
+            self._check_apart(dict(zip(self.image_sizes, images[0])), tokens[0])
             self._checked = True
 
         def summed(formula: Union[int, Expr], **samples: Sequence[int]) -> int:
@@ -299,22 +319,60 @@ class StepWork:
                 once = once.evaluate(**{x: max(samples[x]) for x in once.symbols})
             return int(formula.sum_over(batch, packed=False, **samples)) - once
 
-        return summed(self._without({text}), **lists) - summed(self._without(GRID), **{text: tokens})
+        return summed(self._without({text}), **lists) - summed(self._decoder(), **{text: tokens})
 
     def _check_apart(self, image: Mapping[str, int], tokens: int) -> None:
         """Raises an error if the tokens of an image do not cost the decoder what those of text do."""
         assert not isinstance(self.flops, int)
-        batch, text = self.symbol("batch"), self.symbol(self._tokens)
+        batch, text, decoder = self.symbol("batch"), self.symbol(self._tokens), self._decoder()
+
+        def value(formula: Union[int, Expr], sizes: Mapping[str, int]) -> int:
+            return formula if isinstance(formula, int) else formula.evaluate(**{x: n for x, n in sizes.items() if x in formula.symbols})
+
         found = set()
         for length in (0, 1, 1000):
-            here, there = {text: length, **image}, {text: length + tokens, **dict.fromkeys(GRID, 0)}
             for count in (0, 1):
-                with_image, without = (
-                    self.flops.evaluate(**{x: n for x, n in {batch: count, **sizes}.items() if x in self.needs}) for sizes in (here, there)
-                )
-                found.add((count, with_image - without))
+                here = value(self.flops, {batch: count, text: length, **image})
+                found.add((count, here - value(decoder, {batch: count, text: length + tokens})))
         if len(found) != 2 or (0, 0) not in found:
             raise UnavailableError("the images of a batch cannot be counted apart from its text in this model")
+
+    def sizes_of_images(self, images: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """The sizes of images of a height and a width in pixels, in the order of `image_sizes`."""
+        found = [_image_sizes(self._of, height, width) for height, width in images]
+        if any(set(sizes) != set(self.image_sizes) for sizes in found):
+            raise InvalidError(
+                "images= is for a config.json of LLaVA-NeXT, which cuts images into tiles: grid_thw= has the patches of other images, and "
+                "lengths={'tiles': ...} a number of tiles"
+            )
+        return [[sizes[name] for name in self.image_sizes] for sizes in found]
+
+    def frames_of(self, audio: Sequence[Any]) -> list[int]:
+        """The frames of each sample's audio: whole numbers are frames, others are seconds, and so is "30s"."""
+        found = []
+        for i, given in enumerate(audio):
+            frames = int(given) if isinstance(given, str) and given.isdecimal() else given
+            if not isinstance(frames, Integral):
+                if self.chunks is None:
+                    raise InvalidError(f"sample {i + 1}: audio in seconds is for a config.json that tells the frames of a second: give frames")
+                try:
+                    seconds = float(given[: -len("s")] if isinstance(given, str) and given.endswith("s") else given)
+                    frames = round(seconds * 1_000_000) * self.chunks[2] // 1_000_000
+                except (TypeError, ValueError, OverflowError):
+                    frames = 0
+            if isinstance(given, bool) or frames < 1:
+                raise InvalidError(f"sample {i + 1}: audio is {given!r:.80}: it should be frames, as 1250, or seconds, as 12.5, of a frame or more")
+            found.append(int(frames))
+        if not found:
+            raise InvalidError("audio should have a length for each sample")
+        return found
+
+    def audio_size(self) -> str:
+        """The size that is a number of frames, if a file leaves one open."""
+        sizes = self._sizes_by_kind["audio"]
+        if len(sizes) != 1:
+            raise InvalidError(f"the model has {'no' if not sizes else 'several'} open sizes of audio: lengths={{'frames': [...]}} names one")
+        return sizes[0]
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raises an error if a tensor's size, except on the first axis, differs from a size that the input fixes."""

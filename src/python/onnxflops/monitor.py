@@ -40,6 +40,8 @@ Metrics = dict[str, float]
 Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
 # Of the image or clip of each sample: frames, and patches down and across; [samples, 3]. Or a list of these for each sample.
 Grids = Union[Sequence[Sequence[int]], Sequence[Sequence[Sequence[int]]], Any]
+# Heights and widths in pixels: of each sample's image, or a list of these for each sample.
+Images = Union[Sequence[tuple[int, int]], Sequence[Sequence[tuple[int, int]]], Any]
 Sink = Callable[[int, Metrics], None]
 # Sums each number over all ranks, and is the same on all of them.
 Reduce = Callable[[Sequence[float]], Sequence[float]]
@@ -205,7 +207,7 @@ class Perf:
     def _begin(self) -> None:
         self._start, self._paused = self._clock(), None
         self._steps, self._sums = 0, _Sums(self.work)
-        self._pending: list[tuple[Any, bool, dict[str, int], Optional[Grids], Optional[Sequence[int]]]] = []
+        self._pending: list[tuple[Any, ...]] = []
         self._spoilt = False
 
     def start(self) -> None:
@@ -260,6 +262,8 @@ class Perf:
         cu_seqlens: Optional[Sequence[int]] = None,
         grid_thw: Optional[Grids] = None,
         image_counts: Optional[Sequence[int]] = None,
+        images: Optional[Images] = None,
+        audio: Union[Sequence[Any], int, None] = None,
         **sizes: int,
     ) -> None:
         """A batch of the step that goes on: with gradient accumulation a step has several.
@@ -269,14 +273,23 @@ class Perf:
         `grid_thw` has frames, height and width in patches of each sample's image, as image_grid_thw has them.
         Samples with several images, or none, have a list of grids each: [[[1, 8, 12]], [[1, 4, 6], [1, 8, 2]], []];
         or `image_counts` says how many of the grids are of each sample: [1, 2, 0].
+        `images` has heights and widths in pixels, for models that cut images into tiles; a list of them for
+        each sample as well. `audio` has the length of each sample's audio: whole numbers are frames, others
+        seconds. A model that takes audio in chunks runs each chunk as a sample, with a text of its own.
         Each may be a tensor on a device; it is read only when a result is due.
         """
         given = cu_seqlens if lengths is None else lengths
-        if given is not None or grid_thw is not None or image_counts is not None:
+        if isinstance(images, int):  # a size of this name
+            sizes, images = {**sizes, "images": images}, None
+        if isinstance(audio, int):
+            sizes, audio = {**sizes, "audio": audio}, None
+        if any(x is not None for x in (given, grid_thw, image_counts, images, audio)):
             if lengths is not None and cu_seqlens is not None:
                 raise InvalidError("a batch has lengths= or cu_seqlens=, not both")
-            pending = (given, cu_seqlens is not None, sizes, grid_thw, image_counts)
-            lists = (*(given.values() if isinstance(given, Mapping) else (given,)), grid_thw, image_counts)
+            if grid_thw is not None and images is not None:
+                raise InvalidError("a batch has grid_thw= or images=, not both")
+            pending = (given, cu_seqlens is not None, sizes, grid_thw, image_counts, images, audio)
+            lists = (*(given.values() if isinstance(given, Mapping) else (given,)), grid_thw, image_counts, audio)
             if any(_is_on_device(x) for x in (*lists, *(grid_thw if isinstance(grid_thw, (list, tuple)) else ()))):
                 self._pending.append(pending)
             else:
@@ -293,45 +306,117 @@ class Perf:
         sums.add(flops, tokens, samples, tokens, images)
 
     def _add_samples(
-        self, given: Any, packed: bool, sizes: dict[str, int], grid_thw: Optional[Grids] = None, image_counts: Optional[Sequence[int]] = None
+        self,
+        given: Any,
+        packed: bool,
+        sizes: dict[str, int],
+        grid_thw: Optional[Grids],
+        image_counts: Optional[Sequence[int]],
+        images: Optional[Images],
+        audio: Optional[Sequence[Any]],
     ) -> None:
         """Samples of different lengths: what is padding counts nothing."""
-        named = given if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
+        named = dict(given) if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
+        pictures, counts = self._pictures_of(named, images, image_counts) if grid_thw is None else ([], None)
         lists = {name: _whole(x) for name, x in named.items()}
         if packed:
             ends = lists[self._tokens]
             lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
             if len(ends) < 2 or ends[0] != 0 or min(lists[self._tokens], default=0) < 1:
                 raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
-        if grid_thw is not None or image_counts is not None:
-            grids, counts = _images_of(grid_thw, image_counts)
-            if counts is not None:
-                self._add_images(lists, packed, sizes, grids, counts)
-                return
-            lists.update({name: [grid[i] for grid in grids] for i, name in enumerate(GRID)})
+        if grid_thw is not None:
+            pictures, counts = _images_of(grid_thw, image_counts)
+        if counts is not None:
+            self._add_images(lists, packed, sizes, pictures, counts)
+            return
+        if pictures:
+            names = GRID if grid_thw is not None else self.work.image_sizes
+            lists.update({name: [picture[i] for picture in pictures] for i, name in enumerate(names)})
+        if audio is not None and self._add_audio(lists, packed, sizes, _listed(audio)):
+            return
         flops = self.work.parts_of_samples(sizes, lists, packed)
-        if self._tokens in lists or grid_thw is None:
-            lengths = lists.get(self._tokens, [])
+        count = len(next(iter(lists.values()), []))
+        lengths = lists.get(self._tokens) or [sizes.get(self._tokens, 0)] * count
+        tokens = self._image_tokens(sizes, lists, len(lengths))
+        rows = [n + image for n, image in zip(lengths, tokens)]
+        self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows, default=0), sum(tokens))
+
+    def _pictures_of(
+        self, named: dict[str, Any], images: Optional[Images], image_counts: Optional[Sequence[int]]
+    ) -> tuple[list[list[int]], Optional[list[int]]]:
+        """The sizes of all images, and how many each sample has: by their pixels, or by lists of `named`, which are taken out of it."""
+        work, counts = self.work, None if image_counts is None else _whole(image_counts)
+        if images is not None:
+            rows = _listed(images)
+            if not all(isinstance(row, (list, tuple)) for row in rows):
+                raise InvalidError("images should be a height and a width for each image, or a list of these for each sample")
+            if any(not row or isinstance(row[0], (list, tuple)) for row in rows):
+                counts, rows = [len(row) for row in rows], [image for row in rows for image in row]
+            if any(len(image) != 2 or min(_whole(image)) < 1 for image in rows) or (not rows and counts is None):
+                raise InvalidError("images should be two whole numbers of 1 or more for each image: its height and width")
+            pictures = work.sizes_of_images([(image[0], image[1]) for image in rows])
         else:
-            lengths = [sizes.get(self._tokens, 0)] * len(lists["grid_t"])
-        images = self._image_tokens(sizes, lists, len(lengths))
-        rows = [n + image for n, image in zip(lengths, images)]
-        self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows, default=0), sum(images))
+            own = {name: _listed(values) for name, values in named.items() if work.symbol(name) in work.image_sizes}
+            nested = any(isinstance(row, list) for values in own.values() for row in values)
+            if counts is None and not nested:
+                return [], None
+            if not own:
+                return _images_of(None, counts)
+            if set(own) != set(work.image_sizes):
+                raise InvalidError("image_counts= needs grid_thw=, images= or the sizes of images among lengths=")
+            if nested:
+                shapes = [[len(row) if isinstance(row, list) else -1 for row in values] for values in own.values()]
+                if counts is not None or any(shape != shapes[0] or -1 in shape for shape in shapes):
+                    raise InvalidError("sizes of images should have a list for each sample, of as many images")
+                counts = shapes[0]
+                own = {name: [size for row in values for size in row] for name, values in own.items()}
+            pictures = [list(sizes) for sizes in zip(*(_whole(own[name]) for name in work.image_sizes))]
+            if any(len(values) != len(pictures) for values in own.values()) or any(min(sizes) < 1 for sizes in pictures):
+                raise InvalidError("sizes of images should be whole numbers of 1 or more, one of each for every image")
+            for name in own:
+                del named[name]
+        if counts is not None and (min(counts, default=-1) < 0 or sum(counts) != len(pictures)):
+            raise InvalidError(f"image_counts do not add up to {len(pictures)} images: {counts!r:.80}")
+        return pictures, None if counts and set(counts) == {1} else counts
+
+    def _add_audio(self, lists: dict[str, list[int]], packed: bool, sizes: dict[str, int], audio: Sequence[Any]) -> bool:
+        """Adds the frames to `lists`; True if chunks of one size are counted already, each a sample."""
+        work = self.work
+        frames = work.frames_of(audio)
+        if work.chunks is None:
+            lists[work.audio_size()] = frames
+            return False
+        symbol, size, _ = work.chunks
+        chunks = sum(-(-n // size) for n in frames)
+        if packed:
+            raise InvalidError("each chunk of audio is a row of its own, and cu_seqlens are those of one row")
+        for name, values in lists.items():
+            if len(values) != chunks:
+                raise InvalidError(
+                    f"the audio of {len(frames)} samples makes {chunks} chunks of {size} frames, and there are {len(values)} sizes {name}: "
+                    "each chunk has a text of its own"
+                )
+        if symbol in work.origins:  # the report leaves the frames open
+            lists[symbol] = [size] * chunks
+        if lists:
+            return False
+        self._add_rectangle(self._sums, {**sizes, "batch": chunks})
+        return True
 
     def _add_images(
         self, lists: Mapping[str, Sequence[int]], packed: bool, sizes: Mapping[str, int], grids: Sequence[Sequence[int]], counts: Sequence[int]
     ) -> None:
         """Samples of any number of images: the tower runs over each image, and the decoder over a sample with the tokens of its images."""
         work = self.work
-        if not work.has_grids:
-            raise InvalidError("any number of images in a sample is for a config.json that has them in patches: the model has no grids of them")
+        if not work.image_formula or not work.image_sizes:
+            raise InvalidError("any number of images in a sample is for a config.json that has them in patches or tiles: the model has no sizes of them")
         given = {**dict.fromkeys(lists, True), **sizes}
         if set(given) != {self._tokens}:
             raise InvalidError(f"samples with any number of images have lengths= of their texts, or {self._tokens}= of all, and no other size")
         texts = list(lists[self._tokens]) if lists else [sizes[self._tokens]] * len(counts)
         if len(texts) != len(counts):
             raise InvalidError(f"a batch has {len(texts)} lengths, and images for {len(counts)} samples")
-        tokens = iter([work.image_tokens(dict(zip(GRID, grid))) for grid in grids])
+        tokens = iter([work.image_tokens(dict(zip(work.image_sizes, grid))) for grid in grids])
         images = [sum(next(tokens) for _ in range(count)) for count in counts]
         rows = [text + image for text, image in zip(texts, images)]
         if min(texts) < 0 or min(rows) < 1:
@@ -414,10 +499,14 @@ class Perf:
         cu_seqlens: Optional[Sequence[int]] = None,
         grid_thw: Optional[Grids] = None,
         image_counts: Optional[Sequence[int]] = None,
+        images: Optional[Images] = None,
+        audio: Union[Sequence[Any], int, None] = None,
         **sizes: int,
     ) -> Optional[Metrics]:
         """A step has ended. What it took, where a result is due: the means since the last one."""
-        self.add(lengths=lengths, cu_seqlens=cu_seqlens, grid_thw=grid_thw, image_counts=image_counts, **sizes)
+        self.add(
+            lengths=lengths, cu_seqlens=cu_seqlens, grid_thw=grid_thw, image_counts=image_counts, images=images, audio=audio, **sizes
+        )
         return self.end_step()
 
     def _measure(self) -> Optional[Metrics]:
