@@ -103,6 +103,21 @@ std::string ChunkText(const SamplesReport& samples, bool lower_bound) {
   return absl::StrCat(text, ": ", PercentOf(share), " of the FLOPs wasted on padding");
 }
 
+// An image of no size still has the tokens of the whole image (LLaVA-NeXT), which a text alone does
+// not: the length of the text without them. Empty if there are none. `none`: all sizes, as 0.
+Replacements WithoutBaseTokens(const Report& report, const SamplesReport::Modality& text,
+                               const Bindings& none) {
+  constexpr size_t kLogitsRank = 3;
+  if (absl::string_view(text.name) != "text" || text.sizes.size() != 1) return {};
+  if (report.outputs.empty() || !report.outputs[0].shape.ranked()) return {};
+  const Dims& logits = report.outputs[0].shape.dims();
+  const Expr length = Expr::Symbol(text.sizes[0]);
+  if (logits.size() != kLogitsRank) return {};
+  const Expr base = (logits[1] - length).Substitute(none);
+  if (!base.is_literal() || base.literal() <= 0) return {};
+  return {{text.sizes[0], length - base}};
+}
+
 class SamplesSummer {
  public:
   explicit SamplesSummer(const SampleSum& sum) : sum_(sum) {}
@@ -183,11 +198,15 @@ class SamplesSummer {
     for (const SamplesReport::Modality& modality : found) {
       for (const std::string& symbol : modality.sizes) none[symbol] = 0;
     }
+    const Replacements alone = WithoutBaseTokens(report, found[0], none);
     for (SamplesReport::Modality& modality : found) {
       Bindings others = none;
       for (const std::string& symbol : modality.sizes) others.erase(symbol);
+      const bool is_text = &modality == &found[0];
       const auto own = [&](const Expr& e, Expr* left) {
-        Expr part = sum_.Of(e.Substitute(others) - e.Substitute(none));
+        const Expr of_text = alone.empty() ? e : e.Replace(alone);
+        const Expr& of_one = is_text ? of_text : e;
+        Expr part = sum_.Of(of_one.Substitute(others) - of_text.Substitute(none));
         *left -= part;
         return part;
       };

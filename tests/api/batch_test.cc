@@ -592,6 +592,37 @@ TEST(BatchTest, TextAndImagesApart) {
   EXPECT_EQ(parts[1].sizes, (std::vector<std::string>{"grid_h", "grid_t", "grid_w"}));
 }
 
+// An image of LLaVA-NeXT has the tokens of the whole, 16, besides those of its tiles: without an
+// image they are not there. Images of 64 x 128 and 128 x 128 pixels are 4 x 8 and 8 x 8 tokens with
+// one more in each row.
+TEST(BatchTest, TextAndTilesApart) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  nlohmann::json config = nlohmann::json::parse(file)["models"]["llava-next-small"]["config"];
+  const Model model = LoadConfig(config.dump(), "config.json").value();
+  Samples samples = Lengths({100, 20});
+  ASSERT_TRUE(AddImages("64x128,128x128", &samples).ok());
+  const Report report = CountOver(model, samples);
+  Expr alone = 0;
+  for (const auto& [seq, tiles, rows, columns] : {std::tuple(100, 3, 4, 8), {20, 5, 8, 8}}) {
+    CountOptions options;
+    options.bindings = {{"batch", 1},
+                        {"seq", seq},
+                        {"tiles", tiles},
+                        {"image_rows", rows},
+                        {"image_columns", columns}};
+    alone += Count(model, options).value().totals.macs;
+  }
+  EXPECT_EQ(report.totals.macs, alone);
+  config["text_config"]["architectures"] = {"LlamaForCausalLM"};
+  const Model decoder = LoadConfig(config["text_config"].dump(), "text.json").value();
+  const auto& parts = report.samples->modalities;
+  ASSERT_EQ(parts.size(), 3);
+  EXPECT_EQ(parts[0].work.macs, CountOver(decoder, Lengths({100, 20})).totals.macs);
+  EXPECT_EQ(parts[2].work.macs,
+            Expr(2 * 2 * 2 * (8 * 32) * (100 * (16 + 4 * 9) + 20 * (16 + 8 * 9))));
+  EXPECT_EQ(parts[0].work.macs + parts[1].work.macs + parts[2].work.macs, report.totals.macs);
+}
+
 TEST(BatchTest, GridsThatCannotBeMerged) {
   const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
   const Model model = LoadConfig(config, "config.json").value();

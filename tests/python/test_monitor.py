@@ -356,7 +356,9 @@ def test_images_in_tiles(tmp_path):
 
     one_each = sum(model.count(batch=1, seq=n, **CUT[image][0]).macs for n, image in ((30, SMALL), (40, LARGE)))
     for images in ([SMALL, LARGE], [[SMALL], [LARGE]]):
-        assert step(lengths=[30, 40], images=images)["perf/flops_per_second"] == one_each
+        metrics = step(lengths=[30, 40], images=images)
+        assert metrics["perf/flops_per_second"] == one_each
+        assert metrics["perf/flops_per_second_text"] == sum(decoder.count(batch=1, seq=n, past=0).macs for n in (30, 40))
     assert model.count(lengths=[30, 40], images=[SMALL, LARGE]).macs == one_each
     tower = {image: model.count(batch=1, seq=1, **sizes).macs - decoder.count(batch=1, seq=1 + n, past=0).macs for image, (sizes, n) in CUT.items()}
     texts, images = [30, 40, 7], [[SMALL, LARGE], [], [LARGE]]

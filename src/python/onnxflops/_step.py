@@ -182,8 +182,14 @@ class StepWork:
         every = {x for symbols in self.modalities.values() for x in symbols}
         if not every:
             return {}
-        nothing = value(self._without(every))
-        found = {name: value(self._without(every - set(symbols))) - nothing for name, symbols in self.modalities.items()}
+        left = {name: self._without(every - set(symbols)) for name, symbols in self.modalities.items()}
+        nothing = self._without(every)
+        text = self.symbol(self._tokens)
+        if self.modalities.get("text") == [text] and every == {text, *self.image_sizes}:
+            left["text"] = nothing = self._decoder()
+            if not isinstance(nothing, int) and text in nothing.symbols:
+                nothing = nothing.substitute(**{text: 0})
+        found = {name: value(formula) - value(nothing) for name, formula in left.items()}
         return {**found, "together": total - sum(found.values())}
 
     def flops_of(self, sizes: Mapping[str, int]) -> int:
