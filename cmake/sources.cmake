@@ -196,6 +196,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/conventions.cc
   src/convention/evidence.cc
   src/convention/formula_facts.cc
+  src/convention/vision_formula.cc
   src/convention/formulas.cc
   src/convention/ledger_part.cc
   src/convention/macs.cc

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -34,6 +35,7 @@
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formula_facts.h"
+#include "src/convention/vision_formula.h"
 #include "src/render/format.h"
 #include "src/report/make_report.h"
 #include "src/report/samples_report.h"
@@ -323,6 +325,7 @@ class MfuMaker {
           info.formula == Formula::k6nActive || info.formula == Formula::kPalmActive;
       if (!of_experts || facts_.parameters.a) AddKnownFormula(info);
     }
+    AddVisionFormula();
     Add({.name = "thop",
          .text = "3 x 2 x the MACs that thop reports",
          .source = "thop",
@@ -334,6 +337,90 @@ class MfuMaker {
          .source = options_.convention,
          .chosen = true},
         out_.training_flops);
+  }
+
+  // Of a tower whose images are patches. Its terms are against 3 x forward of module visual.
+  void AddVisionFormula() {
+    const std::optional<VisionFormula> vision = ReadVisionFormula(analysis_.inference);
+    const VisualWork ours = WorkOfVisual();
+    if (!vision || ours.all.flops.is_zero()) return;
+    MfuFormula formula;
+    formula.name = "megatron-bridge-vision";
+    formula.text = absl::StrCat("3 (D ((8 H^2 + 4 H F) P + 4 H P2) + C M (2 (", vision->merged,
+                                " H)^2 + ", 2 * vision->merged, " H O)): the image tower alone");
+    formula.source = "Megatron-Bridge, flop_utils.py, vit_flops_from_patch_stats";
+    const Expr attention = Summed(vision->Attention()), mlp = Summed(vision->Mlp());
+    const Expr mergers = Summed(vision->Mergers());
+    const auto products = [](const Expr& macs) { return 2 * kForwardAndBackward * macs; };
+    const Expr known = ours.attention + ours.mlp + ours.mergers + ours.embedding;
+    const std::pair<const char*, Expr> terms[] = {
+        {"3 x forward of module visual", kForwardAndBackward * ours.all.flops},
+        {"without the embedding of patches", -1 * products(ours.embedding)},
+        {"attention over whole frames, also where layers have windows",
+         attention - products(ours.attention)},
+        {"an MLP of two matrices", mlp - products(ours.mlp)},
+        {"merging of patches", mergers - products(ours.mergers)},
+        {"without other products", products(known - ours.all.macs)},
+        {"without what is no product", kForwardAndBackward * (2 * ours.all.macs - ours.all.flops)}};
+    for (const auto& [name, amount] : terms) {
+      const absl::StatusOr<absl::int128> flops = PerStep(amount);
+      if (flops.ok() && *flops != 0) formula.terms.emplace_back(name, *flops);
+    }
+    for (const auto& [name, amount] : {std::pair<const char*, Expr>("d", vision->layers),
+                                       {"h", vision->width},
+                                       {"f", vision->inner},
+                                       {"o", vision->output},
+                                       {"c", vision->mergers},
+                                       {"p", Summed(vision->patches)},
+                                       {"p2", Summed(vision->squares)},
+                                       {"m", Summed(vision->tokens)}}) {
+      const std::optional<int64_t> value = KnownSize(amount);
+      if (value) formula.parameters.emplace_back(name, *value);
+    }
+    Add(std::move(formula), PerStep(attention + mlp + mergers));
+  }
+
+  // MACs of the parts of a tower of Qwen's models.
+  struct VisualWork {
+    struct {
+      Expr flops = 0, macs = 0;
+    } all;
+    Expr embedding = 0, attention = 0, mlp = 0, mergers = 0;
+  };
+
+  VisualWork WorkOfVisual() const {
+    VisualWork work;
+    const std::vector<Module>& modules = report_.modules;
+    const auto visual = std::find_if(modules.begin(), modules.end(),
+                                     [](const Module& m) { return m.name() == "visual"; });
+    if (visual == modules.end()) return work;
+    work.all = {visual->amounts->flops, visual->amounts->macs};
+    for (auto i = static_cast<int32_t>(visual - modules.begin()) + 1; i < visual->end;) {
+      const Module& module = modules[static_cast<size_t>(i)];
+      const absl::string_view name = module.name();
+      Expr* const part = name == "patch_embed" ? &work.embedding
+                         : name == "attn"      ? &work.attention
+                         : name == "mlp"       ? &work.mlp
+                         : name == "merger" || absl::StartsWith(name, "deepstack_merger")
+                             ? &work.mergers
+                             : nullptr;
+      if (part != nullptr) *part += module.amounts->macs;
+      i = part != nullptr ? module.end : i + 1;
+    }
+    return work;
+  }
+
+  // "of visual, 8.0 T here: ...": the terms of formulas of a part.
+  void NoteTerms() {
+    for (const MfuFormula& formula : out_.formulas) {
+      if (formula.terms.empty() || !formula.flops_per_step) continue;
+      std::vector<std::string> texts;
+      for (const auto& [name, flops] : formula.terms) {
+        texts.push_back(absl::StrCat(name, " ", report::SiExpr(Expr(flops))));
+      }
+      out_.notes.push_back(
+          absl::StrCat(formula.name, " is of a part of the model: ", absl::StrJoin(texts, "; ")));
+    }
   }
 
   absl::StatusOr<absl::int128> TimesThree(const absl::StatusOr<absl::int128>& flops) const {
@@ -409,6 +496,7 @@ class MfuMaker {
     }
     out_.notes.insert(out_.notes.end(), report_.warnings.begin(), report_.warnings.end());
     if (analysis_.lora) out_.notes.push_back(NoteOnLora(*analysis_.lora));
+    NoteTerms();
     NoteCopies();
     NoteDivision();
     NoteUnitOfTime();

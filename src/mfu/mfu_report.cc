@@ -161,6 +161,16 @@ void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
   json->Key("parameters").BeginObject(kOneLine);
   for (const auto& [name, value] : formula.parameters) json->Key(name).Int(value);
   json->EndObject();
+  if (!formula.terms.empty()) {
+    json->Key("terms").BeginArray();
+    for (const auto& [name, flops] : formula.terms) {
+      json->BeginObject(kOneLine);
+      json->Key("name").String(name);
+      json->Key("flops").Int(flops);
+      json->EndObject();
+    }
+    json->EndArray();
+  }
   if (!formula.length_of.empty()) json->Key("length_of").String(formula.length_of);
   if (!formula.length_setting.empty()) json->Key("length_setting").String(formula.length_setting);
   json->EndObject();

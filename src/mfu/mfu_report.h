@@ -28,6 +28,9 @@ struct MfuFormula {
   // With samples: whose length T is, "longest sample", "row" or "each sample"; and the setting of
   // the program whose formula it is.
   std::string length_of, length_setting;
+  // What it adds up from, if it is of a part of the model: our figure of this part, and what
+  // differs.
+  std::vector<std::pair<std::string, absl::int128>> terms;
   double mfu = 0, hfu = 0;
   bool chosen = false;  // the one of MfuReport::mfu
 };

@@ -431,6 +431,37 @@ TEST(BatchTest, MfuOfARectangleIsThatOfItsSizes) {
 }
 
 // The padded batch by the rule that the sum is counted by.
+// By Megatron-Bridge's own functions, by hand: vit_flops_from_grid_thw gives 144 patches in frames
+// of 96, 24 and 24, 36 tokens. Qwen3-VL's tower has only products that it counts; that of
+// Qwen2.5-VL has a third matrix in the MLP, of 96 x 200 in 3 layers, and windows.
+TEST(BatchTest, TheTowerByMegatronBridge) {
+  const std::tuple<const char*, int64_t, size_t> cases[] = {{"qwen3-vl-deep", 443252736, 3},
+                                                            {"qwen2-5-vl-windows", 284000256, 5}};
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  const nlohmann::json models = nlohmann::json::parse(file)["models"];
+  for (const auto& [name, flops, terms] : cases) {
+    const Model model = LoadConfig(models[name]["config"].dump(), "config.json").value();
+    MfuOptions options = Rate(1);
+    options.count.samples = Lengths({10, 20});
+    ASSERT_TRUE(AddGridThw("1x8x12,2x4x6", &*options.count.samples).ok());
+    const MfuReport report = CountMfu(model, options).value();
+    bool found = false;
+    for (const MfuFormula& formula : report.formulas) {
+      if (formula.name != "megatron-bridge-vision") continue;
+      found = true;
+      EXPECT_EQ(*formula.flops_per_step, flops) << name;
+      EXPECT_EQ(formula.terms.size(), terms) << name;
+      absl::int128 sum = 0;
+      for (const auto& [what, amount] : formula.terms) sum += amount;
+      EXPECT_EQ(sum, flops) << name;
+      if (terms > 3) {
+        EXPECT_EQ(formula.terms[3].second, -6 * 3 * 96 * 200 * 144);
+      }
+    }
+    EXPECT_TRUE(found) << name;
+  }
+}
+
 TEST(BatchTest, MfuCountsTheRectangleAsTheSamples) {
   const Model model = LoadKept("models/gpt2.onnx");
   MfuOptions options = Rate(0.5);
