@@ -6,6 +6,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
+#include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/sample_sum.h"
 
@@ -67,6 +68,9 @@ absl::StatusOr<std::vector<int64_t>> TokensOfImages(
   for (size_t i = 0; i < grids[0].size(); ++i) {
     for (size_t axis = 0; axis < grids.size(); ++axis) at[kGridSymbols[axis]] = grids[axis][i];
     ASSIGN_OR_RETURN(const absl::int128 found, image_tokens.Evaluate(at));
+    if (found < 0 || found > kMaxPromptTokens) {
+      return absl::OutOfRangeError("an image has more than 2^40 tokens");
+    }
     tokens.push_back(static_cast<int64_t>(found));
   }
   return tokens;
