@@ -260,6 +260,15 @@ std::string DiffusionSizes(const std::string& folder) {
                       sample ? ", from the denoiser's configuration" : "; assumed", "\n");
 }
 
+// Flux is distilled, so it runs once a step, and its T5 encodes as many tokens as the denoiser
+// reads.
+bool IsFlux(const std::string& folder) {
+  const nlohmann::json index = JsonIn(folder, "model_index.json");
+  if (!index.is_object() || !index.contains("_class_name")) return false;
+  const nlohmann::json& name = index["_class_name"];
+  return name.is_string() && absl::StartsWith(name.get<std::string>(), "Flux");
+}
+
 class FolderReader {
  public:
   FolderReader(const std::string& folder, const Layout& layout)
@@ -270,18 +279,30 @@ class FolderReader {
     if (layout_.marker[0] != '\0' && FirstMatch(folder_, layout_.marker).empty()) return "";
     std::string stages;
     std::vector<std::string> taken;
+    const bool is_flux = IsFlux(folder_);
     for (const PartRule& part : layout_.parts) {
       std::string file = FileOf(part);
       if (file.empty() && part.required) return "";
       if (file.empty()) continue;
-      ASSIGN_OR_RETURN(const std::string stage, StageOf(part, file));
+      ASSIGN_OR_RETURN(std::string stage, StageOf(part, file));
+      if (is_flux && absl::string_view(part.name) == "text_encoder_2") {
+        absl::StrReplaceAll({{"\"77\"", "\"text_tokens\""}}, &stage);
+      }
       absl::StrAppend(&stages, stage);
       taken.push_back(absl::StrCat(file, " is ", part.name));
     }
     std::string parameters = layout_.parameters;
     if (absl::StrContains(stages, "resolution")) parameters += DiffusionSizes(folder_);
     if (absl::StrContains(stages, "text_tokens")) {
-      parameters += "text_tokens = 333 # for Stable Diffusion 3; 512 for Flux\n";
+      parameters += is_flux ? "text_tokens = 512 # for Flux dev; 256 for schnell\n"
+                            : "text_tokens = 333 # for Stable Diffusion 3\n";
+    }
+    if (is_flux) {
+      absl::StrReplaceAll(
+          {{"guidance = 2      # 2 with classifier-free guidance; 1 without, and for "
+            "Flux",
+            "guidance = 1      # Flux is distilled"}},
+          &parameters);
     }
     // Whisper's encoder has a fixed length.
     if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {

@@ -51,6 +51,18 @@ std::string ToText(nb::handle value, const std::string& what, int depth = 0) {
   return text + "]";
 }
 
+// A sample of a count has one image; a list of its images would be read as several samples.
+void RequireOneImageEach(nb::handle value, const std::string& what) {
+  for (const nb::handle sample : nb::borrow<nb::sequence>(value)) {
+    if (!IsSequence(sample)) continue;
+    const nb::sequence sizes = nb::borrow<nb::sequence>(sample);
+    if (nb::len(sizes) == 0 || IsSequence(sizes[0])) {
+      RaiseTypeError(absl::StrCat(
+          what, " has one image for each sample: Perf.step() takes several of them, or none"));
+    }
+  }
+}
+
 // [12.5, 47.0] -> "[12.5s,47.0s]": of audio, numbers with a fraction are seconds, others are
 // frames.
 std::string AudioText(nb::handle values, const std::string& what) {
@@ -95,6 +107,7 @@ void SetOption(const settings::Row& option, nb::handle value, const std::string&
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
                                                       option.name) != std::end(kLists);
   if (is_list) {
+    if (option.name == "images" || option.name == "grid-thw") RequireOneImageEach(value, what);
     std::string text = option.name == "audio" ? AudioText(value, what) : ToText(value, what);
     if (option.value != nullptr) {
       *option.value = std::move(text);

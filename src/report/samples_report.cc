@@ -267,6 +267,18 @@ class SamplesSummer {
   absl::flat_hash_map<std::shared_ptr<const Amounts>, std::shared_ptr<const Amounts>> shared_;
 };
 
+void WriteSizes(const std::vector<SamplesReport::Size>& sizes, JsonWriter* json) {
+  json->Key("sizes").BeginObject();
+  for (const SamplesReport::Size& size : sizes) {
+    json->Key(size.symbol).BeginObject(kOneLine);
+    json->Key("sum").Int(size.sum);
+    json->Key("least").Int(size.least);
+    json->Key("largest").Int(size.largest);
+    json->EndObject();
+  }
+  json->EndObject();
+}
+
 }  // namespace
 
 absl::string_view ModalityOfInput(absl::string_view name) {
@@ -319,15 +331,7 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
   json->Key("count").Int(samples.samples);
   json->Key("count_symbol").String(samples.count);
   json->Key("layout").String(samples.packed ? "packed" : "rows");
-  json->Key("sizes").BeginObject();
-  for (const SamplesReport::Size& size : samples.sizes) {
-    json->Key(size.symbol).BeginObject(kOneLine);
-    json->Key("sum").Int(size.sum);
-    json->Key("least").Int(size.least);
-    json->Key("largest").Int(size.largest);
-    json->EndObject();
-  }
-  json->EndObject();
+  WriteSizes(samples.sizes, json);
   const auto write_amounts = [&](const SamplesReport::Work& work) {
     for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
                                        {"macs", work.macs},

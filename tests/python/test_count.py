@@ -598,6 +598,13 @@ def test_the_step_of_a_server_is_refused(gpt2):
             gpt2.count(batch=1, seq=4, **option)
 
 
+def test_one_image_for_each_sample(gpt2):
+    """Several were read as images of other samples."""
+    for grids in ([[[1, 8, 12], [3, 4, 2]], []], [[1, 8, 12], []]):
+        with pytest.raises(TypeError, match="one image for each sample: Perf.step"):
+            gpt2.count(lengths=[40, 7], grid_thw=grids)
+
+
 def test_loss_asks_for_memory(gpt2):
     with_loss = gpt2.count(seq=512, loss="cross_entropy")
     assert with_loss.fit("80GB").training < gpt2.count(seq=512).fit("80GB").training

@@ -93,9 +93,8 @@ def flux():
                                   text_encoder_2=t5_text(), tokenizer_2=LongTokenizer(), transformer=transformer.eval())
 
 
-# SDXL takes zeros for a negative prompt that is not given. The T5 of Flux reads as many tokens as the transformer, and --init takes 77.
+# SDXL takes zeros for a negative prompt that is not given.
 NO_NEGATIVE = ('times = "guidance"', "times = 1")
-LONG_TEXT = ('"batch_size" = "prompts", "sequence_length" = "77"', '"batch_size" = "prompts", "sequence_length" = "text_tokens"')
 # Arguments of the call, the --dim of `onnxflops pipeline` for it, and edits.
 CALLS = {
     "sdxl-tiny": [
@@ -110,8 +109,8 @@ CALLS = {
         ({"guidance_scale": 7.0, "num_inference_steps": 2, "num_images_per_prompt": 2, "max_sequence_length": 256, "size": 64}, {"steps": 2, "guidance": 2, "images": 2, "resolution": 64}),
     ],
     "flux-tiny": [
-        ({"guidance_scale": 0.0, "num_inference_steps": 4, "max_sequence_length": 512, "size": 32}, {"steps": 4, "guidance": 1, "resolution": 32, "text_tokens": 512}, LONG_TEXT),
-        ({"guidance_scale": 0.0, "num_inference_steps": 2, "max_sequence_length": 256, "num_images_per_prompt": 2, "size": 48}, {"steps": 2, "guidance": 1, "resolution": 48, "images": 2, "text_tokens": 256}, LONG_TEXT),
+        ({"guidance_scale": 0.0, "num_inference_steps": 4, "max_sequence_length": 512, "size": 32}, {"steps": 4, "resolution": 32}),
+        ({"guidance_scale": 0.0, "num_inference_steps": 2, "max_sequence_length": 256, "num_images_per_prompt": 2, "size": 48}, {"steps": 2, "resolution": 48, "images": 2, "text_tokens": 256}),
     ],
 }
 MAKERS = {"sdxl-tiny": sdxl, "sd3-tiny": sd3, "flux-tiny": flux}

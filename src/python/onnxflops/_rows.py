@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _FIGURES = ("flops", "macs", "params", "param_bytes", "bytes_read", "bytes_written", "training_flops", "int_ops", "bops")
 _OF_MEMORY = ("inference_peak_bytes", "training_bytes")  # with count={"memory": True}
 _TIMES = ("time_bound_seconds", "time_estimate_seconds")  # with count={"device": ...}
-_MOST_NAMED = 5
 _MOST_DECIMAL = 10**38
 
 Row = dict[str, Any]
@@ -113,23 +112,10 @@ def _count(source: str, settings: Settings, missing: list[str]) -> Row:
     row["sizes"] = [f"{name}={size}" for name, size in sizes.items()]
     row["warnings"] = [
         *report.warnings,
-        *_not_counted(report),
         *(f"has no symbol named {name!r}: counted without it" for name in unknown),
     ]
     row["report"] = report.to_json()
     return row
-
-
-def _not_counted(report: Report) -> list[str]:
-    """Why figures are lower bounds: the operators of the nodes that are not counted."""
-    if not report.lower_bound:
-        return []
-    rows = [row for row in report.rows("op") if row["lower_bound"]]
-    names = [row["op"] if row["domain"] == "ai.onnx" else f"{row['domain']}.{row['op']}" for row in rows]
-    if not names:
-        return []
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return [f"not counted: {', '.join(names[:_MOST_NAMED])}{more}; totals are lower bounds"]
 
 
 def _require_file(source: str) -> None:
