@@ -26,6 +26,9 @@ struct Roofline {
   absl::int128 zs_per_half_operation = 0, zs_per_quarter_operation = 0;
 
   Expr ComputeTime(const Expr& operations) const { return operations * Expr(zs_per_operation); }
+  Expr IntegerTime(const Expr& operations) const {
+    return operations * Expr(zs_per_integer_operation);
+  }
   Expr MemoryTime(const Expr& bytes) const { return bytes * Expr(zs_per_byte); }
   Expr TimeOf(const Expr& operations, const Expr& bytes) const {
     return Max(ComputeTime(operations), MemoryTime(bytes));

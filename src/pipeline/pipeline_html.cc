@@ -158,7 +158,7 @@ class PipelinePage {
     const auto time = [&](const std::optional<PipelineTime>& of) {
       if (!of) return;
       json->Key("arithmetic").String(ShownText(of->arithmetic));
-      json->Key("memory").String(ShownText(of->memory));
+      if (of->memory_known) json->Key("memory").String(ShownText(of->memory));
     };
     json->Key("all").BeginObject(report::kOneLine);
     json->Key("per").String(ShownText(pipeline::PerOf(report_)));

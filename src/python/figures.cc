@@ -157,6 +157,10 @@ void DefineFit(nb::module_& m) {
       "training", [](const PyFit& of) { return Largest(of, "training"); },
       nb::sig("def training(self, /) -> int | None"), "The same of a training step.");
   fit.def_prop_ro(
+      kFitEntropy, [](const PyFit& of) { return Largest(of, kFitEntropy); },
+      nb::sig("def training_cross_entropy(self, /) -> int | None"),
+      "The same with a cross entropy as the loss, if an output is named logits; `status` has it.");
+  fit.def_prop_ro(
       "status",
       [](const PyFit& of) {
         nb::dict statuses;

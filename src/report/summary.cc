@@ -704,14 +704,16 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
 std::string NotCountedText(const Report& report) {
   const int64_t unknown = report.coverage.unknown;
   if (unknown == 0) return "a part is not counted: figures are lower bounds";
+  constexpr size_t kMaxNotCounted = 8;
+  absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> seen;
   std::vector<std::string> names;
   for (const CoverageItem& item : report.coverage.items) {
-    std::string name = Escaped(OpLabel(item.domain, item.op));
-    if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
+    const bool is_new = seen.emplace(item.domain, item.op).second;
+    if (is_new && names.size() < kMaxNotCounted) {
+      names.push_back(Escaped(OpLabel(item.domain, item.op)));
+    }
   }
-  constexpr size_t kMaxNotCounted = 8;
-  const size_t more = names.size() > kMaxNotCounted ? names.size() - kMaxNotCounted : 0;
-  names.resize(names.size() - more);
+  const size_t more = seen.size() - names.size();
   return absl::StrCat(Plural(unknown, "node"), unknown > 1 ? " are" : " is", " not counted (",
                       absl::StrJoin(names, ", "),
                       more > 0 ? absl::StrCat(" and ", more, " more") : "",

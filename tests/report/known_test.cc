@@ -127,7 +127,7 @@ const Writer kWriters[] = {
     {"json", [](const Report& r) { return ToJson(r); }, "\"lower_bound\": false",
      "\"value\": 12000", "\"flops\": {\"expr\": \"0\", \"value\": null}"},
     {"page", [](const Report& r) { return ToHtml(r, {}); }, "\"caveats\": []",
-     "1 node is not counted: figures", "1 node is not counted: figures"},
+     "1 node is not counted (", "1 node is not counted ("},
     {"perfetto", [](const Report& r) { return ToPerfetto(r, {}); }, "FLOPs of",
      "(a part is not counted)", "(a part is not counted)"},
 };

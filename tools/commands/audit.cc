@@ -44,9 +44,9 @@ that are called what they are not. A file with other titles is read with
 --zoo looks models up in the tables of zoos that are known here, by the names
 of their files: docs/published.md has them.
 
-A model may also be a pipeline, as `onnxflops pipeline` takes it: a file of stages
-or a folder. Its figures are of all stages, of one, of a run, and of each answer;
-dim gives parameters, and module names a stage.
+A model may also be a pipeline, as `onnxflops pipeline` takes it: a file of
+stages or a folder. Its figures are of all stages, of one, of a run, and of each
+answer; dim gives parameters, and module names a stage.
 )",
     R"(  All figures of a table:
     onnxflops audit zoo.csv

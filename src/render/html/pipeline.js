@@ -42,11 +42,13 @@ function pipelineFigures({ report, tree, lower }) {
   const moved = sum([at("bytes_read"), at("bytes_written")]);
   const per = report.per ? tree.all.per(tree.sizes) : null;
   const each = (key) => (at(key) === null ? null : floorDivide(at(key), per));
+  const [macs, other, flops] = ["macs", "other_flops", "flops"].map(at);
+  const integer = ![macs, other, flops].includes(null) && 2n * macs + other > flops;  // as on the screen
   return figures([
-    ["FLOPs", shown("flops"), ["2 \u00d7 MACs + ", shown("other_flops"), ` other${report.expected ? ", as expected by the probabilities" : ""}`]],
+    ["FLOPs", shown("flops"), [`2 \u00d7 ${integer ? "floating-point " : ""}MACs + `, shown("other_flops"), ` other${report.expected ? ", as expected by the probabilities" : ""}`]],
     per > 0n ? [`FLOPs for each of ${digits(per)} ${report.per}`, shown("flops", each("flops"), "", "page.each_flops"),
                 [shown("macs", each("macs"), "", "page.each_macs"), " MACs"]] : null,
-    ["MACs", shown("macs"), null],
+    ["MACs", shown("macs"), integer ? [shown("int_ops"), " integer operations"] : null],
     ["Parameters", exactly("totals.params", at("params"), si(at("params"))),
      [exactly("totals.param_bytes", at("param_bytes"), show(at("param_bytes"), "B")), ", shared ones once"]],
     ["Bytes moved", shown("bytes_moved", moved, "B"), null],
@@ -63,7 +65,7 @@ function pipelineTime({ report, tree, per }) {
   const rate = took === null || took <= 0n || (report.per && !(per > 0n)) ? null : Number(per || 1n) * 1e21 / Number(took);
   const slower = boundBy(tree.ofStage(tree.root, "arithmetic"), tree.ofStage(tree.root, "memory"));
   return ["Time", exactly("page.time_seconds", took, knownText("atLeast", time(took)), {}, "s"),
-          [`on ${report.device} in ${report.dtype}, stages one after another${slower ? `, bound by ${slower}` : ""}; `,
+          [`on ${report.device} in ${report.dtype}, stages one after another${slower ? `, bound by ${slower}` : ""}${tree.all.memory ? "" : ", nothing for memory: the cache is not known"}; `,
            rate === null ? "" : [exactly("page.rate", rate, rateText(rate)),
                                  ` ${report.per || "answers"} per second`]]];
 }
