@@ -319,7 +319,7 @@ TEST(DiffModelsTest, TheExactBackwardPassWhereBothHaveIt) {
     // A page has each name once, with the exact figure.
     const std::string page = ToHtml(same, {.quantity = q});
     const std::vector<std::string> around =
-        absl::StrSplit(page, absl::StrCat("[\"", q->key, "\",\""));
+        absl::StrSplit(page, absl::StrCat("[\"", q->key, "\", \"", q->title, "\""));
     EXPECT_EQ(around.size(), 2U) << q->key;
     EXPECT_THAT(page, HasSubstr(absl::StrCat("\"", of_exact.ToString(), "\""))) << q->key;
     EXPECT_EQ(other.modules[0].BaseOf(*q), by_rule) << q->key;
