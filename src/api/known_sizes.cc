@@ -99,11 +99,11 @@ class Filler {
       CountOptions with = options_;
       with.bindings.insert(sizes.begin(), sizes.end());
       absl::StatusOr<Report> counted = CountBy(model_, with, convention_);
+      status = counted.status();
       if (counted.ok()) {
         *report = *std::move(counted);
         options_ = std::move(with);
       }
-      status = counted.status();
     }
     if (!absl::IsInvalidArgument(status)) return status;
     if (sizes.size() == 1 || counts_ >= kMostCounts) {

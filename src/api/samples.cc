@@ -395,7 +395,7 @@ class SampleFinder {
           "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
           "{cu-seqlens}"));
     }
-    sizes_.chunks.emplace();
+    sizes_.chunks = SampleSizes::Chunks();
     sizes_.chunks->symbol = std::string(chunks.symbol);
     sizes_.chunks->samples = static_cast<int64_t>(frames.size());
     sizes_.chunks->per_second = chunks.per_second;

@@ -36,7 +36,7 @@ Expr SumWithoutOnce(const Expr& formula, const std::string& batch, std::vector<s
 }
 
 // The tokens of an image should cost the decoder what as many tokens of text do, at any length.
-absl::Status CheckApart(const ImageWork& work, Bindings image, int64_t tokens) {
+absl::Status CheckApart(const ImageWork& work, const Bindings& image, int64_t tokens) {
   absl::btree_set<std::string> differences;
   for (const int64_t count : {0, 1}) {
     for (const int64_t length : {0, 1, 1000}) {

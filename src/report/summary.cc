@@ -708,10 +708,8 @@ std::string NotCountedText(const Report& report) {
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> seen;
   std::vector<std::string> names;
   for (const CoverageItem& item : report.coverage.items) {
-    const bool is_new = seen.emplace(item.domain, item.op).second;
-    if (is_new && names.size() < kMaxNotCounted) {
-      names.push_back(Escaped(OpLabel(item.domain, item.op)));
-    }
+    if (!seen.emplace(item.domain, item.op).second || names.size() == kMaxNotCounted) continue;
+    names.push_back(Escaped(OpLabel(item.domain, item.op)));
   }
   const size_t more = seen.size() - names.size();
   return absl::StrCat(Plural(unknown, "node"), unknown > 1 ? " are" : " is", " not counted (",

@@ -134,7 +134,7 @@ std::vector<std::string> ZooNames() {
 absl::StatusOr<std::vector<Published>> ZooFigures(absl::string_view zoo,
                                                   absl::Span<const std::string> files) {
   const std::pair<std::string, std::string> words = absl::StrSplit(zoo, absl::MaxSplits(':', 1));
-  const auto& [name, model] = words;
+  const std::string &name = words.first, &model = words.second;
   ASSIGN_OR_RETURN(std::vector<ZooLine> lines, ReadZoos());
   std::erase_if(lines, [&](const ZooLine& line) { return line.zoo != name; });
   if (lines.empty()) {
