@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -286,7 +287,7 @@ class StageCounter {
       ASSIGN_OR_RETURN(trips, NumberOf(stage_.trips.value, "the number of runs", at_first));
     }
     const Report open = report_;
-    for (const int64_t index : {int64_t{0}, trips - 1}) {
+    for (const int64_t index : std::set<int64_t>{0, trips - 1}) {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
       const Bindings values = ValuesAt(index);
       RETURN_IF_ERROR(CheckPositions(values));
