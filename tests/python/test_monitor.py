@@ -283,15 +283,21 @@ def test_grids_that_cannot_be_merged(qwen):
             Perf(qwen, peak=1e15, devices=1).step(**given)
 
 
-def test_images_of_each_sample(qwen):
-    """Any number of images in a sample: as the steps of each sample alone, in multiply-accumulates."""
+def stepper(model):
+    """A function that gives what one step reports, in multiply-accumulates."""
     clock = Clock()
 
     def step(**given):
-        perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock)
-        counts_macs(perf, qwen)
+        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+        counts_macs(perf, model)
         return rates(perf, clock, **given)
 
+    return step
+
+
+def test_images_of_each_sample(qwen):
+    """Any number of images in a sample: as the steps of each sample alone, in multiply-accumulates."""
+    step = stepper(qwen)
     one, two = [1, 8, 12], [3, 4, 2]
     plain = step(lengths=[40, 7], grid_thw=[one, two])
     assert plain == step(lengths=[40, 7], grid_thw=[[one], [two]]) == step(lengths=[40, 7], grid_thw=[one, two], image_counts=[1, 1])
@@ -347,13 +353,7 @@ CUT = {SMALL: ({"tiles": 3, "image_rows": 4, "image_columns": 8}, 4 * 8 + 4 + 16
 def test_images_in_tiles(tmp_path):
     """LLaVA-NeXT: the decoder over all tokens of a sample, and the tower over each image."""
     model, decoder = of_tiles("llava-next-small", tmp_path)
-    clock = Clock()
-
-    def step(**given):
-        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
-        counts_macs(perf, model)
-        return rates(perf, clock, **given)
-
+    step = stepper(model)
     one_each = sum(model.count(batch=1, seq=n, **CUT[image][0]).macs for n, image in ((30, SMALL), (40, LARGE)))
     for images in ([SMALL, LARGE], [[SMALL], [LARGE]]):
         metrics = step(lengths=[30, 40], images=images)
@@ -376,13 +376,7 @@ def test_images_in_tiles(tmp_path):
 def test_numbers_of_tiles(tmp_path):
     """InternVL: its processor says how many tiles an image has."""
     model, decoder = of_tiles("internvl-small", tmp_path)
-    clock = Clock()
-
-    def step(**given):
-        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
-        counts_macs(perf, model)
-        return rates(perf, clock, **given)
-
+    step = stepper(model)
     one_each = sum(model.count(batch=1, seq=n, tiles=tiles).macs for n, tiles in ((30, 5), (40, 1)))
     for tiles in ([5, 1], [[5], [1]]):
         assert step(lengths={"seq": [30, 40], "tiles": tiles})["perf/flops_per_second"] == one_each
@@ -410,13 +404,7 @@ def test_audio(tmp_path):
     """47 s are two chunks of Whisper, each computed as a whole; torch counted the batch."""
     truth = json.loads((ROOT / "tests/data/config/audio.json").read_text())
     model = configured(truth["config"], tmp_path)
-    clock = Clock()
-
-    def step(**given):
-        perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
-        counts_macs(perf, model)
-        return rates(perf, clock, **given)
-
+    step = stepper(model)
     batch = truth["batches"][0]
     assert batch["chunks"] == 4
     for audio in ([12.5, 30.0, 47.0], ["12.5s", "30s", "47s"], [1250, 3000, 4700]):
