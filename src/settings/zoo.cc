@@ -123,10 +123,10 @@ absl::StatusOr<std::vector<Published>> FiguresOf(absl::string_view zoo, const st
 
 std::vector<std::string> ZooNames() {
   std::vector<std::string> names;
-  const absl::StatusOr<std::vector<ZooLine>> lines = ReadZoos();
-  if (!lines.ok()) return names;
-  for (const ZooLine& line : *lines) {
-    if (!absl::c_linear_search(names, line.zoo)) names.push_back(line.zoo);
+  const size_t titles = kZoosCsv.find('\n') + 1;
+  for (absl::string_view line : absl::StrSplit(kZoosCsv.substr(titles), '\n', absl::SkipEmpty())) {
+    const absl::string_view name = line.substr(0, line.find(','));
+    if (!absl::c_linear_search(names, name)) names.emplace_back(name);
   }
   return names;
 }

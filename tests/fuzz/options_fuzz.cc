@@ -30,6 +30,7 @@
 #include "src/settings/size_arguments.h"
 #include "src/settings/training_arguments.h"
 #include "src/settings/view_arguments.h"
+#include "src/settings/zoo.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
@@ -211,6 +212,20 @@ absl::Status ParsePublishedFile(absl::string_view text) {
   return absl::OkStatus();
 }
 
+// What a zoo publishes of a file: --zoo, a line end, and the path.
+absl::Status ParseZoo(absl::string_view text) {
+  const size_t end = text.find('\n');
+  if (end == absl::string_view::npos) return absl::OkStatus();
+  const absl::StatusOr<std::vector<settings::Published>> figures =
+      settings::ZooFigures(text.substr(0, end), {std::string(text.substr(end + 1))});
+  if (!figures.ok()) return figures.status();
+  Require(!figures->empty(), "a file of a zoo has neither a figure nor a fault");
+  for (const settings::Published& figure : *figures) {
+    if (!figure.fault.ok()) RequireOneLine(figure.fault, "");
+  }
+  return absl::OkStatus();
+}
+
 bool IsText(absl::string_view text) {
   uint32_t code = 0;
   while (!text.empty()) {
@@ -325,8 +340,10 @@ constexpr uint8_t kHistory = 0xc0;
 constexpr uint8_t kLog = 0xd0;
 constexpr uint8_t kGlob = 0xe0;
 constexpr uint8_t kPublishedFile = 0xf0;
+constexpr uint8_t kZoo = 0xf8;
 
 absl::Status Parse(uint8_t option, absl::string_view text) {
+  if (option >= kZoo) return ParseZoo(text);
   if (option >= kPublishedFile) return ParsePublishedFile(text);
   if (option >= kGlob) return ParseGlob(text);
   if (option >= kLog) return ParseLog(option, text);

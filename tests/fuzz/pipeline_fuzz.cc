@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "src/onnxflops.h"
+#include "src/pipeline/pipeline_audit.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/require_text.h"
 
@@ -58,6 +60,10 @@ void Count(Pipeline pipeline, uint8_t choice) {
   RequirePrintable(DrawText(ToDocument(*report, {}), {.width = choice}));
   RequireCsv(ToCsv(*report));
   RequireJson(ToJson(*report));
+  RequirePage(ToHtml(*report));
+  const AuditRow row = Audit("a", ParsePublishedFigure("1 GMACs").value(), {{*report, ""}}, "");
+  RequirePrintable(DrawText(ToDocument(absl::MakeConstSpan(&row, 1)), {.width = choice}));
+  RequireJson(ToJson(absl::MakeConstSpan(&row, 1)));
   Require(MakePipelineDiff(*report, *report).IsEmpty(), "a pipeline differs from itself");
   PipelineReport fewer = *report;
   fewer.stages.erase(fewer.stages.begin());
