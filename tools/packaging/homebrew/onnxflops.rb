@@ -3,7 +3,7 @@ class Onnxflops < Formula
   desc "Counts the FLOPs of ONNX models from their graphs alone"
   homepage "https://onnxflops.invalid"
   url "https://onnxflops.invalid/releases/download/v1.0.0/onnxflops-1.0.0.tar.gz"
-  sha256 "c891618bef4f9bb36b46001a18c5d7e1d70867169ca5685cbd6887cd71ca4c36"
+  sha256 "d78daf9da0569003ff2f240880f6d3fde6d889e7373a76558ccb085d713182e8"
   license "Apache-2.0"
 
   depends_on "cmake" => :build

@@ -2,7 +2,7 @@
 vcpkg_download_distfile(ARCHIVE
   URLS "https://onnxflops.invalid/releases/download/v${VERSION}/onnxflops-${VERSION}.tar.gz"
   FILENAME "onnxflops-${VERSION}.tar.gz"
-  SHA512 fc41d1a36094416f652145f784627fe4b98b863e591e2bd408a5fba423e8521286af048777d6edf77824312c0e8ee67ac25eb39df2368a2a8af2a5718e53e747)
+  SHA512 06537b8f09c43761cec065e57e0776b0023fda2b067844e0aaa0152de7c2b713762d6a431c24bc1279ac1446412d8fc5dc375d7895ab13d685c7b7b9c1426d15)
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 file(REMOVE_RECURSE "${SOURCE_PATH}/third_party")  # the libraries are vcpkg's own
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DONNXFLOPS_STATIC_PROGRAM=OFF)
