@@ -12,6 +12,37 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = sorted((ROOT / "models").rglob("*.onnx"))
 
 
+def need(*packages):
+    return [pytest.importorskip(p, reason=f"{p} is not installed: tools/test --python-all has it") for p in packages]
+
+
+def rows_of(dataset):
+    rows = dataset.to_table().to_pylist()
+    assert len(rows) == len({row["source"] for row in rows})
+    return {row["source"]: row for row in rows}
+
+
+def write_large(path, gigabytes=1.9):
+    """A model with weights inside: gpt2's graph, and a hole of a weight before it."""
+    graph = (ROOT / "models/gpt2.onnx").read_bytes()
+    size = int(gigabytes * 10**9)
+
+    def varint(n):
+        out = bytearray()
+        while n >= 128:
+            out.append(n & 127 | 128)
+            n >>= 7
+        return bytes([*out, n])
+
+    dims = b"\x08" + varint(size) + b"\x10\x03"  # dims: [size]; data_type: int8
+    tensor = dims + b"\x42\x01w" + b"\x4a" + varint(size)
+    field = b"\x2a" + varint(len(tensor) + size) + tensor  # GraphProto.initializer
+    with open(path, "wb") as file:
+        file.write(b"\x3a" + varint(len(field) + size) + field)  # ModelProto.graph, joined with the next
+        file.seek(size, os.SEEK_CUR)
+        file.write(graph)
+
+
 @pytest.fixture(scope="session")
 def program():
     """Runs the program that the wheel has inside; gives its standard output."""
@@ -43,3 +74,18 @@ def qwen(tmp_path_factory):
     from training import QWEN, configured
 
     return configured(QWEN, tmp_path_factory.mktemp("qwen"))
+
+
+@pytest.fixture
+def made_client():
+    """Makes clients of Dask whose workers are processes."""
+    made = []
+
+    def make(**arguments):
+        distributed, = need("distributed")
+        made.append(distributed.Client(threads_per_worker=1, dashboard_address=None, **arguments))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
