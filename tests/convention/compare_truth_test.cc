@@ -40,11 +40,13 @@ using Json = nlohmann::json;
 constexpr char kData[] = ONNXFLOPS_SOURCE_DIR "/tests/data/compare_";
 constexpr char kGradients[] = "_gradients";
 
-// Every tool, and the versions of which the figures are, where these are not the newest.
+// Every tool, and other versions of which there are figures. A figure under a name without a
+// version is of all of them, but for onnx-opcounter.
 std::vector<std::string> Columns() {
   std::vector<std::string> names;
   for (const Convention* c : Conventions()) names.emplace_back(c->name);
-  names.insert(names.end(), {"deepspeed@0.19.6", "flop-counter-mode-cpu@2.14"});
+  names.insert(names.end(),
+               {"deepspeed@0.19.6", "flop-counter-mode-cpu@2.14", "onnx-opcounter@0.1.0"});
   return names;
 }
 
@@ -62,7 +64,7 @@ CompareReport Compare(const std::string& name, bool no_grad) {
 std::string Mark(const ToolRow& row, const Json& truth) {
   const bool none = row.standing == Standing::kNotApplicable;
   const std::string name = row.convention->name;
-  const std::string tool = name.substr(0, name.find('@'));
+  const std::string tool = truth.contains(name) ? name : name.substr(0, name.find('@'));
   if (!truth.contains(tool)) return ".";
   const Json& figure = truth[tool];
   // "none": the tool ended with an error; "open": it did not find a number.

@@ -392,7 +392,7 @@ TEST(OnnxOpcounterTest, TermsSayWhatCounts) {
        {"g (float[5] a, float[3,5] b) => (float[3,5] y) { y = Add(a, b) }",
         {"Add, 1 per element 5 of 1"}},
        {kNorm, {"BatchNormalization, 2 per element 24 of 1"}},
-       {kResize, {"linear interpolation, 11 per element 176 of 1"}, 13},
+       {kResize, {"Resize, 11 per element if linear 176 of 1"}, 13},
        {kMean, {"ReduceMean, 1 per output element 3 of 1"}},
        {"g (float[3,5] a, float[5,7] b) => (float[3,7] y) { y = MatMul(a, b) }", {}}});
 }
@@ -426,6 +426,54 @@ const Case kDeaths[] = {
 };
 
 TEST(OnnxOpcounterTest, WhatItDiesOf) { ExpectSaid("onnx-opcounter", kDeaths); }
+
+// By hand; 0.1.0 itself gives the same.
+TEST(OnnxOpcounterTest, RulesOfTheNewVersion) {
+  const Case cases[] = {
+      {"g (float[3,5] a) => (float[3,5] y) { y = Relu(a) }", "15"},
+      {"g (float[5] a, float[3,5] b) => (float[3,5] y) { y = Add(a, b) }", "15"},
+      {"g (float[3,5] a) => (float[3,5] y) { y = Softmax(a) }", "15"},
+      {"g (float[3,5] a) => (float[6,5] y) { y = Concat<axis=0>(a, a) }", "0"},
+      {"g (float[3,5] a) => (float[3,1] y) { y = ReduceMean<axes=[1]>(a) }", "15"},
+      {"g (float[1,4,8,8] x, float[6,4,3,3] w) => (float[1,6,6,6] y) { y = Conv(x, w) }",
+       absl::StrCat(216 * 4 * 9)},
+      {"g (float[2,3] a, float[3,5] b) => (float[2,5] y) { y = Einsum<equation=\"i j, jk -> "
+       "ik\">(a, b) }",
+       absl::StrCat(10 * 3)},
+      {"g (float[2,3] a, float[3,5] b) => (float[2,5] y) { y = Einsum<equation=\"ij,jk\">(a, b) }",
+       "10"},
+      {"g (float[1,2,7,4] q, float[1,2,9,4] k, float[1,2,9,6] v) => (float[1,2,7,6] y) { y = "
+       "Attention(q, k, v) }",
+       absl::StrCat(2 * 7 * 9 * (4 + 6)), 23},
+      {"g (float[3,7,8] q, float[3,9,8] k, float[3,9,12] v) => (float[3,7,12] y) { y = "
+       "Attention<q_num_heads=2, kv_num_heads=2>(q, k, v) }",
+       absl::StrCat(3 * 7 * 12), 23},
+      {"g (float[1,2,4,4] x) => (float[1,2,3,3] y) { y = MaxPool<kernel_shape=[2,2]>(x) }",
+       absl::StrCat(18 * 4)},
+      {"g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }", "32"},
+      {"g (float[5,2,3] x, float[1,16,3] w, float[1,16,4] r) => (float[5,1,2,4] y) { y = "
+       "LSTM<hidden_size=4>(x, w, r) }",
+       absl::StrCat(10 * (48 + 64))},
+      {"g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization(x, s, s) }",
+       absl::StrCat(6 * (5 + 2))},
+      {"g (float[2,3] x, float[3] s) => (float[2,3] y) { y = RMSNormalization(x, s) }",
+       absl::StrCat(6 * (3 + 1)), 23},
+      {"g (float[1,3,2,2] x) => (float[1,3,2,2] y) { y = LRN<size=5>(x) }", absl::StrCat(12 * 5)},
+      {"g (float[1,1,2,2] x) => (float[1,1,4,4] y) { s = Constant<value = float[4] {1, 1, 2, 2}>() "
+       "y = Resize<mode=\"cubic\">(x, \"\", s) }",
+       "0", 13},
+      {"g (float[1,1,2,2] x) => (float[1,1,4,4] y) { s = Constant<value = float[4] {1, 1, 2, 2}>() "
+       "y = Resize<mode=\"linear\">(x, \"\", s) }",
+       absl::StrCat(16 * 11), 13},
+      {"g (float[1,8,1] x) => (float[1,8,2] y) { y = DFT<axis=1>(x) }", absl::StrCat(16 * 3)},
+      // A loop's first input may be left out: the tool looks it up.
+      {"g (float[3] a) => (float[3] y) { c = Constant<value = bool {1}>() y = Loop(\"\", c, a) "
+       "<body = b (int64 i, bool go, float[3] v) => (bool on, float[3] w) "
+       "{ on = Identity(go) w = Relu(v) }> }",
+       "-: KeyError: ''"},
+  };
+  ExpectSaid("onnx-opcounter@0.1.0", cases);
+}
 
 // 2^31 - 1 bytes of weights are a file, one more is none.
 TEST(OnnxOpcounterTest, AtMostTwoGigabytes) {
