@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_def.h"
@@ -232,10 +235,39 @@ Expr NodeView::FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_
   return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshTripCount(hint, at_most);
 }
 
+namespace {
+
+// The size that makes a multiple of one symbol equal to `value`: 1 for 64*batch and 64. nullopt for
+// other formulas.
+std::optional<std::pair<std::string, int64_t>> SizeThatMakes(const Expr& formula,
+                                                             absl::int128 value) {
+  const std::vector<std::string> symbols = formula.Symbols();
+  if (symbols.size() != 1) return std::nullopt;
+  const absl::StatusOr<absl::int128> factor = formula.Evaluate({{symbols[0], 1}});
+  if (!factor.ok() || *factor <= 0 || formula != Expr(*factor) * Expr::Symbol(symbols[0])) {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> size = Expr(value / *factor).AsInt64();
+  if (!size || *size < 1 || value % *factor != 0) return std::nullopt;
+  return std::pair(symbols[0], *size);
+}
+
+}  // namespace
+
 absl::Status NodeView::RequireSame(absl::string_view what, const Expr& a, const Expr& b) const {
-  if (ProvablyEqual(a, b).value_or(true)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " differs: ", a.ToString(), " vs ", b.ToString()));
+  const std::optional<bool> equal = ProvablyEqual(a, b);
+  if (equal == false) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " differs: ", a.ToString(), " vs ", b.ToString()));
+  }
+  if (!equal && host_ != nullptr) {
+    const std::optional<std::pair<std::string, int64_t>> only =
+        a.is_literal()   ? SizeThatMakes(b, a.literal())
+        : b.is_literal() ? SizeThatMakes(a, b.literal())
+                         : std::nullopt;
+    if (only) host_->TakesOnly(only->first, only->second);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> NodeView::Axis(int64_t axis, int rank) const {

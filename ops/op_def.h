@@ -70,6 +70,8 @@ class RuleHost {
   virtual Expr FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_most) = 0;
   virtual absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
                                               absl::Span<const Fact> inputs, const Expr& times) = 0;
+  // The node takes no other size for this symbol.
+  virtual void TakesOnly(const std::string& symbol, int64_t size) = 0;
 };
 
 // The fact of a tensor in the file, with its content if it is small.

@@ -344,6 +344,9 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
   const bool has_past = n.HasInput(3);
   if (has_past) {
     ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
+    if (n.dtype(3) == n.dtype(0)) {  // else several values of the cache are packed in one
+      RETURN_IF_ERROR(n.RequireSame("head size of the past", past[3], g.size));
+    }
     // All positions: those of the cache, as far as they are filled, and the new ones.
     if (!total.has_value()) total = n.FreshDim(1, 2, "present-length", past[2] + g.kv_length);
   }

@@ -22,6 +22,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/adapter/add_adapters.h"
 #include "src/adapter/at_batch.h"
@@ -125,6 +126,22 @@ void BindStated(const ModelData& model, const std::vector<std::string>& open, Bi
   }
 }
 
+// Binds dimensions that the file declares as open although it takes one size only, except those in
+// `open`. A formula would be of sizes at which the model fails. True if it binds any.
+bool BindOnlySizes(const Inference& inference, const std::vector<std::string>& open, Bindings* dims,
+                   std::vector<std::string>* warnings) {
+  bool any = false;
+  for (const OnlySize& only : inference.only_sizes) {
+    if (absl::c_linear_search(open, only.symbol)) continue;
+    if (!dims->try_emplace(only.symbol, only.size).second) continue;
+    any = true;
+    warnings->push_back(absl::StrCat(Escaped(only.symbol), " = ", only.size, ": ",
+                                     DescribeNode(*inference.model, only.node),
+                                     " takes no other size"));
+  }
+  return any;
+}
+
 // The model with adapters, whose errors name it.
 absl::StatusOr<Adapted> Adapt(const Model& model, const CountOptions& options,
                               const ResolveOptions& resolve, const InferOptions& infer) {
@@ -217,6 +234,9 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
     warnings.insert(warnings.end(), adapted.warnings.begin(), adapted.warnings.end());
   }
   ASSIGN_OR_RETURN(Inference inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
+  if (stated_but && BindOnlySizes(inference, *stated_but, &infer.dims, &warnings)) {
+    ASSIGN_OR_RETURN(inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
+  }
   NoteMostDims(&inference);
   if (!options.tied.empty()) {
     absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference.model, options.tied);
@@ -243,10 +263,27 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
 
 }  // namespace
 
+void NoteAdapters(const CountOptions& options, Report* report) {
+  const TrainingOptions* training = options.training ? &*options.training
+                                    : options.memory ? &options.memory->training
+                                                     : nullptr;
+  const bool is_told =
+      training != nullptr && !(training->trained.empty() && training->frozen.empty());
+  if (options.lora || is_told) return;
+  const bool has_adapters = absl::c_any_of(report->modules, [](const Module& module) {
+    return absl::StrContains(module.path, ".lora_A");
+  });
+  if (!has_adapters) return;
+  report->warnings.push_back(absl::StrCat(
+      "the model has adapters (lora_A, lora_B), and training counts all parameters as trained: ",
+      Setting("trained", "*lora_*"), " counts the adapters alone"));
+}
+
 CountOptions WithLoraTraining(const CountOptions& options) {
   if (!options.lora) return options;
   CountOptions result = options;
-  if (!result.training) result.training.emplace();
+  if (!result.training)
+    result.training = result.memory ? result.memory->training : TrainingOptions();
   std::vector<std::vector<std::string>*> lists = {&result.training->trained};
   if (result.memory) lists.push_back(&result.memory->training.trained);
   for (std::vector<std::string>* trained : lists) {

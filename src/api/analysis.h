@@ -25,6 +25,9 @@ struct Analysis {
 // Adds what CountOptions::lora implies for training: of the file's weights only the named ones are
 // trained, and the backward pass is exact.
 CountOptions WithLoraTraining(const CountOptions& options);
+// Warns of adapters in the model if nothing says what is trained: training then counts as that of
+// all parameters, and adapters are made for training little.
+void NoteAdapters(const CountOptions& options, Report* report);
 
 // Whether calls of local functions are inlined or kept, for callers that need the file's own nodes.
 enum class Calls : uint8_t { kInlined, kKept };

@@ -261,6 +261,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& given) {
   ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
   report.lora = analysis.lora;
+  NoteAdapters(options, &report);
   RETURN_IF_ERROR(AddParts(model, analysis, options, &report));
   if (analysis.samples) RETURN_IF_ERROR(AddSamples(model, *analysis.samples, &report));
   return report;

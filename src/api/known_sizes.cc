@@ -167,7 +167,10 @@ absl::StatusOr<Report> CountKnownSizes(const Model& model, const CountOptions& o
     known.bindings.clear();
     const absl::StatusOr<Report> open = Count(model, known);
     if (!open.ok()) return report;
-    known.bindings = Known(options.bindings, open->symbols, missing);
+    // A size that the model fixes has a binding of its own.
+    std::vector<SymbolOrigin> symbols = open->symbols;
+    for (const auto& [name, size] : open->bindings) symbols.push_back({.name = name});
+    known.bindings = Known(options.bindings, symbols, missing);
     if (!missing->empty()) report = CountBy(model, known, convention);
   }
   if (!report.ok() || !fill) return report;

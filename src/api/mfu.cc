@@ -85,6 +85,7 @@ class MfuMaker {
   absl::StatusOr<MfuReport> Make() {
     ASSIGN_OR_RETURN(report_, MakeReport(analysis_.inference, analysis_.counts,
                                          {.causal = options_.count.causal}));
+    NoteAdapters(options_.count, &report_);
     RETURN_IF_ERROR(CountBackwardPass());
     facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
     if (sum_) SumOverSamples();
@@ -499,6 +500,7 @@ class MfuMaker {
     NoteTerms();
     NoteCopies();
     NoteDivision();
+    NoteOtherBatches();
     NoteUnitOfTime();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
@@ -515,6 +517,19 @@ class MfuMaker {
         " devices: right only if devices share samples, as tensor-parallel ones do; else ",
         out_.batch_is_fixed ? WithSettings("{at-batch N} gives the batch of all")
                             : WithSettings("{batch-per-device} gives the batch of one")));
+  }
+
+  // CLIP may have other numbers of images and texts: which of them are samples is the user's
+  // choice.
+  void NoteOtherBatches() {
+    const InputSizes sizes = FindInputSizes(*analysis_.inference.model);
+    for (const std::string& other : sizes.other_batches) {
+      const auto found = report_.bindings.find(other);
+      if (!out_.batch || found == report_.bindings.end() || found->second == *out_.batch) continue;
+      out_.notes.push_back(absl::StrCat("samples are counted by ", Escaped(BareName(sizes.batch)),
+                                        " = ", *out_.batch, "; ", Escaped(BareName(other)), " = ",
+                                        found->second));
+    }
   }
 
   // Milliseconds that were given as seconds make the utilisation a thousandth.
@@ -596,6 +611,13 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
     return absl::InvalidArgumentError(absl::StrCat(WithSettings("{batch-per-device} and {dim} "),
                                                    Escaped(BareName(sizes.batch)),
                                                    ": one of them gives the batch"));
+  }
+  for (const std::string& other : sizes.other_batches) {
+    const int64_t given = options.count.bindings.emplace(other, batch).first->second;
+    if (given == batch) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        asked, ", and ", Escaped(BareName(other)), " = ", given,
+        " is that of all devices as well: leave it out, or give all batches by ", Setting("dim")));
   }
   return options;
 }

@@ -135,10 +135,14 @@ InputSizes FindInputSizes(const ModelData& model, const std::optional<BatchSize>
   }
   const DeclaredDim* first = nullptr;
   bool by_tokens = false;
+  std::vector<std::string> batches;
   for (const Value* value : TensorInputs(model)) {
     const auto& dims = value->declared->dims;
     const bool takes_tokens = TakesTokens(*value);
     if (IsRepeated(*value->declared)) continue;
+    if (IsOpen(dims[0]) && absl::StrContains(dims[0].name, "batch")) {
+      batches.push_back(FileSymbol(dims[0].name));
+    }
     if (first == nullptr || (takes_tokens && !by_tokens)) first = &dims[0];
     if (takes_tokens && !by_tokens && dims[1].size >= 0) sizes.length = dims[1].size;
     by_tokens = by_tokens || takes_tokens;
@@ -152,6 +156,12 @@ InputSizes FindInputSizes(const ModelData& model, const std::optional<BatchSize>
   } else if (first != nullptr) {
     if (IsOpen(*first)) sizes.batch = FileSymbol(first->name);
     if (first->size >= 0) sizes.batch_size = first->size;
+  }
+  if (!sizes.batch.empty()) {
+    for (std::string& other : batches) {
+      if (other == sizes.batch || absl::c_linear_search(sizes.other_batches, other)) continue;
+      sizes.other_batches.push_back(std::move(other));
+    }
   }
   return sizes;
 }

@@ -25,6 +25,8 @@ absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions
 struct InputSizes {
   std::string batch;                  // its symbol; "" if the file fixes it, or nothing has a batch
   std::optional<int64_t> batch_size;  // fixed in the file
+  // Symbols of the batches of other inputs, by their names: image_batch next to text_batch.
+  std::vector<std::string> other_batches;
   std::vector<std::string> lengths;   // symbols of numbers of tokens
   std::optional<int64_t> length;      // of token ids, fixed in the file
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "fmt/format.h"
@@ -237,6 +238,10 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
                     ? device.rates.MemoryTime(Max(0, bytes - Expr(*device.cache_bytes)))
                     : Expr(0);
   time.memory_known = device.cache_bytes.has_value();
+  time.device_cache_bytes = device.cache_bytes;
+  time.mixed_products = absl::c_any_of(counted_.macs_by_dtype, [](const auto& row) {
+    return IsFloat(row.first.a) != IsFloat(row.first.b);
+  });
   time.bound = Max(time.arithmetic, time.memory);
   column->time = std::move(time);
   return absl::OkStatus();

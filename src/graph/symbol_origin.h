@@ -31,6 +31,13 @@ struct SymbolOrigin {
   std::optional<Expr> sum;
 };
 
+// A node takes one size only of a dimension that the file declares as open.
+struct OnlySize {
+  std::string symbol;
+  int64_t size = 0;
+  int32_t node = 0;  // NodeId
+};
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_GRAPH_SYMBOL_ORIGIN_H_

@@ -110,6 +110,7 @@ struct Inference {
   // not reached.
   std::vector<OptionalFactId> values;
   std::vector<SymbolOrigin> symbols;  // those that are not bound
+  std::vector<OnlySize> only_sizes;   // of symbols; the model fails at others
   Bindings bindings;                  // InferOptions::dims, by the symbols' written names
   // By the main graph's inputs: shapes as the file declares them, whatever is bound.
   std::vector<Shape> declared;

@@ -119,6 +119,11 @@ class Host final : public RuleHost {
     return BodyFacts{session_.FactsOf(run.outputs)};
   }
 
+  // A branch may run at other sizes only, so only nodes of the main graph decide.
+  void TakesOnly(const std::string& symbol, int64_t size) override {
+    if (frame_.depth == 0) session_.symbols().TakesOnly(symbol, size, call_.node);
+  }
+
  private:
   const Node& node() const { return session_.model().node(call_.node); }
   // True if the inputs that decide the sizes of outputs depend on shapes and constants alone.

@@ -95,6 +95,7 @@ Inference Session::Finish() && {
   result_.facts = std::move(facts_).Release();
   result_.values = std::move(values_);
   result_.symbols = symbols_.Open();
+  result_.only_sizes = symbols_.only_sizes();
   return std::move(result_);
 }
 

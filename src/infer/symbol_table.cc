@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -167,6 +168,14 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
   origin.value = Beginning(tensor);
   origin.axis = axis;
   inner_.erase(name);
+}
+
+void SymbolTable::TakesOnly(const std::string& name, int64_t size, NodeId node) {
+  const auto origin = origins_.find(name);
+  if (origin == origins_.end() || origin->second.kind != SymbolOrigin::Kind::kInput) return;
+  const bool is_noted =
+      absl::c_any_of(only_sizes_, [&](const OnlySize& only) { return only.symbol == name; });
+  if (!is_noted) only_sizes_.push_back({name, size, node});
 }
 
 // A size that a loop carries is among its own bounds. That is ignored: every value that it takes

@@ -56,6 +56,8 @@ class SymbolTable {
   // made inside a body there.
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
+  // Notes that a node takes no other size of an input's dimension. The first note of a name counts.
+  void TakesOnly(const std::string& name, int64_t size, NodeId node);
   // The size to which the user bound the name.
   std::optional<int64_t> BoundTo(const std::string& name);
   // The bindings used so far, and those whose name fits no symbol yet.
@@ -65,6 +67,7 @@ class SymbolTable {
   void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
   int64_t fresh_uses() const { return fresh_uses_; }
   size_t size() const { return order_.size(); }
+  const std::vector<OnlySize>& only_sizes() const { return only_sizes_; }
   // All symbols that are left open, in order of appearance, with their bounds.
   std::vector<SymbolOrigin> Open() const;
 
@@ -86,6 +89,7 @@ class SymbolTable {
   int64_t fresh_uses_ = 0;                 // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
+  std::vector<OnlySize> only_sizes_;
   SizeBounds bounds_;                       // of symbols made by Fresh, in symbols of all kinds
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;

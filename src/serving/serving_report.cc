@@ -315,6 +315,26 @@ void AddTooSmall(const ServingReport& report, const ServingColumn& column,
   }
 }
 
+// What the bounds on time rest on.
+void AddTimeRules(const ServingReport& report, std::vector<std::string>* sentences) {
+  const ServingTime& time = *report.columns[0].time;
+  std::string bytes =
+      ": weights and the cache are read once, and what is new in the cache is written";
+  if (time.device_cache_bytes) {
+    absl::StrAppend(&bytes, ", beyond the ", WithByteUnit(SiNumber(*time.device_cache_bytes)),
+                    " that a cache of the device may hold");
+  }
+  sentences->push_back(
+      absl::StrCat("times are bounds on ", report.device, " in ", report.dtype, bytes));
+  if (!time.memory_known) sentences->emplace_back(report::kCacheNotKnown);
+  if (time.mixed_products) {
+    sentences->push_back(absl::StrCat(
+        "products of an integer and a wider number are at the peak of int8, in case a kernel "
+        "rounds; one that multiplies in ",
+        report.dtype, " is no faster than without integers"));
+  }
+}
+
 // The part of the cache that is the same after each step.
 void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
   for (const ServingColumn& column : report.columns) {
@@ -353,10 +373,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
   }
   AddFixedCache(report, &sentences);
   if (HasTime(report)) {
-    sentences.push_back(absl::StrCat("times are bounds on ", report.device, " in ", report.dtype,
-                                     ": weights and the cache are read once, and what is new in "
-                                     "the cache is written"));
-    if (!report.columns[0].time->memory_known) sentences.emplace_back(report::kCacheNotKnown);
+    AddTimeRules(report, &sentences);
   }
   for (const ServingColumn& column : report.columns) AddTooSmall(report, column, &sentences);
   if (HasMemory(report)) {

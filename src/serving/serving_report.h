@@ -32,6 +32,9 @@ struct ServingTime {
   Expr bound;
   Expr arithmetic, memory;   // the bound is the larger one
   bool memory_known = true;  // false: how much a cache of the device keeps is not known
+  std::optional<int64_t> device_cache_bytes;  // that may hold what was moved before
+  // Some products are of an integer and a floating-point number, at the faster of their peaks.
+  bool mixed_products = false;
 };
 
 // Memory of a step at its peak, with the cache updated in place.

@@ -43,6 +43,43 @@ TEST(KnownSizesTest, OtherErrorsStay) {
   EXPECT_THAT(missing, IsEmpty());
 }
 
+// Sizes that the file declares as open, and of which a node of the main graph takes one only.
+TEST(OnlySizeTest, IsTaken) {
+  const struct {
+    const char* graph;
+    Bindings taken;
+  } cases[] = {
+      {"g (float[n,4] a, float[k,2] b) => (float[n,2] y) { y = MatMul(a, b) }", {{"k", 4}}},
+      {"g (float[n,6] x) => (float[3,4] y) <int64[2] s = {3, 4}> { y = Reshape(x, s) }",
+       {{"n", 2}}},
+      // -1 leaves n open.
+      {"g (float[n,6] x) => (float[a,4] y) <int64[2] s = {-1, 4}> { y = Reshape(x, s) }", {}},
+      // Two sizes have many products of 12.
+      {"g (float[n,m] x) => (float[3,4] y) <int64[2] s = {3, 4}> { y = Reshape(x, s) }", {}},
+      // The branch may not run at other sizes.
+      {"g (bool c, float[n,6] x) => (float[3,4] y) <int64[2] s = {3, 4}> "
+       "{ y = If (c) <then_branch = t () => (float[3,4] u) { u = Reshape(x, s) }, "
+       "else_branch = e () => (float[n,6] v) { v = Identity(x) }> }",
+       {}},
+  };
+  for (const auto& [graph, taken] : cases) {
+    const auto report = Count(ModelFromText(graph, 18), {});
+    ASSERT_TRUE(report.ok()) << graph << report.status();
+    EXPECT_EQ(report->bindings, taken) << graph;
+    EXPECT_EQ(report->warnings.size(), taken.size()) << graph;
+  }
+}
+
+// A given size stays, so that another one is an error, and the same is no news.
+TEST(OnlySizeTest, AGivenSizeStays) {
+  const Model model = ModelFromText(
+      "g (float[n,6] x) => (float[3,4] y) <int64[2] s = {3, 4}> { y = Reshape(x, s) }", 18);
+  EXPECT_FALSE(Count(model, {.bindings = {{"n", 3}}}).ok());
+  const auto report = Count(model, {.bindings = {{"n", 2}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->warnings, IsEmpty());
+}
+
 TEST(FillTest, SetsWhatIsOpen) {
   const Model model = ModelFromText(kRelu, 18);
   std::vector<std::string> missing;
@@ -109,17 +146,17 @@ TEST(ShortMaskTest, IsAWarning) {
   }
 }
 
-// The reshape fixes n to 4 and leaves m open.
+// The addition takes 1 or 4 for n, and any m.
 TEST(FillTest, LeavesOpenWhatDoesNotFit) {
   const Model model = ModelFromText(
-      "g (float[n,2] x, float[m] z) => (float[8] y, float[m] r)"
-      "<int64[1] eight = {8}> { y = Reshape(x, eight)  r = Relu(z) }",
+      "g (float[n] x, float[m] z) => (float[4] y, float[m] r)"
+      "<float[4] four = {1, 2, 3, 4}> { s = Add(x, four)  y = Identity(s)  r = Relu(z) }",
       18);
   std::vector<std::string> missing;
   const auto report = CountKnownSizes(model, {}, "", 3, &missing);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_THAT(report->bindings, ElementsAre(Pair("m", 3)));
-  EXPECT_EQ(report->totals.flops, Expr(3));
+  EXPECT_EQ(report->totals.flops, Expr(4 + 3));
   ASSERT_EQ(report->symbols.size(), 1U);
   EXPECT_EQ(report->symbols[0].name, "n");
   EXPECT_THAT(report->warnings, ElementsAre("not set to 3: n, which does not fit this model"));

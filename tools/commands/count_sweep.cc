@@ -128,9 +128,14 @@ absl::StatusOr<ExitCode> RunServing(const CountCall& args, const CountOptions& o
         "models and sizes, --lengths, --backward, --module, --convention and --redact-names"));
   }
   const bool trains = args.memory.asks_for_training() || args.training.FirstOfExact() != nullptr;
-  if (options.memory && (options.memory->fit || trains)) {
+  if (options.memory && options.memory->fit) {
     return absl::InvalidArgumentError(absl::StrCat(
-        kSteps, "hold no training step: leave out --fit, --loss and what else is about training"));
+        kSteps, "are steps of given sizes, and --fit looks for the largest batch: in their place, ",
+        "--dim can give the new tokens and those of the cache (seq=1,past=4096), beside --fit"));
+  }
+  if (trains) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kSteps, "hold no training step: leave out --loss and what else is about training"));
   }
   if (args.view.rows()) {
     return absl::InvalidArgumentError(absl::StrCat(

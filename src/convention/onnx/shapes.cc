@@ -147,6 +147,7 @@ class OnnxShapes::Mask : public RuleHost {
   }
 
   // ---- functions for rules
+  void TakesOnly(const std::string&, int64_t) override {}
   Expr FreshDim(int, int, absl::string_view, SymbolOrigin::Kind, absl::Span<const Expr>) override {
     return NextSymbol();
   }
