@@ -265,6 +265,10 @@ std::vector<const LinearLayer*> LinearLayers::AllLinear() const {
 // Says why the module is not a linear layer.
 std::string LinearLayers::WhyNone(ModuleId module) const {
   const absl::string_view type = attribution_.paths.type(module);
+  if (attribution_.paths.Find(absl::StrCat(attribution_.paths.path(module), ".lora_A.default"))) {
+    return absl::StrCat("has adapters in the file: ", Setting("trained", "'*lora_*'"),
+                        " counts their training");
+  }
   const auto is_lookup = [&](size_t n) {
     const Node& node = model_.nodes[n];
     const Fact* table = inference_.FactOf(node.input(0));

@@ -62,6 +62,11 @@ absl::Status ReadTargets(absl::string_view text, absl::string_view targets, Lora
     if (target.empty()) {
       return Wrong(text, "a module has no name; separate modules by single commas");
     }
+    if (absl::StrContains(target, '=') || target == "rslora") {
+      return Wrong(text, absl::StrCat(Quoted(target),
+                                      " is a setting, and these stand before the colon: "
+                                      "r=16,base=nf4:q_proj"));
+    }
     if (options->targets.size() == kMaxLoraTargets || target.size() > kMaxModulePath) {
       return Wrong(text, absl::StrCat("more than ", kMaxLoraTargets, " modules, or a name of ",
                                       "more than ", kMaxModulePath, " bytes"));

@@ -276,7 +276,7 @@ void NoteAdapters(const CountOptions& options, Report* report) {
   if (!has_adapters) return;
   report->warnings.push_back(absl::StrCat(
       "the model has adapters (lora_A, lora_B), and training counts all parameters as trained: ",
-      Setting("trained", "*lora_*"), " counts the adapters alone"));
+      Setting("trained", "'*lora_*'"), " counts the adapters alone"));
 }
 
 CountOptions WithLoraTraining(const CountOptions& options) {

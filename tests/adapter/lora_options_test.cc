@@ -46,6 +46,7 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"r=1.5:v", "r = 1.5 must"},
       {"r:v", "r =  must"},
       {"r=4,alpha=inf:v", "alpha = inf must be a number"},
+      {"r=4:all-linear,base=nf4", "'base=nf4' is a setting, and these stand before the colon"},
       {"r=4,rank=4:v", "'rank=4' is not a setting"},
       {"r=4,:v", "'' is not a setting"},
       {"r=4,base=int8:v", "'base=int8' is not a setting"},
