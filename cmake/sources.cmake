@@ -192,6 +192,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/comparison.cc
   src/convention/config.cc
   src/convention/config_clip.cc
+  src/convention/config_vision.cc
   src/convention/convention.cc
   src/convention/conventions.cc
   src/convention/evidence.cc

@@ -6,12 +6,13 @@
 namespace onnxflops {
 namespace {
 
-// The formulas: those of a training step, and that of CLIP.
+// The formulas of whole models: those of a training step, and that of CLIP.
 CompareRequest RulesOfThumb() {
   CompareRequest request;
   for (const convention::Convention* convention : convention::Conventions()) {
     const bool is_rule = convention->passes > 1 || convention == &convention::kConfigClip;
-    if (is_rule) request.with.emplace_back(convention->name);
+    if (is_rule && convention != &convention::kMegatronBridgeVision)
+      request.with.emplace_back(convention->name);
   }
   return request;
 }

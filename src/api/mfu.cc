@@ -32,6 +32,7 @@
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/compare/make_comparison.h"
+#include "src/convention/comparison.h"
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formula_facts.h"
@@ -340,31 +341,33 @@ class MfuMaker {
         out_.training_flops);
   }
 
-  // Of a tower whose images are patches. Its terms are against 3 x forward of module visual.
+  // Of a tower whose images are patches. Its terms are those of `compare`, from the work of the
+  // tower on.
   void AddVisionFormula() {
     const std::optional<VisionFormula> vision = ReadVisionFormula(analysis_.inference);
-    const VisualWork ours = WorkOfVisual();
-    if (!vision || ours.all.flops.is_zero()) return;
+    if (!vision) return;
+    const convention::Convention& convention = convention::kMegatronBridgeVision;
+    convention::Evidence evidence(analysis_.inference, analysis_.counts);
+    const convention::Ledger ledger = convention.apply(&evidence);
+    if (ledger.standing == Standing::kNotApplicable) return;
+    const convention::Comparison found = convention::Compare(&evidence, convention, ledger);
     MfuFormula formula;
-    formula.name = "megatron-bridge-vision";
+    formula.name = convention.name;
     formula.text = absl::StrCat("3 (D ((8 H^2 + 4 H F) P + 4 H P2) + C M (2 (", vision->merged,
                                 " H)^2 + ", 2 * vision->merged, " H O)): the image tower alone");
     formula.source = "Megatron-Bridge, flop_utils.py, vit_flops_from_patch_stats";
-    const Expr attention = Summed(vision->Attention()), mlp = Summed(vision->Mlp());
-    const Expr mergers = Summed(vision->Mergers());
-    const auto products = [](const Expr& macs) { return 2 * kForwardAndBackward * macs; };
-    const Expr known = ours.attention + ours.mlp + ours.mergers + ours.embedding;
-    const std::pair<const char*, Expr> terms[] = {
-        {"3 x forward of module visual", kForwardAndBackward * ours.all.flops},
-        {"without the embedding of patches", -1 * products(ours.embedding)},
-        {"attention over whole frames, also where layers have windows",
-         attention - products(ours.attention)},
-        {"an MLP of two matrices", mlp - products(ours.mlp)},
-        {"merging of patches", mergers - products(ours.mergers)},
-        {"without other products", products(known - ours.all.macs)},
-        {"without what is no product", kForwardAndBackward * (2 * ours.all.macs - ours.all.flops)}};
+    Expr tower = found.start;
+    std::vector<std::pair<std::string, Expr>> terms;
+    for (const convention::ComparedTerm& term : found.terms) {
+      if (term.name == convention::kBackwardPass || term.name == kRestOfModel) {
+        tower += term.amount;
+      } else {
+        terms.emplace_back(absl::StrCat(term.name, " (", term.reason, ")"), term.amount);
+      }
+    }
+    terms.emplace(terms.begin(), "3 x forward of module visual", tower);
     for (const auto& [name, amount] : terms) {
-      const absl::StatusOr<absl::int128> flops = PerStep(amount);
+      const absl::StatusOr<absl::int128> flops = PerStep(Summed(amount));
       if (flops.ok() && *flops != 0) formula.terms.emplace_back(name, *flops);
     }
     for (const auto& [name, amount] : {std::pair<const char*, Expr>("d", vision->layers),
@@ -378,37 +381,7 @@ class MfuMaker {
       const std::optional<int64_t> value = KnownSize(amount);
       if (value) formula.parameters.emplace_back(name, *value);
     }
-    Add(std::move(formula), PerStep(attention + mlp + mergers));
-  }
-
-  // MACs of the parts of a tower of Qwen's models.
-  struct VisualWork {
-    struct {
-      Expr flops = 0, macs = 0;
-    } all;
-    Expr embedding = 0, attention = 0, mlp = 0, mergers = 0;
-  };
-
-  VisualWork WorkOfVisual() const {
-    VisualWork work;
-    const std::vector<Module>& modules = report_.modules;
-    const auto visual = std::find_if(modules.begin(), modules.end(),
-                                     [](const Module& m) { return m.name() == "visual"; });
-    if (visual == modules.end()) return work;
-    work.all = {visual->amounts->flops, visual->amounts->macs};
-    for (auto i = static_cast<int32_t>(visual - modules.begin()) + 1; i < visual->end;) {
-      const Module& module = modules[static_cast<size_t>(i)];
-      const absl::string_view name = module.name();
-      Expr* const part = name == "patch_embed" ? &work.embedding
-                         : name == "attn"      ? &work.attention
-                         : name == "mlp"       ? &work.mlp
-                         : name == "merger" || absl::StartsWith(name, "deepstack_merger")
-                             ? &work.mergers
-                             : nullptr;
-      if (part != nullptr) *part += module.amounts->macs;
-      i = part != nullptr ? module.end : i + 1;
-    }
-    return work;
+    Add(std::move(formula), PerStep(Summed(found.headline)));
   }
 
   // "of visual, 8.0 T here: ...": the terms of formulas of a part.

@@ -46,6 +46,7 @@ absl::Span<const Convention* const> Conventions() {
       &kTorchtitan,
       &kMaxText,
       &kMegatronBridge,
+      &kMegatronBridgeVision,
       &kConfigClip,
       // clang-format on
   };

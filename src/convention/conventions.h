@@ -40,6 +40,7 @@ extern const Convention kLlmFoundry;
 extern const Convention kTorchtitan;
 extern const Convention kMaxText;
 extern const Convention kMegatronBridge;
+extern const Convention kMegatronBridgeVision;
 extern const Convention kConfigClip;
 extern const Convention kTorchProfiler;
 extern const Convention kPtflops;

@@ -45,18 +45,17 @@ bool ReadPatches(const Inference& inference, VisionFormula* formula) {
 
 }  // namespace
 
-Expr VisionFormula::Attention() const {
-  return kForwardAndBackward * layers *
-         (8 * Expr(width) * width * patches + 4 * Expr(width) * squares);
+Expr VisionFormula::AttentionOfLayer() const {
+  return kForwardAndBackward * (8 * Expr(width) * width * patches + 4 * Expr(width) * squares);
 }
 
-Expr VisionFormula::Mlp() const {
-  return kForwardAndBackward * layers * (4 * Expr(width) * inner * patches);
+Expr VisionFormula::MlpOfLayer() const {
+  return kForwardAndBackward * (4 * Expr(width) * inner * patches);
 }
 
-Expr VisionFormula::Mergers() const {
+Expr VisionFormula::Merger() const {
   const Expr wide = Expr(width) * merged;
-  return kForwardAndBackward * mergers * tokens * (2 * wide * wide + 2 * wide * output);
+  return kForwardAndBackward * tokens * (2 * wide * wide + 2 * wide * output);
 }
 
 std::optional<VisionFormula> ReadVisionFormula(const Inference& inference) {

@@ -24,10 +24,13 @@ struct VisionFormula {
   Expr patches, squares, tokens;
 
   // Its parts, of a training step.
-  Expr Attention() const;
-  Expr Mlp() const;
-  Expr Mergers() const;
+  Expr AttentionOfLayer() const;
+  Expr MlpOfLayer() const;
+  Expr Merger() const;
 };
+
+// The term that leads from a whole model to its tower.
+inline constexpr char kRestOfModel[] = "the rest of the model";
 
 // nullopt if the configuration does not tell all of it.
 std::optional<VisionFormula> ReadVisionFormula(const Inference& inference);

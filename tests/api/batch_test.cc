@@ -18,6 +18,7 @@
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/samples.h"
+#include "src/compare/compare_report.h"
 #include "src/family/family.h"
 #include "src/report/report.h"
 #include "src/symbolic/sample_sum.h"
@@ -454,11 +455,45 @@ TEST(BatchTest, TheTowerByMegatronBridge) {
       absl::int128 sum = 0;
       for (const auto& [what, amount] : formula.terms) sum += amount;
       EXPECT_EQ(sum, flops) << name;
-      if (terms > 3) {
-        EXPECT_EQ(formula.terms[3].second, -6 * 3 * 96 * 200 * 144);
+      for (const auto& [what, amount] : formula.terms) {
+        if (absl::StartsWith(what, "MLP")) {
+          EXPECT_EQ(amount, -6 * 3 * 96 * 200 * 144);
+        }
       }
     }
     EXPECT_TRUE(found) << name;
+  }
+}
+
+// `compare` has the same formula for one image, and terms that lead to it from the whole model or
+// from the tower alone.
+TEST(BatchTest, TheTowerIsAConvention) {
+  const std::pair<const char*, int64_t> cases[] = {{"qwen3-vl-deep", 443252736},
+                                                   {"qwen2-5-vl-windows", 284000256}};
+  const Bindings sizes[] = {{{"grid_t", 1}, {"grid_h", 8}, {"grid_w", 12}},
+                            {{"grid_t", 2}, {"grid_h", 4}, {"grid_w", 6}}};
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  const nlohmann::json models = nlohmann::json::parse(file)["models"];
+  for (const auto& [name, flops] : cases) {
+    const Model model = LoadConfig(models[name]["config"].dump(), "config.json").value();
+    for (const char* part : {"", "visual"}) {
+      Expr sum = 0;
+      for (const Bindings& grid : sizes) {
+        CountOptions options;
+        options.bindings = grid;
+        options.bindings.insert({{"batch", 1}, {"seq", 10}});
+        options.module = part;
+        const CompareReport report =
+            CompareTools(model, options, {.with = {"megatron-bridge-vision"}}).value();
+        const ToolRow& row = report.tools[0];
+        EXPECT_EQ(row.standing, Standing::kExact) << name;
+        Expr reached = row.start;
+        for (const TermRow& term : row.terms) reached += term.amount;
+        EXPECT_EQ(reached, *row.headline) << name;
+        sum += *row.headline;
+      }
+      EXPECT_EQ(sum, Expr(flops)) << name << " " << part;
+    }
   }
 }
 
