@@ -645,3 +645,145 @@ def test_lightning_ranks_add_up(tmp_path, fails):
     expected = 2 * model.count().training_flops.sum_over("batch", seq=[8, 3, 8, 4])
     for metrics in results:
         assert metrics["device/mfu"] * 2e12 * 2 * metrics["device/step_time"] == pytest.approx(expected)
+
+
+WHISPER = {
+    "model_type": "whisper", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 100, "num_mel_bins": 16, "max_target_positions": 64,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+}  # fmt: skip
+
+
+class Whisper:
+    """The class of transformers, and batches as a collator for speech makes them: labels of -100 are padding."""
+
+    texts, frames = [9, 4, 6], [1250, 3000, 700]
+
+    def __init__(self):
+        self.torch, transformers = need("torch", "transformers")
+        config = transformers.AutoConfig.for_model(**WHISPER)
+        config._attn_implementation = "eager"
+        self.module = transformers.WhisperForConditionalGeneration(config)
+
+    def batch(self):
+        tensor = self.torch.tensor
+        return {
+            "input_features": self.torch.zeros(3, 16, 3000),
+            "attention_mask": tensor([[1] * n + [0] * (3000 - n) for n in self.frames]),  # of the features
+            "labels": tensor([[5] * n + [-100] * (max(self.texts) - n) for n in self.texts]),
+        }
+
+    def executed(self, text):
+        """The FLOPs of a sample alone, by FlopCounterMode."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        ids = self.torch.full((1, text), 5)
+        with self.torch.no_grad(), FlopCounterMode(display=False) as counter:
+            self.module(input_features=self.torch.zeros(1, 16, 3000), decoder_input_ids=ids, use_cache=False)
+        return counter.get_total_flops()
+
+
+def test_texts_of_whisper(tmp_path):
+    """Each text at its own length and each chunk as a whole: as transformers executes a sample alone."""
+    case = Whisper()
+    model = configured(WHISPER, tmp_path)
+    batch, whole = case.batch(), sum(case.executed(n) for n in case.texts)
+    ids = case.torch.full((3, 9), 5)
+    mask = (batch["labels"] != -100).long()
+    features = {"input_features": batch["input_features"]}
+    for given in (
+        batch, {**features, "labels": batch["labels"]}, {**batch, "decoder_input_ids": ids},
+        {**features, "decoder_input_ids": ids, "decoder_attention_mask": mask},
+    ):  # fmt: skip
+        flops, _, sums = batch_sums(model, given)
+        assert flops == whole
+        assert (sums.samples, sums.tokens, sums.places) == (3, sum(case.texts), 27)
+        assert (sums.frames, sums.frame_places) == (9000, 9000)  # all of a chunk is computed
+    flops, _, sums = batch_sums(model, {**features, "decoder_input_ids": ids})  # nothing tells the padding
+    assert flops == 3 * case.executed(9) and (sums.tokens, sums.frames) == (27, 9000)
+
+
+def test_hugging_face_whisper(tmp_path):
+    """A Trainer's batches tell the texts of Whisper by their labels: no sizes are given."""
+    torch, transformers, _ = need("torch", "transformers", "accelerate")
+    from onnxflops.huggingface import add_perf
+
+    case = Whisper()
+    batch = case.batch()
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=1, logging_steps=1, per_device_train_batch_size=3, use_cpu=True, save_strategy="no",
+        report_to="none", disable_tqdm=True,
+    )  # fmt: skip
+    rows = [{name: x[i] for name, x in batch.items()} for i in range(3)]
+    trainer = transformers.Trainer(case.module, arguments, train_dataset=rows)
+    model = configured(WHISPER, tmp_path)
+    callback = add_perf(trainer, model, peak=1e15)
+    trainer.train()
+    last, seconds = callback.last, callback.last["perf/step_time"]
+    expected = model.count().training_flops.sum_over("batch", seq=case.texts)
+    assert last["perf/flops_per_second"] * seconds == pytest.approx(expected)
+    assert last["perf/tokens_per_second"] * seconds == pytest.approx(sum(case.texts))
+    assert last["perf/frames_per_second_audio"] * seconds == pytest.approx(9000)
+    assert last["perf/seconds_per_second_audio"] * seconds == pytest.approx(90)
+    assert "perf/padding_audio" not in last
+
+
+def sound_model(torch):
+    """A layer from 8 features of a frame to 16, with the batch and the frames open."""
+
+    class Sound(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 16, bias=False)
+
+        def forward(self, input_features):
+            return self.layer(input_features)
+
+    return onnxflops.from_torch(Sound(), torch.zeros(2, 5, 8), dynamic_shapes={"input_features": {0: "batch", 1: "frames"}})
+
+
+def test_frames_of_a_mask():
+    """The mask of features tells the length of each sound, where the model counts by it; by hand."""
+    torch, _ = need("torch", "onnxscript")
+    model = sound_model(torch)
+    features = {"input_features": torch.zeros(3, 40, 8)}
+    mask = torch.tensor([[1] * n + [0] * (40 - n) for n in (40, 7, 21)])
+    for given, frames in (
+        ({**features, "attention_mask": mask}, 68),
+        ({**features, "feature_attention_mask": mask}, 68),
+        ({**features, "attention_mask": mask[:, :10]}, 120),  # not of these frames
+        (features, 120),
+    ):
+        flops, _, sums = batch_sums(model, given)
+        assert flops == 2 * frames * 8 * 16
+        assert (sums.samples, sums.tokens, sums.frames, sums.frame_places) == (3, 0, frames, 120)
+    clock = Clock()
+    perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+    for given in ({"audio": [40, 7, 21]}, {"lengths": {"frames": [40, 7, 21]}}):
+        clock.now += 1
+        metrics = perf.step(**given)
+        assert metrics["perf/frames_per_second_audio"] == 68 and metrics["perf/padding_audio"] == pytest.approx(52 / 120)
+        assert "perf/seconds_per_second_audio" not in metrics
+
+
+def test_labels_of_an_encoder_and_a_decoder(tmp_path):
+    """T5: the mask tells the lengths of the encoder, labels those of the decoder; each sample as transformers executes it alone."""
+    torch, transformers = need("torch", "transformers")
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = {"model_type": "t5", "d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4, "vocab_size": 100}
+    model = configured(config, tmp_path)
+    module = transformers.T5ForConditionalGeneration(transformers.AutoConfig.for_model(**config)).eval()
+    samples, whole = [(8, 3), (5, 6)], 0
+    for source, target in samples:
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            module(input_ids=torch.ones(1, source).long(), decoder_input_ids=torch.ones(1, target).long(), use_cache=False)
+        whole += counter.get_total_flops()
+    batch = {
+        "input_ids": torch.ones(2, 8).long(),
+        "attention_mask": torch.tensor([[1] * n + [0] * (8 - n) for n, _ in samples]),
+        "labels": torch.tensor([[5] * n + [-100] * (6 - n) for _, n in samples]),
+    }
+    flops, _, sums = batch_sums(model, batch)
+    assert flops == whole
+    assert (sums.samples, sums.tokens, sums.places) == (2, 13, 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from itertools import groupby
 from typing import Any, NamedTuple, Optional
 
@@ -10,6 +11,8 @@ from onnxflops._step import StepWork
 
 # Its first axis is the batch; in other tensors it may be the patches of all images.
 _BY_SAMPLE = ("input_ids", "inputs_embeds", "attention_mask", "labels")
+_SOUNDS = ("input_features", "input_values")
+_NO_LABEL = -100  # of a place that is padding, in transformers and torch
 
 
 class Rows(NamedTuple):
@@ -33,6 +36,8 @@ def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
         work.check_shape(name, shape)
         if name == "input_ids" and len(shape) == 2 and work.symbol(tokens):
             found[tokens] = int(shape[1])
+        if name == "labels" and len(shape) == 2 and work.decoder and "decoder_input_ids" not in tensors:
+            found[work.decoder] = int(shape[1])  # the model shifts them
         declared = work.inputs.get(name, [])
         if len(declared) == len(shape):
             batch_symbol = work.symbol("batch")
@@ -40,8 +45,8 @@ def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
     return found
 
 
-def told_by(batch: Any, config: Any = None) -> dict[str, Any]:
-    """What rows_of() and grids_of() read, in a byte or two for each token: it may wait on a device.
+def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> dict[str, Any]:
+    """What rows_of(), lists_of() and grids_of() read, in a byte or two for each token: it may wait on a device.
 
     `config` is that of a model of transformers.
     """
@@ -54,12 +59,21 @@ def told_by(batch: Any, config: Any = None) -> dict[str, Any]:
 
     found = {name: batch.get(name) for name in ("cu_seq_lens_q", "image_grid_thw", "video_grid_thw")}
     ids, mask = tensor("input_ids"), tensor("attention_mask")
+    sound, texts, labels = tensor("feature_attention_mask"), None, tensor("labels")
+    if ids is None and any(tensor(name) is not None for name in _SOUNDS):
+        sound, mask = mask if sound is None else sound, None  # a mask of the audio
+    if work is not None and work.decoder:
+        texts = tensor("decoder_attention_mask")
+        if texts is None and labels is not None and len(labels.shape) == 2:
+            texts = labels != _NO_LABEL
     spots = _spots(tensor("mm_token_type_ids"), ids, config)
     found.update(
         position_ids=tensor("position_ids"),
         input_ids=None if ids is None else ids.bool(),
         attention_mask=None if mask is None else mask.short(),
         mm_token_type_ids=None if spots is None else spots.byte(),
+        audio_mask=None if sound is None or work is None or not work.audio else sound.short(),
+        decoder_mask=None if texts is None else texts.short(),
     )
     return {name: x for name, x in found.items() if x is not None}
 
@@ -89,6 +103,18 @@ def rows_of(told: dict[str, Any], whole: bool = False) -> Optional[Rows]:
         count, length = ids.shape
         return Rows([length] * count, False, ids.numel(), None if spots is None else spots.sum(-1).tolist())
     return None
+
+
+def lists_of(told: dict[str, Any], work: StepWork, sizes: Mapping[str, int], given: Set[str]) -> dict[str, list[int]]:
+    """The lengths of each sample's audio, and of the text that a decoder writes, where tensors tell them: by the model's sizes."""
+    found: dict[str, list[int]] = {}
+    for name, size in (("audio_mask", work.audio), ("decoder_mask", work.decoder)):
+        mask = told.get(name)
+        if mask is None or size in {"", *(work.symbol(x) for x in given)}:
+            continue
+        if len(mask.shape) == 2 and mask.shape[1] == sizes.get(size):
+            found[size] = [max(1, n) for n in (mask != 0).sum(-1).tolist()]  # what is all padding still runs
+    return found
 
 
 def _is_one_row(places: Any) -> bool:

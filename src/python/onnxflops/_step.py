@@ -66,6 +66,9 @@ class StepWork:
         self._left: dict[frozenset[str], Union[int, Expr]] = {}
         self._checked = False
         self._sizes_by_kind = self._kinds_of_sizes(rows)
+        # The length of audio, if a file leaves one open, and that of the texts of a decoder beside an encoder.
+        self.audio = self._sizes_by_kind["audio"][0] if len(self._sizes_by_kind["audio"]) == 1 else ""
+        self.decoder = next((x for x in self.inputs.get("decoder_input_ids", [])[1:2] if x in self.origins), "")
         # The sizes of text, images and audio, if the model has open sizes of two of these.
         self.modalities = self._split_sizes()
         # Those of an image.
@@ -379,6 +382,14 @@ class StepWork:
         if len(sizes) != 1:
             raise InvalidError(f"the model has {'no' if not sizes else 'several'} open sizes of audio: lengths={{'frames': [...]}} names one")
         return sizes[0]
+
+    def frames(self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int) -> int:
+        """Of the audio of so many samples, as the model computes them; 0 without audio."""
+        name = self.chunks[0] if self.chunks is not None else self.audio
+        if name in lists:
+            return sum(lists[name])
+        whole = self._bound.get(name, 0 if self.chunks is None else self.chunks[1])
+        return count * sizes.get(name, whole)
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raises an error if a tensor's size, except on the first axis, differs from a size that the input fixes."""

@@ -8,7 +8,8 @@
 Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Batches count with the shapes that
 they have, also the last, shorter ones of an epoch; padding that attention_mask tells counts nothing, and
 samples that are packed into a row (cu_seq_lens_q, position_ids) count apart. Images count at their own sizes
-(image_grid_thw, video_grid_thw), any number of them in a sample. Ranks add up what each of them has.
+(image_grid_thw, video_grid_thw), any number of them in a sample. Audio counts at the lengths that a mask of its
+features tells, texts of whisper and T5 at those of their labels. Ranks add up what each of them has.
 Adapters of PEFT (LoRA) count as what trains: the base is frozen, as with count(lora=...).
 `sizes` gives those that no batch has, `batch` being a rank's. By default the devices are the Trainer's; a
 tensor- or pipeline-parallel run gives `devices`.
@@ -106,8 +107,9 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             tokens = sums.tokens if padded else seen - self._seen or sums.tokens
             parts = {} if sums.unsplit else sums.parts
             self.last = self.perf.metrics(
-                state.global_step, now - self._time, steps, sums.flops, tokens, sums.samples, sums.places, parts
-            )
+                state.global_step, now - self._time, steps, sums.flops, tokens, sums.samples, sums.places, parts,
+                sums.frames, sums.frame_places,
+            )  # fmt: skip
             logs.update(self.last)
             if state.log_history and state.log_history[-1].get("step") == state.global_step:
                 state.log_history[-1].update(self.last)  # which is a copy of the logs from before
@@ -126,6 +128,8 @@ def _check(callback: PerfCallback, trainer: Any) -> None:
     given = {work.symbol(name) for name in callback.sizes} | {work.symbol("batch")}
     if "input_ids" in takes:
         given.add(work.symbol(callback.tokens))
+    if "labels" in takes:
+        given.add(work.decoder)
     for name in sorted(work.needs - given):
         if work.origins.get(name) not in takes:
             raise InvalidError(f"add_perf(): batches of this Trainer do not tell {name}: sizes={{{name!r}: N}} gives it")

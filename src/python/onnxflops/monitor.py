@@ -27,7 +27,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
-from onnxflops._batch import grids_of, rows_of, sizes_of, told_by
+from onnxflops._batch import Rows, grids_of, lists_of, rows_of, sizes_of, told_by
 from onnxflops._core import Model, Report, peak_flops_per_second
 from onnxflops._errors import InvalidError, OnnxflopsError
 from onnxflops._step import GRID, StepWork
@@ -87,7 +87,8 @@ def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]])
 
 
 class _Sums:
-    """What batches add up to: FLOPs, tokens, samples, tokens with padding, and FLOPs and tokens by modality.
+    """What batches add up to: FLOPs, tokens, samples, tokens with padding, frames of audio without and with padding, and FLOPs and
+    tokens by modality.
 
     `parts` has the same names on all ranks. `unsplit` counts the batches whose modalities nothing told.
     """
@@ -98,6 +99,8 @@ class _Sums:
         self.samples: float = 0
         self.places: float = 0
         self.unsplit: float = 0
+        self.frames: float = 0
+        self.frame_places: float = 0
         self.pending: list[tuple[dict[str, Any], dict[str, int], set[str]]] = []  # batches on a device, to be read later
         self.parts: dict[str, float] = {}
         if work.modalities:
@@ -112,13 +115,16 @@ class _Sums:
         samples: int,
         places: int,
         images: Optional[int] = None,
+        frames: tuple[int, int] = (0, 0),
     ) -> None:
-        """A batch: its FLOPs, and by modality; its tokens, and how many of them are those of images."""
+        """A batch: its FLOPs, and by modality; its tokens, and how many of them are those of images; frames without and with padding."""
         total, parts = flops
         self.flops += total
         self.tokens += tokens
         self.samples += samples
         self.places += places
+        self.frames += frames[0]
+        self.frame_places += frames[1]
         if not self.parts:
             return
         if parts is None or images is None:
@@ -132,11 +138,12 @@ class _Sums:
 
     @property
     def values(self) -> list[float]:
-        return [self.flops, self.tokens, self.samples, self.places, self.unsplit, *self.parts.values()]
+        own = [self.flops, self.tokens, self.samples, self.places, self.unsplit, self.frames, self.frame_places]
+        return [*own, *self.parts.values()]
 
     @values.setter
     def values(self, values: Sequence[float]) -> None:
-        self.flops, self.tokens, self.samples, self.places, self.unsplit, *parts = values
+        self.flops, self.tokens, self.samples, self.places, self.unsplit, self.frames, self.frame_places, *parts = values
         self.parts = dict(zip(self.parts, parts))
 
 
@@ -303,7 +310,8 @@ class Perf:
         samples = sizes.get("batch", 0)
         images = samples * self.work.image_tokens(sizes)
         tokens = samples * sizes.get(self._tokens, 0) + images
-        sums.add(flops, tokens, samples, tokens, images)
+        frames = self.work.frames(sizes, {}, samples)
+        sums.add(flops, tokens, samples, tokens, images, (frames, frames))
 
     def _add_samples(
         self,
@@ -332,14 +340,25 @@ class Perf:
         if pictures:
             names = GRID if grid_thw is not None else self.work.image_sizes
             lists.update({name: [picture[i] for picture in pictures] for i, name in enumerate(names)})
-        if audio is not None and self._add_audio(lists, packed, sizes, _listed(audio)):
+        own = None if audio is None else self.work.frames_of(_listed(audio))
+        if own is not None and self._add_audio(lists, packed, sizes, own):
             return
         flops = self.work.parts_of_samples(sizes, lists, packed)
         count = len(next(iter(lists.values()), []))
         lengths = lists.get(self._tokens) or [sizes.get(self._tokens, 0)] * count
         tokens = self._image_tokens(sizes, lists, len(lengths))
         rows = [n + image for n, image in zip(lengths, tokens)]
-        self._sums.add(flops, sum(rows), len(rows), sum(rows) if packed else len(rows) * max(rows, default=0), sum(tokens))
+        places = sum(rows) if packed else len(rows) * max(rows, default=0)
+        self._sums.add(flops, sum(rows), len(rows), places, sum(tokens), self._frames(sizes, lists, count, packed, own))
+
+    def _frames(
+        self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int, packed: bool, own: Optional[Sequence[int]]
+    ) -> tuple[int, int]:
+        """The frames of a batch without and with padding; `own` are those of its audio, if that is known."""
+        work = self.work
+        frames = work.frames(sizes, lists, count)
+        places = frames if packed or work.audio not in lists else count * max(lists[work.audio])
+        return frames if own is None else sum(own), places
 
     def _pictures_of(
         self, named: dict[str, Any], images: Optional[Images], image_counts: Optional[Sequence[int]]
@@ -379,10 +398,9 @@ class Perf:
             raise InvalidError(f"image_counts do not add up to {len(pictures)} images: {counts!r:.80}")
         return pictures, None if counts and set(counts) == {1} else counts
 
-    def _add_audio(self, lists: dict[str, list[int]], packed: bool, sizes: dict[str, int], audio: Sequence[Any]) -> bool:
+    def _add_audio(self, lists: dict[str, list[int]], packed: bool, sizes: dict[str, int], frames: list[int]) -> bool:
         """Adds the frames to `lists`; True if chunks of one size are counted already, each a sample."""
         work = self.work
-        frames = work.frames_of(audio)
         if work.chunks is None:
             lists[work.audio_size()] = frames
             return False
@@ -401,6 +419,7 @@ class Perf:
         if lists:
             return False
         self._add_rectangle(self._sums, {**sizes, "batch": chunks})
+        self._sums.frames -= chunks * size - sum(frames)
         return True
 
     def _add_images(
@@ -435,7 +454,7 @@ class Perf:
 
         With `later`, what is on a device is read when a result is due, or when there are many of them.
         """
-        told = told_by(batch, config)
+        told = told_by(batch, config, self.work)
         sums.pending.append((told, {**sizes_of(batch, self.work, self._tokens), **given}, set(given)))
         if not (later and any(_is_on_device(x) for x in told.values())) or len(sums.pending) == _MOST_PENDING:
             self._read(sums)
@@ -451,7 +470,12 @@ class Perf:
         rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(told, bool(work.image_formula))
         if rows is not None and rows.packed:
             sizes["batch"] = 1  # a row
-        if rows is None or not rows.lengths or (work.symbol("batch") not in work.origins and not work.image_formula):
+        has_batch = work.symbol("batch") in work.origins
+        others = lists_of(told, work, sizes, given) if has_batch else {}
+        if others and not (rows is not None and rows.packed):
+            self._add_lists(sums, sizes, rows, others)
+            return
+        if rows is None or not rows.lengths or (not has_batch and not work.image_formula):
             self._add_rectangle(sums, sizes)
             return
         lengths, images, total = rows.lengths, rows.images, sum(rows.lengths)
@@ -477,10 +501,27 @@ class Perf:
                 has = "nothing tells where the tokens of images are" if images is None else f"samples have {min(images)} to {max(images)}"
                 raise InvalidError(f"the model has one image of {one} tokens in each sample, and in a batch {has}: it cannot be counted")
             texts = [n - one for n in lengths]
-        own = {"batch", tokens, work.symbol("batch"), work.symbol(tokens)}
-        others = {name: size for name, size in sizes.items() if name not in own}
-        flops = work.parts_of_samples(others, {tokens: texts}, rows.packed)
+        flops = work.parts_of_samples(self._sizes_beside(sizes, {work.symbol(tokens): texts}), {tokens: texts}, rows.packed)
         sums.add(flops, total, len(lengths), rows.places, one * len(lengths))
+
+    def _sizes_beside(self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """The sizes that all samples have, without those that `lists` has for each."""
+        work = self.work
+        own = {work.symbol("batch"), *lists}
+        return {name: size for name, size in sizes.items() if work.symbol(name) not in own}
+
+    def _add_lists(self, sums: _Sums, sizes: Mapping[str, int], rows: Optional[Rows], lists: dict[str, list[int]]) -> None:
+        """Samples that have lengths of audio, or of a text beside that of an encoder."""
+        work, text = self.work, self.work.symbol(self._tokens)
+        count = len(next(iter(lists.values())))
+        if rows is not None and len(rows.lengths) == count:
+            lists = {text: rows.lengths, **lists}
+        rest = self._sizes_beside(sizes, lists)
+        flops = work.parts_of_samples(rest, lists)
+        width = sizes.get(self._tokens, sizes.get(text, 0))
+        tokens = sum(lists[text]) if text in lists else count * width
+        places = {**sizes, work.audio: sizes.get(work.audio, 0)}
+        sums.add(flops, tokens, count, count * width, 0, (work.frames(rest, lists, count), work.frames(places, {}, count)))
 
     def _spoil(self) -> None:
         """A batch is not counted, so the next result is None; with `reduce`, on all ranks."""
@@ -529,8 +570,9 @@ class Perf:
             return None
         sums = self._sums
         metrics = self.metrics(
-            self._step, seconds, self._steps, sums.flops, sums.tokens, sums.samples, sums.places, {} if sums.unsplit else sums.parts
-        )
+            self._step, seconds, self._steps, sums.flops, sums.tokens, sums.samples, sums.places, {} if sums.unsplit else sums.parts,
+            sums.frames, sums.frame_places,
+        )  # fmt: skip
         self._begin()
         for sink in self._sinks:
             sink(self._step, metrics)
@@ -546,11 +588,14 @@ class Perf:
         samples: float,
         places: float = 0,
         parts: Optional[Mapping[str, float]] = None,
+        frames: float = 0,
+        frame_places: float = 0,
     ) -> Metrics:
         """What so many steps that took so long give. Without a time, MFU is the last one, with its age.
 
         `places` are the tokens with padding: perf/padding is the part of them that holds none.
         `parts` are FLOPs and tokens by modality, by the names of their rates.
+        `frames` and `frame_places` are those of audio, without and with padding.
         """
         found: Metrics = {}
         if seconds > 0 and steps > 0:
@@ -564,6 +609,12 @@ class Perf:
                 found["perf/samples_per_second"] = samples / seconds
             if places > tokens > 0:
                 found["perf/padding"] = 1 - tokens / places
+            if frames:
+                found["perf/frames_per_second_audio"] = frames / seconds
+                if self.work.chunks is not None:
+                    found["perf/seconds_per_second_audio"] = frames / self.work.chunks[2] / seconds
+            if frame_places > frames > 0:
+                found["perf/padding_audio"] = 1 - frames / frame_places
             found.update({f"perf/{name}": part / seconds for name, part in (parts or {}).items()})
         if self._mfu is not None:
             found["perf/mfu"] = self._mfu
