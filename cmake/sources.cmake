@@ -343,6 +343,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/history/history_json.cc
   src/history/history_text.cc
   src/history/record.cc
+  src/monitor/audio_work.cc
   src/monitor/event_file.cc
   src/monitor/image_work.cc
   src/monitor/monitor.cc

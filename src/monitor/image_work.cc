@@ -6,6 +6,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/sample_sum.h"
@@ -60,6 +61,20 @@ absl::Status CheckApart(const ImageWork& work, const Bindings& image, int64_t to
 
 }  // namespace
 }  // namespace monitor
+
+std::string WrongGrid(const std::array<std::vector<int64_t>, 3>& grids, const Bindings& multiples) {
+  for (size_t axis = 0; axis < grids.size(); ++axis) {
+    const auto multiple = multiples.find(kGridSymbols[axis]);
+    if (multiple == multiples.end()) continue;
+    for (size_t i = 0; i < grids[axis].size(); ++i) {
+      if (grids[axis][i] % multiple->second == 0) continue;
+      return absl::StrCat("grid_thw: image ", i + 1, " has ", grids[axis][i],
+                          axis == 1 ? " patches down" : " patches across",
+                          ", which is no multiple of ", multiple->second);
+    }
+  }
+  return "";
+}
 
 absl::StatusOr<std::vector<int64_t>> TokensOfImages(
     const Expr& image_tokens, const std::array<std::vector<int64_t>, 3>& grids) {

@@ -26,6 +26,10 @@ struct ImageWork {
   Expr image_tokens;   // of an image in the decoder, by kGridSymbols
 };
 
+// What the tower cannot merge: a side that is no multiple of its size in `multiples`; "" if
+// nothing.
+std::string WrongGrid(const std::array<std::vector<int64_t>, 3>& grids, const Bindings& multiples);
+
 // The tokens of each image.
 absl::StatusOr<std::vector<int64_t>> TokensOfImages(
     const Expr& image_tokens, const std::array<std::vector<int64_t>, 3>& grids);

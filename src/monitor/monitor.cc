@@ -390,6 +390,19 @@ std::optional<double> Monitor::SecondsByRate(const StepRecord& record) const {
 }
 
 Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes) const {
+  Items items = ItemsBesideAudio(record, sizes);
+  if (!record.audio.empty()) {
+    const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
+    if (rows.ok()) items.frames = rows->sum;
+    return items;
+  }
+  const auto frames = sizes.find(work_.audio.symbol);
+  const int64_t of_one = frames != sizes.end() ? frames->second : work_.audio.chunk;
+  if (items.samples && of_one > 0) items.frames = monitor::Times(*items.samples, of_one);
+  return items;
+}
+
+Monitor::Items Monitor::ItemsBesideAudio(const StepRecord& record, const Bindings& sizes) const {
   Items items;
   if (!record.lengths.empty()) {
     items.samples = static_cast<int64_t>(record.lengths.size());
@@ -404,6 +417,10 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   } else if (!record.grids[0].empty()) {
     items.samples = static_cast<int64_t>(record.grids[0].size());
   }
+  if (!record.audio.empty()) {
+    const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
+    if (rows.ok()) items.samples = static_cast<int64_t>(rows->frames.size());
+  }
   if (!items.samples) items.samples = monitor::SamplesOf(record);
   if (!items.samples && batch != sizes.end()) items.samples = batch->second;
   if (!items.samples) items.samples = work_.fixed_batch;
@@ -412,7 +429,8 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   if (!work_.sequences.empty()) {
     const auto found = sizes.find(work_.sequences[0]);
     if (found != sizes.end()) length = found->second;
-    if (!length && record.has_images()) length = monitor::LengthOf(record);
+    const bool has_lists = record.has_images() || !record.audio.empty();
+    if (!length && has_lists) length = monitor::LengthOf(record);
   }
   if (items.samples && length) items.places = monitor::Times(*items.samples, *length);
   if (items.tokens) return items;
@@ -439,21 +457,6 @@ void Monitor::AddImagesTo(const StepRecord& record, const Bindings& sizes, Items
   items->tokens = items->places = *items->tokens + *images;
 }
 
-// What the tower cannot merge; "" if nothing.
-std::string Monitor::WrongGrid(const StepRecord& record) const {
-  for (size_t axis = 0; axis < record.grids.size(); ++axis) {
-    const auto multiple = work_.multiples.find(kGridSymbols[axis]);
-    if (multiple == work_.multiples.end()) continue;
-    for (size_t i = 0; i < record.grids[axis].size(); ++i) {
-      if (record.grids[axis][i] % multiple->second == 0) continue;
-      return absl::StrCat("grid_thw: image ", i + 1, " has ", record.grids[axis][i],
-                          axis == 1 ? " patches down" : " patches across",
-                          ", which is no multiple of ", multiple->second);
-    }
-  }
-  return "";
-}
-
 // The lists of the samples' sizes, by their symbols in `sizes`; empty, with a problem, if they do
 // not fit the model or each other.
 std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
@@ -470,7 +473,8 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
     return std::vector<std::vector<int64_t>>();
   };
-  if (work_.batch.empty() || !is_open(work_.batch) || (lengths.size() != 1 && !has_grids)) {
+  const bool has_lists = has_grids || !record.audio.empty();
+  if (work_.batch.empty() || !is_open(work_.batch) || (lengths.size() != 1 && !has_lists)) {
     return refuse(
         "the model has no open batch and one open length that the lengths of samples could be of");
   }
@@ -491,7 +495,21 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     sizes->symbols.push_back(symbol);
     columns.push_back(record.grids[axis]);
   }
-  if (const std::string wrong = WrongGrid(record); !wrong.empty()) return refuse(wrong);
+  if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
+    return refuse(wrong);
+  if (record.audio.empty()) return columns;
+  absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
+  if (!rows.ok()) return refuse(rows.status().message());
+  if (record.packed && work_.audio.chunk > 0) {
+    return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
+  }
+  if (!columns.empty() && columns[0].size() != rows->frames.size()) {
+    return refuse(absl::StrCat("audio: ", record.audio.size(), " samples make ",
+                               rows->frames.size(), " rows, and there are ", columns[0].size(),
+                               " lengths: each row has a text of its own"));
+  }
+  sizes->symbols.push_back(work_.audio.symbol);
+  columns.push_back(std::move(rows->frames));
   return columns;
 }
 
@@ -519,7 +537,8 @@ std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, con
     return refuse(absl::StrCat(rows.size(), " lengths, and images of ", counts.size(),
                                " samples in grid_thw"));
   }
-  if (const std::string wrong = WrongGrid(record); !wrong.empty()) return refuse(wrong);
+  if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
+    return refuse(wrong);
   const absl::StatusOr<std::vector<int64_t>> tokens =
       TokensOfImages(work_.image_tokens, record.grids);
   if (!tokens.ok()) return refuse(tokens.status().message());
@@ -574,7 +593,9 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
-  if (!record.lengths.empty() || record.has_images()) {
+  const bool has_audio = record.names.contains("audio");
+  if (has_audio && record.audio.empty()) return std::nullopt;  // its fault is told
+  if (!record.lengths.empty() || record.has_images() || has_audio) {
     return FlopsOfSamples(record, problems);
   }
   for (const std::string& symbol : work_.flops.Symbols()) {
@@ -670,6 +691,7 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   AddTo(items.tokens, steps, &window_.tokens, &window_.has_tokens, &totals_.tokens);
   AddTo(items.samples, steps, &window_.samples, &window_.has_samples, &totals_.samples);
   AddTo(items.images, steps, &window_.image_tokens, &window_.has_images, &totals_.image_tokens);
+  AddTo(items.frames, steps, &window_.audio_frames, &window_.has_frames, &totals_.audio_frames);
 }
 
 // Hugging Face's last line has how many steps and samples a second had, from begin to end.
@@ -743,6 +765,12 @@ MonitorPoint Monitor::MakePoint() {
     if (window_.has_tokens && window_.has_images) {
       point.image_tokens_per_second = window_.image_tokens / window_.seconds;
       point.text_tokens_per_second = *point.tokens_per_second - *point.image_tokens_per_second;
+    }
+    if (window_.has_frames) {
+      point.audio_frames_per_second = window_.audio_frames / window_.seconds;
+      if (const auto rate = static_cast<double>(work_.audio.per_second); rate > 0) {
+        point.audio_seconds_per_second = *point.audio_frames_per_second / rate;
+      }
     }
     if (window_.has_samples) {
       point.samples_per_second = window_.samples / window_.seconds;

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/monitor/audio_work.h"
 #include "src/monitor/step_log.h"
 #include "src/report/report.h"
 #include "src/symbolic/expr.h"
@@ -30,10 +31,11 @@ namespace onnxflops {
 
 // The work of a model's training step.
 struct StepWork {
-  Expr flops;                           // forward and backward
-  std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
-  std::string batch;                    // symbol of the batch, or ""
-  Bindings bindings;                    // sizes that are the same at every step
+  Expr flops;                          // forward and backward
+  std::vector<std::string> sequences;  // symbols of inputs that are a number of tokens
+  std::string batch;                   // symbol of the batch, or ""
+  Bindings bindings;                   // sizes that are the same at every step
+  AudioWork audio;
   Expr image_tokens;                    // of an image in the decoder, by its sizes; 0 if unknown
   Bindings multiples;                   // what sizes of images are multiples of
   std::optional<int64_t> fixed_batch;   // fixed in the file
@@ -60,6 +62,8 @@ struct MonitorPoint {
       flops_per_second;  // of all devices
   // The parts of tokens_per_second, if the model has both.
   std::optional<double> text_tokens_per_second, image_tokens_per_second;
+  // Of audio: frames, and seconds of sound where the model tells how many frames they have.
+  std::optional<double> audio_frames_per_second, audio_seconds_per_second;
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
   bool lower_bound = false;          // `mfu` misses uncounted work
@@ -67,7 +71,7 @@ struct MonitorPoint {
 
 // Since the monitor began.
 struct MonitorTotals {
-  absl::int128 flops = 0, tokens = 0, samples = 0, image_tokens = 0;
+  absl::int128 flops = 0, tokens = 0, samples = 0, image_tokens = 0, audio_frames = 0;
   int64_t steps = 0;
   double seconds = 0;
 };
@@ -89,14 +93,16 @@ class Monitor {
  private:
   // Measurements since the last point.
   struct Window {
-    double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0;
+    double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0, audio_frames = 0;
     int64_t steps = 0;
     bool has_flops = true, has_tokens = true, has_samples = true, has_images = true;
+    bool has_frames = true;
   };
 
   struct Items {  // of a step
     std::optional<absl::int128> samples, tokens;
     std::optional<absl::int128> images;  // of the tokens, those of images
+    std::optional<absl::int128> frames;  // of audio, without padding that the log tells
     std::optional<absl::int128> places;  // samples x length: no step has more tokens
   };
 
@@ -133,7 +139,6 @@ class Monitor {
                                              std::vector<std::string>* problems) const;
   std::optional<absl::int128> FlopsOfImages(const StepRecord& record, const Expr& flops,
                                             std::vector<std::string>* problems) const;
-  std::string WrongGrid(const StepRecord& record) const;
   void AddImagesTo(const StepRecord& record, const Bindings& sizes, Items* items) const;
   std::vector<std::vector<int64_t>> ColumnsOf(const StepRecord& record,
                                               const std::vector<std::string>& lengths,
@@ -144,6 +149,7 @@ class Monitor {
                                            Bindings sizes) const;
   int64_t CopiesOf(const StepRecord& record, std::vector<std::string>* problems);
   Items ItemsOf(const StepRecord& record, const Bindings& sizes) const;
+  Items ItemsBesideAudio(const StepRecord& record, const Bindings& sizes) const;
   std::optional<double> SecondsByRate(const StepRecord& record) const;
   std::optional<absl::int128> ForSamples(absl::int128 flops, const std::optional<int64_t>& samples,
                                          std::vector<std::string>* problems) const;

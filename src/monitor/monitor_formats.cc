@@ -39,6 +39,8 @@ std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& po
   add("perf/tokens_per_second", point.tokens_per_second);
   add("perf/tokens_per_second_text", point.text_tokens_per_second);
   add("perf/tokens_per_second_image", point.image_tokens_per_second);
+  add("perf/frames_per_second_audio", point.audio_frames_per_second);
+  add("perf/seconds_per_second_audio", point.audio_seconds_per_second);
   add("perf/samples_per_second", point.samples_per_second);
   add("perf/flops_per_second", point.flops_per_second);
   return figures;
@@ -93,6 +95,9 @@ std::string ToPrometheus(const MonitorPoint& point, const MonitorTotals& totals,
   gauge("tokens_per_second", "Tokens in a second, of all devices.", point.tokens_per_second);
   gauge("tokens_per_second_text", "Of these, tokens of text.", point.text_tokens_per_second);
   gauge("tokens_per_second_image", "Of these, tokens of images.", point.image_tokens_per_second);
+  gauge("frames_per_second_audio", "Frames of audio in a second.", point.audio_frames_per_second);
+  gauge("seconds_per_second_audio", "Seconds of audio in a second.",
+        point.audio_seconds_per_second);
   gauge("samples_per_second", "Samples in a second, of all devices.", point.samples_per_second);
   gauge("flops_per_second", "FLOP/s of the model on all devices.", point.flops_per_second);
   return out;

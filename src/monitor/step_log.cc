@@ -267,6 +267,47 @@ void TakeGrids(const LogField& field, StepRecord* record) {
   if (!one_each) record->image_counts = std::move(reader.counts);
 }
 
+// 1250 is frames, 12.5 and "12.5s" are seconds. nullopt for another value.
+std::optional<AudioLength> AudioOf(const nlohmann::json& item) {
+  constexpr double kMostSeconds = 1e12, kMicrosecondsPerSecond = 1e6;
+  if (item.is_number_integer()) {
+    const std::optional<int64_t> frames = WholeOf(item.get<double>());
+    const bool right = frames && *frames >= 1 && *frames <= kMostOfStep;
+    return right ? std::optional(AudioLength{.frames = *frames}) : std::nullopt;
+  }
+  double seconds = item.is_number() ? item.get<double>() : 0;
+  if (item.is_string()) {
+    absl::string_view text = item.get_ref<const std::string&>();
+    if (!absl::ConsumeSuffix(&text, "s") || !absl::SimpleAtod(text, &seconds)) return std::nullopt;
+  }
+  if (!(seconds > 0 && seconds <= kMostSeconds)) return std::nullopt;
+  return AudioLength{.microseconds = std::llround(seconds * kMicrosecondsPerSecond)};
+}
+
+// The length of each sample's audio; a number is a size of this name.
+void TakeAudio(const LogField& field, StepRecord* record) {
+  if (field.whole && *field.whole >= 0 && *field.whole <= kMostOfStep) {
+    record->sizes[field.name] = *field.whole;
+    record->names.erase("audio");
+    return;
+  }
+  if (field.json == nullptr || !field.json->is_array() || field.json->empty()) {
+    record->faults.push_back(absl::StrCat(field.name, " is no list of lengths, one a sample"));
+    return;
+  }
+  for (const nlohmann::json& item : *field.json) {
+    const std::optional<AudioLength> length = AudioOf(item);
+    if (length) {
+      record->audio.push_back(*length);
+      continue;
+    }
+    record->faults.push_back(absl::StrCat(field.name, ": sample ", record->audio.size() + 1,
+                                          " has neither frames, as 1250, nor seconds, as 12.5"));
+    record->audio.clear();
+    return;
+  }
+}
+
 void TakeSize(const LogField& field, int64_t least, int64_t most, std::optional<int64_t>* size,
               StepRecord* record) {
   if (field.whole && *field.whole >= least && *field.whole <= most) {
@@ -358,6 +399,7 @@ constexpr LogName kLogNames[] = {
     {"cu_seqlens", "cu_seqlens", 1, "ours: a list"},
     {"grid_thw", "grid_thw", 1, "ours: a list of lists"},
     {"image_grid_thw", "grid_thw", 1, "transformers' processors"},
+    {"audio", "audio", 1, "ours: a list"},
     {"samples", "samples", 1, "ours"},
     {"images", "samples", 1, "ours"},
     {"batch_size", "samples", 1, "ours"},
@@ -442,6 +484,7 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
     return TakeLengths(field, as.means == "cu_seqlens", record);
   }
   if (as.means == "grid_thw") return TakeGrids(field, record);
+  if (as.means == "audio") return TakeAudio(field, record);
   if (field.number && !field.has_unit) *field.number *= as.unit;
   if (as.means == "time") {
     ReadAsSeconds(&field, record);

@@ -6,9 +6,10 @@
 // A line has a step; `time` (seconds of any clock that goes on, milliseconds since 1970, or an ISO
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
-// or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`; and
-// `grid_thw`, the patches of each sample's image or images. Other fields are not read. kLogNames in
-// step_log.cc has the names that other programs' logs use.
+// or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`;
+// `grid_thw`, the patches of each sample's image or images; and `audio`, frames or seconds of each
+// sample. Other fields are not read. kLogNames in step_log.cc has the names that other programs'
+// logs use.
 //
 // Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
 // Hugging Face prints, and JSON over several lines, as in trainer_state.json: an object of a list
@@ -27,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/monitor/audio_work.h"
 
 namespace onnxflops {
 
@@ -46,6 +48,7 @@ struct StepRecord {
   std::array<std::vector<int64_t>, 3> grids;
   std::vector<int64_t> image_counts;  // how many of them each sample has; empty for one each
   bool has_images() const { return !grids[0].empty() || !image_counts.empty(); }
+  std::vector<AudioLength> audio;                      // of each sample
   std::optional<int64_t> tokens_total, samples_total;  // since the training began
   // The batch of one device in one run of the model; runs per optimizer step; devices.
   std::optional<int64_t> device_batch, runs, devices;

@@ -241,6 +241,95 @@ TEST(MonitorTest, AnyNumberOfImages) {
   }
 }
 
+// The step of a model of text and audio: a line of the log after "step", what is wrong with it, and
+// the FLOPs, samples and frames that it has.
+struct AudioCase {
+  std::string line;
+  std::string fault;
+  double flops = 0, samples = 0, frames = 0;
+};
+
+void ExpectAudio(const StepWork& work, const std::vector<AudioCase>& cases) {
+  for (const AudioCase& c : cases) {
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1});
+    std::vector<std::string> problems;
+    const StepRecord record = **StepLog().Read(R"({"step": 2, "step_seconds": 1, )" + c.line + "}");
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    if (!c.fault.empty()) {
+      ASSERT_FALSE(problems.empty()) << c.line;
+      EXPECT_EQ(problems[0], c.fault);
+      EXPECT_FALSE(point && point->mfu) << c.line;
+      continue;
+    }
+    EXPECT_TRUE(problems.empty()) << c.line << ": " << problems[0];
+    ASSERT_TRUE(point) << c.line;
+    EXPECT_EQ(point->flops_per_second, c.flops) << c.line;
+    EXPECT_EQ(point->samples_per_second, c.samples) << c.line;
+    EXPECT_EQ(point->audio_frames_per_second, c.frames) << c.line;
+    const double rate = static_cast<double>(work.audio.per_second);
+    EXPECT_EQ(point->audio_seconds_per_second.value_or(0), rate > 0 ? c.frames / rate : 0);
+  }
+}
+
+// Each frame costs 3, also of padding, and each token of a text as much as its text is long. A
+// chunk has 100 frames, which are 10 s.
+TEST(MonitorTest, AudioInChunks) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*(300 + seq^2)");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  work.audio = {"frames", 100, 10};
+  const char kNeither[] = " has neither frames, as 1250, nor seconds, as 12.5";
+  const char kNone[] = ": no utilisation of this step";
+  ExpectAudio(
+      work,
+      {{R"("audio": [4.25, 10.0, 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
+       {R"("audio": ["4.25s", "10s", 101], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
+       {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 4 + 9 + 16, 3, 192},
+       {R"("batch": 2, "seq": 5)", "", 2 * (300 + 25), 2, 200},
+       {R"("audio": [42, 150], "lengths": [2, 3])",
+        absl::StrCat("audio: 2 samples make 3 rows, and there are 2 lengths: each row has a text "
+                     "of its own",
+                     kNone)},
+       {R"("audio": [42], "cu_seqlens": [0, 2])",
+        absl::StrCat("each chunk of audio is a row of its own, and cu_seqlens are those of one "
+                     "row",
+                     kNone)},
+       {R"("audio": [42, 0], "seq": 5)", absl::StrCat("audio: sample 2", kNeither)},
+       {R"("audio": [-4.5], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": [NaN], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": ["12,5s"], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": ["12"], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": [[4]], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": [1e300], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
+       {R"("audio": [42, 0], "batch": 2, "seq": 5)", absl::StrCat("audio: sample 2", kNeither)},
+       {R"("audio": [], "seq": 5)", "audio is no list of lengths, one a sample"},
+       {R"("audio": "4s", "seq": 5)", "audio is no list of lengths, one a sample"},
+       {R"("audio": [0.01], "seq": 5)",
+        absl::StrCat("audio: sample 1 should have from 1 to 1099511627776 frames", kNone)},
+       {R"("audio": [1099511627776], "seq": 5)",
+        absl::StrCat("audio: a step has more than 10000000 chunks", kNone)},
+       {R"("audio": [42])", absl::StrCat("there is no seq", kNone)}});
+}
+
+// The same of a model that takes audio of any length: a sample is a row.
+TEST(MonitorTest, AudioOfAnyLength) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*(3*frames + frames^2)");
+  work.batch = "batch";
+  work.audio.symbol = "frames";
+  ExpectAudio(work, {{R"("audio": [42, 150])", "", 3 * 192 + 42 * 42 + 150 * 150, 2, 192},
+                     {R"("batch": 2, "frames": 10)", "", 2 * (30 + 100), 2, 20},
+                     {R"("audio": [42, 4.5])",
+                      "audio: sample 2 is in seconds, and the model does not tell how many frames "
+                      "a second has: log frames, which are whole numbers: no utilisation of this "
+                      "step"}});
+  work.audio.symbol = "";
+  ExpectAudio(work, {{R"("audio": [42])",
+                      "audio: the model has no open length of audio: no utilisation of this "
+                      "step"}});
+}
+
 // The same text for each image; and a model without images.
 TEST(MonitorTest, GridsWithoutLengths) {
   StepWork work;

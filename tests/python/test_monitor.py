@@ -411,6 +411,14 @@ def test_audio(tmp_path):
         metrics = step(audio=audio, seq=batch["tokens"])
         assert 2 * metrics["perf/flops_per_second"] == batch["flops"] and metrics["perf/samples_per_second"] == 4
         assert model.count(audio=audio, seq=batch["tokens"]).macs * 2 == batch["flops"]
+    clock = Clock()
+    short = Perf(model.count(frames=1250), peak=1e15, devices=1, every=1, clock=clock)
+    metrics = rates(short, clock, audio=[12.5, 25.0], seq=4)  # three chunks of 12.5 s
+    assert metrics["perf/flops_per_second"] == model.count(frames=1250, batch=3, seq=4).training_flops
+    assert (metrics["perf/samples_per_second"], metrics["perf/seconds_per_second_audio"]) == (3, 37.5)
+    metrics = step(audio=[12.5, 30.0, 47.0], seq=4)
+    assert metrics["perf/seconds_per_second_audio"] == 89.5 and metrics["perf/padding_audio"] == pytest.approx(1 - 89.5 / 120)
+    assert step(batch=2, seq=4)["perf/frames_per_second_audio"] == 6000
     rows = truth["chunks"][:4]
     texts = [row["tokens"] for row in rows]
     assert 2 * step(audio=[12.5, 30.0, 47.0], lengths=texts)["perf/flops_per_second"] == sum(row["flops"] for row in rows)

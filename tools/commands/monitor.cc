@@ -44,6 +44,7 @@
 #include "src/monitor/event_file.h"
 #include "src/monitor/running_totals.h"
 #include "src/monitor/step_log.h"
+#include "src/report/samples_report.h"
 #include "src/settings/mfu_arguments.h"
 #include "src/settings/value.h"
 #include "tools/cli/line_reader.h"
@@ -66,9 +67,10 @@ batch_size, samples or images are the batch; tokens, or mask_sum, the sum of an
 attention mask, are the tokens of the step. lengths, a list, has the length of
 each sample; cu_seqlens where each begins in a packed row; grid_thw, a list of
 [frames, height, width], the patches of each sample's image, or a list of these
-for each sample. All are of a whole step, on all devices. Where tokens or
-samples only grow, they are read as running totals. Where there is no batch, it
-is tokens over the length of a sequence.
+for each sample; audio, a list, the length of each sample's audio: whole numbers
+are frames, 12.5 or "12.5s" seconds. All are of a whole step, on all devices.
+Where tokens or samples only grow, they are read as running totals. Where there
+is no batch, it is tokens over the length of a sequence.
 
 The names that other logs have are read as well, also after "train/":
   step               trainer/global_step, train/global_step, global_step,
@@ -99,11 +101,13 @@ Every so many steps it writes a line of JSON with perf/mfu, perf/mfu_percent,
 perf/step_time, perf/steps_per_second, perf/tokens_per_second,
 perf/samples_per_second and perf/flops_per_second: means since the line before.
 Where a model reads images as tokens, tokens_per_second has them too, and the
-parts perf/tokens_per_second_text and perf/tokens_per_second_image.
-Where a time is missing, perf/mfu is the last one, and perf/mfu_age_steps says
-how old it is. What is odd about a line of the log is told on stderr, and so are
-figures of a line that contradict each other by more than 20 % in three lines,
-with the one that is used: step_time and the clock, a rate and what is counted.
+parts perf/tokens_per_second_text and perf/tokens_per_second_image. Of audio it
+has perf/frames_per_second_audio, and perf/seconds_per_second_audio where the
+model tells how many frames a second has. Where a time is missing, perf/mfu is
+the last one, and perf/mfu_age_steps says how old it is. What is odd about a
+line of the log is told on stderr, and so are figures of a line that contradict
+each other by more than 20 % in three lines, with the one that is used:
+step_time and the clock, a rate and what is counted.
 )",
     R"(  A log that has ended:
     onnxflops monitor gpt2.onnx --log train.jsonl --device a100-sxm --dtype bf16
@@ -164,6 +168,29 @@ Expr ImageTokensOf(const ModelData& model, const Report& report, const std::stri
   return images.error() != nullptr || has_text ? Expr(0) : images;
 }
 
+// How the model takes audio: in chunks, or at one length that is open.
+AudioWork AudioOf(const ModelData& model, const Report& report, const std::string& batch) {
+  if (const std::optional<AudioChunks> chunks = AudioChunksOf(model)) {
+    const std::string symbol(chunks->symbol);
+    const auto given = report.bindings.find(symbol);
+    return {symbol, given == report.bindings.end() ? chunks->frames : given->second,
+            chunks->per_second};
+  }
+  AudioWork work;
+  for (const TensorInfo& input : report.inputs) {
+    const bool is_audio = report::ModalityOfInput(input.name) == "audio";
+    if (!is_audio || !input.shape.ranked()) continue;
+    for (const Expr& dim : input.shape.dims()) {
+      for (const std::string& symbol : dim.Symbols()) {
+        if (symbol == batch || symbol == work.symbol) continue;
+        if (!work.symbol.empty()) return {};  // several
+        work.symbol = symbol;
+      }
+    }
+  }
+  return work;
+}
+
 // The work of a step, with the sizes that --dim fixes. MFU does not count recomputation.
 absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   if (options.training) options.training = WithoutRecomputation(*options.training);
@@ -185,6 +212,7 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   work.fixed_batch = sizes.batch_size;
   work.sequences = sizes.lengths;
   work.fixed_length = sizes.length;
+  work.audio = AudioOf(*model, report, work.batch);
   if (sizes.lengths.size() == 1) {
     work.image_tokens = ImageTokensOf(*model, report, sizes.lengths[0]);
   }
@@ -300,7 +328,8 @@ class Complaints {
         std::max_element(told_.begin(), told_.end(),
                          [&](const Told& a, const Told& b) { return rank(a) < rank(b); });
     if (most == told_.end()) return "";
-    const bool is_size = absl::EndsWith(most->problem, kSize);
+    const bool is_size =
+        absl::StartsWith(most->problem, "there is no ") && absl::EndsWith(most->problem, kSize);
     return absl::StrCat(absl::StripSuffix(most->problem, kSize),
                         is_size ? ", as a field or by --dim (" : " (", most->lines,
                         most->lines == 1 ? " line)" : " lines)");

@@ -50,6 +50,8 @@ class StepWork:
         self.inputs: dict[str, list[str]] = {x["name"]: x["shape"] for x in document["inputs"] if x.get("shape")}
         self._per_sample, self._tokens = per_sample, tokens
         self._bound: dict[str, int] = dict(document["bindings"])
+        if self.chunks is not None and self.chunks[0] in self._bound:  # count(frames=1250): shorter ones
+            self.chunks = (self.chunks[0], self._bound[self.chunks[0]], self.chunks[2])
         self.origins: dict[str, str] = {
             x["name"]: x["origin"]["value"] for x in document["symbols"] if x["origin"]["kind"] == "input"
         }
@@ -385,11 +387,8 @@ class StepWork:
 
     def frames(self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int) -> int:
         """Of the audio of so many samples, as the model computes them; 0 without audio."""
-        name = self.chunks[0] if self.chunks is not None else self.audio
-        if name in lists:
-            return sum(lists[name])
-        whole = self._bound.get(name, 0 if self.chunks is None else self.chunks[1])
-        return count * sizes.get(name, whole)
+        name, whole = (self.audio, 0) if self.chunks is None else self.chunks[:2]
+        return sum(lists[name]) if name in lists else count * sizes.get(name, whole)
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raises an error if a tensor's size, except on the first axis, differs from a size that the input fixes."""
