@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "ops/contrib/packed_formats.h"
@@ -105,6 +106,7 @@ class RoleFinder {
 
   std::vector<Parameter> Parameters() {
     std::vector<Parameter> found;
+    const absl::flat_hash_map<ValueId, absl::int128> scales = BytesOfScales();
     const absl::Span<const Value> values = model_.values;
     for (size_t v = 0; v < values.size(); ++v) {
       const auto id = static_cast<ValueId>(v);
@@ -112,15 +114,31 @@ class RoleFinder {
       if (!tensor || RoleOf(*tensor, id) != TensorRole::kWeight) continue;
       const Tensor& t = model_.tensor(*tensor);
       const ValueUse& use = uses_[v];
-      const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? values[v].name : t.name;
-      found.push_back({id, name, ElementsOf(t, use), (elements * BitsPerElement(t.dtype) + 7) / 8,
-                       use.first_user});
+      absl::int128 bytes = BytesOf(t);
+      if (const auto scale = scales.find(id); scale != scales.end()) bytes += scale->second;
+      found.push_back({id, name, ElementsOf(t, use), bytes, use.first_user});
     }
     return found;
   }
 
  private:
+  static absl::int128 BytesOf(const Tensor& t) {
+    return (absl::int128(t.elements) * BitsPerElement(t.dtype) + 7) / 8;
+  }
+
+  // bitsandbytes keeps a scale for each block beside a weight of 4 bits.
+  absl::flat_hash_map<ValueId, absl::int128> BytesOfScales() const {
+    absl::flat_hash_map<ValueId, absl::int128> bytes;
+    for (const Node& node : model_.nodes) {
+      if (node.op_type != "MatMulBnb4") continue;
+      const OptionalValueId weight = StoredIn(node.input(1)), scale = StoredIn(node.input(2));
+      const OptionalTensorId tensor = scale ? StoredTensor(*scale) : kNone;
+      if (weight && tensor) bytes[*weight] = BytesOf(model_.tensor(*tensor));
+    }
+    return bytes;
+  }
+
   static absl::int128 ElementsOf(const Tensor& t, const ValueUse& use) {
     const absl::int128 elements = t.elements;
     if (BitsPerElement(t.dtype) != 8) return elements;
