@@ -67,6 +67,10 @@ std::vector<std::string> BatchTexts(const MfuReport& report) {
     texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
                                  " devices = ", fmt::format("{:.4g}", each), " each"));
   }
+  if (report.devices > 1 && report.samples) {
+    texts.push_back(absl::StrCat("the ", Plural(report.samples->samples, "sample"),
+                                 " are those of all ", report.devices, " devices"));
+  }
   if (report.grad_accumulation > 1) {
     const std::string runs = absl::StrCat(report.grad_accumulation, " runs");
     texts.push_back(report.batch ? absl::StrCat(*report.batch, " x ", runs, " = ",

@@ -289,6 +289,24 @@ TEST(BatchTest, AudioThatDoesNotFitTheModel) {
   }
 }
 
+// Images and texts have a batch each, and neither is a length of the other's samples.
+TEST(BatchTest, AnotherBatchIsNoLength) {
+  const Model clip = ModelFromText(
+      "g (float[images, 3] pixel_values, int64[texts, 4] input_ids, float[3, 2] w) => "
+      "(float[images, 2] y, int64[texts, 4] z) { y = MatMul(pixel_values, w)\n"
+      "z = Identity(input_ids) }",
+      20);
+  CountOptions options;
+  options.samples = Lengths({10, 20});
+  EXPECT_TRUE(absl::StrContains(Count(clip, options).status().message(),
+                                "no input leaves a length open that the samples could have"));
+  // A length may stand before the batch.
+  const Model before = ModelFromText(
+      "g (float[s, batch, 8] x, float[8, 16] w) => (float[s, batch, 16] y) { y = MatMul(x, w) }",
+      20);
+  EXPECT_EQ(Count(before, options).value().totals.macs, Expr(128 * 30));
+}
+
 struct RaggedPoint {
   Bindings sizes;
   int64_t flops;
