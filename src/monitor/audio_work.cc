@@ -22,7 +22,10 @@ absl::StatusOr<AudioRows> RowsOfAudio(const AudioWork& work,
           i + 1));
     }
     // As many as the processor makes: an incomplete frame is left out.
-    if (frames == 0) frames = samples[i].microseconds * work.per_second / kMicrosecondsPerSecond;
+    if (frames == 0) {
+      const absl::int128 microseconds = samples[i].microseconds;
+      frames = microseconds * work.per_second / kMicrosecondsPerSecond;
+    }
     if (frames < 1 || frames > kMaxPromptTokens) {
       return absl::InvalidArgumentError(
           fmt::format("audio: sample {} should have from 1 to {} frames", i + 1, kMaxPromptTokens));

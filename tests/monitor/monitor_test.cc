@@ -307,6 +307,8 @@ TEST(MonitorTest, AudioInChunks) {
        {R"("audio": "4s", "seq": 5)", "audio is no list of lengths, one a sample"},
        {R"("audio": [0.01], "seq": 5)",
         absl::StrCat("audio: sample 1 should have from 1 to 1099511627776 frames", kNone)},
+       {R"("audio": [1e12], "seq": 5)",
+        absl::StrCat("audio: sample 1 should have from 1 to 1099511627776 frames", kNone)},
        {R"("audio": [1099511627776], "seq": 5)",
         absl::StrCat("audio: a step has more than 10000000 chunks", kNone)},
        {R"("audio": [42])", absl::StrCat("there is no seq", kNone)}});
