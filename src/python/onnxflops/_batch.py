@@ -60,7 +60,8 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
     found = {name: batch.get(name) for name in ("cu_seq_lens_q", "image_grid_thw", "video_grid_thw")}
     ids, mask = tensor("input_ids"), tensor("attention_mask")
     sound, texts, labels = tensor("feature_attention_mask"), None, tensor("labels")
-    if ids is None and any(tensor(name) is not None for name in _SOUNDS):
+    no_text = ids is None and tensor("inputs_embeds") is None
+    if no_text and any(tensor(name) is not None for name in _SOUNDS):
         sound, mask = mask if sound is None else sound, None  # a mask of the audio
     if work is not None and work.decoder:
         texts = tensor("decoder_attention_mask")
