@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "ops/contrib/packed_formats.h"
@@ -127,16 +129,42 @@ class RoleFinder {
     return (absl::int128(t.elements) * BitsPerElement(t.dtype) + 7) / 8;
   }
 
-  // bitsandbytes keeps a scale for each block beside a weight of 4 bits.
+  // Scales and zero points, by the weight of at most 8 bits that the same node takes first. Each
+  // is stored once.
   absl::flat_hash_map<ValueId, absl::int128> BytesOfScales() const {
     absl::flat_hash_map<ValueId, absl::int128> bytes;
+    if (absl::c_none_of(model_.tensors, IsNarrow)) return bytes;
+    absl::flat_hash_set<ValueId> counted;
     for (const Node& node : model_.nodes) {
-      if (node.op_type != "MatMulBnb4") continue;
-      const OptionalValueId weight = StoredIn(node.input(1)), scale = StoredIn(node.input(2));
-      const OptionalTensorId tensor = scale ? StoredTensor(*scale) : kNone;
-      if (weight && tensor) bytes[*weight] = BytesOf(model_.tensor(*tensor));
+      const OpDef* def = flow_.DefOf(node);
+      if (def == nullptr || node.function) continue;
+      const uint32_t scales = def->operands.not_parameters & ~def->operands.states;
+      const OptionalValueId weight = scales == 0 ? kNone : NarrowWeight(node);
+      if (!weight) continue;
+      for (size_t j = 0; j < node.inputs.size() && j < 32; ++j) {
+        if ((scales >> j & 1) == 0) continue;
+        const OptionalValueId stored = StoredIn(node.inputs[j]);
+        const OptionalTensorId tensor = stored ? StoredTensor(*stored) : kNone;
+        if (tensor && counted.insert(*stored).second)
+          bytes[*weight] += BytesOf(model_.tensor(*tensor));
+      }
     }
     return bytes;
+  }
+
+  static bool IsNarrow(const Tensor& t) { return BitsPerElement(t.dtype) <= 8 && t.elements > 1; }
+
+  // The first input that is a stored weight of at most 8 bits.
+  OptionalValueId NarrowWeight(const Node& node) const {
+    for (const OptionalValueId input : node.inputs) {
+      const OptionalValueId stored = StoredIn(input);
+      const OptionalTensorId tensor = stored ? StoredTensor(*stored) : kNone;
+      if (tensor && IsNarrow(model_.tensor(*tensor)) &&
+          RoleOf(*tensor, *stored) == TensorRole::kWeight) {
+        return stored;
+      }
+    }
+    return kNone;
   }
 
   static absl::int128 ElementsOf(const Tensor& t, const ValueUse& use) {

@@ -60,7 +60,7 @@ struct Parameter {
   ValueId value = 0;
   absl::string_view name;     // the tensor's
   absl::int128 elements = 0;  // of the weight: two per byte that holds int4
-  absl::int128 bytes = 0;     // as stored, with the scales of bitsandbytes' blocks
+  absl::int128 bytes = 0;     // as stored, with the scales and zero points of narrow weights
   OptionalNodeId first_user;
 };
 
