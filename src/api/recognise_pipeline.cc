@@ -239,7 +239,8 @@ std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
 }
 
 // Pixels of an image for one of its latents: a factor of two for each block of the VAE but one.
-std::string DiffusionSizes(const std::string& folder) {
+// `usual`: latents of a side that the class assumes, or 0.
+std::string DiffusionSizes(const std::string& folder, int64_t usual) {
   int64_t scale = 8;
   bool known = false;
   for (const char* name : {"vae_decoder/config.json", "vae/config.json"}) {
@@ -255,61 +256,88 @@ std::string DiffusionSizes(const std::string& folder) {
     if (!sample) sample = NumberIn(JsonIn(folder, name), "sample_size");
   }
   return absl::StrCat("scale = ", scale, "         # pixels of a latent",
-                      known ? ", from the VAE's configuration" : "; assumed", "\n",
-                      "resolution = ", sample ? *sample * scale : 512, "  # pixels of a side",
+                      known ? ", from the VAE's configuration" : "; assumed", "\n", "resolution = ",
+                      sample      ? *sample * scale
+                      : usual > 0 ? usual * scale
+                                  : 512,
+                      "  # pixels of a side",
                       sample ? ", from the denoiser's configuration" : "; assumed", "\n");
 }
 
-// Flux is distilled, so it runs once a step, and its T5 encodes as many tokens as the denoiser
-// reads.
-bool IsFlux(const std::string& folder) {
+std::string TextIn(const nlohmann::json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json[key].is_string()
+             ? json[key].get<std::string>()
+             : "";
+}
+
+// What a class of diffusers does that the layout does not say.
+struct DiffusionClass {
+  bool is_flux = false;  // distilled: one run a step. T5 encodes what the denoiser reads
+  bool is_sd3 = false;
+  bool takes_zeros = false;  // SDXL, for a negative prompt that is not given
+};
+
+DiffusionClass ClassOf(const std::string& folder) {
   const nlohmann::json index = JsonIn(folder, "model_index.json");
-  if (!index.is_object() || !index.contains("_class_name")) return false;
-  const nlohmann::json& name = index["_class_name"];
-  return name.is_string() && absl::StartsWith(name.get<std::string>(), "Flux");
+  const std::string name = TextIn(index, "_class_name");
+  DiffusionClass result;
+  result.is_flux = absl::StartsWith(name, "Flux");
+  result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
+  // True unless the folder says otherwise.
+  const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
+                       index["force_zeros_for_empty_prompt"] == false;
+  result.takes_zeros = absl::StrContains(name, "StableDiffusionXL") && !encodes;
+  return result;
+}
+
+// A parameter with what it is from.
+struct Assumed {
+  int64_t number = 0;
+  const char* from = "";
+};
+
+// Tokens that begin a text of Whisper, which its first run takes: the start, the language, the
+// task, and "no timestamps"; without languages the first and the last.
+std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
+  const nlohmann::json config = JsonIn(folder, "config.json");
+  if (TextIn(config, "model_type") != "whisper") return std::nullopt;
+  const nlohmann::json rules = JsonIn(folder, "generation_config.json");
+  if (rules.is_object()) {
+    const bool has_languages =
+        rules.contains("is_multilingual") && rules["is_multilingual"] == true;
+    const bool has_timestamps = rules.contains("no_timestamps_token_id");
+    return Assumed{1 + (has_languages ? 2 : 0) + (has_timestamps ? 1 : 0),
+                   "from generation_config.json"};
+  }
+  const int64_t words = NumberIn(config, "vocab_size").value_or(0);
+  const bool has_languages = words == 51865 || words == 51866;
+  return Assumed{has_languages ? 4 : words == 51864 ? 2 : 1, "assumed"};
 }
 
 class FolderReader {
  public:
   FolderReader(const std::string& folder, const Layout& layout)
-      : folder_(folder), layout_(layout) {}
+      : folder_(folder),
+        layout_(layout),
+        class_(ClassOf(folder)),
+        first_tokens_(FirstTokensOfWhisper(folder)) {}
 
   // "" if the folder has another layout.
   absl::StatusOr<std::string> Read() {
     if (layout_.marker[0] != '\0' && FirstMatch(folder_, layout_.marker).empty()) return "";
     std::string stages;
     std::vector<std::string> taken;
-    const bool is_flux = IsFlux(folder_);
     for (const PartRule& part : layout_.parts) {
       std::string file = FileOf(part);
       if (file.empty() && part.required) return "";
       if (file.empty()) continue;
       ASSIGN_OR_RETURN(std::string stage, StageOf(part, file));
-      if (is_flux && absl::string_view(part.name) == "text_encoder_2") {
-        absl::StrReplaceAll({{"\"77\"", "\"text_tokens\""}}, &stage);
-      }
+      AdaptStage(part, &stage);
       absl::StrAppend(&stages, stage);
       taken.push_back(absl::StrCat(file, " is ", part.name));
     }
     std::string parameters = layout_.parameters;
-    if (absl::StrContains(stages, "resolution")) parameters += DiffusionSizes(folder_);
-    if (absl::StrContains(stages, "text_tokens")) {
-      parameters += is_flux ? "text_tokens = 512 # for Flux dev; 256 for schnell\n"
-                            : "text_tokens = 333 # for Stable Diffusion 3\n";
-    }
-    if (is_flux) {
-      absl::StrReplaceAll(
-          {{"guidance = 2      # 2 with classifier-free guidance; 1 without, and for "
-            "Flux",
-            "guidance = 1      # Flux is distilled"}},
-          &parameters);
-    }
-    // Whisper's encoder has a fixed length.
-    if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {
-      absl::StrReplaceAll({{"prompt = 64       # tokens of the encoder, if it takes any",
-                            absl::StrCat("prompt = ", *length, "  # from config.json")}},
-                          &parameters);
-    }
+    AdaptParameters(stages, &parameters);
     return absl::StrCat("# Recognised as ", layout_.title, ": ",
                         Escaped(absl::StrJoin(taken, ", ")),
                         ".\n# Sizes below are assumed unless a comment says otherwise.\ntitle = ",
@@ -357,8 +385,63 @@ class FolderReader {
         sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"));
   }
 
+  // A stage as the class of the folder runs it.
+  void AdaptStage(const PartRule& part, std::string* stage) const {
+    const absl::string_view name = part.name;
+    if (class_.is_flux && name == "text_encoder_2") {
+      absl::StrReplaceAll({{"\"77\"", "\"text_tokens\""}}, stage);
+    }
+    if (class_.takes_zeros && absl::StartsWith(name, "text_encoder")) {
+      absl::StrReplaceAll(
+          {{"times = \"guidance\"", "times = \"1 + (guidance - 1)*negative_prompts\""}}, stage);
+    }
+    if (!first_tokens_) return;
+    if (name == "first token") {
+      absl::StrReplaceAll({{"= \"1\"", "= \"first_tokens\""}}, stage);
+    } else if (name == "tokens") {
+      absl::StrReplaceAll({{"past = \"1 + t\"", "past = \"first_tokens + t\""}}, stage);
+    }
+  }
+
+  void AdaptParameters(absl::string_view stages, std::string* parameters) const {
+    const auto replace = [&](absl::string_view from, absl::string_view to) {
+      absl::StrReplaceAll({{from, to}}, parameters);
+    };
+    if (absl::StrContains(stages, "resolution")) {
+      *parameters += DiffusionSizes(folder_, class_.is_flux ? 128 : 0);
+    }
+    if (absl::StrContains(stages, "text_tokens")) {
+      *parameters += class_.is_flux ? "text_tokens = 512 # for Flux dev; 256 for schnell\n"
+                                    : "text_tokens = 333 # for Stable Diffusion 3\n";
+    }
+    constexpr char kGuidance[] =
+        "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n";
+    if (class_.is_flux) replace(kGuidance, "guidance = 1      # Flux is distilled\n");
+    if (absl::StrContains(stages, "negative_prompts")) {
+      replace(kGuidance, absl::StrCat(kGuidance,
+                                      "negative_prompts = 0 # 1 if one is given: without one SDXL "
+                                      "takes zeros\n"));
+    }
+    // The default of the class.
+    if (class_.is_flux || class_.is_sd3) {
+      replace("steps = 50        # runs of the denoiser; PNDM takes one more",
+              "steps = 28        # runs of the denoiser");
+    }
+    if (absl::StrContains(stages, "first_tokens")) {
+      absl::StrAppend(parameters, "first_tokens = ", first_tokens_->number,
+                      "  # that begin a text, in one run; ", first_tokens_->from, "\n");
+    }
+    // Whisper's encoder has a fixed length.
+    if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {
+      replace("prompt = 64       # tokens of the encoder, if it takes any",
+              absl::StrCat("prompt = ", *length, "  # from config.json"));
+    }
+  }
+
   const std::string& folder_;
   const Layout& layout_;
+  const DiffusionClass class_;
+  const std::optional<Assumed> first_tokens_;
 };
 
 }  // namespace

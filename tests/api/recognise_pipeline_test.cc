@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "src/api/pipeline.h"
 #include "tests/model_maker.h"
 
@@ -41,14 +44,16 @@ class Folder {
     }
     Write(name, make.proto.SerializeAsString());
   }
-  // The pipeline at its own parameters.
-  absl::StatusOr<PipelineReport> Count() const {
+  // The pipeline at its own parameters, or others.
+  absl::StatusOr<PipelineReport> Count(const Bindings& given = {}) const {
     const absl::StatusOr<std::string> text = PipelineOfFolder(path_);
     if (!text.ok()) return text.status();
-    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, path_ + "/pipeline.toml");
+    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, path_ + "/pipeline.toml", given);
     if (!pipeline.ok()) return pipeline.status();
     return CountPipeline(*pipeline, {});
   }
+
+  const std::string& path() const { return path_; }
 
  private:
   const std::string path_;
@@ -103,6 +108,97 @@ TEST(RecognisePipelineTest, Flux) {
   folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
   // 50 runs for two samples of 32 x 32 packed latents of 4 and 333 tokens of 2, and 3 x 1,024 ids.
   EXPECT_EQ(StagesOf(folder.Count()), (Stages{"transformer: 629800", "vae_decoder: 4096"}));
+}
+
+// The numbers of a folder's parameters.
+Bindings NumbersOf(const absl::StatusOr<PipelineReport>& report) {
+  return report.ok() ? report->bindings : Bindings{};
+}
+int64_t RunsOf(const absl::StatusOr<PipelineReport>& report, size_t stage) {
+  if (!report.ok() || stage >= report->stages.size()) return -1;
+  return static_cast<int64_t>(*report->stages[stage].runs.Evaluate(report->bindings));
+}
+
+// The default steps and sizes of diffusers' classes.
+TEST(RecognisePipelineTest, ClassesOfDiffusers) {
+  const Folder folder;
+  folder.Model("transformer/model.onnx", {{"hidden_states", {"batch_size", "16", "h", "w"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  struct Case {
+    const char* name;
+    int64_t steps, guidance, resolution;
+  };
+  for (const Case& c :
+       {Case{"StableDiffusionPipeline", 50, 2, 512}, Case{"StableDiffusion3Pipeline", 28, 2, 512},
+        Case{"FluxPipeline", 28, 1, 1024}}) {
+    folder.Write("model_index.json", absl::StrCat(R"({"_class_name": ")", c.name, R"("})"));
+    const Bindings numbers = NumbersOf(folder.Count());
+    ASSERT_TRUE(numbers.contains("steps")) << c.name;
+    EXPECT_EQ(numbers.at("steps"), c.steps) << c.name;
+    EXPECT_EQ(numbers.at("guidance"), c.guidance) << c.name;
+    EXPECT_EQ(numbers.at("resolution"), c.resolution) << c.name;
+  }
+}
+
+// Without a negative prompt SDXL encodes one text, and takes zeros for the other.
+TEST(RecognisePipelineTest, NegativePrompts) {
+  const Folder folder;
+  folder.Model("text_encoder/model.onnx", {{"input_ids", {"batch_size", "77"}}});
+  folder.Model("unet/model.onnx", {{"sample", {"batch_size", "4", "h", "w"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  constexpr char kXl[] = R"({"_class_name": "StableDiffusionXLPipeline"%s})";
+  const auto write = [&](const std::string& rest) {
+    folder.Write("model_index.json", absl::StrReplaceAll(kXl, {{"%s", rest}}));
+  };
+  write("");
+  EXPECT_EQ(RunsOf(folder.Count(), 0), 1);
+  EXPECT_EQ(RunsOf(folder.Count({{"negative_prompts", 1}}), 0), 2);
+  EXPECT_EQ(RunsOf(folder.Count({{"negative_prompts", 1}, {"guidance", 1}}), 0), 1);
+  write(R"(, "force_zeros_for_empty_prompt": true)");
+  EXPECT_EQ(RunsOf(folder.Count(), 0), 1);
+  write(R"(, "force_zeros_for_empty_prompt": false)");
+  EXPECT_EQ(RunsOf(folder.Count(), 0), 2);
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  EXPECT_EQ(RunsOf(folder.Count(), 0), 2);
+  EXPECT_FALSE(NumbersOf(folder.Count()).contains("negative_prompts"));
+}
+
+// Whisper begins with several tokens in one run.
+TEST(RecognisePipelineTest, FirstTokensOfWhisper) {
+  const Folder folder;
+  folder.Model("encoder_model.onnx", {{"input_features", {"batch_size", "80", "3000"}}});
+  folder.Model("decoder_model.onnx",
+               {{"input_ids", {"batch_size", "decoder_sequence_length"}},
+                {"encoder_hidden_states", {"batch_size", "encoder_sequence_length", "8"}}});
+  folder.Model("decoder_with_past_model.onnx",
+               {{"input_ids", {"batch_size", "1"}},
+                {"past_key_values.0.decoder.key", {"batch_size", "2", "past", "4"}}});
+  const auto first_tokens = [&](const std::string& config, const std::string& rules) -> int64_t {
+    folder.Write("config.json", config);
+    folder.Write("generation_config.json", rules);
+    const absl::StatusOr<std::string> text = PipelineOfFolder(folder.path());
+    if (!text.ok()) return -1;
+    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, folder.path() + "/pipeline.toml");
+    const PipelineParameter* found = pipeline.ok() ? pipeline->Find("first_tokens") : nullptr;
+    if (found == nullptr) {
+      EXPECT_TRUE(absl::StrContains(*text, "\"decoder_sequence_length\" = \"1\"")) << *text;
+      EXPECT_TRUE(absl::StrContains(*text, "past = \"1 + t\"")) << *text;
+      return 0;
+    }
+    EXPECT_TRUE(absl::StrContains(*text, "\"decoder_sequence_length\" = \"first_tokens\""));
+    EXPECT_TRUE(absl::StrContains(*text, "past = \"first_tokens + t\"")) << *text;
+    return *found->value;
+  };
+  constexpr char kWhisper[] = R"({"model_type": "whisper", "vocab_size": 51865})";
+  constexpr char kLanguages[] = R"({"is_multilingual": true, "no_timestamps_token_id": 50363})";
+  constexpr char kEnglish[] = R"({"is_multilingual": false, "no_timestamps_token_id": 50362})";
+  EXPECT_EQ(first_tokens(kWhisper, kLanguages), 4);
+  EXPECT_EQ(first_tokens(kWhisper, kEnglish), 2);
+  EXPECT_EQ(first_tokens(kWhisper, "{}"), 1);
+  EXPECT_EQ(first_tokens(kWhisper, "no JSON"), 4);
+  EXPECT_EQ(first_tokens(R"({"model_type": "whisper", "vocab_size": 51864})", ""), 2);
+  EXPECT_EQ(first_tokens(R"({"model_type": "whisper", "vocab_size": "many"})", ""), 1);
+  EXPECT_EQ(first_tokens(R"({"model_type": "bart"})", kLanguages), 0);
 }
 
 TEST(RecognisePipelineTest, GenAi) {

@@ -4,8 +4,7 @@ and `generate` of a tiny Whisper and LLaVA. Writes FOLDER/whole_calls.json, and 
 
   python3 tools/export/whole_calls.py FOLDER      (torch 2.15.0, transformers 5.24.0, diffusers 0.42.1, onnx 1.23.2, onnxscript)
 
-A call is {"model", "call", "dims", "edits", "flops"}: "dims" are those that `onnxflops pipeline` takes for it, "edits" what to replace in the file that --init
-writes, where a call differs from what --init assumes. Tokens are all 0, their number alone decides what runs. `generate` of LLaVA gives logits of all tokens.
+A call is {"model", "call", "dims", "flops"}: "dims" are those that `onnxflops pipeline` takes for it. Tokens are all 0, their number alone decides what runs. `generate` of LLaVA gives logits of all tokens.
 """
 import json
 import os
@@ -93,15 +92,13 @@ def flux():
                                   text_encoder_2=t5_text(), tokenizer_2=LongTokenizer(), transformer=transformer.eval())
 
 
-# SDXL takes zeros for a negative prompt that is not given.
-NO_NEGATIVE = ('times = "guidance"', "times = 1")
-# Arguments of the call, the --dim of `onnxflops pipeline` for it, and edits.
+# Arguments of the call, and the --dim of `onnxflops pipeline` for it. SDXL takes zeros for a negative prompt that is not given.
 CALLS = {
     "sdxl-tiny": [
-        ({"negative_prompt": "no", "guidance_scale": 5.0, "num_inference_steps": 3, "size": 32}, {"steps": 3, "guidance": 2, "resolution": 32}),
-        ({"negative_prompt": "no", "guidance_scale": 5.0, "num_inference_steps": 2, "num_images_per_prompt": 3, "size": 48}, {"steps": 2, "guidance": 2, "images": 3, "resolution": 48}),
+        ({"negative_prompt": "no", "guidance_scale": 5.0, "num_inference_steps": 3, "size": 32}, {"steps": 3, "guidance": 2, "negative_prompts": 1, "resolution": 32}),
+        ({"negative_prompt": "no", "guidance_scale": 5.0, "num_inference_steps": 2, "num_images_per_prompt": 3, "size": 48}, {"steps": 2, "guidance": 2, "negative_prompts": 1, "images": 3, "resolution": 48}),
         ({"prompts": 2, "guidance_scale": 1.0, "num_inference_steps": 4, "size": 32}, {"steps": 4, "guidance": 1, "images": 2, "prompts": 2, "resolution": 32}),
-        ({"guidance_scale": 5.0, "num_inference_steps": 1, "size": 64}, {"steps": 1, "guidance": 2, "resolution": 64}, NO_NEGATIVE),
+        ({"guidance_scale": 5.0, "num_inference_steps": 1, "size": 64}, {"steps": 1, "guidance": 2, "resolution": 64}),
     ],
     "sd3-tiny": [
         ({"guidance_scale": 7.0, "num_inference_steps": 3, "size": 32}, {"steps": 3, "guidance": 2, "resolution": 32}),
@@ -176,7 +173,6 @@ WHISPER = {"model_type": "whisper", "d_model": 32, "encoder_layers": 2, "decoder
            "num_mel_bins": 20, "max_source_positions": 50, "max_target_positions": 60, "vocab_size": 120, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 3}
 # The language, the task and "no timestamps" follow the first token, as in a Whisper of many languages.
 MANY_LANGUAGES = {"is_multilingual": True, "lang_to_id": {"<|en|>": 5}, "task_to_id": {"transcribe": 6}, "no_timestamps_token_id": 7, "language": "en", "task": "transcribe"}
-FOUR_TOKENS = [('"decoder_sequence_length" = "1"', '"decoder_sequence_length" = "4"'), ('past = "1 + t"', 'past = "4 + t"')]
 LLAVA_TEXT = {"model_type": "mistral", "hidden_size": 64, "intermediate_size": 100, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 300, "sliding_window": None}
 LLAVA = {"model_type": "llava", "text_config": LLAVA_TEXT, "image_token_id": 299,
          "vision_config": {"model_type": "clip_vision_model", "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 90, "image_size": 64, "patch_size": 16}}
@@ -222,7 +218,7 @@ def whisper_calls():
         sound = torch.zeros(batch, WHISPER["num_mel_bins"], 2 * WHISPER["max_source_positions"])
         first = 4 if rules else 1
         flops = flops_of(lambda: model.generate(sound, max_new_tokens=tokens, min_new_tokens=tokens, num_beams=beams, do_sample=False, return_timestamps=False, early_stopping=False))
-        yield {"model": "whisper-tiny", "call": {"first": first, "beams": beams}, "dims": {"answers": batch, "tokens": tokens, "beams": beams}, "edits": FOUR_TOKENS if rules else [], "flops": flops}
+        yield {"model": "whisper-tiny", "call": {"first": first, "beams": beams}, "dims": {"answers": batch, "tokens": tokens, "beams": beams, **({"first_tokens": 4} if rules else {})}, "flops": flops}
 
 
 def llava_calls():
@@ -232,7 +228,7 @@ def llava_calls():
         ids = torch.tensor([[299] * 16 + [5] * prompt] * batch)
         flops = flops_of(lambda: model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=torch.zeros(batch, 3, 64, 64), max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False,
                                                 pad_token_id=0, eos_token_id=2))
-        yield {"model": "llava-tiny", "call": {}, "dims": {"answers": batch, "prompt": prompt, "tokens": tokens}, "edits": [], "flops": flops}
+        yield {"model": "llava-tiny", "call": {}, "dims": {"answers": batch, "prompt": prompt, "tokens": tokens}, "flops": flops}
 
 
 class Decoder(torch.nn.Module):
@@ -297,8 +293,8 @@ def write(path, text):
 
 
 def diffusion_calls(name):
-    for arguments, dims, *edits in CALLS[name]:
-        yield {"model": name, "call": arguments, "dims": dims, "edits": edits, "flops": call_flops(MAKERS[name](), arguments)}
+    for arguments, dims in CALLS[name]:
+        yield {"model": name, "call": arguments, "dims": dims, "flops": call_flops(MAKERS[name](), arguments)}
 
 
 def main():
