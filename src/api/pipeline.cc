@@ -3,6 +3,7 @@
 // closed sum over its index. A formula holds for all sizes unless a size decides which nodes run.
 // So the stage is also counted at the values of the parameters, in the first and the last run of
 // its loop, and must agree. If it does not, a stage without a loop has the figures of that count.
+// Counts of one model at the same sizes are made once.
 //
 // The bound on the time of a loop is the larger one of two sums, arithmetic and memory, which is at
 // most the sum of the larger ones. Of a decoder with a cache the outputs that return the cache are
@@ -13,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,31 @@ struct RunCost {
   std::optional<Expr> peak;
 };
 
+// What a stage needs of a count.
+struct CountedRun {
+  RunCost cost;
+  std::vector<std::string> symbols;
+  Bindings reference;     // sizes at which open symbols are shown
+  int64_t uncounted = 0;  // nodes without a rule
+};
+
+// All that a count depends on, within a pipeline.
+struct RunKey {
+  std::string path;
+  bool is_step = false, is_decoder = false;
+  Bindings bindings;
+  std::vector<std::string> open;
+  absl::btree_map<std::string, int64_t> values;
+  std::optional<int64_t> use_cache;
+
+  bool operator<(const RunKey& other) const {
+    return std::tie(path, is_step, is_decoder, bindings, open, values, use_cache) <
+           std::tie(other.path, other.is_step, other.is_decoder, other.bindings, other.open,
+                    other.values, other.use_cache);
+  }
+};
+using CountedRuns = absl::btree_map<RunKey, CountedRun>;
+
 // `change` of every formula.
 template <typename Change>
 void ChangeAll(const Change& change, RunCost* cost) {
@@ -70,14 +97,17 @@ std::optional<std::string> OnlySymbol(const Expr& dim) {
 
 class StageCounter {
  public:
-  StageCounter(const Pipeline& pipeline, const PipelineStage& stage, const CountOptions& options)
-      : pipeline_(pipeline), stage_(stage), options_(options) {}
+  StageCounter(const Pipeline& pipeline, const PipelineStage& stage, const CountOptions& options,
+               CountedRuns* counted)
+      : pipeline_(pipeline), stage_(stage), options_(options), counted_(*counted) {}
 
   absl::StatusOr<PipelineStageCost> Count(const Model& model) {
     model_ = model;
     RETURN_IF_ERROR(FindSizes());
-    ASSIGN_OR_RETURN(RunCost cost, CountRun(CountedOpen()));
-    RETURN_IF_ERROR(CheckNames());
+    ASSIGN_OR_RETURN(const CountedRun open, CountRun(CountedOpen()));
+    RETURN_IF_ERROR(CheckNames(open));
+    RunCost cost = open.cost;
+    uncounted_ = open.uncounted;
     RETURN_IF_ERROR(CheckValues(&cost));
     return Summed(cost);
   }
@@ -169,13 +199,26 @@ class StageCounter {
   }
 
   // ---- counts
-  absl::StatusOr<RunCost> CountRun(const CountOptions& options) {
-    ASSIGN_OR_RETURN(report_, onnxflops::Count(model_, options));
+  // Stages of one model at the same sizes are one count.
+  absl::StatusOr<CountedRun> CountRun(const CountOptions& options) const {
+    RunKey key = {stage_.path,   is_step_,  decoder_.has_value(), options.bindings, options.open,
+                  stage_.values, use_cache_};
+    if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
+    ASSIGN_OR_RETURN(const Report report, onnxflops::Count(model_, options));
+    CountedRun run;
+    ASSIGN_OR_RETURN(run.cost, CostOf(report, options));
+    for (const SymbolOrigin& symbol : report.symbols) run.symbols.push_back(symbol.name);
+    run.reference = report::ReferenceSizes(report);
+    run.uncounted = report.coverage.unknown;
+    return counted_.emplace(std::move(key), std::move(run)).first->second;
+  }
+
+  absl::StatusOr<RunCost> CostOf(const Report& report, const CountOptions& options) const {
     RunCost cost;
-    cost.totals = report_.totals;
-    if (report_.activation_peak) cost.peak = report_.activation_peak->bytes;
-    if (!report_.roofline) return cost;
-    const RooflineReport& device = *report_.roofline;
+    cost.totals = report.totals;
+    if (report.activation_peak) cost.peak = report.activation_peak->bytes;
+    if (!report.roofline) return cost;
+    const RooflineReport& device = *report.roofline;
     cost.arithmetic = device.arithmetic_time.value_or(0);
     std::optional<Expr> bytes = device.compulsory_bytes;
     if (decoder_) {
@@ -196,9 +239,8 @@ class StageCounter {
   }
 
   // Every open size becomes what the stage or the call sets, or is shown at a size of ours.
-  absl::Status CheckNames() {
-    std::vector<std::string> names;
-    for (const SymbolOrigin& symbol : report_.symbols) names.push_back(symbol.name);
+  absl::Status CheckNames(const CountedRun& run) {
+    const std::vector<std::string>& names = run.symbols;
     for (const auto& [name, size] : sizes_) {
       if (size.is_literal() || absl::c_linear_search(names, name)) continue;
       const auto own = stage_.sizes.find(name);
@@ -210,7 +252,6 @@ class StageCounter {
                        : names.empty()  ? "; it leaves none open"
                                         : absl::StrCat("; open: ", absl::StrJoin(names, ", "))));
     }
-    const Bindings reference = report::ReferenceSizes(report_);
     for (const std::string& name : names) {
       if (sizes_.contains(name)) continue;
       const auto given = options_.bindings.find(name);
@@ -228,7 +269,7 @@ class StageCounter {
         return absl::InvalidArgumentError(absl::StrCat("the model has a size ", QuotedSymbol(name),
                                                        ": take another name in for"));
       } else {
-        open_.emplace(name, reference.at(name));
+        open_.emplace(name, run.reference.at(name));
       }
     }
     return absl::OkStatus();
@@ -286,7 +327,6 @@ class StageCounter {
     if (!stage_.index.empty()) {
       ASSIGN_OR_RETURN(trips, NumberOf(stage_.trips.value, "the number of runs", at_first));
     }
-    const Report open = report_;
     for (const int64_t index : std::set<int64_t>{0, trips - 1}) {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
       const Bindings values = ValuesAt(index);
@@ -297,7 +337,8 @@ class StageCounter {
         options.bindings.emplace(name, number);
       }
       for (const auto& [name, size] : open_) options.bindings.emplace(name, size);
-      ASSIGN_OR_RETURN(const RunCost counted, CountRun(options));
+      ASSIGN_OR_RETURN(const CountedRun run, CountRun(options));
+      const RunCost& counted = run.cost;
       const bool agrees = absl::c_all_of(kQuantities, [&](const Quantity& q) {
         return q.needs != Quantity::Needs::kNothing ||
                counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
@@ -310,7 +351,6 @@ class StageCounter {
       has_formula_ = false;
       formula = counted;
     }
-    report_ = open;
     *cost = std::move(formula);
     return absl::OkStatus();
   }
@@ -324,7 +364,7 @@ class StageCounter {
     result.policy = stage_.policy;
     result.has_formula = has_formula_;
     result.is_step = is_step_;
-    result.uncounted = report_.coverage.unknown;
+    result.uncounted = uncounted_;
     result.totals.lower_bound = cost.totals.lower_bound;
     result.runs = stage_.times.value;
     for (const auto& [name, size] : sizes_) {
@@ -387,6 +427,7 @@ class StageCounter {
   const Pipeline& pipeline_;
   const PipelineStage& stage_;
   const CountOptions& options_;
+  CountedRuns& counted_;
   Model model_;
   bool is_step_ = false, has_formula_ = true;
   std::optional<Decoder> decoder_;
@@ -394,7 +435,7 @@ class StageCounter {
   Replacements sizes_;
   Bindings open_;  // sizes that nothing sets, and the sizes at which they are shown
   std::vector<std::string> used_;
-  Report report_;
+  int64_t uncounted_ = 0;
 };
 
 class PipelineCounter {
@@ -438,7 +479,7 @@ class PipelineCounter {
   absl::Status AddStage(const PipelineStage& stage) {
     const absl::StatusOr<Model> model = ModelOf(stage);
     if (!model.ok()) return AtPlace(stage.model_place, stage.name, model.status());
-    StageCounter counter(pipeline_, stage, options_);
+    StageCounter counter(pipeline_, stage, options_, &counted_);
     absl::StatusOr<PipelineStageCost> cost = counter.Count(*model);
     if (!cost.ok()) return AtPlace(stage.place, stage.name, cost.status());
     for (const PipelineStage& other : pipeline_.stages) {
@@ -559,6 +600,7 @@ class PipelineCounter {
   const CountOptions& options_;
   std::vector<std::string>* unknown_;
   absl::btree_map<std::string, Model> models_;
+  CountedRuns counted_;
   PipelineReport report_;
 };
 
