@@ -112,12 +112,46 @@ std::string InitialSections(const Report& report, absl::string_view prefix) {
   return out;
 }
 
+// The sections of a pipeline: all stages, and FLOPs of each.
+std::string PipelineSections(const InitialPipeline& pipeline, absl::string_view prefix) {
+  const PipelineReport& report = pipeline.report;
+  const Bindings sizes = report.Sizes();
+  std::string out = absl::StrCat("\n[", prefix, "budget]\n");
+  const auto add = [&](const Expr& amount, const Quantity& q) {
+    const absl::StatusOr<absl::int128> value = amount.Evaluate(sizes);
+    if (!value.ok() || *value <= 0) return;
+    absl::StrAppend(&out, q.key, " = \"", LimitTextFor(WithMargin(*value), q), "\"\n");
+  };
+  for (const Quantity& q : kQuantities) {
+    if (q.needs == Quantity::Needs::kNothing) add(report.totals.*q.value, q);
+  }
+  if (report.memory_bytes) add(*report.memory_bytes, kPipelineMemory);
+  absl::StrAppend(&out, "\n# Single stages, by their names; * stands for any signs.\n");
+  for (const PipelineStageCost& stage : report.stages) {
+    if (stage.name.find_first_of("*?") != std::string::npos) continue;  // a pattern
+    absl::StrAppend(&out, "[", prefix, "modules.", TomlString(stage.name), "]\n");
+    add(stage.totals.flops, QuantityOf(&Amounts::flops));
+  }
+  Bindings asked = pipeline.given;
+  asked.insert(report.at.begin(), report.at.end());
+  if (asked.empty()) return out;
+  absl::StrAppend(&out,
+                  "\n# Numbers of parameters and open sizes: a number, or a range as \"1..8\".\n[",
+                  prefix, "at]\n");
+  for (const auto& [name, size] : asked) {
+    absl::StrAppend(&out, TomlString(BareName(name)), " = ", size, "\n");
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder) {
+std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder,
+                           absl::Span<const InitialPipeline> pipelines) {
   std::string out = absl::StrCat(
-      reports.size() == 1 ? "# What this model may cost: what it costs now"
-                          : "# What these models may cost: what they cost now",
+      reports.size() + pipelines.size() > 1 ? "# What these models may cost: what they cost now"
+      : pipelines.empty()                   ? "# What this model may cost: what it costs now"
+                                            : "# What this pipeline may cost: what it costs now",
       WithSettings(
           ", and 1 %. `onnxflops check MODEL` holds it to\n"
           "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
@@ -126,24 +160,33 @@ std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view f
           "on}` "
           "raises it.\n"));
   const auto in_part = [](const Report& report) { return report.totals.lower_bound; };
-  if (absl::c_any_of(reports, in_part)) {
-    absl::StrAppend(&out, "\n# A part of ", reports.size() == 1 ? "the" : "a",
+  const auto pipeline_in_part = [](const InitialPipeline& pipeline) {
+    return pipeline.report.totals.lower_bound;
+  };
+  if (absl::c_any_of(reports, in_part) || absl::c_any_of(pipelines, pipeline_in_part)) {
+    absl::StrAppend(&out, "\n# A part of ", reports.size() + pipelines.size() == 1 ? "the" : "a",
                     " model is not counted: limits cannot be proven. This lets them "
                     "pass:\n# lower_bounds = \"pass\"\n");
   }
   // A name with these signs would be a pattern for other models, too.
-  if (reports.size() == 1 && reports[0].model.path.find_first_of("*?") != std::string::npos) {
+  if (reports.size() == 1 && pipelines.empty() &&
+      reports[0].model.path.find_first_of("*?") != std::string::npos) {
     return out + InitialSections(reports[0], "");
   }
   std::map<absl::string_view, int> uses;
   for (const Report& report : reports) ++uses[report::FileNameOf(report.model.path)];
-  for (const Report& report : reports) {
-    const absl::string_view name = report::FileNameOf(report.model.path);
-    absl::string_view path = report.model.path;
+  for (const auto& [report, given] : pipelines) ++uses[report::FileNameOf(report.file)];
+  const auto prefix = [&](absl::string_view path) {
+    const absl::string_view name = report::FileNameOf(path);
     absl::ConsumePrefix(&path, "./");
     absl::ConsumePrefix(&path, folder);
-    const absl::string_view glob = uses[name] == 1 ? name : path;
-    out += InitialSections(report, absl::StrCat("models.", TomlString(glob), "."));
+    return absl::StrCat("models.", TomlString(uses[name] == 1 ? name : path), ".");
+  };
+  for (const Report& report : reports) {
+    out += InitialSections(report, prefix(report.model.path));
+  }
+  for (const InitialPipeline& pipeline : pipelines) {
+    out += PipelineSections(pipeline, prefix(pipeline.report.file));
   }
   return out;
 }

@@ -226,8 +226,43 @@ class Check(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("of the whole pipeline, not of a stage", result.stderr)
 
+    def test_first_budgets(self):
+        """--init writes each figure plus 1 % and up to four digits, which holds at the numbers of the call, and for no more tokens."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "b.toml")
+            made = run("check", GPT2, "--init", "--dim", "tokens=64", "-o", path)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            report = document("pipeline", GPT2, "--dim", "tokens=64")
+            figures = {("budget", key): number(value) for key, value in report["totals"].items() if key not in ("lower_bound", "bytes_moved", "foldable_flops")}
+            figures["budget", "memory_bytes"] = number(report["memory_bytes"])
+            figures |= {(f'modules."{stage["name"]}"', "flops"): number(stage["totals"]["flops"]) for stage in report["stages"]}
+            units = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12}
+            limits, section = {}, ""
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    if line.startswith("[models."):
+                        section = line.strip()[len('[models."gpt2.toml".'):-1]
+                    elif " = " in line and line[0] != "#" and section != "at":
+                        key, text = line.strip().split(" = ")
+                        amount, _, unit = text.strip('"').partition(" ")
+                        limits[section, key] = Fraction(amount) * 10 ** units[unit[:1] if unit[:1] in units else ""]
+            self.assertEqual(set(limits), set(figures))
+            for name, limit in limits.items():
+                self.assertTrue(figures[name] * 101 <= limit * 100 <= figures[name] * Fraction("101.2") + 100, (name, limit, figures[name]))
+            self.assertEqual(run("check", GPT2, "--budgets", path).returncode, 0)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn('"tokens" = 64\n', text)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace('"tokens" = 64', '"tokens" = 80'))
+            failed = run("check", GPT2, "--budgets", path)
+            self.assertEqual(failed.returncode, 1)
+            self.assertRegex(failed.stdout, r"modules.tokens.flops .* failed")
+            self.assertRegex(failed.stdout, r"modules.prompt.flops .* passed")
+            again = run("check", GPT2, "--init", "-o", path)
+            self.assertEqual((again.returncode, "exists: --update raises its limits" in again.stderr), (2, True))
+
     def test_no_limits(self):
-        """A pipeline has no --init of check, so the message does not name it."""
         with tempfile.TemporaryDirectory() as folder:
             stages = os.path.join(folder, "stages.toml")
             with open(GPT2, encoding="utf-8") as file:
@@ -236,8 +271,7 @@ class Check(unittest.TestCase):
                 file.write(text)
             result = run("check", stages)
             self.assertEqual(result.returncode, 2)
-            self.assertIn("--budgets FILE names one, --max", result.stderr)
-            self.assertNotIn("--init", result.stderr)
+            self.assertIn("onnxflops check MODEL --init writes one, --max", result.stderr)
 
     def test_what_a_pipeline_does_not_have(self):
         for limit in ("peak_activation_bytes=1 GB", "time_estimate_seconds=1 s", "bops=3"):

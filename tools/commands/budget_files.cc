@@ -10,7 +10,6 @@
 #include "src/api/check.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/model_files.h"
@@ -95,11 +94,6 @@ absl::StatusOr<BudgetFiles> BudgetFiles::Read(const BudgetSources& sources,
   if (!sources.maxima.empty() || !sources.named.empty() ||
       !absl::c_all_of(all.files_, [](const BudgetFile& file) { return file.path.empty(); })) {
     return all;
-  }
-  if (settings::IsPipelineFile(models[0])) {  // --init of a pipeline writes its stages
-    return absl::NotFoundError(
-        absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(models[0]),
-                     " or here: --budgets FILE names one, --max \"flops=10 TFLOP\" needs none"));
   }
   return absl::NotFoundError(absl::StrCat(
       "there is no ", kBudgetsFile, " beside ", Quoted(models[0]),

@@ -36,6 +36,7 @@
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
+#include "src/api/pipeline.h"
 #include "src/api/version.h"
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
@@ -506,7 +507,6 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {
       {"--git is", !args.git.empty()},
-      {"--init is", args.init},
       {"--review is", !args.review.file.empty()},
       {"--record is", !args.record.file.empty()},
       {"--backward is", args.training.backward != settings::TrainingArguments().backward},
@@ -543,15 +543,25 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(RequirePipelineCall(args, models));
   std::vector<Report> reports;
+  std::vector<InitialPipeline> pipelines;
   std::set<std::string> paths;
   for (const ModelFile& file : models.files) {
     RETURN_IF_ERROR(file.fault);
     if (!paths.insert(file.path).second) continue;
-    if (!models.one_file && file.path.find_first_of("*?") != std::string::npos) {
+    const bool is_pipeline = settings::IsPipelineFile(file.path);
+    const bool needs_name = !models.one_file || is_pipeline;
+    if (needs_name && file.path.find_first_of("*?") != std::string::npos) {
       return absl::InvalidArgumentError(
           absl::StrCat(Quoted(file.path),
                        ": a section of budgets names models by a pattern, so its name may not "
                        "have * or ?"));
+    }
+    if (is_pipeline) {
+      ASSIGN_OR_RETURN(const Pipeline pipeline,
+                       settings::ReadPipeline(file.path, options.bindings));
+      ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, options));
+      pipelines.push_back({std::move(report), options.bindings});
+      continue;
     }
     ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
     ASSIGN_OR_RETURN(Report report, CountInitial(model, options));
@@ -559,15 +569,14 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   }
   std::vector<std::string> inputs = models.paths();
   inputs.push_back(args.sizes.rules.file);
-  const std::string text = InitialBudgets(reports, FolderOfModels(args.models[0]));
+  const std::string text = InitialBudgets(reports, FolderOfModels(args.models[0]), pipelines);
   RETURN_IF_ERROR(WriteOutput(text, path, inputs));
   if (path == "-") return kFine;
   ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
   WriteError(absl::StrCat("wrote ", Escaped(path), ": ",
                           Plural(static_cast<int64_t>(written.rules.size()), "rule"), ", ",
-                          reports.size() == 1
-                              ? absl::StrCat("for ", Escaped(models.files[0].path))
-                              : Plural(static_cast<int64_t>(reports.size()), "model")));
+                          paths.size() == 1 ? absl::StrCat("for ", Escaped(models.files[0].path))
+                                            : Plural(static_cast<int64_t>(paths.size()), "model")));
   return kFine;
 }
 
