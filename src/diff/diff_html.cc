@@ -1,5 +1,7 @@
 // A diff as a page, drawn by src/render/html/.
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "src/base/limits.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
+#include "src/diff/pipeline_diff.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
@@ -61,9 +64,40 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
   return tree;
 }
 
-}  // namespace
+// What the page of two pipelines has beside the figures.
+struct StageTexts {
+  std::vector<std::string> words, notes;
+  std::optional<PeakDiff> memory;
+};
 
-std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
+void WriteTexts(const char* key, const std::vector<std::string>& texts, report::JsonWriter* json) {
+  json->Key(key).BeginArray();
+  for (const std::string& text : texts) json->String(text);
+  json->EndArray();
+}
+
+void WriteLowerBounds(const PeakDiff& peak, report::JsonWriter* json) {
+  json->Key("peak_lower_bounds").BeginArray(report::kOneLine);
+  json->Bool(peak.base_lower_bound);
+  json->Bool(peak.head_lower_bound);
+  json->EndArray();
+}
+
+void WriteStageTexts(const StageTexts& texts, report::JsonWriter* json) {
+  json->Key("noun").String("stage");
+  WriteTexts("words", texts.words, json);
+  WriteTexts("notes", texts.notes, json);
+  if (!texts.memory) return;
+  const PeakDiff& memory = *texts.memory;
+  json->Key("memory");
+  diff::WriteChange(
+      {kPipelineMemory, memory.base, memory.base_lower_bound, memory.head, memory.head_lower_bound},
+      /*sign=*/true, json);
+  WriteLowerBounds(memory, json);
+}
+
+// `stages`: of pipelines; of models null.
+std::string PageOf(const Diff& diff, const Quantity& cost, const StageTexts* stages) {
   report::JsonWriter summary, json;
   summary.CutStrings(kMaxPageText);
   diff::WriteDiff(WithoutRows(diff), &summary, report::kOneLine);
@@ -77,22 +111,52 @@ std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
   for (const std::string& text : diff::NotCountedTexts(diff)) json.String(text);
   json.EndArray();
   json.Key("modules_in_words").String(absl::StrJoin(diff::ModulesInWords(diff), "; "));
-  if (diff.peak) {
-    json.Key("peak_lower_bounds").BeginArray(report::kOneLine);
-    json.Bool(diff.peak->base_lower_bound);
-    json.Bool(diff.peak->head_lower_bound);
-    json.EndArray();
-  }
+  if (diff.peak) WriteLowerBounds(*diff.peak, &json);
+  if (stages != nullptr) WriteStageTexts(*stages, &json);
   json.Key("base_root").String(diff.modules[0].base_type);
-  json.Key("cost").String(options.quantity->key);
+  json.Key("cost").String(cost.key);
   json.CutStrings(kMaxPageFormula);
   json.Key("tree").BeginObject(report::kOneLine);
-  TreeOf(diff, *options.quantity).Write(&json);
+  TreeOf(diff, cost).Write(&json);
   json.EndObject();
   json.EndObject();
   const std::string folded = report::FoldJson(summary.TakeText(), kMaxPageListBytes);
   return report::HtmlPage(report::FileNameOf(diff.head.path), "diff",
                           absl::StrCat("{\"diff\": ", folded, ", ", json.TakeText().substr(1)));
+}
+
+// "base: answers = 1, prompt = 512", or without the side if both are equal.
+std::vector<std::string> WordsOf(const PipelineDiff& diff) {
+  const auto words = [](const PipelineReport& report) {
+    const std::vector<std::string> title = PipelineTitle(report);
+    return absl::StrJoin(title.begin() + 1, title.end(), ", ");
+  };
+  const std::string base = words(diff.base), head = words(diff.head);
+  if (base == head) return {head};
+  return {absl::StrCat("base: ", base), absl::StrCat("head: ", head)};
+}
+
+std::vector<std::string> NotesOf(const PipelineDiff& diff) {
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < diff.stages.size() && notes.size() < kMaxPageNotes; ++i) {
+    const auto& [base, head, peak] = diff.stages[i];
+    if (base == head) continue;
+    notes.push_back(absl::StrCat("stage ", diff.figures.modules[i + 1].path, ": ",
+                                 base.Shortened(100), " runs in the base, ", head.Shortened(100),
+                                 " in the head"));
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
+  return PageOf(diff, *options.quantity, nullptr);
+}
+
+std::string ToHtml(const PipelineDiff& diff) {
+  const StageTexts texts = {WordsOf(diff), NotesOf(diff), diff.figures.memory};
+  return PageOf(diff.figures, kQuantities[0], &texts);
 }
 
 }  // namespace onnxflops

@@ -42,6 +42,8 @@ Diff FiguresOf(const PipelineReport& report);
 // Each stage with what changed in it, then all of them.
 Document ToDocument(const PipelineDiff& diff, bool exact);
 std::string ToCsv(const PipelineDiff& diff);
+// A self-contained page: stages coloured by change. At most 1 MB.
+std::string ToHtml(const PipelineDiff& diff);
 // JSON: "onnxflops.pipeline_diff/1" (tools/schema/pipeline_diff.v1.schema.json).
 std::string ToJson(const PipelineDiff& diff);
 // Markdown that a bot can find again and replace: see comment.h.

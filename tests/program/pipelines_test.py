@@ -77,6 +77,37 @@ class Diff(unittest.TestCase):
         self.assertEqual(diff["empty"], changed == 0)
         return diff
 
+    def test_time_on_a_device(self):
+        device = ("--device", "h100-sxm", "--dtype", "bf16")
+        diff = document("diff", GPT2, BEAMS, *device)
+        sides = [document("pipeline", path, *device) for path in (GPT2, BEAMS)]
+        rows = [(diff["totals"], [side["time"]["seconds"] for side in sides])]
+        for stage in diff["stages"]:
+            rows.append((stage, [sum(s["time"]["seconds"] for s in side["stages"] if s["name"] == stage["name"]) for side in sides]))
+        for row, (base, head) in rows:
+            time = {key: float(part["value"]) for key, part in row["time_bound_seconds"].items() if key != "sign"}
+            for key, wanted in (("base", base), ("head", head), ("delta", head - base)):
+                self.assertAlmostEqual(time[key], wanted, delta=1e-12, msg=(row.get("name"), key))
+        self.assertGreater(sides[1]["time"]["seconds"], sides[0]["time"]["seconds"])
+        self.assertNotIn("time_bound_seconds", document("diff", GPT2, BEAMS)["totals"])
+        result = run("diff", "models/resnet50.onnx", "models/resnet50.onnx", *device)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+
+    def test_page(self):
+        """The page has the totals of the document, the memory, and a row for each stage."""
+        page = run("diff", GPT2, BEAMS, "--format", "html").stdout
+        data = json.loads(page.split('<script type="application/json" id="data" data-kind="diff">')[1].split("</script>")[0])
+        diff = document("diff", GPT2, BEAMS)
+        for key, change in diff["totals"].items():
+            if key not in ("bytes_moved", "memory_bytes"):
+                self.assertEqual(data["diff"]["totals"][key], change, key)
+        self.assertEqual(data["memory"], diff["totals"]["memory_bytes"])
+        self.assertEqual(data["noun"], "stage")
+        self.assertEqual(data["notes"], ["stage check: 0 runs in the base, 4 in the head"])
+        self.assertIn("beams = 4", data["words"][1])
+        for stage in diff["stages"]:
+            self.assertIn(f'"{stage["name"]}"', page)
+
     def test_a_changed_and_a_new_stage(self):
         statuses = {s["name"]: s["status"] for s in self.hold(GPT2, BEAMS)["stages"]}
         self.assertEqual(statuses, {"prompt": "same", "tokens": "changed", "check": "added"})

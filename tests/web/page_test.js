@@ -600,6 +600,7 @@ const kPages = {
   beams: ["pipeline", `${stages}/gpt2-beams.toml`],
   drafts: ["pipeline", `${stages}/speculative.toml`],
   partly: ["pipeline", `${stages}/custom.toml`],
+  stages: ["diff", `${stages}/gpt2.toml`, `${stages}/gpt2-beams.toml`, "--device", "h100-sxm", "--dtype", "bf16"],
   points: ["pipeline", `${stages}/gpt2.toml`, "--dim", "tokens=16,64", "--dim", "prompt=64,512", "--device", "h100-sxm", "--dtype", "bf16"],
 };
 

@@ -27,6 +27,7 @@
 #include "src/diff/comment.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
+#include "src/settings/device_arguments.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
@@ -52,8 +53,8 @@ open are compared as formulas.
 
 BASE and HEAD may also be two pipelines: files of stages, or folders, as
 `onnxflops pipeline` takes them. A row per stage then has what changed in it:
-how often it runs, FLOPs, MACs, parameters, bytes and memory. --dim NAME=N gives
-a parameter a number in both.
+how often it runs, FLOPs, MACs, parameters, bytes and memory, and with --device
+the least time. --dim NAME=N gives a parameter a number in both.
 )",
     R"(  What a change of a model costs:
     onnxflops diff old.onnx new.onnx
@@ -68,6 +69,7 @@ a parameter a number in both.
     onnxflops diff old.onnx new.onnx --by node --format csv
   What an answer of several models costs more:
     onnxflops diff old/pipeline.toml new/pipeline.toml --dim tokens=500
+    onnxflops diff sdxl/ sdxl-turbo/ --device h100-sxm --dtype bf16 -o page.html
 
 Exit codes: 0 success, whether anything changed or not; 2 error.
 )"};
@@ -81,6 +83,7 @@ std::vector<std::string> QuantityKeys() {
 struct DiffCall : settings::DiffArguments {
   std::vector<std::string> models;
   BaseMissingArgument base_missing;
+  settings::RooflineArguments device;
   OutputArguments output;
   std::string by = "module", depth, quantity = "flops", threshold, module, git;
   bool exact = false;
@@ -103,6 +106,7 @@ struct DiffCall : settings::DiffArguments {
     list->AddFlag("exact", &exact, "Print every digit instead of SI units.");
     list->AddValue("module", "GLOBS", &module,
                    "Compare only this module, as if it were the model.");
+    device.AddTo(list);
     output.AddTo(list, {"json", "csv", "html", "comment"});
   }
 
@@ -188,13 +192,13 @@ absl::StatusOr<ExitCode> RunPipelineDiff(const DiffCall& args, const CountOption
   RETURN_IF_ERROR(RequirePipelineOptions(args));
   const bool comment = args.output.format == "comment";
   ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
-  RETURN_IF_ERROR(RequireFormat(args.output, format, "a diff of pipelines is", {Format::kHtml}));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const Pipeline old_stages, settings::ReadPipeline(base, options.bindings));
   ASSIGN_OR_RETURN(const Pipeline new_stages, settings::ReadPipeline(head, options.bindings));
   ASSIGN_OR_RETURN(const PipelineDiff diff, DiffPipelines(old_stages, new_stages, options));
-  std::vector<std::string> inputs = {base, head, args.sizes.rules.file};
+  std::vector<std::string> inputs = {base, head, args.sizes.rules.file,
+                                     args.device.devices_file.file};
   for (const PipelineReport* report : {&diff.base, &diff.head}) {
     for (const PipelineStageCost& stage : report->stages) inputs.push_back(stage.path);
   }
@@ -211,12 +215,17 @@ absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.device.Parse());
   if (args.models.size() == 2) {
     ASSIGN_OR_RETURN(const bool are_pipelines, ArePipelines(args.models));
     if (are_pipelines) {
       options.activation_peak = false;
       return RunPipelineDiff(args, options);
     }
+  }
+  if (options.on_device) {
+    return absl::InvalidArgumentError(
+        "--device is for pipelines; onnxflops check --device limits the time of a model");
   }
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;

@@ -2,6 +2,7 @@
 
 function diffPage(data) {
   const { diff } = data;
+  if (data.memory) diff.totals.memory_bytes = data.memory;
   const [base, head] = diff.base ? fileNames(diff.base.path, diff.head.path) : ["(no base)", fileName(diff.head.path)];
   [data.title, data.base_title] = [head, base];
   const sized = new Sized(sizesOf(data));
@@ -10,7 +11,9 @@ function diffPage(data) {
     const changes = totalChanges(data, tree, sized);
     return [h("p", { class: "verdict", text: changeWords(data, changes) }), figures(changes.map(changeFigure))];
   };
-  const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff));
+  const notes = (data.notes || []).length === 0 ? null
+    : h("section", {}, h("h2", { text: "Runs" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", {}, h("bdi", { text })))));
+  const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff), notes);
   const titles = diff.base ? [`Base: ${base}`, `Head: ${head}`] : [`Head: ${head}`];
   modulesPage(data, { ...diff.head, title: diff.base ? `${base} \u2192 ${head}` : head }, top, titles, null, bottom);
 }
@@ -19,14 +22,14 @@ function diffPage(data) {
 function totalChanges(data, tree, sized) {
   const { totals } = data.diff;
   const titles = { flops: "FLOPs", macs: "MACs", params: "Parameters", param_bytes: "Bytes of parameters", bytes_read: "Bytes read", bytes_written: "Bytes written",
-                   int_ops: "Integer operations", bops: "BOPs", peak_activation_bytes: "Peak of activations" };
+                   int_ops: "Integer operations", bops: "BOPs", peak_activation_bytes: "Peak of activations", memory_bytes: "Memory", time_bound_seconds: "Least time" };
   const isShown = (key) => totals[key] && (key !== "int_ops" || ["base", "head"].some((side) => totals[key][side].expr !== "0"));
   return Object.keys(titles).filter(isShown).map((key) => {
     const [before, after] = [sized.of(totals[key].base), sized.of(totals[key].head)];
     const q = tree.quantity(key), peak = data.peak_lower_bounds;
     const knownOfSide = (side, value) => (q ? tree.known(tree.root, q, side) : knownOf(value, Boolean(peak) && peak[side]));
     const change = before === null || after === null ? null : after - before;
-    return { key, title: titles[key], unit: key.includes("bytes") ? "B" : "", before, after, change, knownHead: knownOfSide(1, after),
+    return { key, title: titles[key], unit: key.includes("bytes") ? "B" : key.endsWith("seconds") ? "s" : "", before, after, change, knownHead: knownOfSide(1, after),
              known: knownOfChange(knownOfSide(0, before), knownOfSide(1, after), change) };
   });
 }

@@ -16,14 +16,14 @@ class TreeTable {
     this.openByCost();
     this.body = h("tbody");
     this.titles = h("tr");
-    this.table = h("table", { role: "treegrid", "aria-label": view.tree.stages ? "Stages" : "Modules and operators", class: "tree" },
+    this.table = h("table", { role: "treegrid", "aria-label": view.tree.noun === "stage" ? "Stages" : "Modules and operators", class: "tree" },
                    h("thead", {}, this.titles), this.body);
     this.more = h("button", { type: "button", onclick: () => { this.most *= 4; this.draw(); } });
     this.body.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => this.click(event));
     const [menu, choices] = this.chooser();
     this.box = h("section", { "aria-label": "Table" },
-                 h("div", { class: "bar" }, h("h2", { text: view.tree.stages ? "Stages" : "Modules" }), menu,
+                 h("div", { class: "bar" }, h("h2", { text: view.tree.noun === "stage" ? "Stages" : "Modules" }), menu,
                    h("button", { type: "button", text: "Expand all", onclick: () => this.openAll(true) }),
                    h("button", { type: "button", text: "Collapse", onclick: () => this.openAll(false) }),
                    h("button", { type: "button", text: "Copy as CSV", onclick: () => this.copy() })),
@@ -189,7 +189,7 @@ class TreeTable {
                                this.titles.querySelector(`[data-column="${key}"]`).focus();
                              } }));
     };
-    this.titles.replaceChildren(title("name", this.view.tree.stages ? "stage" : "module", false),
+    this.titles.replaceChildren(title("name", this.view.tree.noun, false),
                                 ...[...this.columns].filter(([key]) => this.chosen.has(key))
                                     .map(([key, column]) => title(key, column.title, true)));
   }

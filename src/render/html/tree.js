@@ -10,6 +10,7 @@ class Tree {
     this.profile = data.profile || null;
     this.exactBackward = Boolean(data.report && data.report.training);
     [this.stages, this.all] = data.stages ? [data.stages.map(formulasOf), formulasOf(data.all)] : [null, null];  // of a pipeline
+    this.noun = data.stages ? "stage" : data.noun || "module";
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
     this.nodes = [];
