@@ -6,6 +6,7 @@ Each change is head - base of the two documents of `pipeline`, each verdict a co
 to whole calls that torch counted.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -383,18 +384,74 @@ class Audit(unittest.TestCase):
 class WholeCalls(unittest.TestCase):
     """What torch's FlopCounterMode counts in whole calls of diffusers and transformers, and what `pipeline` counts for folders of the same models."""
 
-    def test_every_call(self):
-        with open(FOLDER + "whole_calls.json", encoding="utf-8") as file:
+    def hold(self, calls, archive):
+        with open(FOLDER + calls, encoding="utf-8") as file:
             calls = json.load(file)["calls"]
+        params = {}
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/pipeline_models.tar.xz"], check=True)
+            subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/" + archive], check=True)
             for call in calls:
                 model = f"{folder}/{call['model']}"
                 if call["model"] == "llava-tiny":
                     model += "/pipeline.toml"
                 dims = [word for name, size in call["dims"].items() for word in ("--dim", f"{name}={size}")]
-                self.assertEqual(2 * number(document("pipeline", model, *dims)["totals"]["macs"]), call["flops"], call)
+                report = document("pipeline", model, *dims)
+                self.assertEqual(2 * number(report["totals"]["macs"]), call["flops"], call)
+                params[call["model"]] = {stage["name"]: number(stage["totals"]["params"]) for stage in report["stages"]}
+        return calls, params
+
+    def test_every_call(self):
+        calls, _ = self.hold("whole_calls.json", "pipeline_models.tar.xz")
         self.assertGreaterEqual(len(calls), 16)
+
+    def test_real_sizes(self):
+        """SDXL, Stable Diffusion 3 medium, Flux dev and Stable Diffusion 1.5, at the sizes that they were published with."""
+        calls, params = self.hold("real_calls.json", "real_models.tar.xz")
+        self.assertEqual(len(calls), 5)
+        denoisers = {name: of.get("unet", of.get("transformer")) for name, of in params.items()}
+        # As published with the weights.
+        self.assertEqual(denoisers, {"sd15": 859_520_964, "sdxl": 2_567_463_684, "sd3-medium": 2_028_328_000, "flux-dev": 11_901_408_320})
+
+
+class Published(unittest.TestCase):
+    """Published figures of parts of pipelines: tests/data/published/pipelines.csv."""
+
+    def rows(self, name):
+        with open("tests/data/published/pipelines.csv", encoding="utf-8") as file:
+            return [row for row in csv.DictReader(file) if name in row["model"]]
+
+    def test_sizes_of_dit(self):
+        """MACs by hand: blocks of width w with 256 tokens, six modulations, and embeddings of the time, of which diffusers has one in each block and one at the end."""
+        sizes = {"S": (384, 12), "B": (768, 12), "L": (1024, 24), "XL": (1152, 28)}
+        rows = self.rows("DiT-")
+        self.assertEqual(len(rows), 4)
+        for row in rows:
+            w, depth = sizes[row["model"][len("DiT-"):-len("/2")]]
+            tokens, time = 256, 256 * w + w * w
+            blocks = depth * (12 * w * w * tokens + 2 * tokens * tokens * w + 6 * w * w)
+            ends = tokens * 16 * w + 2 * w * w + tokens * w * 32  # patches, the last modulation, pixels
+            self.assertEqual(int(row["ours"]), blocks + ends + (depth + 1) * time, row["model"])
+            norms = (2 * depth + 1) * tokens * w
+            self.assertEqual(int(row["theirs"]), blocks + ends + time + norms, row["model"])
+            self.assertEqual((f"{int(row['theirs']) / 1e9:.2f} G", row["verdict"]), (row["published"], "same"), row["model"])
+
+    def test_parts_of_stable_diffusion(self):
+        """The exports at real sizes give our figures of MLPerf's rows."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/real_models.tar.xz", "sd15"], check=True)
+            report = document("pipeline", f"{folder}/sd15", "--dim", "steps=1,guidance=1")
+        stages = {stage["name"]: {key: number(stage["totals"][key]) for key in ("macs", "params")} for stage in report["stages"]}
+        parts = {"text_encoder": "text_encoder", "sd_diffusion_1 and _2": "unet", "vae_decoder": "vae_decoder"}
+        rows = self.rows("MLPerf")
+        self.assertEqual(len(rows), 6)
+        for row in rows:
+            stage = stages[parts[row["model"].split(" 1.5 ")[1]]]
+            self.assertEqual((int(row["ours"]), int(row["params"])), (stage[row["quantity"]], stage["params"]), row["model"])
+            published = sum(Fraction(part.split()[0]) for part in row["published"].split(" + "))
+            if row["quantity"] == "params":
+                self.assertEqual((published, row["verdict"]), (stage["params"], "same"), row["model"])
+            else:
+                self.assertIn(f"{float(published * 10**9 / stage['macs'] - 1):.1%}".replace("%", " %") + " above ours", row["reason"])
 
 
 if __name__ == "__main__":
