@@ -34,7 +34,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 # The promise of SECURITY.md. A second is 3e9 instructions: a core of 3 GHz at one per cycle, which is typical of code that sometimes
 # waits for memory.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
-SECONDS = {"count": 1.0, "explain": 1.0, "mfu": 1.0, "compare": 1.0, "estimate": 1.0, "diff": 2.0, "check": 2.0, "pipeline": 2.0}
+SECONDS = {"count": 1.0, "explain": 1.0, "mfu": 1.0, "compare": 1.0, "estimate": 1.0, "diff": 2.0, "check": 2.0, "pipeline": 2.0, "audit": 2.0}
 MEMORY = 256 << 20
 MEMORY_OF_TWO = 384 << 20  # of diff and check, which hold two models
 # Models that take more, as SECURITY.md names them, and what each may take: times the seconds, times the memory.
@@ -166,7 +166,11 @@ model = "model.onnx"
 times = "images*runs"
 """
 PIPELINE = [[], ["--format", "json"]]  # a sweep takes as long for each of its points
-FORMS = {"count": COUNT, "compare": COMPARE, "diff": DIFF, "check": CHECK, "mfu": MFU, "estimate": ESTIMATE, "pipeline": PIPELINE}
+# A published figure of the model, and of the stages.
+FIGURE, FIGURE_OF_STAGES = "{a figure}", "{a figure of the stages}"
+AUDIT = [[FIGURE, "--format", "json"], [FIGURE_OF_STAGES, "--format", "csv"]]
+FORMS = {"count": COUNT, "compare": COMPARE, "diff": DIFF, "check": CHECK, "mfu": MFU, "estimate": ESTIMATE, "pipeline": PIPELINE,
+         "audit": AUDIT}
 # These run on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
 # form that is slow with many models is found with a quarter of them. The names of model and form decide which quarter runs.
 LIST = ["--by", "node", "--format", "csv"]
@@ -359,7 +363,10 @@ class Worker:
         self.path, self.out, self.err = (os.path.join(folder, name) for name in ("model.onnx", "out", "err"))
         self.files = {SELF: self.path, BUDGETS_FILE: os.path.join(folder, "budgets.toml"), COPY: os.path.join(folder, "copy.onnx")}
         self.stages = os.path.join(folder, "stages.toml")
-        for path, text in ((self.files[BUDGETS_FILE], BUDGETS), (self.stages, STAGES)):
+        self.files |= {FIGURE: os.path.join(folder, "figure.csv"), FIGURE_OF_STAGES: os.path.join(folder, "stages.csv")}
+        figures = [(self.files[FIGURE], "name,model,figure\nx,model.onnx,4.1 GMACs\n"),
+                   (self.files[FIGURE_OF_STAGES], "name,model,figure,dim\nx,stages.toml,4.1 GMACs,images=2\n")]
+        for path, text in ((self.files[BUDGETS_FILE], BUDGETS), (self.stages, STAGES), *figures):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         self.stopwatch = Stopwatch()
@@ -393,7 +400,8 @@ class Worker:
         what = f"{name}: {command} {' '.join(o[:60] for o in options)}".rstrip()
         if self.hunt.only and not any(text in what for text in self.hunt.only):
             return None
-        words = [self.hunt.program, command, self.stages if command == "pipeline" else self.path, *(self.files.get(o, o) for o in options)]
+        of = {"pipeline": [self.stages], "audit": []}.get(command, [self.path])  # an audit names its model among the options
+        words = [self.hunt.program, command, *of, *(self.files.get(o, o) for o in options)]
         code, seconds, memory, too_long = self.stopwatch.measure(words, self.out, self.err, most_seconds(name, command))
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
