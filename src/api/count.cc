@@ -88,6 +88,26 @@ absl::Status AddMemoryAtBounds(const Model& model, const Analysis& analysis,
   return AddMemory(raised, options, report);
 }
 
+// Figures at open sizes of inputs that the formulas of training do not hold at are counted there.
+// Sizes inside the model have a range, and 1 only stands for them.
+absl::Status CountBelowFormulas(const Model& model, const CountOptions& options, Report* report) {
+  const Bindings below = SizesBelowFormulas(*report->memory);
+  CountOptions at_sizes = options;
+  bool any = false;
+  for (const SymbolOrigin& symbol : report->symbols) {
+    const auto size = below.find(symbol.name);
+    if (symbol.kind != SymbolOrigin::Kind::kInput || size == below.end()) continue;
+    at_sizes.bindings[symbol.name] = size->second;
+    any = true;
+  }
+  if (!any) return absl::OkStatus();
+  const absl::StatusOr<RaisedAnalysis> analysis = AnalyzeAtBounds(model, at_sizes, options.causal);
+  // The model may take no other size than the example's.
+  if (absl::IsInvalidArgument(analysis.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(analysis.status());
+  return SetTrainingValues(*analysis, options, &*report->memory);
+}
+
 // At size 1 PyTorch may make views of tensors that it copies at larger sizes, so formulas of memory
 // need not hold there. If --fit answers 1 or nothing, a count at size 1 decides.
 absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Report* report) {
@@ -220,6 +240,7 @@ absl::Status AddParts(const Model& model, const SampledAnalysis& analysis,
         !added.ok()) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
     }
+    RETURN_IF_ERROR(CountBelowFormulas(model, options, report));
     if (report->memory->fit) {
       RETURN_IF_ERROR(CheckFitAtOne(model, options, report));
       RETURN_IF_ERROR(CapFit(model, options, &*report->memory->fit));

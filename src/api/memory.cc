@@ -161,6 +161,8 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->gradient_bytes = training.gradient_bytes;
   memory->optimizer_bytes = training.optimizer_bytes;
   memory->saved_bytes = training.saved_bytes;
+  const absl::StatusOr<absl::int128> saved = training.saved_bytes.Evaluate(memory->at);
+  if (saved.ok()) memory->saved_value = *saved;
   memory->saved_input_bytes = training.saved_input_bytes;
   memory->unknown_saved = training.unknown;
   memory->unknown_saved_op = std::string(training.unknown_op);
@@ -211,6 +213,37 @@ std::optional<ActivationPeak> PeakOf(const ModelData& model, const std::optional
 }
 
 }  // namespace
+
+Bindings SizesBelowFormulas(const MemoryReport& memory) {
+  std::vector<Expr> formulas = memory.step.sums;
+  formulas.push_back(memory.saved_bytes);
+  formulas.push_back(memory.step.bytes.value_or(0));
+  Bindings below;
+  for (const Expr& formula : formulas) {
+    for (const std::string& name : formula.Symbols()) {
+      const auto size = memory.at.find(name);
+      if (size != memory.at.end() && size->second < kMinTrainingSize) below.insert(*size);
+    }
+  }
+  return below;
+}
+
+absl::Status SetTrainingValues(const Analysis& at_sizes, const CountOptions& options,
+                               MemoryReport* memory) {
+  ASSIGN_OR_RETURN(const TrainingMemory training,
+                   FindTrainingMemory(at_sizes.inference, at_sizes.counts, options.causal,
+                                      options.memory->training, memory->at));
+  const absl::StatusOr<absl::int128> saved = training.saved_bytes.Evaluate(memory->at);
+  if (!saved.ok() || !training.step.value) return absl::OkStatus();
+  const StepRow step = report::DescribeStep(at_sizes.inference, training.step);
+  memory->saved_value = *saved;
+  memory->step.value = step.value;
+  memory->step.phase = step.phase;
+  memory->step.node = step.node;
+  memory->step.op = step.op;
+  memory->step.domain = step.domain;
+  return absl::OkStatus();
+}
 
 void AddActivationPeak(const Analysis& analysis, Report* report) {
   PeakOptions rule;

@@ -159,9 +159,6 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
   return sweep;
 }
 
-// The formulas of a training step hold for sizes from 2 on.
-constexpr int64_t kMinFormulaSize = 2;
-
 // The largest of several sums can be written in more than one way: it is compared by its value.
 bool Agree(MemoryRow a, MemoryRow b) {
   for (size_t i = 0; i < std::size(kMemoryFigures); ++i) {
@@ -195,7 +192,7 @@ class MemoryFormulas {
 
   bool Has(const Bindings& point) const {
     return std::all_of(point.begin(), point.end(),
-                       [](const auto& size) { return size.second >= kMinFormulaSize; });
+                       [](const auto& size) { return size.second >= kMinTrainingSize; });
   }
   absl::StatusOr<Report> At(const Bindings& point) const {
     return report::MemoryAt(open_, Rename({point}, swept_, names_)[0]);
@@ -210,7 +207,7 @@ class MemoryFormulas {
     Bindings smallest = LargestOf(swept);
     for (const auto& [name, sizes] : swept) {
       for (const int64_t size : sizes) {
-        if (size >= kMinFormulaSize) smallest[name] = std::min(smallest[name], size);
+        if (size >= kMinTrainingSize) smallest[name] = std::min(smallest[name], size);
       }
     }
     return smallest;

@@ -120,12 +120,27 @@ std::vector<std::string> BareSymbols(const Expr& expr) {
   return names;
 }
 
+// Formulas of training memory hold from sizes of 2 on.
+void RefuseTooSmall(const Bindings& least, const std::string& name, int64_t size,
+                    const std::string& function) {
+  const auto bound = least.find(name);
+  if (bound == least.end() || bound->second < 2 || size >= bound->second) return;
+  Raise(absl::InvalidArgumentError(
+      absl::StrCat(function, ": this formula holds for ", BareName(name), " from ", bound->second,
+                   " on, not for ", size, ": count the model at that size, as model.count(",
+                   BareName(name), "=", size, ", memory=True)")));
+}
+
 // The sizes given in a call. A name that the formula does not contain is an error.
 Bindings OwnSizes(const Expr& expr, const nb::kwargs& given, const std::string& function) {
   Bindings sizes = FromSizes(given, function);
   const std::vector<std::string> known = expr.Symbols();
+  const Bindings least = SymbolBounds(expr);
   for (const auto& [name, size] : sizes) {
-    if (std::binary_search(known.begin(), known.end(), name)) continue;
+    if (std::binary_search(known.begin(), known.end(), name)) {
+      RefuseTooSmall(least, name, size, function);
+      continue;
+    }
     const std::vector<std::string> bare = BareSymbols(expr);
     Raise(absl::InvalidArgumentError(
         absl::StrCat(function, ": the formula has no size ", QuotedSymbol(name),

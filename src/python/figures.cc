@@ -6,10 +6,12 @@
 // figures (MakeMemoryRow) on each access; the bytes are formulas in the row's text, parsed back
 // into an Expr. A figure without a value is None.
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
@@ -65,9 +67,12 @@ const MemoryRow::Bytes& BytesOf(const MemoryRow& row, absl::string_view key) {
   return row.bytes[i];
 }
 
-nb::object ValueOf(const MemoryRow::Bytes& bytes) {
+// Sizes in formulas of training are at least those that the formulas hold from; evaluate() refuses
+// smaller ones.
+nb::object ValueOf(const MemoryRow::Bytes& bytes, absl::string_view key) {
   if (bytes.exact.empty()) return nb::none();
-  return ToNumber(Require(ParseExpr(bytes.exact, 0, kMaxTerms)));
+  const int64_t least = absl::StartsWith(key, "training") ? kMinTrainingSize : 0;
+  return ToNumber(Require(ParseExpr(bytes.exact, least, kMaxTerms)));
 }
 
 nb::object MemoryOfJson(const PyReport& of) {
@@ -111,7 +116,7 @@ void DefineMemory(nb::module_& m) {
     memory.def_prop_ro(
         figure.key,
         [&figure](const PyMemory& of) {
-          return ValueOf(BytesOf(MakeMemoryRow(*of.of.report), figure.key));
+          return ValueOf(BytesOf(MakeMemoryRow(*of.of.report), figure.key), figure.key);
         },
         nb::sig(absl::StrCat("def ", figure.key, "(self, /) -> int | Expr | None").c_str()),
         absl::StrCat("Bytes: ", figure.title).c_str());

@@ -112,6 +112,8 @@ absl::StatusOr<Report> MemoryAt(const Report& open, const Bindings& sizes) {
   RETURN_IF_ERROR(SetPeak(sizes, memory.at, &memory.peak));
   RETURN_IF_ERROR(SetStep(sizes, memory.at, &memory.step));
   ASSIGN_OR_RETURN(memory.saved_bytes, At(from.saved_bytes, sizes));
+  const absl::StatusOr<absl::int128> saved = memory.saved_bytes.Evaluate(memory.at);
+  if (saved.ok()) memory.saved_value = *saved;
   if (memory.cache) {
     ASSIGN_OR_RETURN(memory.cache->bytes, At(memory.cache->bytes, sizes));
   }

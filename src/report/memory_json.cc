@@ -130,6 +130,8 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   json->Key("recompute").String(RecomputeName(memory.options.training.recompute));
   json->Key("training_saved_bytes")
       .Quantity(memory.saved_bytes, HasFigure(memory.saved_bytes, memory.unknown_saved > 0));
+  if (memory.saved_value) json->Key("training_saved_value").Int(*memory.saved_value);
+  json->Key("training_formulas_from").Int(kMinTrainingSize);
   json->Key("training_saved_input_bytes").Quantity(memory.saved_input_bytes);
   json->Key("unknown_saved").Int(memory.unknown_saved);
   json->Key("training_guessed").Bool(memory.saved_guessed);

@@ -3,8 +3,7 @@
 // memory. Figures are shown at the sizes of the title. A sum that lacks a part is a lower bound
 // ("at least"); a sum that may be off in either direction is a guess ("about"). Formulas are added
 // if they depend on open sizes; if a formula does not hold for all sizes, this is stated instead.
-// Formulas of training hold for sizes from 2, since with a size of 1 PyTorch may view what it
-// otherwise copies.
+// Formulas of training hold for sizes from 2; figures at a size of 1 are counted there.
 #include "src/report/memory_report.h"
 
 #include <algorithm>
@@ -143,7 +142,7 @@ void AddStepRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* 
         memory.unknown_saved_op.empty() ? "" : absl::StrCat(", such as ", memory.unknown_saved_op));
   }
   AddRow("activations kept",
-         texts.Of(memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed),
+         texts.Of(memory.saved_value, memory.unknown_saved > 0, memory.saved_guessed),
          std::move(kept), 1, table);
   AddRow("gradients", texts.Of(Expr(memory.gradient_bytes)), "", 1, table);
   AddRow(absl::StrCat("optimizer ", InfoOf(training.optimizer).name),
@@ -156,11 +155,10 @@ void AddStepRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* 
   AddLossRows(memory, texts, table);
 }
 
-// With a size of 1, PyTorch may view what it otherwise copies, so formulas of training hold for
-// sizes from 2.
+// Formulas of training say from which sizes on they hold.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
   const auto add = [&](const char* name, const std::optional<Expr>& bytes, bool lower_bound,
-                       bool guessed = false, const char* holds = "") {
+                       bool guessed = false, absl::string_view holds = "") {
     if (bytes && bytes->is_literal()) return;
     if (!bytes) {
       lines->push_back({"",
@@ -178,10 +176,10 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
                        is_bound ? KnownText(Known::kAtLeast, text) : absl::StrCat("= ", text),
                        guessed ? ", a guess" : "")}});
   };
-  const char* const from_two = "   for sizes >= 2";
+  const std::string from = absl::StrCat("   for sizes >= ", kMinTrainingSize);
   add("peak bytes", memory.peak.bytes, memory.unknown_sizes > 0);
-  add("kept bytes", memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed, from_two);
-  add("step bytes", memory.step.bytes, memory.step.lower_bound, memory.step.guessed, from_two);
+  add("kept bytes", memory.saved_bytes, memory.unknown_saved > 0, memory.saved_guessed, from);
+  add("step bytes", memory.step.bytes, memory.step.lower_bound, memory.step.guessed, from);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {

@@ -83,6 +83,10 @@ struct ActivationPeak {
   bool lower_bound = false;  // sizes of some tensors are unknown
 };
 
+// PyTorch may view tensors with a size of 1 that it copies otherwise. So formulas of training hold
+// where every size in them is at least this.
+inline constexpr int64_t kMinTrainingSize = 2;
+
 struct MemoryReport {
   MemoryOptions options;
   Bindings at;  // sizes of open symbols at which nodes and values are given
@@ -95,9 +99,10 @@ struct MemoryReport {
   int64_t unknown_sizes = 0;  // then the peak is a lower bound
   // Of training.
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  Expr saved_bytes;               // activations that backward keeps
-  Expr saved_input_bytes;         // inputs of the model that it keeps
-  int64_t unknown_saved = 0;      // nodes whose saved tensors are unknown
+  Expr saved_bytes;                         // activations that backward keeps
+  std::optional<absl::int128> saved_value;  // the same at `at`
+  Expr saved_input_bytes;                   // inputs of the model that it keeps
+  int64_t unknown_saved = 0;                // nodes whose saved tensors are unknown
   bool saved_guessed = false;     // of some it is a guess; else saved_bytes is a lower bound
   std::string unknown_saved_op;   // the operator of one of them, if it is known
   absl::int128 master_bytes = 0;  // float32 copies of narrower parameters

@@ -160,6 +160,7 @@ MemoryRow MakeMemoryRow(const Report& report) {
   of[0] = bytes.Of(Expr(memory.param_bytes));
   of[1] = bytes.OfPeak(memory.peak.bytes, memory.peak.value, peak_unknown);
   of[2] = bytes.Of(memory.saved_bytes, kept_unknown && !memory.saved_guessed);
+  of[2].shown = memory.saved_value;
   of[2].is_guess = memory.saved_guessed;
   of[3] = bytes.Of(Expr(memory.gradient_bytes));
   of[4] = bytes.Of(Expr(memory.optimizer_bytes));

@@ -188,18 +188,27 @@ function memoryTables(memory, view) {
       const value = sized.of(quantity);
       return quantity === undefined ? "?" : exactly(`memory.${key}`, value, knownText(guessed ? "assumed" : knownOf(value, lowerBound), show(value, "B")));
     };
+    // Formulas of training hold from some sizes on; at the sizes of the count there are figures.
+    const from = BigInt(memory.training_formulas_from || 1), sizeAt = view.tree.sizes;
+    const asCounted = Object.entries(memory.at || {}).every(([name, size]) => sizeAt.get(name) === BigInt(size));
+    const holds = (quantity) => !quantity || asCounted || symbolsOf(quantity.expr).every((name) => !(sizeAt.get(name) < from));
+    const trained = (key, figure, ...known) => {
+      if (!holds(memory[key])) return "?";
+      return at(key, asCounted && memory[figure] !== undefined ? memory[figure] : memory[key], ...known);
+    };
+    const outside = holds(memory.training_saved_bytes) && holds(memory.training_peak_bytes) ? null : `count at these sizes: the formula holds for sizes from ${from} on`;
     const alive = memory.alive.map((tensor, i) =>
         [tensor.name, `${tensor.dtype}${tensor.shape ? `[${tensor.shape.join(", ")}]` : ""}`, at(`alive.${i}.bytes`, tensor.bytes)]);
     const guess = "* a part is a guess, it may be more or less", step = memory.training_peak_in;
     box.replaceChildren(h("h2", { text: "Memory" }), figures([
       ["Weights", at("param_bytes"), null],
       ["Peak of inference", at("inference_peak_bytes", memory.inference_peak_bytes, memory.unknown_sizes > 0), memory.at_node ? `at ${memory.at_node}` : null],
-      ["Kept for training", at("training_saved_bytes", memory.training_saved_bytes, memory.unknown_saved > 0, memory.training_guessed),
-        memory.training_guessed ? `activations; ${guess}` : "activations"],
+      ["Kept for training", trained("training_saved_bytes", "training_saved_value", memory.unknown_saved > 0, memory.training_guessed),
+        outside || (memory.training_guessed ? `activations; ${guess}` : "activations")],
       ["Gradients", at("gradient_bytes"), null],
       ["Optimizer", at("optimizer_bytes"), memory.optimizer],
-      step ? ["Peak of a training step", at("training_peak_bytes", memory.training_peak_bytes, memory.training_peak_lower_bound, memory.training_guessed),
-              `in ${step}${memory.training_peak_at_node ? ` of ${memory.training_peak_at_node}` : ""}`] : null,
+      step ? ["Peak of a training step", trained("training_peak_bytes", "training_peak_value", memory.training_peak_lower_bound, memory.training_guessed),
+              outside || `in ${step}${memory.training_peak_at_node ? ` of ${memory.training_peak_at_node}` : ""}`] : null,
     ]), alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, at ${sizes}` : ""}` }),
       plainTable("Tensors alive at the peak", [["tensor"], ["type"], ["bytes", true]], alive, true)));
   };
