@@ -62,8 +62,32 @@ absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& re
   return inference;
 }
 
-// An error if a size in `dims`, which the user set, is beyond the learned positions, or if patches
-// of an image cannot be merged.
+// Takes out of `dims` a batch that the file fixes at this very size, where no
+// symbol has its name: the figures are those of that batch anyway. Returns a
+// warning, or "".
+std::string TakeFixedBatch(const ModelData& model, Bindings* dims) {
+  constexpr absl::string_view kNames[] = {"batch", "batch_size"};
+  for (const absl::string_view name : kNames) {
+    const auto given = dims->find(std::string(name));
+    if (given == dims->end()) continue;
+    for (const ValueId input : model.graph(0).inputs) {
+      const Value& value = model.value(input);
+      if (!value.declared) continue;
+      for (const DeclaredDim& dim : value.declared->dims) {
+        if (dim.name == name) return "";
+      }
+    }
+    const absl::StatusOr<BatchInputs> batch = FindBatch(model, BatchSize());
+    if (!batch.ok() || batch->size != given->second) return "";
+    dims->erase(given);
+    return absl::StrCat("the file fixes a batch of ", batch->size, ": ",
+                        Setting("dim", absl::StrCat(name, "=", batch->size)), " changes nothing");
+  }
+  return "";
+}
+
+// An error if a size in `dims`, which the user set, is beyond the learned
+// positions, or if patches of an image cannot be merged.
 absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
   for (const auto& [symbol, most] : MostDims(model)) {
     const auto it = dims.find(symbol);
@@ -225,6 +249,8 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
     ASSIGN_OR_RETURN(AtBatch at_batch, SetBatch(inlined, options, resolve, infer));
     inlined = std::move(at_batch.model);
     warnings.insert(warnings.end(), at_batch.warnings.begin(), at_batch.warnings.end());
+  } else if (std::string fixed = TakeFixedBatch(*inlined, &infer.dims); !fixed.empty()) {
+    warnings.push_back(std::move(fixed));
   }
   std::optional<LoraSummary> lora;
   if (options.lora) {

@@ -177,4 +177,17 @@ absl::StatusOr<Report> CountKnownSizes(const Model& model, const CountOptions& o
   return Filler(model, std::move(known), convention, *fill).Fill(*std::move(report));
 }
 
+absl::StatusOr<CompareReport> CompareKnownSizes(const Model& model, const CountOptions& options,
+                                                const CompareRequest& request,
+                                                std::vector<std::string>* missing) {
+  absl::StatusOr<CompareReport> report = CompareTools(model, options, request);
+  if (report.ok() || options.bindings.empty()) return report;
+  CountOptions known = options;
+  known.bindings.clear();
+  const absl::StatusOr<Report> open = Count(model, known);
+  if (!open.ok()) return report;
+  known.bindings = Known(options.bindings, open->symbols, missing);
+  return missing->empty() ? report : CompareTools(model, known, request);
+}
+
 }  // namespace onnxflops

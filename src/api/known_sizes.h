@@ -27,6 +27,11 @@ absl::StatusOr<Report> CountKnownSizes(const Model& model, const CountOptions& o
                                        const std::string& convention, std::optional<int64_t> fill,
                                        std::vector<std::string>* missing);
 
+// Like CompareTools, with the same names skipped.
+absl::StatusOr<CompareReport> CompareKnownSizes(const Model& model, const CountOptions& options,
+                                                const CompareRequest& request,
+                                                std::vector<std::string>* missing);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_API_KNOWN_SIZES_H_

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
+
 namespace onnxflops {
 namespace {
 
@@ -37,6 +39,10 @@ bool MatchesGlob(absl::string_view glob, absl::string_view text) {
     }
   }
   return glob.find_first_not_of('*', g) == absl::string_view::npos;
+}
+
+bool MatchesPath(absl::string_view glob, absl::string_view path, bool exact) {
+  return MatchesGlob(glob, path) || (!exact && MatchesGlob(absl::StrCat("*.", glob), path));
 }
 
 }  // namespace onnxflops

@@ -534,13 +534,17 @@ std::string EqualSizesText(const Diff& equal) {
   return absl::StrJoin(texts, ", ");
 }
 
-// The modules of the head that match. If a match contains another, only the outer one counts.
+// The modules of the head that match, by the ends of their paths if none
+// matches as a whole. If a match contains another, only the outer one counts.
 std::vector<const ModuleDiff*> ModulesOf(const Diff& diff, const std::string& glob) {
   std::vector<const ModuleDiff*> found;
+  const bool exact = std::any_of(diff.modules.begin(), diff.modules.end(), [&](const auto& m) {
+    return !m.own && m.parent >= 0 && MatchesGlob(glob, m.path);
+  });
   for (size_t i = 0; i < diff.modules.size();) {
     const ModuleDiff& m = diff.modules[i];
     const bool gone = m.status == DiffStatus::kGone || m.status == DiffStatus::kMovedAway;
-    if (!gone && !m.own && m.parent >= 0 && MatchesGlob(glob, m.path)) {
+    if (!gone && !m.own && m.parent >= 0 && MatchesPath(glob, m.path, exact)) {
       found.push_back(&m);
       i = static_cast<size_t>(m.end);
     } else {

@@ -116,14 +116,28 @@ bool MatchesAny(const std::vector<std::string>& globs, const Module& m) {
                      [&](const std::string& glob) { return MatchesGlob(glob, m.path); });
 }
 
-absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::string_view globs) {
-  Patterns patterns;
-  const auto is_there = [&](absl::string_view path) {
+// The towers of a CLIP by the names that papers and open_clip use. open_clip
+// has the layers of the text tower in the root, next to the module of the image
+// tower. Hugging Face has two models, each with a projection next to it, which
+// belongs to the tower.
+std::string TowerOf(const std::vector<Module>& modules, absl::string_view globs) {
+  const auto is_there = [&](absl::string_view glob) {
     return std::any_of(modules.begin() + 1, modules.end(),
-                       [&](const Module& m) { return m.path == path; });
+                       [&](const Module& m) { return MatchesPath(glob, m.path, /*exact=*/false); });
   };
-  // CLIP has the layers of its text tower in the root, next to the module of the image tower.
-  if (globs == "text" && !is_there("text") && is_there("visual")) globs = "!visual";
+  if ((globs != "text" && globs != "visual") || is_there(globs)) return std::string(globs);
+  const bool is_text = globs == "text";
+  if (is_there("text_model") && is_there("vision_model")) {
+    const char* const projection = is_text ? "text_projection" : "visual_projection";
+    return absl::StrCat(is_text ? "text_model" : "vision_model",
+                        is_there(projection) ? absl::StrCat(",", projection) : "");
+  }
+  return is_text && is_there("visual") ? "!visual" : std::string(globs);
+}
+
+absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::string_view given) {
+  Patterns patterns;
+  const std::string globs = TowerOf(modules, given);
   for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
     word = absl::StripAsciiWhitespace(word);
     const bool excludes = absl::ConsumePrefix(&word, "!");

@@ -26,11 +26,13 @@ struct ModulePart {
   absl::flat_hash_set<std::string> paths;  // of the modules whose own work is in the part
 };
 
-// Selects the modules whose paths match one of the patterns, which are separated by commas: *
-// stands for any characters, ? for one. Everything inside a matching module belongs to it, except
-// modules that match a pattern after "!". A pattern without a match may be the end of paths:
-// "text_model" matches "m.text_model". NotFound, with similar paths, if a pattern matches nothing
-// at all.
+// Selects the modules whose paths match one of the patterns, which are
+// separated by commas: * stands for any characters, ? for one. Everything
+// inside a matching module belongs to it, except modules that match a pattern
+// after "!". A pattern without a match may be the end of paths: "text_model"
+// matches "m.text_model". "text" and "visual" are the towers of a CLIP, also
+// where its modules have other names. NotFound, with similar paths, if a
+// pattern matches nothing at all.
 absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view globs);
 
 struct PartCounts {

@@ -96,13 +96,19 @@ class NeedFinder {
   std::vector<NodeId> open_;
 };
 
+// The shape of an input is known without its elements.
+bool ReadsShapeOnly(const Node& node) {
+  return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+}
+
 // Names of the model's inputs that nodes of the part read.
 absl::flat_hash_set<absl::string_view> ReadInputs(const ModelData& model,
                                                   const std::vector<bool>& in_part) {
   absl::flat_hash_set<absl::string_view> names;
   for (size_t i = 0; i < in_part.size(); ++i) {
-    if (!in_part[i]) continue;
-    for (const OptionalValueId input : model.node(static_cast<NodeId>(i)).inputs) {
+    const Node& node = model.node(static_cast<NodeId>(i));
+    if (!in_part[i] || ReadsShapeOnly(node)) continue;
+    for (const OptionalValueId input : node.inputs) {
       if (!input) continue;
       const Value& value = model.value(*input);
       if (value.is_graph_input && !value.initializer) names.insert(value.name);

@@ -92,6 +92,20 @@ class Blocks {
   absl::flat_hash_set<absl::string_view> blocks_;
 };
 
+// The pattern, with "*." before it if no module of the nodes matches it as a
+// whole.
+std::string CompletedGlob(absl::string_view glob, const modules::Attribution& attribution,
+                          const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    const OptionalModuleId id = attribution.node_module[static_cast<size_t>(node)];
+    absl::string_view at = id ? attribution.paths.path(*id) : absl::string_view();
+    for (; !at.empty(); at = modules::ParentPath(at)) {
+      if (MatchesGlob(glob, at)) return std::string(glob);
+    }
+  }
+  return absl::StrCat("*.", glob);
+}
+
 class Recomputer {
  public:
   Recomputer(const Inference& inference, const Counts& counts,
@@ -114,8 +128,9 @@ class Recomputer {
     return Total();
   }
 
-  absl::StatusOr<Recomputed> Modules(absl::string_view glob) {
+  absl::StatusOr<Recomputed> Modules(absl::string_view given) {
     bool any = false;
+    const std::string glob = CompletedGlob(given, attribution_, nodes_);
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const absl::string_view path = PathOf(i);
       bool matches = MatchesGlob(glob, path);
@@ -126,7 +141,7 @@ class Recomputer {
       any = any || matches;
     }
     if (any) return Total();
-    return absl::NotFoundError(absl::StrCat(Setting("recompute"), " ", Quoted(glob),
+    return absl::NotFoundError(absl::StrCat(Setting("recompute"), " ", Quoted(given),
                                             ": no node of the main graph is in such a module"));
   }
 
@@ -218,14 +233,16 @@ std::vector<std::vector<size_t>> RecomputedGroups(const Inference& inference,
   if (recompute.what == Recompute::What::kNone) return {};
   if (recompute.what == Recompute::What::kAttention) return AttentionGroups(nodes, patterns);
   const Blocks blocks(attribution.paths);
+  const std::string glob = recompute.what == Recompute::What::kModules
+                               ? CompletedGlob(recompute.glob, attribution, nodes)
+                               : "";
   absl::btree_map<absl::string_view, std::vector<size_t>> by_module;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const OptionalModuleId id = attribution.node_module[static_cast<size_t>(nodes[i])];
     if (!id) continue;
     const absl::string_view path = attribution.paths.path(*id);
-    const absl::string_view module = recompute.what == Recompute::What::kModules
-                                         ? OutermostMatch(recompute.glob, path)
-                                         : blocks.Of(path);
+    const absl::string_view module =
+        recompute.what == Recompute::What::kModules ? OutermostMatch(glob, path) : blocks.Of(path);
     if (!module.empty()) by_module[module].push_back(i);
   }
   std::vector<std::vector<size_t>> groups;

@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -240,6 +241,14 @@ class OtherNames {
   absl::flat_hash_map<ValueId, std::vector<NodeId>> users_;  // of matrices
 };
 
+// "!visual" leaves out what the other patterns match; alone, it leaves out of
+// all.
+bool Excludes(absl::string_view glob) { return absl::StartsWith(glob, "!"); }
+bool OnlyExcludes(const std::vector<std::string>& globs) {
+  return !globs.empty() && std::all_of(globs.begin(), globs.end(),
+                                       [](const std::string& glob) { return Excludes(glob); });
+}
+
 // Patterns of one option, and which of them matched a parameter.
 class Patterns {
  public:
@@ -250,9 +259,10 @@ class Patterns {
 
   bool Match(const resolve::Parameter& parameter, absl::string_view module,
              const std::vector<OtherName>& others) {
-    bool any = false;
+    bool any = OnlyExcludes(globs_), excluded = false;
     for (size_t i = 0; i < globs_.size(); ++i) {
-      const absl::string_view glob = globs_[i];
+      absl::string_view glob = globs_[i];
+      const bool excludes = absl::ConsumePrefix(&glob, "!");
       if (!MatchesWithin(glob, parameter.name) && !MatchesWithin(glob, module)) {
         const auto other = std::find_if(others.begin(), others.end(), [&](const OtherName& o) {
           return MatchesWithin(glob, o.name);
@@ -263,9 +273,10 @@ class Patterns {
                                           Quoted(parameter.name), ", by its use"));
         }
       }
-      any = met_[i] = true;
+      met_[i] = true;
+      (excludes ? excluded : any) = true;
     }
-    return any;
+    return any && !excluded;
   }
 
   // One list of patterns may serve several models: a pattern that matches nothing is only a warning
@@ -348,8 +359,33 @@ void WarnOfUntold(const ModelData& model, const exporter::Signature& signature,
 }
 
 bool MatchesAny(const std::vector<std::string>& globs, absl::string_view path) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return MatchesWithin(glob, path); });
+  bool any = OnlyExcludes(globs);
+  for (absl::string_view glob : globs) {
+    const bool excludes = absl::ConsumePrefix(&glob, "!");
+    if (!MatchesWithin(glob, path)) continue;
+    if (excludes) return false;
+    any = true;
+  }
+  return any;
+}
+
+// The patterns, with "*." before those that match no whole name but the ends of
+// some.
+std::vector<std::string> Completed(const std::vector<std::string>& globs,
+                                   const std::vector<std::string>& names) {
+  const auto is_met = [&](absl::string_view glob) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return MatchesWithin(glob, name); });
+  };
+  std::vector<std::string> completed;
+  for (const std::string& given : globs) {
+    absl::string_view glob = given;
+    const bool excludes = absl::ConsumePrefix(&glob, "!");
+    const std::string by_end = absl::StrCat("*.", glob);
+    const bool is_end = !is_met(glob) && is_met(by_end);
+    completed.push_back(is_end ? absl::StrCat(excludes ? "!" : "", by_end) : given);
+  }
+  return completed;
 }
 
 // The last part of a parameter's name.
@@ -469,6 +505,19 @@ void FindComputed(const ModelData& model, const exporter::Signature& signature,
   }
 }
 
+// All names by which a pattern may mean a parameter.
+std::vector<std::string> NamesOf(const std::vector<resolve::Parameter>& parameters,
+                                 const modules::Attribution& attribution,
+                                 const OtherNames& other_names) {
+  std::vector<std::string> names;
+  for (const resolve::Parameter& parameter : parameters) {
+    names.emplace_back(parameter.name);
+    names.emplace_back(PathOfModule(attribution, parameter.first_user));
+    for (OtherName& other : other_names.Of(parameter)) names.push_back(std::move(other.name));
+  }
+  return names;
+}
+
 // The options' choice for one parameter and its copies.
 class Choice {
  public:
@@ -495,13 +544,19 @@ class Choice {
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,
                                               const resolve::Ties& ties,
-                                              const TrainingOptions& options) {
+                                              const TrainingOptions& given) {
   TrainedParameters result;
   result.value.assign(model.values.size(), false);
-  Patterns frozen(options.frozen), trained(options.trained);
-  std::optional<OtherNames> other_names;
-  if (!frozen.empty() || !trained.empty()) other_names.emplace(model, attribution);
   const std::vector<resolve::Parameter> parameters = resolve::FindParameters(model);
+  std::optional<OtherNames> other_names;
+  TrainingOptions options = given;
+  if (!given.frozen.empty() || !given.trained.empty()) {
+    other_names.emplace(model, attribution);
+    const std::vector<std::string> names = NamesOf(parameters, attribution, *other_names);
+    options.frozen = Completed(given.frozen, names);
+    options.trained = Completed(given.trained, names);
+  }
+  Patterns frozen(options.frozen), trained(options.trained);
   absl::flat_hash_map<ValueId, Choice> choices;  // copies share their original's choice
   const auto original_of = [&](ValueId value) {
     const auto tie = ties.find(value);

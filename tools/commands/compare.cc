@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
+#include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -201,19 +202,24 @@ absl::Status NotOfPipelines(const std::string& path) {
                    absl::StrJoin(models, " ")));
 }
 
+// `missing`: takes the names of --dim that the model does not have; nullptr:
+// these are an error.
 absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
-                                          const CompareRequest& request) {
+                                          const CompareRequest& request,
+                                          std::vector<std::string>* missing) {
   RETURN_IF_ERROR(file.fault);
   if (settings::IsPipelineFile(file.path)) return NotOfPipelines(file.path);
   ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
-  return CompareTools(model, options, request);
+  return missing == nullptr ? CompareTools(model, options, request)
+                            : CompareKnownSizes(model, options, request, missing);
 }
 
 // Only totals are shown of several models.
 absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const CountOptions& options,
-                                               const CompareRequest& request) {
+                                               const CompareRequest& request,
+                                               std::vector<std::string>* missing) {
   try {
-    ASSIGN_OR_RETURN(CompareReport report, CompareFile(file, options, request));
+    ASSIGN_OR_RETURN(CompareReport report, CompareFile(file, options, request, missing));
     report.ours.modules.clear();
     return report;
   } catch (const std::bad_alloc&) {
@@ -228,17 +234,22 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
                                        const CompareCall& args, const TableStyle& style) {
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
-  ForEach(outcomes.size(), threads,
-          [&](size_t i) { outcomes[i] = CompareOneOfMany(models.files[i], options, request); });
+  std::vector<std::vector<std::string>> without(outcomes.size());
+  ForEach(outcomes.size(), threads, [&](size_t i) {
+    outcomes[i] = CompareOneOfMany(models.files[i], options, request, &without[i]);
+  });
   std::vector<CompareReport> reports;
   std::vector<absl::Status> faults;
-  for (absl::StatusOr<CompareReport>& outcome : outcomes) {
-    if (outcome.ok()) {
-      reports.push_back(*std::move(outcome));
+  std::vector<MissingSizes> missing;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].ok()) {
+      reports.push_back(*std::move(outcomes[i]));
+      missing.push_back({models.files[i].path, std::move(without[i])});
     } else {
-      faults.push_back(outcome.status());
+      faults.push_back(outcomes[i].status());
     }
   }
+  RETURN_IF_ERROR(TellMissing(missing, "compared"));
   if (!reports.empty()) {
     ASSIGN_OR_RETURN(const std::string text, RenderModels(reports, format, style));
     RETURN_IF_ERROR(WriteOutput(text, args.output.file, models.paths()));
@@ -276,7 +287,8 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   if (!models.one_file) {
     return CompareModels(models, options, request, format, args, style);
   }
-  ASSIGN_OR_RETURN(const CompareReport report, CompareFile(models.files[0], options, request));
+  ASSIGN_OR_RETURN(const CompareReport report,
+                   CompareFile(models.files[0], options, request, nullptr));
   const std::string text = RenderOne(report, format, style);
   RETURN_IF_ERROR(
       WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -39,7 +38,6 @@
 #include "src/report/redact.h"
 #include "src/report/viewer_formats.h"
 #include "src/settings/size_arguments.h"
-#include "src/symbolic/symbol_name.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
@@ -135,38 +133,14 @@ struct Outcome {
   std::vector<std::string> missing;  // symbols of --dim that the model does not have
 };
 
-// A symbol of --dim that no model has is an error. One that only some models have is skipped for
-// the others, with a message.
-absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& outcomes) {
-  size_t counted = 0;
-  std::map<std::string, std::vector<std::string>> without;  // models by symbol
+// What each counted model lacks of the sizes of --dim.
+std::vector<MissingSizes> MissingOf(const ModelFiles& models,
+                                    const std::vector<Outcome>& outcomes) {
+  std::vector<MissingSizes> missing;
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    counted += outcomes[i].fault.ok() ? 1 : 0;
-    for (const std::string& name : outcomes[i].missing) {
-      without[name].push_back(models.files[i].path);
-    }
+    if (outcomes[i].fault.ok()) missing.push_back({models.files[i].path, outcomes[i].missing});
   }
-  for (const auto& [name, paths] : without) {
-    if (paths.size() == counted) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim: no model has a symbol named ", Escaped(QuotedSymbol(name))));
-    }
-  }
-  constexpr size_t kListed = 3;
-  for (const auto& [name, paths] : without) {
-    const std::string symbol = Escaped(QuotedSymbol(name));
-    if (paths.size() <= kListed) {
-      for (const std::string& path : paths) {
-        WriteError(
-            absl::StrCat(Escaped(path), ": has no symbol named ", symbol, ": counted without it"));
-      }
-      continue;
-    }
-    WriteError(absl::StrCat(paths.size(), " of ", counted, " models have no symbol named ", symbol,
-                            " and are counted without it: ", Escaped(paths[0]), ", ",
-                            Escaped(paths[1]), " and others"));
-  }
-  return absl::OkStatus();
+  return missing;
 }
 
 // The folder that a file is in, if there is one.
@@ -337,7 +311,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   std::vector<Outcome> outcomes(count);
   ForEach(count, threads, [&](size_t i) { outcomes[i] = CountFile(models.files[i], i + 1); });
   if (one_file_ && !outcomes[0].fault.ok()) return outcomes[0].fault;
-  RETURN_IF_ERROR(TellMissing(models, outcomes));
+  RETURN_IF_ERROR(TellMissing(MissingOf(models, outcomes), "counted"));
   std::vector<std::string> objections;
   std::vector<absl::Status> faults;
   for (const Outcome& outcome : outcomes) {
