@@ -279,6 +279,73 @@ def test_what_cannot_be_exported():
     assert "XLNetModel cannot be exported" in text and "aten" in text
 
 
+def executed(cls, config, **inputs):
+    """PyTorch's own count of a run with real tensors."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        cls(config).eval()(**inputs)
+    return counter.get_total_flops()
+
+
+TOWER = {"depth": 2, "hidden_size": 32, "num_heads": 2, "intermediate_size": 48, "out_hidden_size": 64, "fullatt_block_indexes": [1]}
+
+
+def test_images_of_a_vision_tower():
+    """The class computes its windows from the values of a grid."""
+    (torch, _, transformers) = need("torch", "onnxscript", "transformers")
+    config = transformers.CONFIG_MAPPING["qwen2_5_vl_vision"](**TOWER)
+    from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VisionTransformerPretrainedModel as Tower
+
+    model = onnxflops.from_config(config)
+    assert exact(model).symbols == ["batch"]
+    for images in (1, 3):  # of 16 x 16 patches
+        flops = executed(Tower, config, hidden_states=torch.zeros(256 * images, 1176), grid_thw=torch.tensor([[1, 16, 16]] * images))
+        assert 2 * model.count(batch=images).macs == flops
+    wide = onnxflops.from_config(config, sizes={"height": 112, "width": 448})
+    flops = executed(Tower, config, hidden_states=torch.zeros(256, 1176), grid_thw=torch.tensor([[1, 8, 32]]))
+    assert 2 * wide.count(batch=1).macs == flops
+    with pytest.raises(onnxflops.InvalidError, match="height 100 is not a multiple of 28"):
+        onnxflops.from_config(config, sizes={"height": 100})
+    with pytest.raises(onnxflops.UnsupportedError, match="18 x 16 patches has windows of different sizes"):
+        onnxflops.from_config(config, sizes={"height": 252})
+
+
+def test_images_and_text():
+    (torch, _, transformers) = need("torch", "onnxscript", "transformers")
+    text = {**SMALL, "num_key_value_heads": 2, "rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3]}}
+    tower = {"depth": 2, "embed_dim": 32, "hidden_size": 64, "num_heads": 2}
+    config = transformers.Qwen2VLConfig(text_config=text, vision_config=tower, image_token_id=7)
+    with pytest.warns(UserWarning, match="batch is fixed at 1"):
+        model = onnxflops.from_config(config)
+    assert {"seq", "batch"} & set(exact(model).symbols) == {"seq"}
+    for places in (64, 70):  # 16 x 16 patches, merged by fours
+        ids = torch.tensor([[7] * 64 + [1] * (places - 64)])
+        images = {"pixel_values": torch.zeros(256, 1176), "image_grid_thw": torch.tensor([[1, 16, 16]])}
+        flops = executed(transformers.Qwen2VLModel, config, input_ids=ids, mm_token_type_ids=(ids == 7).long(), **images)
+        assert 2 * model.count(seq=places).macs == flops
+
+
+def test_images_as_rows_of_patches():
+    (torch, _, transformers) = need("torch", "onnxscript", "transformers")
+    small = {key: SMALL[key] for key in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")}
+    config = transformers.Siglip2VisionConfig(**small, num_patches=64)
+    model = onnxflops.from_config(config)
+    inputs = {"pixel_values": torch.zeros(2, 49, 768), "spatial_shapes": torch.tensor([[7, 7]] * 2)}
+    flops = executed(transformers.Siglip2VisionModel, config, pixel_attention_mask=torch.ones(2, 49), **inputs)
+    assert 2 * exact(model, batch=2, patches=49).macs == flops
+
+
+def test_a_failed_export_prints_nothing(capfd):
+    (transformers,) = need("transformers", "torch", "onnxscript")[:1]
+    small = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    config = transformers.LEDConfig(**small, vocab_size=100, attention_window=4)
+    assert "data-dependent" in message(onnxflops.UnsupportedError, config)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("package", "function", "name", "params"),
     [

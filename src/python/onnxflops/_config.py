@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from onnxflops._core import Model
+    from onnxflops._torch import Inputs
 
 Config = Union[str, "os.PathLike[str]", "Mapping[str, Any]", Any]
 
@@ -122,8 +123,8 @@ def _export(
 ) -> Graph:
     transformers = _transformers()
     from onnxflops._cache import with_cache
+    from onnxflops._grids import tower_of, with_grids
     from onnxflops._inputs import Maker, names_of
-    from onnxflops._torch import bytes_of_meta
 
     with offline():
         found = read_config(transformers, config, trust_remote_code)
@@ -131,9 +132,47 @@ def _export(
         cls = class_of(transformers, found, task[: -len(_WITH_PAST)] if task and with_past else task, trust_remote_code)
         module = build(cls, found)
         maker = Maker(module, module.config, dict(sizes or {}))
-        made = with_cache(module, maker) if with_past else maker.make(list(inputs or names_of(module, module.config)))
-        data, told = bytes_of_meta(module, made, cls.__name__)
+        tower = None if with_past or inputs else tower_of(module)
+        if with_past:
+            forms = [with_cache(module, maker)]
+        elif tower is not None:
+            forms = with_grids(module, tower, maker)
+        else:
+            forms = [maker.make(list(inputs))] if inputs else maker.forms(names_of(module, module.config))
+        data, told = _first_export(module, forms, cls.__name__, as_is=tower is None)
         return Graph(cls.__name__, data, told)
+
+
+def _first_export(module: Any, forms: Sequence[Inputs], name: str, as_is: bool) -> tuple[bytes, list[str]]:
+    """The export of the first form of inputs that can be exported: by the class as it is, or as transformers exports it.
+
+    The error is that of the first.
+    """
+    from onnxflops._torch import bytes_of_meta
+
+    first: UnsupportedError | None = None
+    for patches in (contextlib.nullcontext, export_patches) if as_is else (export_patches,):
+        for made in forms:
+            try:
+                with patches():
+                    return bytes_of_meta(module, made, name)
+            except UnsupportedError as error:
+                first = first or error
+    raise first if first is not None else UnsupportedError(f"{name} has no inputs")
+
+
+@contextlib.contextmanager
+def export_patches() -> Iterator[None]:
+    """The changes that transformers makes to its classes for an export: other forms of the same computation."""
+    from onnxflops._torch import constants_kept
+
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.import_module("transformers.exporters.exporter_dynamo")  # it registers them
+            utils: Any = importlib.import_module("transformers.exporters.utils")
+            stack.enter_context(utils.apply_patches("dynamo"))
+        stack.enter_context(constants_kept())
+        yield
 
 
 def _require_packages() -> None:

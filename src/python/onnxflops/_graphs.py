@@ -105,13 +105,15 @@ def keep(key: str | None, graph: Graph) -> Graph:
 
 
 def _answer(words: list[str]) -> dict[str, Any]:
-    from onnxflops._config import graph_of
+    from onnxflops._config import graph_of, line_of
     from onnxflops._errors import OnnxflopsError
 
     try:
         graph = graph_of(words[0], words[1] if len(words) > 1 else None)
     except (OnnxflopsError, ImportError) as error:
         return {"error": str(error)}
+    except Exception as error:  # a fault of a class, or of the packages
+        return {"error": line_of(error)}
     if graph.path is None:
         return {"error": f"the graph cannot be kept in {folder() or 'any folder'}: ONNXFLOPS_CACHE names another"}
     found = versions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = {
     "batch": 2, "seq": 12, "decoder_seq": 10, "past": 9, "height": 224, "width": 224, "frames": 96, "samples": 6400,
     "options": 3, "video_frames": 4, "time": 48,
+    "patches": 36,
 }  # fmt: skip
 _MOST = 10**5
 # Nobody asks for less of a sound or an image.
@@ -45,6 +47,11 @@ _FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "audio_mel": ("float", ("batch", "frames", "features?")),
     "spectrogram": ("float", ("batch", "frames", "features?")),
     "past_values": ("float", ("batch", "context_length?", "series?")),
+    "spatial_shapes": ("ones", ("batch", 2)),
+    "aspect_ratio_ids": ("ones", ("batch", 1)),
+    "aspect_ratio_mask": ("ones", ("batch", 1, "max_num_tiles?")),
+    "pixel_position_ids": ("int", ("batch", "patches", 2)),
+    "image_position_ids": ("int", ("batch", "patches", 2)),
     "flattened_patches": ("float", ("batch", "seq", "patch_features?")),
 }  # fmt: skip
 _NAMES = {  # what configurations call a number, the likeliest first
@@ -61,6 +68,8 @@ _NAMES = {  # what configurations call a number, the likeliest first
     "vocab_size": ("vocab_size", "text_vocab_size"),
     "positions": ("max_position_embeddings", "n_positions", "max_target_positions", "max_sequence_length", "n_ctx"),
 }  # fmt: skip
+# Arguments that are optional in the signature and that some classes read all the same.
+_MORE = ("spatial_shapes", "pixel_attention_mask", "input_features_mask", "image_position_ids", "aspect_ratio_ids", "aspect_ratio_mask")
 _MOST_DEPTH = 3  # of configurations in configurations
 _PARTS = (
     "text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder",
@@ -142,7 +151,11 @@ class Sizes:
                 self.fixed.pop(axis, None)
         self.examples = dict(_EXAMPLES)
         self.limits = dict(_LIMITS)
-        self._given, self._used = set(given), set[str]()
+        self.given, self._used = set(given), set[str]()
+
+    def use(self, *axes: str) -> None:
+        """Sizes that the module has, which are no axis of an input."""
+        self._used.update(axes)
 
     def tensor(self, kind: str, form: Sequence[int | str], dtype: Any = None) -> tuple[torch.Tensor, dict[int, str]]:
         """A tensor of "float", "int" or "ones", and its open axes."""
@@ -156,7 +169,7 @@ class Sizes:
 
     def check(self, name: str) -> None:
         """An error for a size that was given and that no input has."""
-        for unknown in sorted(self._given - self._used):
+        for unknown in sorted(self.given - self._used):
             raise InvalidError(f"{name} has no size {unknown}; it has {', '.join(sorted(self._used)) or 'none'}")
 
 
@@ -181,6 +194,32 @@ class Maker:
         self.sizes.check(self.name)
         tensors = {name: tensor for name, (tensor, _) in made.items()}
         return Inputs(tensors, {name: axes for name, (_, axes) in made.items()}, {}, self.sizes.limits)
+
+    def forms(self, names: Sequence[str]) -> list[Inputs]:
+        """The inputs to try, the likeliest first: those named, with optional ones, and with the sizes of the images as numbers."""
+        arguments = inspect.signature(type(self.module).forward).parameters
+        made = [self.make(names)]
+        more = [name for name in _MORE if name in arguments and name not in names]
+        if more and (self.takes_patches() or set(names) & {"input_features", "pixel_values"}):
+            with contextlib.suppress(UnsupportedError):
+                made.append(self.make([*names, *more]))
+        if "image_sizes" in arguments and "pixel_values" in names and {"height", "width"} <= self.sizes.fixed.keys():
+            made.append(self._with_image_sizes(names))
+        return made
+
+    def _with_image_sizes(self, names: Sequence[str]) -> Inputs:
+        """Of a fixed number of images, since the class has a loop over them."""
+        fixed = self.sizes.fixed
+        batch = fixed.setdefault("batch", 1)
+        tensors = self.make([name for name in names if name != "image_sizes"])
+        told = f"{self.name} has a loop over images, so batch is fixed at {batch}; sizes={{'batch': N}} gives another"
+        sizes = [(fixed["height"], fixed["width"])] * batch
+        return tensors._replace(constants={"image_sizes": sizes}, told=() if "batch" in self.sizes.given else (told,))
+
+    def takes_patches(self) -> bool:
+        """Whether an image is rows of patches, padded to one length."""
+        arguments = inspect.signature(type(self.module).forward).parameters
+        return any(name in arguments for name in ("spatial_shapes", "pixel_position_ids", "image_position_ids"))
 
     def tensor(self, name: str) -> tuple[torch.Tensor, dict[int, str]]:
         kind, form = self.form(name)
@@ -208,6 +247,15 @@ class Maker:
                 return "float", ("batch", "num_mel_bins?", 2 * (number(config, "max_source_positions") or 0))
         if name == "pixel_values" and number(config, "frames") and "text_config" not in vars(config):
             return "float", ("batch", "frames?", "channels?", "height", "width")
+        if name == "pixel_values" and self.takes_patches():
+            return "float", ("batch", "patches", self.configured("channels", name) * self.configured("patch_size", name) ** 2)
+        if name == "pixel_values" and number(config, "max_num_tiles"):
+            return "float", ("batch", 1, "max_num_tiles?", "channels?", "height", "width")
+        if name == "pixel_attention_mask":
+            return "ones", ("batch", "patches") if self.takes_patches() else ("batch", "height", "width")
+        if name == "input_features_mask":
+            kind, form = self.form("input_features")
+            return "ones", ("batch", next((size for size in form[1:] if size == "frames" or isinstance(size, int)), "frames"))
         if name in _FORMS:
             return _FORMS[name]
         raise UnsupportedError(f"{self.name}: the form of its input {name} is not known")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_REASON = 300  # characters of PyTorch's reason in an error
 _MOST_CONDITIONS = 4  # that a warning lists
+_MOST_CONSTANTS = 4096  # elements
 _SAMPLES = (1, 2, 3, 5, 8, 13, 31, 64, 100, 224, 257, 384, 512, 1000, 1024, 2049)  # sizes that conditions are tried at
 
 
@@ -122,6 +123,8 @@ class Inputs(NamedTuple):
     axes: dict[str, Any]  # in the same form: {axis: name of the open size}
     renamed: dict[str, str]  # inputs of the graph that get another name
     limits: dict[str, tuple[int, int]]  # the least and the most that an open size may be, where that is known
+    constants: dict[str, Any] = {}  # arguments that are no tensors
+    told: tuple[str, ...] = ()  # what to warn of
 
 
 def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model:
@@ -141,7 +144,9 @@ def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[b
 
     settings: Any = importlib.import_module("torch.fx.experimental._config")
     shapes = _pytree.tree_map_only(str, lambda _: Dim.AUTO, inputs.axes)
-    with _quiet(), _fake(module):
+    with _quiet(), _fake(module):  # which restores forward()
+        if inputs.constants:
+            module.forward = with_constants(module, inputs)
         try:
             # The CPU's fused attention has other strides than the products into which the exporter decomposes it.
             with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), settings.patch(backed_size_oblivious=True):
@@ -151,9 +156,24 @@ def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[b
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
         raise UnsupportedError(f"{name} cannot be exported: torch.onnx.export gives no model")
-    told = [*_name_sizes(exported.model, inputs, name), *_conditions(program, inputs, name)]
+    told = [*inputs.told, *_name_sizes(exported.model, inputs, name), *_conditions(program, inputs, name)]
     _add_unused(exported.model, module)
     return _without_weights(exported.model), told
+
+
+def with_constants(module: torch.nn.Module, inputs: Inputs) -> Any:
+    """forward() with the inputs' constants given. torch.export reads the names of the others from its signature."""
+    import inspect
+
+    original = module.forward
+
+    def forward(**tensors: Any) -> Any:
+        return original(**tensors, **inputs.constants)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs.tensors])
+    forward.__signature__ = signature  # type: ignore[attr-defined]
+    return forward
 
 
 def _off_meta(inputs: Any) -> Any:
@@ -219,14 +239,31 @@ def _make_fake(module: torch.nn.Module) -> None:
 
 
 @contextlib.contextmanager
+def constants_kept() -> Iterator[None]:
+    """Computes with the values of small constants in a trace, not only of single numbers: code may read them."""
+    found: list[Any] = []
+    for name in ("torch._subclasses.fake_tensor", "torch.fx.experimental.proxy_tensor"):
+        module = importlib.import_module(name)
+        if hasattr(module, "CONSTANT_NUMEL_LIMIT"):
+            found.append((module, module.CONSTANT_NUMEL_LIMIT))
+            module.CONSTANT_NUMEL_LIMIT = _MOST_CONSTANTS
+    try:
+        yield
+    finally:
+        for module, limit in found:
+            module.CONSTANT_NUMEL_LIMIT = limit
+
+
+@contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences the exporter's log: a failure raises an error with its reason."""
+    """Silences the exporter's log, and the graph that it prints if it fails: a failure raises an error with its reason."""
+    import io
     import logging
 
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
