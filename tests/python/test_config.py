@@ -150,10 +150,24 @@ def test_nonsense(tmp_path, transformers):
     config = read({"model_type": "bert", "architectures": ["NoSuchModel"]})
     with pytest.raises(onnxflops.NotFoundError, match="NoSuchModel, which architectures names"):
         class_of(transformers, config, None)
+    for wrong in ("BertModel", 7, {"a": 1}):
+        with pytest.raises(onnxflops.InvalidError, match="architectures should be a list of names of classes, not "):
+            class_of(transformers, read({"model_type": "bert", "architectures": wrong}), None)
     with pytest.raises(onnxflops.InvalidError, match="did you mean text-generation"):
         class_of(transformers, config, "text-generatoin")
     with pytest.raises(onnxflops.UnsupportedError, match="no AutoModelForMaskedLM of model_type 'bert'"):
         class_of(transformers, config, "fill-mask")
+
+
+def test_any_fault_is_one_line(tmp_path, monkeypatch):
+    """The program's --with-transformers prints it."""
+    from onnxflops import _config, _graphs
+
+    def fails(config, task):
+        raise RecursionError("too deep\nin a class")
+
+    monkeypatch.setattr(_config, "graph_of", fails)
+    assert _graphs._answer(["config.json"]) == {"error": "RecursionError: too deep in a class"}
 
 
 def test_too_old(monkeypatch):

@@ -9,10 +9,10 @@ processor. Widths stay, since nothing is allocated on the device meta. The order
 
 exported is "fixed" if the class is exported only with fixed sizes, once for each of two sizes; the reason then says why.
 
-A row has the MACs at two sizes, and what torch.utils.flop_counter counts when the class itself runs at the same sizes, on the device
-meta or, if it reads values, on the CPU (2 per multiply-accumulate of contractions). equal is "yes" if that is twice the MACs at both and params is the sum over
-module.parameters(); "explained" if the figure is the one of `onnxflops compare --with flop-counter-mode`, whose terms are then
-the reason; else "no".
+A row has the MACs at two sizes, and what torch.utils.flop_counter counts when the class itself runs at the same sizes, on the
+device meta or, if it reads values, on the CPU (2 per multiply-accumulate of contractions). equal is "yes" if that is twice the MACs
+at both and params is the sum over module.parameters(); "explained" if the figure is the one of `onnxflops compare --with
+flop-counter-mode`, whose terms are then the reason; else "no".
 """
 import argparse
 import csv

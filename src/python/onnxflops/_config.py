@@ -282,7 +282,10 @@ def class_of(transformers: Any, config: Any, task: str | None, trust_remote_code
         return _remote_class(config, task)
     if task is not None:
         return _class_of_task(transformers, config, task)
-    for named in getattr(config, "architectures", None) or []:
+    architectures = getattr(config, "architectures", None) or []
+    if not isinstance(architectures, (list, tuple)):
+        raise InvalidError(f"architectures should be a list of names of classes, not {architectures!r}")
+    for named in architectures:
         cls = getattr(transformers, str(named), None)
         if not hasattr(cls, "forward"):
             raise NotFoundError(f"transformers {transformers.__version__} has no class {named}, which architectures names")
