@@ -15,6 +15,7 @@ at both and params is the sum over module.parameters(); "explained" if the figur
 flop-counter-mode`, whose terms are then the reason; else "no".
 """
 import argparse
+import contextlib
 import csv
 import hashlib
 import multiprocessing
@@ -91,14 +92,12 @@ def executed(cls, config, sizes, macs):
     from onnxflops._torch import _make_fake
 
     os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"  # that a prompt has as many places as an image has features
-    try:
+    with contextlib.suppress(Exception):
         return counted(build(cls, config), sizes, lambda module: torch.device("meta"))
-    except Exception:
-        pass
-    try:
+    with contextlib.suppress(Exception):
         return counted(build(cls, config), sizes, fake)
-    except Exception:
-        if macs <= MOST_REAL_MACS:
+    if macs <= MOST_REAL_MACS:
+        with contextlib.suppress(Exception):
             return counted(on_cpu(cls, config), sizes, lambda module: torch.device("cpu"))
     with export_patches():
         return counted(build(cls, config), sizes, fake, as_exported=True)
