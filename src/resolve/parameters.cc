@@ -130,7 +130,7 @@ class RoleFinder {
   }
 
   // Scales and zero points, by the weight of at most 8 bits that the same node takes first. Each
-  // is stored once.
+  // is stored once. One for a whole tensor is a single number, which is a constant.
   absl::flat_hash_map<ValueId, absl::int128> BytesOfScales() const {
     absl::flat_hash_map<ValueId, absl::int128> bytes;
     if (absl::c_none_of(model_.tensors, IsNarrow)) return bytes;
@@ -145,7 +145,7 @@ class RoleFinder {
         if ((scales >> j & 1) == 0) continue;
         const OptionalValueId stored = StoredIn(node.inputs[j]);
         const OptionalTensorId tensor = stored ? StoredTensor(*stored) : kNone;
-        if (tensor && counted.insert(*stored).second)
+        if (tensor && model_.tensor(*tensor).elements > 1 && counted.insert(*stored).second)
           bytes[*weight] += BytesOf(model_.tensor(*tensor));
       }
     }

@@ -243,7 +243,7 @@ def constants_kept() -> Iterator[None]:
     """Computes with the values of small constants in a trace, not only of single numbers: code may read them."""
     found: list[Any] = []
     for name in ("torch._subclasses.fake_tensor", "torch.fx.experimental.proxy_tensor"):
-        module = importlib.import_module(name)
+        module: Any = importlib.import_module(name)
         if hasattr(module, "CONSTANT_NUMEL_LIMIT"):
             found.append((module, module.CONSTANT_NUMEL_LIMIT))
             module.CONSTANT_NUMEL_LIMIT = _MOST_CONSTANTS
