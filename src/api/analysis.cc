@@ -166,6 +166,28 @@ bool BindOnlySizes(const Inference& inference, const std::vector<std::string>& o
   return any;
 }
 
+absl::Status Tie(const CountOptions& options, Inference* inference) {
+  if (options.tied.empty()) return absl::OkStatus();
+  absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference->model, options.tied);
+  if (!ties.ok()) {
+    return WithMessage(ties.status(), absl::StrCat(Escaped(inference->model->path), ": ",
+                                                   ties.status().message()));
+  }
+  inference->ties = *std::move(ties);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Inference> InferAtOnlySizes(
+    const Model& model, const ResolveOptions& resolve,
+    const std::optional<std::vector<std::string>>& stated_but, InferOptions* infer,
+    std::vector<std::string>* warnings) {
+  ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), *infer));
+  if (!stated_but || !BindOnlySizes(inference, *stated_but, &infer->dims, warnings)) {
+    return inference;
+  }
+  return InferResolved(model, Resolve(model, resolve), *infer);
+}
+
 // The model with adapters, whose errors name it.
 absl::StatusOr<Adapted> Adapt(const Model& model, const CountOptions& options,
                               const ResolveOptions& resolve, const InferOptions& infer) {
@@ -259,19 +281,10 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
     lora = std::move(adapted.summary);
     warnings.insert(warnings.end(), adapted.warnings.begin(), adapted.warnings.end());
   }
-  ASSIGN_OR_RETURN(Inference inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
-  if (stated_but && BindOnlySizes(inference, *stated_but, &infer.dims, &warnings)) {
-    ASSIGN_OR_RETURN(inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
-  }
+  ASSIGN_OR_RETURN(Inference inference,
+                   InferAtOnlySizes(inlined, resolve, stated_but, &infer, &warnings));
   NoteMostDims(&inference);
-  if (!options.tied.empty()) {
-    absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference.model, options.tied);
-    if (!ties.ok()) {
-      return WithMessage(ties.status(),
-                         absl::StrCat(Escaped(model->path), ": ", ties.status().message()));
-    }
-    inference.ties = *std::move(ties);
-  }
+  RETURN_IF_ERROR(Tie(options, &inference));
   if (calls == Calls::kInlined && HasCalls(*inlined)) {
     warnings.emplace_back(
         "calls of local functions are counted as calls: with functions in their place the model "

@@ -27,8 +27,8 @@ struct InputSizes {
   std::optional<int64_t> batch_size;  // fixed in the file
   // Symbols of the batches of other inputs, by their names: image_batch next to text_batch.
   std::vector<std::string> other_batches;
-  std::vector<std::string> lengths;   // symbols of numbers of tokens
-  std::optional<int64_t> length;      // of token ids, fixed in the file
+  std::vector<std::string> lengths;  // symbols of numbers of tokens
+  std::optional<int64_t> length;     // of token ids, fixed in the file
 };
 // With `batch`, as another batch of the call (CountOptions::batch) makes them.
 InputSizes FindInputSizes(const ModelData& model,
