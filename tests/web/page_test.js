@@ -166,7 +166,7 @@ function says(text, value, place) {
   if (!found) return /^(unknown|none|any .*)$/.test(text);
   const scale = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, "%": 0.01 }[found[3]] || 1;
   const seconds = { s: 1, ms: 1e-3, "\u00b5s": 1e-6, ns: 1e-9 }[found[3]];
-  const unit = seconds === undefined ? scale : seconds * (/^page\.|\.time_[a-z]+_seconds$/.test(place) ? 1e21 : /_ns$/.test(place) ? 1e9 : 1);
+  const unit = seconds === undefined ? scale : seconds * (/^page\.|\.time_[a-z]+_seconds(\.(base|head|delta))?$/.test(place) ? 1e21 : /_ns$/.test(place) ? 1e9 : 1);
   const said = Number(found[2].replaceAll(",", "")) * unit;
   return Math.abs(said - Math.abs(Number(value))) <= 6e-3 * Math.abs(Number(value)) && (/^[-\u2212]/.test(found[0]) === Number(value) < 0);
 }
