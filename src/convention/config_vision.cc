@@ -4,11 +4,11 @@
 // Each part is the same in each layer, so the attention of a layer is compared with its share of
 // the formula. Everything else in the tower, and the rest of the model, the formula leaves out.
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -31,11 +31,8 @@ constexpr char kRest[] = "norms, activations and other operations";
 
 enum class Part : uint8_t { kOutside, kOther, kEmbedding, kAttention, kMlp, kMerger };
 
-struct Place {
-  Part part = Part::kOutside;
-  std::string module;  // of the part: "model.visual.blocks.3.attn"
-  friend auto operator<=>(const Place&, const Place&) = default;
-};
+// And the module of the part: "model.visual.blocks.3.attn".
+using Place = std::pair<Part, std::string>;
 
 Part PartNamed(absl::string_view name) {
   if (name == "patch_embed") return Part::kEmbedding;
@@ -90,14 +87,14 @@ class Maker {
       if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
       const Place place = PlaceOf(PathOf(id));
       std::vector<EntryId>& entries = places[place];
-      if (entries.empty()) ++modules[place.part];
+      if (entries.empty()) ++modules[place.first];
       entries.push_back(id);
     }
     for (const Known& known : known_) {
       if (modules[known.part] == known.modules) continue;
       return LedgerBuilder::NotApplicable("the tower has other layers than its configuration");
     }
-    for (const auto& [place, entries] : places) AddPlace(place.part, entries);
+    for (const auto& [place, entries] : places) AddPlace(place.first, entries);
     const TermId rest = ledger_.Term(kRestOfModel, "the formula is of the image tower alone");
     return ledger_.Finish([&](EntryId) { return rest; });
   }
