@@ -189,9 +189,7 @@ class SampleFinder {
       // A length that is given is no reason to take another size, such as that of a cache.
       for (const std::string& symbol : inputs_.lengths) RETURN_IF_ERROR(RequireOpen(symbol));
       lengths = Unbound(open_);
-      std::erase_if(lengths, [&](const std::string& symbol) {
-        return absl::c_linear_search(inputs_.other_batches, symbol);
-      });
+      std::erase_if(lengths, [&](const std::string& symbol) { return IsOtherBatch(symbol); });
     }
     if (lengths.size() == 1) return lengths[0];
     for (const std::string& symbol : inputs_.lengths) RETURN_IF_ERROR(RequireOpen(symbol));
@@ -202,6 +200,21 @@ class SampleFinder {
     return absl::FailedPreconditionError(
         absl::StrCat("the sizes need a name, as ", Escaped(QuotedSymbol(lengths[0])),
                      "=512,300: the inputs leave open ", ShownSymbols(lengths)));
+  }
+
+  // The first dimension of inputs without the batch: another batch, as of images beside texts. A
+  // mask [seq, seq] begins with none.
+  bool IsOtherBatch(const std::string& symbol) const {
+    return !inputs_.batch.empty() && absl::c_any_of(model_.graphs[0].inputs, [&](ValueId id) {
+      const Value& value = model_.value(id);
+      if (value.initializer || value.declared == nullptr) return false;
+      std::vector<std::string> dims;
+      for (const DeclaredDim& dim : value.declared->dims) {
+        dims.push_back(dim.size < 0 && !dim.name.empty() ? FileSymbol(dim.name) : "");
+      }
+      return absl::c_count(dims, symbol) == 1 && dims.size() > 1 && dims[0] == symbol &&
+             !absl::c_linear_search(dims, inputs_.batch);
+    });
   }
 
   absl::Status RequireOpen(const std::string& symbol) const {
