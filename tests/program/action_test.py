@@ -189,6 +189,10 @@ def test_released_program(runner, github, releases, digest):
     code, values, _ = runner.run(github, version=VERSION, sha256=digest, releases=releases, fail_on_alert="false", comment="false")
     expect(code == 0 and values["steps.review.outputs.passed"] == "false", f"fail-on-alert: {code}")
     expect(read(os.path.join(runner.folder, "gh")) == sent, "comment: false sends one")
+    # A gate that is set wrongly is no open gate.
+    for given in ({"fail_on_alert": "TRUE"}, {"fail_on_alert": ""}, {"threshold": "--help"}):
+        code, _, _ = runner.run(github, version=VERSION, sha256=digest, releases=releases, comment="false", **given)
+        expect(code == 2, f"{given}: {code}")
 
 
 def test_refusals(runner, github, releases, digest):

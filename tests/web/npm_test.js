@@ -35,6 +35,8 @@ async function functions() {
   const { compare, count, diff, OnnxflopsError, parse } = await import(path.join(work, "node_modules", "onnxflops", "index.mjs"));
   assert.strictEqual(await count("resnet50.onnx", { format: "text" }), native("count", "resnet50.onnx", "--format", "json"));
   assert.strictEqual(await count("resnet50.onnx", { format: "html" }), native("count", "resnet50.onnx", "--format", "html"));
+  const absolute = path.join(work, "resnet50.onnx");
+  assert.strictEqual(await count(absolute, { format: "text" }), native("count", absolute, "--format", "json"));
   const report = await count("gpt2.onnx", { dim: { batch: 8, seq: 1024 } });
   assert.deepStrictEqual(report, parse(native("count", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--format", "json")));
   assert.strictEqual(String(report.totals.flops.value), report.totals.flops.expr);

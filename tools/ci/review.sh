@@ -111,11 +111,11 @@ done
 if [ ${#files[@]} -gt 0 ]; then
   # A removed model has a row; for very many models the number is enough.
   if [ ${#gone[@]} -gt 200 ]; then name_gone; else for model in "${gone[@]}"; do against+=(--removed "$model"); done; fi
-  "$onnxflops" check --git "$commit" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
+  "$onnxflops" check --git "$commit" --base-missing ok --threshold="${THRESHOLD:-0.1%}" --review "$work/comment.md" "${against[@]}" -- \
     "${files[@]}" 2>"$work/messages"
   worse $?
   without_work "$work/messages" >&2
-  if [ -s "$work/comment.md" ]; then without_work "$work/comment.md" >"$out/comment.md"; else left=${#models[@]}; fi
+  if [ -s "$work/comment.md" ]; then without_work "$work/comment.md" >"$out/comment.md"; else left=${#models[@]} && worse 2; fi
   if [ -e "$work/annotations" ]; then without_work "$work/annotations" | anchor; fi
   if grep -q 'a Git LFS pointer' "$work/messages"; then
     notes+=('The workflow did not fetch Git LFS files: actions/checkout does with `lfs: true`.')

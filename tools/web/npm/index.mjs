@@ -86,9 +86,10 @@ async function call(command, models, options) {
   try {
     for (const model of models) {
       const { name, file } = await opened(model, models.length === 1 ? options : {});
-      // The engine asks for a file by its name, and two may have one.
-      const unique = files.has(name) ? `${name} (${files.size})` : name;
-      files.set(unique, file);
+      // The engine asks for a file by its name without the root's slash, and two may have one.
+      const asked = (path) => path.replace(/^\/+/, "");
+      const unique = files.has(asked(name)) ? `${name} (${files.size})` : name;
+      files.set(asked(unique), file);
       words.push(unique);
     }
     const { code, output, errors } = runEngine(module, words, files);
