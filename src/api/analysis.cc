@@ -62,9 +62,8 @@ absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& re
   return inference;
 }
 
-// Takes out of `dims` a batch that the file fixes at this very size, where no
-// symbol has its name: the figures are those of that batch anyway. Returns a
-// warning, or "".
+// Takes out of `dims` a batch that the file fixes at this very size, where no symbol has its name:
+// the figures are those of that batch anyway. Returns a warning, or "".
 std::string TakeFixedBatch(const ModelData& model, Bindings* dims) {
   constexpr absl::string_view kNames[] = {"batch", "batch_size"};
   for (const absl::string_view name : kNames) {
@@ -86,8 +85,8 @@ std::string TakeFixedBatch(const ModelData& model, Bindings* dims) {
   return "";
 }
 
-// An error if a size in `dims`, which the user set, is beyond the learned
-// positions, or if patches of an image cannot be merged.
+// An error if a size in `dims`, which the user set, is beyond the learned positions, or if patches
+// of an image cannot be merged.
 absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
   for (const auto& [symbol, most] : MostDims(model)) {
     const auto it = dims.find(symbol);
@@ -166,6 +165,7 @@ bool BindOnlySizes(const Inference& inference, const std::vector<std::string>& o
   return any;
 }
 
+// Finds the weights that CountOptions::tied names; its errors name the model.
 absl::Status Tie(const CountOptions& options, Inference* inference) {
   if (options.tied.empty()) return absl::OkStatus();
   absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference->model, options.tied);
@@ -177,6 +177,8 @@ absl::Status Tie(const CountOptions& options, Inference* inference) {
   return absl::OkStatus();
 }
 
+// Runs inference, and once more if sizes turn out to have one value only. `stated_but` as in
+// AnalyzeOpen.
 absl::StatusOr<Inference> InferAtOnlySizes(
     const Model& model, const ResolveOptions& resolve,
     const std::optional<std::vector<std::string>>& stated_but, InferOptions* infer,
@@ -321,8 +323,9 @@ void NoteAdapters(const CountOptions& options, Report* report) {
 CountOptions WithLoraTraining(const CountOptions& options) {
   if (!options.lora) return options;
   CountOptions result = options;
-  if (!result.training)
+  if (!result.training) {
     result.training = result.memory ? result.memory->training : TrainingOptions();
+  }
   std::vector<std::vector<std::string>*> lists = {&result.training->trained};
   if (result.memory) lists.push_back(&result.memory->training.trained);
   for (std::vector<std::string>* trained : lists) {

@@ -11,8 +11,9 @@ CompareRequest RulesOfThumb() {
   CompareRequest request;
   for (const convention::Convention* convention : convention::Conventions()) {
     const bool is_rule = convention->passes > 1 || convention == &convention::kConfigClip;
-    if (is_rule && convention != &convention::kMegatronBridgeVision)
+    if (is_rule && convention != &convention::kMegatronBridgeVision) {
       request.with.emplace_back(convention->name);
+    }
   }
   return request;
 }

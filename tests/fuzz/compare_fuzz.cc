@@ -36,7 +36,12 @@ struct Choice {
   uint8_t byte = 0;
   size_t size = 0;
 
-  const Convention& convention() const { return *Conventions()[byte % 32 % Conventions().size()]; }
+  // Every version of a tool, too.
+  const Convention& convention() const {
+    const Convention& tool = *Conventions()[byte % 32 % Conventions().size()];
+    const size_t version = size / 32 % (tool.versions.size() + 1);
+    return version == 0 ? tool : *tool.versions[version - 1];
+  }
   int mode() const { return byte / 32; }
   bool by_module() const { return size % 2 != 0; }
   bool node_names() const { return size / 2 % 2 != 0; }

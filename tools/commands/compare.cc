@@ -202,8 +202,7 @@ absl::Status NotOfPipelines(const std::string& path) {
                    absl::StrJoin(models, " ")));
 }
 
-// `missing`: takes the names of --dim that the model does not have; nullptr:
-// these are an error.
+// `missing` takes the names of --dim that the model does not have; with nullptr these are an error.
 absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
                                           const CompareRequest& request,
                                           std::vector<std::string>* missing) {

@@ -14,7 +14,7 @@
 #include "tools/cli/progress.h"
 
 namespace onnxflops::tools {
-void JobsArgument::AddTo(OptionList *list) {
+void JobsArgument::AddTo(OptionList* list) {
   list->AddValue("j", "N", &jobs, "Models to count at the same time. Default: all cores.");
 }
 
@@ -26,7 +26,7 @@ absl::StatusOr<int> JobsArgument::Parse() const {
                             absl::StrCat("it should be a number from 1 to ", kMaxThreads));
 }
 
-void ForEach(size_t count, int threads, const std::function<void(size_t)> &run) {
+void ForEach(size_t count, int threads, const std::function<void(size_t)>& run) {
   Progress progress(count, "models");
   platform::RunOnThreads(count, threads, [&](size_t i) {
     run(i);
@@ -34,22 +34,22 @@ void ForEach(size_t count, int threads, const std::function<void(size_t)> &run) 
   });
 }
 
-absl::Status TellMissing(const std::vector<MissingSizes> &models, absl::string_view done) {
+absl::Status TellMissing(const std::vector<MissingSizes>& models, absl::string_view done) {
   std::map<std::string, std::vector<std::string>> without;  // models by symbol
-  for (const MissingSizes &model : models) {
-    for (const std::string &name : model.names) without[name].push_back(model.path);
+  for (const MissingSizes& model : models) {
+    for (const std::string& name : model.names) without[name].push_back(model.path);
   }
-  for (const auto &[name, paths] : without) {
+  for (const auto& [name, paths] : without) {
     if (paths.size() == models.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--dim: no model has a symbol named ", Escaped(QuotedSymbol(name))));
     }
   }
   constexpr size_t kListed = 3;
-  for (const auto &[name, paths] : without) {
+  for (const auto& [name, paths] : without) {
     const std::string symbol = Escaped(QuotedSymbol(name));
     if (paths.size() <= kListed) {
-      for (const std::string &path : paths) {
+      for (const std::string& path : paths) {
         WriteError(absl::StrCat(Escaped(path), ": has no symbol named ", symbol, ": ", done,
                                 " without it"));
       }

@@ -31,8 +31,8 @@ struct MissingSizes {
   std::string path;
   std::vector<std::string> names;
 };
-// A symbol of --dim that no model has is an error. One that only some models
-// have is skipped for the others, with a message. `done`: "counted".
+// A symbol of --dim that no model has is an error. One that only some models have is skipped for
+// the others, with a message. `done`: "counted".
 absl::Status TellMissing(const std::vector<MissingSizes>& models, absl::string_view done);
 
 }  // namespace onnxflops::tools

@@ -124,7 +124,7 @@ class NodeMacs {
     if (node_.inputs.size() < 3) return Die("ValueError: not enough values to unpack");
     const Sizes key = Input(1), value = Input(2);
     if (input_.rank != 4 || key.rank != 4 || value.rank != 4) return PerOutput();
-    if (input_.dims.empty() || key.dims.empty() || value.dims.empty()) return {};
+    if (input_.dims.size() != 4 || key.dims.size() != 4 || value.dims.size() != 4) return {};
     const Expr scores = input_.dims[0] * input_.dims[1] * input_.dims[2] * key.dims[2];
     return {scores * (input_.dims[3] + value.dims[3]), ""};
   }
@@ -161,9 +161,10 @@ class NodeMacs {
   }
 
   Outcome Fourier() const {
-    if (output_.rank >= 2 && output_.dims.empty()) return {};
+    const size_t rank = output_.dims.size();
+    if (output_.rank >= 2 && rank < 2) return {};  // a shape in doubt
     absl::int128 length = 2;
-    if (output_.rank >= 2) length = std::max(length, output_.dims[output_.rank - 2].literal());
+    if (rank >= 2) length = std::max(length, output_.dims[rank - 2].literal());
     int doublings = 0;
     for (; length > 1; length /= 2) ++doublings;
     return {output_.Elements() * doublings, ""};
