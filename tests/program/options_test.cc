@@ -67,6 +67,8 @@ TEST(OptionListTest, WrongCallsAreTold) {
       {"a --dim", "--dim needs a value: --dim NAME=N"},
       {"a --dim --exact", "--dim needs a value: --dim NAME=N"},
       {"a -o --format json", "-o needs a value: -o FILE"},
+      {"a --dim --help", "--dim needs a value: --dim NAME=N"},
+      {"a -o -h --exact", "-o needs a value: -o FILE"},
       {"a --exact=yes", "--exact takes no value"},
       {"a --format json --format=table", "--format is given twice, as 'json' and as 'table'"},
   };

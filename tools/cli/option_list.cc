@@ -44,6 +44,8 @@ absl::Status NeedsValue(const CommandHelp& command, const settings::Row& row) {
   return WrongCall(command, absl::StrCat(option, " needs a value: ", option, " ", row.type));
 }
 
+bool AsksForHelp(absl::string_view word) { return word == "--help" || word == "-h"; }
+
 bool LooksLikeOption(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
 
 // Declares the options with a name to CLI11, which puts their values into `given`, by option.
@@ -85,6 +87,17 @@ absl::Status OptionList::Rephrase(const CommandHelp& command, absl::string_view 
   return WrongCall(command, Escaped(error));
 }
 
+bool OptionList::IsOption(absl::string_view word) const {
+  return std::any_of(rows().begin(), rows().end(),
+                     [word](const settings::Row& row) { return OptionName(row) == word; });
+}
+
+bool OptionList::TakesValue(absl::string_view word) const {
+  return std::any_of(rows().begin(), rows().end(), [word](const settings::Row& row) {
+    return row.flag == nullptr && OptionName(row) == word;
+  });
+}
+
 absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments arguments,
                                    Arguments* others) const {
   std::vector<Arguments> given(rows().size());
@@ -99,8 +112,7 @@ absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments argumen
   for (size_t i = 0; i < rows().size(); ++i) {
     const settings::Row& row = rows()[i];
     for (const std::string& value : given[i]) {  // which CLI11 takes whatever it looks like
-      const auto is_value = [&value](const settings::Row& r) { return OptionName(r) != value; };
-      if (!std::all_of(rows().begin(), rows().end(), is_value)) return NeedsValue(command, row);
+      if (AsksForHelp(value) || IsOption(value)) return NeedsValue(command, row);
     }
     const std::string option = OptionName(row);
     if (std::find(given[i].begin(), given[i].end(), "") != given[i].end()) {
@@ -183,9 +195,10 @@ absl::Status OptionList::Take(const CommandHelp& command, const Arguments& argum
 absl::StatusOr<bool> OptionList::Parse(const CommandHelp& command, const Arguments& arguments,
                                        std::string* help) const {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const auto asks = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  const auto at = std::find_if(arguments.begin(), end, asks);
-  if (at != end) {
+  for (auto at = arguments.begin(); at != end; ++at) {
+    if (!AsksForHelp(*at)) continue;
+    // In the place of a value it is no question: a script whose value is "--help" must not succeed.
+    if (at != arguments.begin() && TakesValue(*(at - 1))) break;
     *help = HelpText(command, *this, at + 1 == end ? "" : *(at + 1));
     return false;
   }

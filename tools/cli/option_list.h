@@ -56,6 +56,9 @@ class OptionList : public settings::Table {
   const std::optional<Positional>& positional() const { return positional_; }
 
  private:
+  bool IsOption(absl::string_view word) const;
+  // Whether the next word is the value of this one.
+  bool TakesValue(absl::string_view word) const;
   absl::Status Take(const CommandHelp& command, const Arguments& arguments) const;
   // Takes the options and their values; what is left goes to `others`.
   absl::Status TakeNamed(const CommandHelp& command, Arguments arguments, Arguments* others) const;
