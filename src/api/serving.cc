@@ -24,7 +24,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "fmt/format.h"
 #include "src/api/analysis.h"
 #include "src/api/sequence.h"
 #include "src/api/serving_step.h"
@@ -78,36 +77,21 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   return step;
 }
 
-// The learned positions that a decoder has; nullopt without an end.
-std::optional<int64_t> MostPositions(const ModelData& model, const Decoder& decoder) {
-  for (const auto& [symbol, most] : MostDims(model)) {
-    if (decoder.tokens == Expr::Symbol(symbol, 1)) return most;
-  }
-  return std::nullopt;
-}
-
-absl::Status AtRequest(size_t index, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("request ", index + 1, ": ", what));
+absl::Status AtRequest(size_t index, const absl::Status& status) {
+  return WithMessage(status, absl::StrCat("request ", index + 1, ": ", status.message()));
 }
 
 // Sizes that each request sets, and those that all have in common.
-absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, const ModelData& model,
-                                               const Decoder& decoder,
+absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, const Decoder& decoder,
                                                const ServingRequest& request) {
   CountOptions step = options;
   Samples samples;
-  const std::optional<int64_t> most = MostPositions(model, decoder);
   bool has_past = false;
   for (size_t i = 0; i < request.requests.size(); ++i) {
     const StepRequest& one = request.requests[i];
-    if (most && one.past() + one.tokens() > *most) {
-      return AtRequest(i, fmt::format("{} after {}: the configuration has positions for at most {}",
-                                      Plural(one.tokens(), "token"), one.past(), *most));
-    }
     absl::StatusOr<Bindings> sizes = BindStep(decoder, {one.tokens(), one.past()});
     if (!sizes.ok()) {
-      return WithMessage(sizes.status(),
-                         absl::StrCat("request ", i + 1, ": ", sizes.status().message()));
+      return AtRequest(i, sizes.status());
     }
     for (const auto& [name, size] : *sizes) {
       if (!decoder.known.contains(name)) samples.sizes[name].push_back(size);
@@ -186,7 +170,7 @@ class Server {
     const Model& model = column.of_configuration ? *step_ : model_;
     const CountOptions& given = column.of_configuration ? step_options_ : options_;
     ASSIGN_OR_RETURN(CountOptions options, column.requests
-                                               ? OptionsOfRequests(given, *model, decoder_, request)
+                                               ? OptionsOfRequests(given, decoder_, request)
                                                : OptionsOfStep(given, decoder_, column));
     if (is_prompt) options.bindings.erase("past");
     options.memory.reset();
@@ -260,7 +244,13 @@ absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& option
   open.bindings.clear();
   const absl::StatusOr<Analysis> analysis = Analyze(model, open, options.causal, false);
   if (!analysis.ok()) return analysis.status();
-  return FindDecoder(analysis->inference);
+  ASSIGN_OR_RETURN(Decoder decoder, FindDecoder(analysis->inference));
+  for (const auto& [symbol, most] : MostDims(*analysis->inference.model)) {
+    if (decoder.tokens == Expr::Symbol(symbol, 1)) {
+      decoder.positions = {most, "the configuration"};
+    }
+  }
+  return decoder;
 }
 
 }  // namespace

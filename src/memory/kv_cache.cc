@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -65,7 +66,7 @@ struct DecoderInput {
 
 class DecoderFinder {
  public:
-  DecoderFinder(const Inference& inference, bool as_declared) {
+  DecoderFinder(const Inference& inference, bool as_declared) : inference_(inference) {
     const std::vector<ValueId>& inputs = inference.model->graph(0).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueId value = inputs[i];
@@ -96,6 +97,7 @@ class DecoderFinder {
       if (IsPast(input)) RETURN_IF_ERROR(AddPast(input));
       AddBeside(input);
     }
+    FindPositions();
     found_.bytes = bytes_.Total();
     found_.fixed_bytes = fixed_bytes_.Total();
     return found_;
@@ -200,6 +202,37 @@ class DecoderFinder {
     if (std::find(list.begin(), list.end(), *symbol) == list.end()) list.push_back(*symbol);
   }
 
+  // The tables that an input of positions indexes, cast or not; the shortest one counts.
+  void FindPositions() {
+    absl::flat_hash_set<ValueId> positions;
+    for (const DecoderInput& input : inputs_) {
+      if (absl::StrContains(input.name, "position")) positions.insert(input.value);
+    }
+    if (positions.empty()) return;
+    for (const NodeId id : inference_.model->graph(0).nodes) {
+      const Node& node = inference_.model->node(id);
+      const auto takes = [&](size_t i) {
+        return node.input(i) && positions.contains(*node.input(i));
+      };
+      if (node.op_type == "Cast" && takes(0) && node.output(0)) positions.insert(*node.output(0));
+      const Attribute* axis = node.FindAttribute("axis");
+      if (node.op_type == "Gather" && takes(1) && (axis == nullptr || axis->i == 0)) {
+        AddPositions(node.input(0));
+      }
+      if (node.op_type == "EmbedLayerNormalization" && takes(8)) AddPositions(node.input(3));
+    }
+  }
+
+  void AddPositions(OptionalValueId table) {
+    const Fact* fact = table ? inference_.FactOf(*table) : nullptr;
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return;
+    if (fact->shape.rank() == 0) return;
+    const std::optional<int64_t> rows = fact->shape[0].AsInt64();
+    if (!rows || (found_.positions && found_.positions->most <= *rows)) return;
+    found_.positions = {*rows, Quoted(inference_.model->value(*table).name)};
+  }
+
+  const Inference& inference_;
   std::vector<DecoderInput> inputs_;
   std::vector<const Shape*> outputs_;
   Expr batch_;
@@ -274,6 +307,11 @@ std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens) {
 }
 
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step) {
+  if (decoder.positions && step.past + step.tokens > decoder.positions->most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        step.tokens, step.tokens == 1 ? " token" : " tokens", " after ", step.past, ": ",
+        decoder.positions->where, " has positions for at most ", decoder.positions->most));
+  }
   Bindings bindings = decoder.known;
   RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,
                                    absl::StrCat("the tokens of ", Escaped(decoder.token_input)),

@@ -30,6 +30,12 @@ struct Decoder {
   Expr tokens;                     // how many it takes
   std::vector<std::string> total;  // symbols of past and new tokens together: masks
   std::vector<std::string> equal;  // symbols of new tokens elsewhere: positions
+  // The end of learned positions, if there is one.
+  struct Positions {
+    int64_t most = 0;
+    std::string where;  // what has them: "the configuration", a weight
+  };
+  std::optional<Positions> positions;
   // For a merged decoder: the input that says whether there is a past.
   std::string use_cache;
   // Other sizes of past inputs, found from the outputs, such as the width of a head.
@@ -53,7 +59,8 @@ Bindings FollowingSizes(const Decoder& decoder, const Bindings& bindings);
 struct ServingStep {
   int64_t tokens = 1, past = 0;
 };
-// Sizes of a step. FailedPrecondition if the export fixed another size.
+// Sizes of a step. FailedPrecondition if the export fixed another size, InvalidArgument if the
+// step goes beyond the learned positions.
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step);
 
 // Bytes that each token adds to the cache; nullopt if they depend on the number of tokens.
