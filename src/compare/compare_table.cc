@@ -151,7 +151,7 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
                    {std::string(UnitName(unit)), true},
                    {"% of ours", true},
-                   {"largest difference", false, Column::Narrow::kExtra}};
+                   {"largest difference", false, Column::Narrow::kText}};
   const Known known = KnownOfOurs(report.ours, ours);
   const bool at_least = report.ours.totals.lower_bound;
   table.rows.push_back({{integers ? "ours, integer work included" : "ours",
