@@ -25,6 +25,7 @@ file(CONFIGURE OUTPUT embedded_texts.cc @ONLY CONTENT [[
 #include "src/render/html_page.h"
 #include "src/settings/zoos_text.h"
 const absl::string_view onnxflops::report::kReportStyle = R"asset(@asset.css@)asset";
+const absl::string_view onnxflops::report::kReportVersion = "@PROJECT_VERSION@";
 const absl::string_view onnxflops::report::kReportScript = R"asset(@asset.js@)asset";
 const absl::string_view onnxflops::kDevicesToml = R"asset(@devices@)asset";
 const absl::string_view onnxflops::settings::kZoosCsv = R"asset(@zoos@)asset";

@@ -130,7 +130,8 @@ std::string PageOf(absl::string_view title, absl::string_view kind, absl::string
       "<main id=\"page\"><h1>", shown,
       "</h1><noscript><p>This page draws its figures with a script, which is switched off. The "
       "same figures: onnxflops ",
-      kind, WithSettings(" {format table}.</p></noscript></main>\n"),
+      kind, WithSettings(" {format table}.</p></noscript></main>\n"), "<footer>onnxflops ", kind,
+      ", version ", kReportVersion, "</footer>\n",
       "<script type=\"application/json\" id=\"data\" data-kind=\"", kind, "\">", data,
       "</script>\n<script>", kReportScript, "</script>\n</body>\n</html>\n");
 }

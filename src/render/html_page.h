@@ -19,6 +19,7 @@ namespace onnxflops::report {
 
 extern const absl::string_view kReportScript;
 extern const absl::string_view kReportStyle;
+extern const absl::string_view kReportVersion;  // of the program that made the page
 
 // `kind`: which document it is, "count". `json`: whole, in UTF-8. A document that has no room is
 // replaced by a sentence that says so.

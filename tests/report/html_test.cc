@@ -228,6 +228,11 @@ TEST(HtmlTest, LongTotalsAreWhole) {
   EXPECT_FALSE(data["long_totals"].contains("params"));
 }
 
+TEST(HtmlTest, SaysWhatMadeIt) {
+  const std::string page = ToHtml(MakeReport(2, 2, ""), {});
+  EXPECT_EQ(Between(page, "<footer>", "</footer>"), "onnxflops count, version " ONNXFLOPS_VERSION);
+}
+
 TEST(HtmlTest, TheBaseHasItsOwnNames) {
   absl::StatusOr<Diff> diff = MakeDiff(MakeReport(2, 2, "old"), MakeReport(2, 2, "new"));
   ASSERT_TRUE(diff.ok()) << diff.status();
