@@ -14,10 +14,12 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
@@ -232,10 +234,25 @@ class MarkdownDrawer {
   std::string out_;
 };
 
+// The sign or bound that a figure begins with, taken off: "-", ">= ", "<= ".
+absl::string_view TakeLatexSign(absl::string_view* figure) {
+  constexpr std::pair<absl::string_view, absl::string_view> kSigns[] = {
+      {">= ", "$\\geq$ "}, {"<= ", "$\\leq$ "}, {"-", "$-$"}};
+  for (const auto& [sign, latex] : kSigns) {
+    const absl::string_view number = figure->substr(std::min(sign.size(), figure->size()));
+    const bool is_number =
+        !number.empty() && absl::ascii_isdigit(static_cast<unsigned char>(number[0]));
+    if (is_number && absl::ConsumePrefix(figure, sign)) return latex;
+  }
+  return "";
+}
+
 // Text in which nothing is a command of LaTeX.
 std::string LatexText(absl::string_view raw) {
-  std::string out;
-  for (const char c : Printable(raw)) {
+  std::string printable = Printable(raw);
+  absl::string_view rest = printable;
+  std::string out(TakeLatexSign(&rest));
+  for (const char c : rest) {
     switch (c) {
       case '\\':
         out += "\\textbackslash{}";
