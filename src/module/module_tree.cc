@@ -279,6 +279,7 @@ class Builder {
 
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
+    if (!merged_.empty()) warnings.push_back(merged_);
     if (attribution_.not_opened) {
       warnings.push_back(absl::StrCat("from ", DescribeNode(model_, *attribution_.not_opened),
                                       " on, modules inside of calls are not looked for (",
@@ -298,7 +299,10 @@ class Builder {
 
   void AddParameters() {
     const modules::SharedParameters shared = modules::FindSharedParameters(model_);
-    for (const resolve::Parameter& p : resolve::FindParameters(model_, inference_.ties)) {
+    const std::vector<resolve::Parameter> parameters =
+        resolve::FindParameters(model_, inference_.ties);
+    merged_ = modules::WarningOfMerged(model_, attribution_, parameters);
+    for (const resolve::Parameter& p : parameters) {
       if (const auto it = shared.find(p.value); it != shared.end()) {
         shared_params_[static_cast<size_t>(attribution_.paths.Around(it->second))].Add(p.elements,
                                                                                        p.bytes);
@@ -509,6 +513,7 @@ class Builder {
   std::vector<OwnParams> shared_params_;   // by ModuleId: shared by several modules inside it
   std::vector<OwnParams> own_params_;      // by module of the tree, without its children's
   std::vector<OptionalModuleId> parents_;  // by ModuleId
+  std::string merged_;                     // a warning
   std::vector<int64_t> first_;             // by ModuleId
   ModuleTree tree_;
 };

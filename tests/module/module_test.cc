@@ -561,6 +561,27 @@ TEST(ParametersTest, AParameterUsedTwiceCountsOnceInTheModuleOfItsName) {
   EXPECT_EQ(report->modules[2].amounts->params, 16);
 }
 
+// Two layers have one norm's weight: by hand, each has 4 of its own before the exporter merges
+// them.
+TEST(ParametersTest, AVectorOfOneLayerThatOthersUseIsAWarning) {
+  for (const bool merged : {true, false}) {
+    ModelMaker make;
+    make.Input("x", {"1", "4"}).Weight("h.0.norm.weight", {4}).Weight("h.1.norm.weight", {4});
+    make.Node("/h.0/norm/Mul", "Mul", {"x", "h.0.norm.weight"}, {"1"});
+    make.Node("/h.0/out/Mul", "Mul", {"1", "h.1.norm.weight"}, {"2"});
+    make.Node("/h.1/norm/Mul", "Mul", {"2", merged ? "h.0.norm.weight" : "x"}, {"3"}).Output("3");
+    const absl::StatusOr<Report> report = make.Count();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.params, 8);
+    const bool warns = std::any_of(
+        report->warnings.begin(), report->warnings.end(), [](const std::string& warning) {
+          return absl::StartsWith(warning, "params hold 'h.0.norm.weight' once") &&
+                 absl::EndsWith(warning, "at least 4 more parameters");
+        });
+    EXPECT_EQ(warns, merged);
+  }
+}
+
 // ---- real exports
 
 std::vector<std::string> ModelFiles() {
