@@ -234,24 +234,14 @@ class MarkdownDrawer {
   std::string out_;
 };
 
-// The sign or bound that a figure begins with, taken off: "-", ">= ", "<= ".
-absl::string_view TakeLatexSign(absl::string_view* figure) {
-  constexpr std::pair<absl::string_view, absl::string_view> kSigns[] = {
-      {">= ", "$\\geq$ "}, {"<= ", "$\\leq$ "}, {"-", "$-$"}};
-  for (const auto& [sign, latex] : kSigns) {
-    const absl::string_view number = figure->substr(std::min(sign.size(), figure->size()));
-    const bool is_number =
-        !number.empty() && absl::ascii_isdigit(static_cast<unsigned char>(number[0]));
-    if (is_number && absl::ConsumePrefix(figure, sign)) return latex;
-  }
-  return "";
-}
-
 // Text in which nothing is a command of LaTeX.
 std::string LatexText(absl::string_view raw) {
-  std::string printable = Printable(raw);
+  const std::string printable = Printable(raw);
   absl::string_view rest = printable;
-  std::string out(TakeLatexSign(&rest));
+  std::string out;
+  const bool is_negative =
+      rest.size() > 1 && rest[0] == '-' && absl::ascii_isdigit(static_cast<unsigned char>(rest[1]));
+  if (is_negative && absl::ConsumePrefix(&rest, "-")) out = "\\textminus{}";
   for (const char c : rest) {
     switch (c) {
       case '\\':
