@@ -12,7 +12,7 @@ const [program, folder] = process.argv.slice(2, 4).map((name) => path.resolve(na
 const work = fs.mkdtempSync(path.join(os.tmpdir(), "npm-"));
 
 function run(command, words, options = {}) {
-  const done = spawnSync(command, words, { cwd: work, encoding: "utf8", maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "pipe"] });
+  const done = spawnSync(command, words, { cwd: work, encoding: "utf8", maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "pipe"], timeout: 120000 });
   assert.strictEqual(done.status, options.code ?? 0, `${command} ${words.join(" ")}: ${done.stderr}${done.stdout}`);
   return options.code ? done.stderr : done.stdout;
 }
@@ -26,6 +26,8 @@ function install() {
     fs.copyFileSync(path.join(root, "models", `${model}.onnx`), path.join(work, `${model}.onnx`));
   }
   fs.copyFileSync(path.join(root, "models", "custom-op.toml"), path.join(work, "custom-op.toml"));
+  fs.writeFileSync(path.join(work, "bad.toml"), "[op\n");
+  run("mkfifo", ["pipe"]);
   console.log(`${name}: ${fs.statSync(path.join(work, name)).size} bytes`);
 }
 
@@ -55,6 +57,14 @@ async function functions() {
   await assert.rejects(count("gpt2.onnx", { dim: { nothing: 1 } }), /nothing/);
   await assert.rejects(count(7), TypeError);
   await assert.rejects(count("gpt2.onnx", { format: "csv" }), TypeError);
+  await assert.rejects(count(null), TypeError);
+  for (const [options, what] of [[{ dims: { batch: 1 } }, /'dims' is not an option of count; the options are dim, rules, name, format/],
+    [{ dim: new Map([["batch", 1]]) }, /dim should be an object/], [{ dim: "batch=1" }, /dim should be an object/], [null, /options of count/],
+    [{ rules: 7 }, /rules should be a text/], [{ name: 7 }, /name should be a text/]]) {
+    await assert.rejects(count("gpt2.onnx", options), (error) => error instanceof TypeError && what.test(error.message));
+  }
+  await assert.rejects(diff("lstm.onnx", "lstm.onnx", { Dim: {} }), /'Dim' is not an option of diff/);
+  await assert.rejects(count(path.join(work, "pipe")), /is a named pipe/);
   assert.deepStrictEqual(parse('{"#": 12345678901234567890, "a": ["12345678901234567890", 9007199254740991, -9007199254740993]}'),
     { "#": 12345678901234567890n, a: ["12345678901234567890", 9007199254740991, -9007199254740993n] });
 }
@@ -71,13 +81,43 @@ function command() {
   assert.strictEqual(call(["gpt2.onnx", "--dim=batch=1,seq=8", "--format", "json"]), native("count", "gpt2.onnx", "--dim", "batch=1,seq=8", "--format", "json"));
   call(["compare", "resnet50.onnx", "-o", "page.html"]);
   assert.strictEqual(fs.readFileSync(path.join(work, "page.html"), "utf8"), native("compare", "resnet50.onnx", "--format", "html"));
-  for (const [words, what] of [[["no-such.onnx"], "no-such.onnx"], [["diff", "lstm.onnx"], "two models"], [["lstm.onnx", "--dim", "batch"], "NAME=N"],
-    [["lstm.onnx", "--nope"], "--nope"], [["lstm.onnx", "-o", "lstm.onnx"], "not written over"], [["lstm.onnx", "--format", "csv"], "csv"],
-    [["lstm.onnx", "--rules", "no-such.toml"], "no-such.toml"]]) {
-    const message = call(words, { code: 2 });
-    assert(message.startsWith("onnxflops: ") && message.includes(what), message);
+  // The same mistakes, and the words that the program has for them.
+  for (const words of [["no-such.onnx"], ["gpt2.onnx", "--dim", "batch"], ["gpt2.onnx", "--dim", "=3"], ["gpt2.onnx", "--dim=batch=-1"],
+    ["gpt2.onnx", "--dim", "batch=1", "--dim", "batch=2"], ["gpt2.onnx", "--dim", "batch=1,batch=2"], ["gpt2.onnx", "--dim", "nothing=1"],
+    ["lstm.onnx", "-o", "lstm.onnx"], ["lstm.onnx", "-o", "./lstm.onnx"], ["lstm.onnx", "--rules", "no-such.toml"], ["\x1b\n\u202e.onnx"],
+    ["lstm.onnx", "--rules", "\x1b[31m\u202e\u00e9.toml"], ["lstm.onnx", "--rules", "bad.toml"], ["lstm.onnx", "--rules", "."]]) {
+    assert.strictEqual(call(words, { code: 2 }), run(program, words, { code: 2 }), words.join(" "));
   }
+  // Usage names another help, and fewer commands and options.
+  for (const words of [[], ["lstm.onnx", "--format", "json", "--format", "html"], ["lstm.onnx", "--dim"], ["lstm.onnx", "--format"], ["count"],
+    ["lstm.onnx", "-o", "--rules", "custom-op.toml"], ["compare"]]) {
+    const expected = run(program, words, { code: 2 }).replace(/onnxflops \w+ --help/, "onnxflops --help");
+    assert.strictEqual(call(words, { code: 2 }), expected, words.join(" "));
+  }
+  for (const [words, what] of [[["diff", "lstm.onnx"], "diff needs BASE and HEAD"], [["lstm.onnx", "gpt2.onnx"], "'gpt2.onnx' is one too many"],
+    [["lstm.onnx", "--nope"], "--nope is not an option of count"], [["lstm.onnx", "--dims=batch=1"], "--dims is not an option of count"],
+    [["diff", "lstm.onnx", "lstm.onnx", "--version"], "--version is not an option of diff"], [["lstm.onnx", "--format", "csv"], "--format 'csv': it should be"],
+    [["toString", "lstm.onnx"], "'toString' is neither a command nor a file"], [["-"], "standard input"], [["."], ".: is a directory"],
+    [["pipe"], "pipe: is a named pipe"], [["lstm.onnx", "--rules", "pipe"], "--rules 'pipe': is a named pipe"],
+    [["lstm.onnx", "-o", "no/such.json"], "cannot write to 'no/such.json': no such directory"], [["lstm.onnx", "-o", "."], "cannot write to '.'"],
+    [["lstm.onnx", "--\x1b[1m"], "--\\x1b[1m is not an option"], [["lstm.onnx", "-o", "new.onnx"], "cannot write to 'new.onnx'"]]) {
+    const message = call(words, { code: 2 });
+    assert(message.startsWith("onnxflops: ") && message.includes(what) && message.trim().split("\n").length === 1, message);
+  }
+  assert.match(call(["--", "lstm.onnx"]), /^FLOPs /);
+  fs.writeFileSync(path.join(work, "escape.onnx"), Buffer.from(fs.readFileSync(path.join(work, "gpt2.onnx"), "latin1").replaceAll("batch", "b\x1b[1m"), "latin1"));
+  assert.match(call(["escape.onnx"]), /^FLOPs[^\x1b]*b\\x1b\[1m[^\x1b]*$/);
   assert.deepStrictEqual(fs.readFileSync(path.join(work, "lstm.onnx")), fs.readFileSync(path.join(root, "models", "lstm.onnx")));
+}
+
+// A reader that has enough, and a disk that is full.
+function outputs() {
+  const call = (rest) => spawnSync("bash", ["-c", `node_modules/.bin/onnxflops lstm.onnx ${rest}`], { cwd: work, encoding: "utf8" });
+  const cut = call("--format html | head -c 10; exit ${PIPESTATUS[0]}");
+  assert.deepStrictEqual([cut.status, cut.stdout, cut.stderr], [141, "<!DOCTYPE ", ""]);
+  if (!fs.existsSync("/dev/full")) return;
+  const full = call(">/dev/full");
+  assert.deepStrictEqual([full.status, full.stderr], [2, "onnxflops: cannot write to standard output: no space left on device\n"]);
 }
 
 function types() {
@@ -102,6 +142,7 @@ async function main() {
   install();
   await functions();
   command();
+  outputs();
   if (process.argv[4] !== "--no-types") types();
   process.chdir(root);
   fs.rmSync(work, { recursive: true });
