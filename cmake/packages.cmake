@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)  # for a script of tools/ci
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/deb_files.cmake)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS libabsl-dev)  # for programs that link the library; ours is static
+# For programs that link the library, since ours is static; and for a script of tools/ci.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libabsl-dev, python3")
 include(CPack)

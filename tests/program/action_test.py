@@ -193,6 +193,8 @@ def test_released_program(runner, github, releases, digest):
     for given in ({"fail_on_alert": "TRUE"}, {"fail_on_alert": ""}, {"threshold": "--help"}):
         code, _, _ = runner.run(github, version=VERSION, sha256=digest, releases=releases, comment="false", **given)
         expect(code == 2, f"{given}: {code}")
+    code, _, printed = runner.run(github, version=VERSION, sha256=digest, releases=releases, comment="false", models="*.onnx\nmodel/*.onnx")
+    expect(code == 2 and "no file of the repository matches 'model/*.onnx'" in printed, f"a pattern without files: {code} {printed}")
 
 
 def test_refusals(runner, github, releases, digest):
@@ -207,6 +209,10 @@ def test_refusals(runner, github, releases, digest):
         code, values, printed = runner.run(github, **given)
         expect(code == 2 and what in printed, f"{given}: {code} {printed}")
         expect("steps.review.outputs.passed" not in values, f"{given}: a review")
+    # Brackets in an address are no ranges, and what begins as an option is none.
+    for address, what in ((releases + "/v[1-3]", "404"), ("--output=pwned", "cannot download --output=pwned/")):
+        code, _, printed = runner.run(github, version=VERSION, sha256=digest, releases=address)
+        expect(code == 2 and what in printed and "bad range" not in printed, f"{address}: {code} {printed}")
     expect(not os.path.exists(os.path.join(runner.checkout, "pwned")), "a version ran as a command")
 
 
@@ -241,6 +247,12 @@ def test_history(runner, github):
     expect(code == 0 and "steps.review.outputs.passed" not in values, f"a push: {code} {printed}")
     records = subprocess.run(["git", "show", "costs:history.jsonl"], cwd=server, capture_output=True, text=True, check=False).stdout
     expect(len(records.splitlines()) == 10, f"what is recorded: {records[:300]}")
+    for branch in ("-x", "--upload-pack=touch pwned", "a b", "a..b", "a\n::error::b", "/x", "x.lock", "@{-1}"):
+        for event in ("push", "pull_request"):
+            code, values, printed = runner.run({**github, "event_name": event}, history_branch=branch)
+            expect(code == 2 and "history-branch: " in printed and "is no name of a branch" in printed and "\n::" not in printed, f"{branch}, {event}: {code} {printed}")
+    branches = subprocess.run(["git", "branch", "--format", "%(refname:short)"], cwd=server, capture_output=True, text=True, check=False).stdout.split()
+    expect(branches == ["costs"] and not os.path.exists(os.path.join(runner.checkout, "pwned")), f"branches: {branches}")
     code, values, printed = runner.run({**github, "server_url": "https://github.com"}, history_branch="costs", github_token="t")
     comment = read(os.path.join(runner.checkout, values["steps.review.outputs.comment-file"]))
     expect(code == 1 and "(https://github.com/someone/models/blob/costs/history.md)" in comment, f"the link: {code} {comment[-300:]} {printed}")

@@ -346,7 +346,11 @@ def test_review(folder):
     expect("BASE: there is no revision 'no-such'" in review(folder, 2, BASE="no-such"), "a base that is not there")
     expect("BASE: there is no revision '--all'" in review(folder, 2, BASE="--all"), "a base that is an option")
     expect("no file of the repository matches 'typo/*.onnx'" in review(folder, 2, MODELS="typo/*.onnx"), "a pattern without files")
+    expect("no file of the repository matches 'typo/*.onnx'" in review(folder, 2, MODELS="*.onnx\ntypo/*.onnx"), "one pattern of two without files")
+    expect("no file of the repository matches '--typo'" in review(folder, 2, MODELS="*.onnx\n--typo"), "a pattern that looks like an option")
+    expect("there is no program 'no-such'" in review(folder, 2, ONNXFLOPS="no-such"), "a program that is not there")
     expect("**onnxflops: no model changed its cost**" in review(folder, 0), "nothing changed")
+    review(folder, 0, MODELS="*.onnx\n:!typo.onnx\n:(exclude)other.onnx")
     os.mkdir(os.path.join(folder, "taken"))
     write(os.path.join(folder, "taken", "comment.md"), "")
     git("add", "taken", cwd=folder)
@@ -356,7 +360,7 @@ def test_review(folder):
     expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
     test_review_of_links(folder)
     git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)
-    comment = review(folder, 0)
+    comment = review(folder, 0, MODELS="*.onnx\nold.onnx")
     expect("2 models gone" in comment and "| `old.onnx` |" in comment and "| `a b.onnx` |" in comment, "models that are gone")
     expect(is_plain(os.path.join(folder, "out", "comment.md")) == "", "a plain comment")
 
@@ -401,10 +405,33 @@ def test_templates(folder):
         write(os.path.join(folder, "onnxflops.toml"), f'[budget]\nmacs = "{limit}"\n')
         done = subprocess.run([hook, "m.onnx"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
         expect(done.returncode == code, f"the hook, {limit}: {done.returncode} {done.stdout}{done.stderr}")
+    test_program_of_hook(folder)
     hostile_fork(folder, script, environment)
     environment["BASE"] = "HEAD"
     done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"nothing changed: {done.returncode} {done.stdout}{done.stderr}")
+
+
+def test_program_of_hook(folder):
+    """Without a program on the PATH, the one that was installed with the hook runs, as a wheel and the packages put them; else an error says what to do."""
+    tools = os.path.join(folder, "tools-of-hook")
+    os.mkdir(tools)
+    for name in ("bash", "dirname", "git", "readlink"):
+        os.symlink(shutil.which(name), os.path.join(tools, name))
+    for hook, program in (("wheel/bin/onnxflops-pre-commit", "wheel/bin/onnxflops"), ("usr/share/onnxflops/ci/pre_commit.sh", "usr/bin/onnxflops"),
+                          ("alone/pre_commit.sh", None)):
+        hook = os.path.join(tools, hook)
+        os.makedirs(os.path.dirname(hook))
+        shutil.copy(os.path.join(ROOT, "tools", "ci", "pre_commit.sh"), hook)
+        if program:
+            os.makedirs(os.path.dirname(os.path.join(tools, program)), exist_ok=True)
+            os.symlink(PROGRAM, os.path.join(tools, program))
+        done = subprocess.run([hook, "m.onnx"], cwd=folder, env={"PATH": tools}, capture_output=True, text=True, check=False)
+        if program:
+            expect(done.returncode == 1 and "macs" in done.stdout, f"{program}: {done.returncode} {done.stdout}{done.stderr}")
+        else:
+            expect(done.returncode == 2 and "there is no program 'onnxflops' on the PATH" in done.stderr, f"no program: {done.returncode} {done.stderr}")
+    shutil.rmtree(tools)
 
 
 def is_plain(path):

@@ -35,8 +35,9 @@ name=onnxflops-$VERSION-linux-x86_64
 folder=$RUNNER_TEMP/onnxflops
 rm -rf "$folder"
 mkdir -p "$folder"
-curl --fail --silent --show-error --location --retry 3 --connect-timeout 20 --max-time 300 --max-filesize 200000000 \
-  --output "$folder/$name.tar.gz" "$RELEASES/v$VERSION/$name.tar.gz" || fail "cannot download $RELEASES/v$VERSION/$name.tar.gz"
+# --globoff: brackets in an address are no ranges of addresses to ask for.
+curl --globoff --fail --silent --show-error --location --retry 3 --connect-timeout 20 --max-time 300 --max-filesize 200000000 \
+  --output "$folder/$name.tar.gz" --url "$RELEASES/v$VERSION/$name.tar.gz" || fail "cannot download $RELEASES/v$VERSION/$name.tar.gz"
 found=$(sha256sum <"$folder/$name.tar.gz")
 [ "${found%% *}" = "$SHA256" ] || fail "sha256: $name.tar.gz has ${found%% *}, not $SHA256: it is not used"
 tar -C "$folder" --no-same-owner -xzf "$folder/$name.tar.gz" "$name/bin/onnxflops" || fail "$name.tar.gz has no program"

@@ -8,7 +8,8 @@
 set -uo pipefail
 onnxflops=${ONNXFLOPS:-onnxflops} branch=${BRANCH:-onnxflops-history} remote=${REMOTE:-origin}
 fail() { echo "record.sh: $1" >&2; exit 2; }
-git check-ref-format "refs/heads/$branch" || fail "BRANCH: '$branch' is no name of a branch"
+case $branch in -*) false ;; *) git check-ref-format "refs/heads/$branch" ;; esac || fail "BRANCH: '$branch' is no name of a branch"
+case $remote in -*) fail "REMOTE: '$remote' is no name of a remote" ;; esac
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
@@ -16,6 +17,11 @@ mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
 [ ${#models[@]} -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
+for pattern in "${patterns[@]}"; do  # one that is mistyped would leave models out
+  case $pattern in ":!"* | ":^"* | ":("*exclude*")"*) continue ;; esac
+  [ -n "$(git ls-files -- "$pattern" | head -n 1)" ] || fail "MODELS: no file of the repository matches '$pattern'"
+done
+command -v "$onnxflops" >/dev/null || fail "there is no program '$onnxflops' on the PATH: install onnxflops, or name it in ONNXFLOPS"
 head=$(git rev-parse --verify --quiet HEAD) || fail "there is no commit here"
 # A job has no name of its own.
 if ! git var GIT_COMMITTER_IDENT >/dev/null 2>&1; then

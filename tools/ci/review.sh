@@ -10,6 +10,7 @@
 set -uo pipefail
 onnxflops=${ONNXFLOPS:-onnxflops} base=${BASE:-origin/main} budgets=${BUDGETS:-onnxflops.toml} out=${OUT:-onnxflops-review}
 fail() { echo "review.sh: $1" >&2; exit 2; }
+command -v "$onnxflops" >/dev/null || fail "there is no program '$onnxflops' on the PATH: install onnxflops, or name it in ONNXFLOPS"
 [ -z "$(git ls-files -- "$out")" ] || fail "OUT: '$out' is a part of the repository"
 mkdir -p "$out" || exit 2
 printf '<!-- onnxflops:review -->\n' >"$out/comment.md"
@@ -29,6 +30,11 @@ mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
 mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames --diff-filter=R "$commit")
 mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
+for pattern in "${patterns[@]}"; do  # one that is mistyped would leave models out, and their budgets
+  case $pattern in ":!"* | ":^"* | ":("*exclude*")"*) continue ;; esac
+  [ -n "$(git ls-files -- "$pattern" | head -n 1)" ] || [ -n "$(git diff --name-only --no-renames --diff-filter=D "$commit" -- "$pattern" | head -n 1)" ] ||
+    fail "MODELS: no file of the repository matches '$pattern'"
+done
 
 # The budgets of the base: the file that is named, else of each model the nearest onnxflops.toml above it.
 case $budgets in /* | ../*) fail "BUDGETS: '$budgets' should be a path inside of the repository" ;; esac
