@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -185,6 +186,8 @@ def test_recipes(folder):
     expect(unreleased in ([], list(RECIPES)), f"some recipes hold no release: {unreleased}")
     place = copy_for_pin(folder)
     pin, dist = os.path.join(place, "tools", "ci", "pin"), os.path.join(place, "dist")
+    done = run(pin, "--home", "https://onnxflops.invalid", os.path.join(folder, "no-dist"))
+    expect(done.returncode == 0 and run(pin, os.path.join(folder, "no-dist")).returncode == 2, f"addresses before a release: {done.stderr}")
     write(os.path.join(dist, "onnxflops-9.9.9-linux-x86_64.tar.gz"), "the program")
     source = os.path.join(dist, "onnxflops-9.9.9.tar.gz")
 
@@ -251,6 +254,43 @@ def test_follow(folder):
         expect((done.returncode, f"3 commands, {code} differ" in done.stdout) == (code, True), done.stdout + done.stderr)
 
 
+def test_links(folder):
+    """Of the pages as an archive has them, each link leads to a file; a wheel's page stands alone."""
+    pages = os.path.join(folder, "share", "doc", "onnxflops")
+    shutil.copytree(os.path.join(ROOT, "docs"), os.path.join(pages, "docs"))
+    for name in ("README.md", "SECURITY.md", "LICENSE"):
+        shutil.copy(os.path.join(ROOT, name), pages)
+    for name in ("schema", "ci"):
+        shutil.copytree(os.path.join(ROOT, "tools", name), os.path.join(folder, "share", "onnxflops", name))
+    script = os.path.join(PACKAGING, "links.py")
+    done = run(script, "--check", pages)
+    expect(done.returncode == 1 and "docs/ci.md: ../action.yml: the package has no such file" in done.stdout, f"links that are dead: {done.stdout}")
+    expect(run(script, pages).returncode == 0, "links are changed")
+    done = run(script, "--check", pages)
+    expect((done.returncode, done.stdout) == (0, ""), f"links that are still dead: {done.stdout}{done.stderr}")
+    expect("[JSON Schemas](../../../onnxflops/schema)" in read(os.path.join(pages, "docs", "README.md")), "a link to what is elsewhere")
+    expect("](tutorial.md)" in read(os.path.join(pages, "docs", "README.md")), "a link that lives stays")
+    expect(run(script, "--check", os.path.join(folder, "share", "onnxflops")).returncode == 1, "a folder without pages")
+    sys.path.insert(0, PACKAGING)
+    import links
+    text = "![a](docs/images/page.png) [b](docs/ci.md#x) [c](https://e.org) [d](#e) `m[i](j)` [f](no/such.md)"
+    expect(links.living(text, "README.md", lambda path: False, "https://e.org/o") ==
+           "![a](https://e.org/o/raw/HEAD/docs/images/page.png) [b](https://e.org/o/blob/HEAD/docs/ci.md#x) [c](https://e.org) [d](#e) `m[i](j)` [f](no/such.md)",
+           "links to the repository")
+    wheel = os.path.join(folder, "onnxflops-9.9.9-cp311-cp311-linux_x86_64.whl")
+    info = "onnxflops-9.9.9.dist-info/"
+    write(os.path.join(folder, "licences.txt"), "none\n")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in (("onnxflops/_core.abi3.so", ""), (info + "WHEEL", "Tag: cp311-cp311-linux_x86_64\n"), (info + "RECORD", ""),
+                              (info + "METADATA", "License-File: LICENSE\n\n" + read(os.path.join(ROOT, "README.md")))):
+            archive.writestr(name, content)
+    os.mkdir(os.path.join(folder, "out"))
+    done = run(os.path.join(PACKAGING, "wheel"), wheel, os.path.join(folder, "out"), "--licences", os.path.join(folder, "licences.txt"))
+    with zipfile.ZipFile(os.path.join(folder, "out", os.path.basename(wheel))) as archive:
+        metadata = archive.read(info + "METADATA").decode()
+    expect("THIRD_PARTY" in metadata and "Get it" in metadata and not re.search(r"\]\((?![a-z]+:|#)", metadata), f"links of a wheel: {done.stderr}")
+
+
 def test_mach_o(folder):
     """A program for macOS, made by hand of its load commands: each fault is seen."""
     def library(name):
@@ -292,7 +332,7 @@ onnxflops_unity(batches)
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_follow, test_mach_o, test_batches)):
+        for number, test in enumerate((test_sbom, test_licences, test_container, test_recipes, test_version, test_follow, test_links, test_mach_o, test_batches)):
             place = os.path.join(folder, str(number))
             os.mkdir(place)
             test(place)
