@@ -453,6 +453,31 @@ class Published(unittest.TestCase):
             else:
                 self.assertIn(f"{float(published * 10**9 / stage['macs'] - 1):.1%}".replace("%", " %") + " above ours", row["reason"])
 
+    def test_parts_of_bk_sdm(self):
+        """What thop itself gives for the parts of Stable Diffusion 1.4 and BK-SDM, and what `compare` does for their exports; its authors publish the first."""
+        counted = {}
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/bk_sdm.tar.xz"], check=True)
+            with open(f"{folder}/figures.json", encoding="utf-8") as file:
+                figures = json.load(file)["parts"]
+            for name, figure in figures.items():
+                params = number(document("count", f"{folder}/{name}.onnx")["totals"]["params"])
+                (thop,) = document("compare", f"{folder}/{name}.onnx", "--with", "thop")["conventions"]
+                self.assertEqual((params, number(thop["headline"])), (figure["params"], figure["thop"]), name)
+                counted[name] = {"thop": figure["thop"], "macs": number(thop["start"]), "params": params}
+        self.assertEqual(len(counted), 6)
+        ends = ["text_encoder", "vae_decoder"]
+        parts = {
+            "text encoder": ends[:1], "image decoder": ends[1:], "U-Net of SDM-v1.4": ["unet_sd14"], "U-Net of BK-SDM-Base": ["unet_base"],
+            "all parts of SDM-v1.4": [*ends, "unet_sd14"], "all parts of BK-SDM-Base": [*ends, "unet_base"],
+        }
+        rows = self.rows("BK-SDM ")
+        self.assertEqual(len(rows), len(parts))
+        for row in rows:
+            sums = {key: sum(counted[name][key] for name in parts[row["model"][len("BK-SDM "):]]) for key in ("thop", "macs", "params")}
+            self.assertEqual((int(row["published"]), int(row["ours"]), int(row["params"])), tuple(sums.values()), row["model"])
+            self.assertEqual((row["theirs"], row["verdict"]), (row["published"], "same"), row["model"])
+
 
 if __name__ == "__main__":
     unittest.main()
