@@ -291,6 +291,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/mfu/mfu_report.cc
   src/serving/serving_report.cc
   src/pipeline/pipeline_audit.cc
+  src/pipeline/pipeline_compare.cc
   src/pipeline/pipeline_file.cc
   src/pipeline/pipeline_html.cc
   src/pipeline/pipeline_report.cc
@@ -521,6 +522,7 @@ set(ONNXFLOPS_PUBLIC_HEADERS
   src/module/module.h
   src/onnxflops.h
   src/operators/operator_list.h
+  src/pipeline/pipeline_compare.h
   src/pipeline/pipeline_file.h
   src/pipeline/pipeline_report.h
   src/profile/counters.h

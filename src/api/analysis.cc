@@ -434,7 +434,10 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
 
 absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOptions& options,
                                                CausalCounting causal) {
-  ASSIGN_OR_RETURN(Analysis open, Analyze(model, options, causal));
+  const auto analyze = [&](const CountOptions& at) {
+    return AnalyzeOpen(model, at, causal, options.open, Calls::kInlined);
+  };
+  ASSIGN_OR_RETURN(Analysis open, analyze(options));
   RaisedAnalysis result{std::move(open), {}};
   if (!options.upper_bounds) return result;
   CountOptions bound = options;
@@ -446,7 +449,7 @@ absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOp
     result.raised.push_back(symbol);
   }
   if (result.raised.empty()) return result;
-  absl::StatusOr<Analysis> at_bounds = Analyze(model, bound, causal);
+  absl::StatusOr<Analysis> at_bounds = analyze(bound);
   if (!at_bounds.ok()) {
     return WithMessage(at_bounds.status(), absl::StrCat(at_bounds.status().message(),
                                                         "\n  at sizes that are upper bounds"));

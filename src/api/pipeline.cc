@@ -8,6 +8,10 @@
 // The bound on the time of a loop is the larger one of two sums, arithmetic and memory, which is at
 // most the sum of the larger ones. Of a decoder with a cache the outputs that return the cache are
 // left out, since a server appends in place.
+//
+// Figures of other tools go the same way: a comparison of the model holds our count and theirs as
+// formulas, and each tool is checked at the values by itself. Of a tool that fails in a loop, the
+// stage has no figure.
 #include "src/api/pipeline.h"
 
 #include <algorithm>
@@ -35,6 +39,7 @@
 #include "src/family/family.h"
 #include "src/hardware/time_bound.h"
 #include "src/memory/kv_cache.h"
+#include "src/pipeline/pipeline_parts.h"
 #include "src/report/reference_sizes.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -52,6 +57,7 @@ struct RunCost {
   Expr arithmetic, memory;  // of PipelineTime
   bool memory_known = true;
   std::optional<Expr> peak;
+  std::vector<ToolRow> tools;  // if they are asked for
 };
 
 // What a stage needs of a count.
@@ -81,11 +87,41 @@ using CountedRuns = absl::btree_map<RunKey, CountedRun>;
 
 // `change` of every formula.
 template <typename Change>
+void ChangeTool(const Change& change, ToolRow* tool) {
+  tool->start = change(tool->start);
+  for (TermRow& term : tool->terms) term.amount = change(term.amount);
+  if (tool->headline) tool->headline = change(*tool->headline);
+}
+template <typename Change>
 void ChangeAll(const Change& change, RunCost* cost) {
   for (const Quantity& q : kQuantities) cost->totals.*q.value = change(cost->totals.*q.value);
   cost->arithmetic = change(cost->arithmetic);
   cost->memory = change(cost->memory);
   if (cost->peak) cost->peak = change(*cost->peak);
+  for (ToolRow& tool : cost->tools) ChangeTool(change, &tool);
+}
+
+constexpr char kNoSumOfRuns[] =
+    "no one formula holds in all runs of the loop; a loop of one run has a figure";
+
+void LeaveOut(absl::string_view reason, ToolRow* tool) {
+  tool->standing = Standing::kNotApplicable;
+  tool->assumptions = {std::string(reason)};
+  tool->params.reset();
+  tool->terms.clear();
+  tool->headline.reset();
+}
+
+// Whether the formulas of a tool at these values are its comparison there.
+bool Agrees(const ToolRow& formula, const ToolRow& counted, const Bindings& values) {
+  if (formula.headline.has_value() != counted.headline.has_value()) return false;
+  if (!counted.headline) return true;
+  absl::btree_map<std::string, Expr> terms;
+  for (const TermRow& term : formula.terms) terms[term.name] += term.amount.Substitute(values);
+  for (const TermRow& term : counted.terms) terms[term.name] -= term.amount;
+  return formula.start.Substitute(values) == counted.start &&
+         formula.headline->Substitute(values) == *counted.headline &&
+         absl::c_all_of(terms, [](const auto& term) { return term.second.is_zero(); });
 }
 
 // The symbol that a size of a decoder is, if it is one.
@@ -97,9 +133,14 @@ std::optional<std::string> OnlySymbol(const Expr& dim) {
 
 class StageCounter {
  public:
+  // With a request, runs are compared with other tools, too.
   StageCounter(const Pipeline& pipeline, const PipelineStage& stage, const CountOptions& options,
-               CountedRuns* counted)
-      : pipeline_(pipeline), stage_(stage), options_(options), counted_(*counted) {}
+               const CompareRequest* request, CountedRuns* counted)
+      : pipeline_(pipeline),
+        stage_(stage),
+        options_(options),
+        request_(request),
+        counted_(*counted) {}
 
   absl::StatusOr<PipelineStageCost> Count(const Model& model) {
     model_ = model;
@@ -109,8 +150,13 @@ class StageCounter {
     RunCost cost = open.cost;
     uncounted_ = open.uncounted;
     RETURN_IF_ERROR(CheckValues(&cost));
-    return Summed(cost);
+    ASSIGN_OR_RETURN(PipelineStageCost summed, Summed(cost));
+    RETURN_IF_ERROR(SumTools(std::move(cost.tools)));
+    return summed;
   }
+
+  // Figures of all runs in the tools of the request.
+  const std::vector<ToolRow>& tools() const { return tools_; }
 
   // Of CountOptions::bindings: those that set a size of this model.
   const std::vector<std::string>& used() const { return used_; }
@@ -204,9 +250,16 @@ class StageCounter {
     RunKey key = {stage_.path,   is_step_,  decoder_.has_value(), options.bindings, options.open,
                   stage_.values, use_cache_};
     if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
-    ASSIGN_OR_RETURN(const Report report, onnxflops::Count(model_, options));
+    CompareReport compared;
+    if (request_ == nullptr) {
+      ASSIGN_OR_RETURN(compared.ours, onnxflops::Count(model_, options));
+    } else {
+      ASSIGN_OR_RETURN(compared, CompareTools(model_, options, *request_));
+    }
+    const Report& report = compared.ours;
     CountedRun run;
     ASSIGN_OR_RETURN(run.cost, CostOf(report, options));
+    run.cost.tools = std::move(compared.tools);
     for (const SymbolOrigin& symbol : report.symbols) run.symbols.push_back(symbol.name);
     run.reference = report::ReferenceSizes(report);
     run.uncounted = report.coverage.unknown;
@@ -343,7 +396,10 @@ class StageCounter {
         return q.needs != Quantity::Needs::kNothing ||
                counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
       });
-      if (agrees) continue;
+      if (agrees) {
+        CheckTools(counted.tools, values, trips > 1, &formula.tools);
+        continue;
+      }
       if (!stage_.index.empty()) {
         return absl::FailedPreconditionError(
             "a size decides what the model runs, so its runs have no sum; give it as a number");
@@ -353,6 +409,24 @@ class StageCounter {
     }
     *cost = std::move(formula);
     return absl::OkStatus();
+  }
+
+  // The same of each tool. What a figure rests on is known best at the values.
+  void CheckTools(const std::vector<ToolRow>& counted, const Bindings& values, bool is_loop,
+                  std::vector<ToolRow>* tools) const {
+    for (size_t i = 0; i < tools->size(); ++i) {
+      ToolRow& tool = (*tools)[i];
+      const ToolRow& here = counted[i];
+      if (Agrees(tool, here, values)) {
+        if (is_loop && here.standing < tool.standing) continue;
+        tool.standing = here.standing;
+        tool.assumptions = here.assumptions;
+      } else if (!is_loop) {
+        tool = here;
+      } else if (tool.headline) {
+        LeaveOut(here.headline ? kNoSumOfRuns : here.assumptions[0], &tool);
+      }
+    }
   }
 
   // ---- all runs
@@ -407,6 +481,26 @@ class StageCounter {
     return LimitError(LimitOf(all.error()), absl::StrCat(what, " ", all.error()));
   }
 
+  absl::Status SumTools(std::vector<ToolRow> tools) {
+    for (ToolRow& tool : tools) {
+      absl::Status fault;
+      const auto all_runs = [&](const Expr& once) {
+        absl::StatusOr<Expr> sum =
+            AllRuns(once, absl::StrCat("the figure of ", tool.convention->name));
+        fault.Update(sum.status());
+        return sum.ok() ? *std::move(sum) : Expr(0);
+      };
+      ChangeTool(all_runs, &tool);
+      if (absl::IsFailedPrecondition(fault)) {
+        LeaveOut(kNoSumOfRuns, &tool);
+      } else {
+        RETURN_IF_ERROR(fault);
+      }
+    }
+    tools_ = std::move(tools);
+    return absl::OkStatus();
+  }
+
   absl::Status AddTime(const RunCost& cost, PipelineStageCost* result) const {
     PipelineTime& time = result->time.emplace();
     ASSIGN_OR_RETURN(time.arithmetic, AllRuns(cost.arithmetic, "time"));
@@ -427,6 +521,7 @@ class StageCounter {
   const Pipeline& pipeline_;
   const PipelineStage& stage_;
   const CountOptions& options_;
+  const CompareRequest* const request_;
   CountedRuns& counted_;
   Model model_;
   bool is_step_ = false, has_formula_ = true;
@@ -435,14 +530,15 @@ class StageCounter {
   Replacements sizes_;
   Bindings open_;  // sizes that nothing sets, and the sizes at which they are shown
   std::vector<std::string> used_;
+  std::vector<ToolRow> tools_;
   int64_t uncounted_ = 0;
 };
 
 class PipelineCounter {
  public:
   PipelineCounter(const Pipeline& pipeline, const CountOptions& options,
-                  std::vector<std::string>* unknown)
-      : pipeline_(pipeline), options_(options), unknown_(unknown) {}
+                  const CompareRequest* request, std::vector<std::string>* unknown)
+      : pipeline_(pipeline), options_(options), request_(request), unknown_(unknown) {}
 
   absl::StatusOr<PipelineReport> Count() {
     report_.file = pipeline_.file;
@@ -464,6 +560,9 @@ class PipelineCounter {
     return std::move(report_);
   }
 
+  // Of each stage, the figures of all runs in the tools of the request. REQUIRES: Count was called.
+  std::vector<std::vector<ToolRow>> TakeTools() { return std::move(tools_); }
+
  private:
   absl::StatusOr<Model> ModelOf(const PipelineStage& stage) {
     if (absl::EndsWith(stage.path, ".toml")) {
@@ -479,7 +578,7 @@ class PipelineCounter {
   absl::Status AddStage(const PipelineStage& stage) {
     const absl::StatusOr<Model> model = ModelOf(stage);
     if (!model.ok()) return AtPlace(stage.model_place, stage.name, model.status());
-    StageCounter counter(pipeline_, stage, options_, &counted_);
+    StageCounter counter(pipeline_, stage, options_, request_, &counted_);
     absl::StatusOr<PipelineStageCost> cost = counter.Count(*model);
     if (!cost.ok()) return AtPlace(stage.place, stage.name, cost.status());
     for (const PipelineStage& other : pipeline_.stages) {
@@ -493,6 +592,7 @@ class PipelineCounter {
     report_.at.insert(counter.open().begin(), counter.open().end());
     report_.expected = report_.expected || stage.probability.whole > 1;
     report_.stages.push_back(*std::move(cost));
+    tools_.push_back(counter.tools());
     return absl::OkStatus();
   }
 
@@ -523,13 +623,8 @@ class PipelineCounter {
 
   // `parts` times their stages' probabilities, rounded down; then each stage's own.
   absl::StatusOr<Expr> Expected(Expr Amounts::*of, absl::string_view what) {
-    constexpr absl::int128 kMost = int64_t{1} << 60;
-    absl::int128 whole = 1;
-    for (const PipelineStageCost& stage : report_.stages) {
-      absl::int128 a = whole, b = stage.probability.whole;
-      while (b != 0) a = std::exchange(b, a % b);
-      whole *= stage.probability.whole / a;
-      if (whole <= kMost) continue;
+    const absl::int128 whole = pipeline::CommonWhole(report_.stages);
+    if (whole == 0) {
       return absl::OutOfRangeError(absl::StrCat(
           Escaped(pipeline_.file), ": the probabilities have no common denominator below 2^60"));
     }
@@ -598,17 +693,27 @@ class PipelineCounter {
 
   const Pipeline& pipeline_;
   const CountOptions& options_;
+  const CompareRequest* const request_;
   std::vector<std::string>* unknown_;
   absl::btree_map<std::string, Model> models_;
   CountedRuns counted_;
   PipelineReport report_;
+  std::vector<std::vector<ToolRow>> tools_;
 };
 
 }  // namespace
 
 absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options,
                                              std::vector<std::string>* unknown) {
-  return PipelineCounter(pipeline, options, unknown).Count();
+  return PipelineCounter(pipeline, options, nullptr, unknown).Count();
+}
+
+absl::StatusOr<PipelineComparison> ComparePipeline(const Pipeline& pipeline,
+                                                   const CountOptions& options,
+                                                   const CompareRequest& request) {
+  PipelineCounter counter(pipeline, options, &request, nullptr);
+  ASSIGN_OR_RETURN(PipelineReport report, counter.Count());
+  return MakePipelineComparison(std::move(report), request, counter.TakeTools());
 }
 
 absl::StatusOr<PipelineDiff> DiffPipelines(const Pipeline& base, const Pipeline& head,

@@ -13,7 +13,9 @@
 #include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/api/sweep.h"
+#include "src/compare/compare_report.h"
 #include "src/diff/pipeline_diff.h"
+#include "src/pipeline/pipeline_compare.h"
 #include "src/pipeline/pipeline_file.h"
 #include "src/pipeline/pipeline_report.h"
 
@@ -25,6 +27,13 @@ namespace onnxflops {
 // With `unknown` not null, bindings that nothing has go there instead.
 absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options,
                                              std::vector<std::string>* unknown = nullptr);
+
+// What other tools count for each stage's model at its sizes, times its runs, and for all stages.
+// The terms of all stages have a row for each of them. Errors: those of CountPipeline; NotFound for
+// an unknown convention.
+absl::StatusOr<PipelineComparison> ComparePipeline(const Pipeline& pipeline,
+                                                   const CountOptions& options,
+                                                   const CompareRequest& request);
 
 // Compares two pipelines. A binding may fit only one of them. Errors: those of CountPipeline.
 absl::StatusOr<PipelineDiff> DiffPipelines(const Pipeline& base, const Pipeline& head,

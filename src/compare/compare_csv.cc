@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/compare/compare_known.h"
+#include "src/compare/compare_parts.h"
 #include "src/compare/compare_report.h"
 #include "src/render/text_table.h"
 
@@ -61,6 +62,10 @@ std::string ToCompareCsv(const CompareReport& report, bool waterfalls) {
 }
 
 std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfalls) {
+  return DrawCsv(compare::CsvTable(reports, waterfalls));
+}
+
+TextTable compare::CsvTable(absl::Span<const CompareReport> reports, bool waterfalls) {
   TextTable table;
   const std::vector<const char*> titles =
       waterfalls ? std::vector<const char*>{"model", "convention", "version", "unit",  "step",
@@ -78,7 +83,7 @@ std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfall
       }
     }
   }
-  return DrawCsv(table);
+  return table;
 }
 
 }  // namespace onnxflops

@@ -5,6 +5,7 @@
 // has the headline null and the reason among its assumptions. Our own start has no value if nothing
 // of it is counted, since 0 would look like a figure. The page holds the same JSON,
 // and the sizes at which it shows formulas.
+#include "src/compare/compare_parts.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/render/html_page.h"
@@ -55,9 +56,10 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
   json->EndObject();
 }
 
-// `lower_bound`: of our count.
-void WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bound,
-               JsonWriter* json) {
+}  // namespace
+
+void compare::WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bound,
+                        JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(tool.convention->name);
   WriteTextOrNull("version", tool.version, json);
@@ -90,6 +92,8 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bo
   json->EndObject();
 }
 
+namespace {
+
 void WriteComparison(const CompareReport& report, JsonWriter* json) {
   json->BeginObject();
   json->Key("schema").String("onnxflops.compare/1");
@@ -102,7 +106,7 @@ void WriteComparison(const CompareReport& report, JsonWriter* json) {
   json->Key("lower_bound").Bool(report.ours.totals.lower_bound);
   json->Key("conventions").BeginArray();
   for (const ToolRow& tool : report.tools) {
-    WriteTool(tool, report.request, report.ours.totals.lower_bound, json);
+    compare::WriteTool(tool, report.request, report.ours.totals.lower_bound, json);
   }
   json->EndArray();
   json->EndObject();

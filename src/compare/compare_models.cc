@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "src/base/setting.h"
 #include "src/compare/compare_known.h"
+#include "src/compare/compare_parts.h"
 #include "src/compare/compare_report.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
@@ -35,8 +36,9 @@ std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValue
   return KnownText(KnownOfOurs(ours, amount), value ? SiNumber(*value) : "?");
 }
 
-// REQUIRES: all reports have the same tools; there is at least one.
-TextTable ModelsTable(absl::Span<const CompareReport> reports) {
+}  // namespace
+
+TextTable compare::ModelsTable(absl::Span<const CompareReport> reports) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
   std::vector<std::pair<const char*, Expr Amounts::*>> ours = {{"our MACs", &Amounts::macs},
@@ -69,11 +71,9 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
   return table;
 }
 
-}  // namespace
-
 Document ToDocument(absl::Span<const CompareReport> reports) {
   Document document;
-  document.Add(Document::Table{ModelsTable(reports)});
+  document.Add(Document::Table{compare::ModelsTable(reports)});
   return document;
 }
 

@@ -23,6 +23,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/compare/compare_known.h"
+#include "src/compare/compare_parts.h"
 #include "src/compare/compare_report.h"
 #include "src/convention/conventions.h"
 #include "src/module/module.h"
@@ -400,20 +401,24 @@ std::vector<std::string> VersionWords(const Convention& tool, const Convention& 
 
 }  // namespace
 
-Document ToDocument(const CompareReport& report, bool waterfalls) {
-  Document document;
-  document.title = report.ours.model.path;
-  document.Add(Document::Lines{report::HeadOf(report.ours)});
+void compare::AddFigures(const CompareReport& report, bool waterfalls, Document* document) {
   if (waterfalls) {
-    for (const ToolRow& tool : report.tools) document.Add(WaterfallOf(tool, report));
-    return document;
+    for (const ToolRow& tool : report.tools) document->Add(WaterfallOf(tool, report));
+    return;
   }
   std::string about_figures;
   for (const Unit unit : {Unit::kMac, Unit::kFlop, Unit::kActivation}) {
     TextTable table = UnitTable(report, unit, &about_figures);
-    if (!table.columns.empty()) document.Add(Document::Table{std::move(table)});
+    if (!table.columns.empty()) document->Add(Document::Table{std::move(table)});
   }
-  document.Add(Document::List{"", TableNotes(report, about_figures)});
+  document->Add(Document::List{"", TableNotes(report, about_figures)});
+}
+
+Document ToDocument(const CompareReport& report, bool waterfalls) {
+  Document document;
+  document.title = report.ours.model.path;
+  document.Add(Document::Lines{report::HeadOf(report.ours)});
+  compare::AddFigures(report, waterfalls, &document);
   return document;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "src/pipeline/pipeline_report.h"
 #include "src/render/json_writer.h"
 #include "src/symbolic/expr.h"
@@ -13,6 +14,8 @@ namespace onnxflops::pipeline {
 
 // Answers of one run of the pipeline.
 Expr PerOf(const PipelineReport& report);
+// The least common denominator of the stages' probabilities; 0 if it is above 2^60.
+absl::int128 CommonWhole(const std::vector<PipelineStageCost>& stages);
 // What each stage runs and at which sizes.
 std::vector<std::string> StageTexts(const PipelineReport& report);
 // A parameter may have no effect: a model has a fixed size where another has an open one.

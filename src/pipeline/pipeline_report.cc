@@ -349,6 +349,18 @@ Expr PerOf(const PipelineReport& report) {
   return 1;
 }
 
+absl::int128 CommonWhole(const std::vector<PipelineStageCost>& stages) {
+  constexpr absl::int128 kMost = int64_t{1} << 60;
+  absl::int128 whole = 1;
+  for (const PipelineStageCost& stage : stages) {
+    absl::int128 a = whole, b = stage.probability.whole;
+    while (b != 0) a = std::exchange(b, a % b);
+    whole *= stage.probability.whole / a;
+    if (whole > kMost) return 0;
+  }
+  return whole;
+}
+
 std::vector<std::string> WithoutEffect(const PipelineReport& report) {
   std::vector<std::string> used;
   const auto use = [&](const Expr& expr) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""diff and check of pipelines against sums by hand of `pipeline --format json`: pipelines_test.py PROGRAM, run at the root of the
-repository.
+"""diff, check and compare of pipelines against sums by hand of `pipeline --format json` and of `compare` of each model:
+pipelines_test.py PROGRAM, run at the root of the repository.
 
 Each change is head - base of the two documents of `pipeline`, each verdict a comparison of fractions of their figures. Figures of `pipeline` themselves are held
 to whole calls that torch counted.
@@ -381,13 +381,124 @@ class Audit(unittest.TestCase):
         self.assertNotIn("fault", row)
 
 
+class Compare(unittest.TestCase):
+    """Figures of other tools against `compare` of each stage's model, run by run."""
+
+    def runs(self, stage, values):
+        """The sizes of each run of a stage, its share of one answer included."""
+        words = stage["runs_formula"].split(" for each ")
+        times = 1 if words[0] == "once" else self.value(words[0].removesuffix(" times"), values)
+        index, trips = words[1].split(" < ") if len(words) == 2 else ("", "1")
+        share = Fraction(stage["probability"]["part"], stage["probability"]["whole"])
+        for t in range(self.value(trips, values)):
+            sizes = [f"{name}={self.value(size, values | {index: t})}" for name, size in stage["sizes"].items()]
+            yield times * share, ",".join(sizes + [text.replace(" ", "") for text in stage["assumed"]])
+
+    def value(self, formula, values):
+        return eval(formula, {"min": min, "max": max}, values)  # formulas of our own files
+
+    def hold(self, pipeline, *dims, unsummed=()):
+        """Every tool of a pipeline. `unsummed`: those whose figure of a run is no formula, which a loop needs."""
+        compared, report = (document(command, pipeline, *dims) for command in ("compare", "pipeline"))
+        values = {p["name"]: p["value"] for p in report["parameters"]}
+        figures, terms, starts = {}, {}, {}
+        for stage, of_stage in zip(report["stages"], compared["stages"], strict=True):
+            own = {}
+            for share, sizes in self.runs(stage, values):
+                for tool in document("compare", stage["path"], *(["--dim", sizes] if sizes else []))["conventions"]:
+                    name, figure = tool["name"], number(tool["headline"])
+                    for known in (figures, own):
+                        known[name] = None if figure is None or known.get(name, 0) is None else known.get(name, 0) + share * figure
+                    starts[name] = starts.get(name, 0) + share * number(tool["start"])
+                    for term in tool["terms"]:
+                        place = terms.setdefault(name, {}).setdefault((term["name"], stage["name"]), Fraction(0))
+                        terms[name][term["name"], stage["name"]] = place + share * number(term["amount"])
+            for tool in of_stage["conventions"]:
+                if tool["name"] not in unsummed:
+                    self.assertEqual(number(tool["headline"]), None if own[tool["name"]] is None else own[tool["name"]] // 1, stage)
+        self.assertEqual(len(compared["conventions"]), len(figures))
+        for tool in compared["conventions"]:
+            name, figure = tool["name"], figures[tool["name"]]
+            if figure is None or name in unsummed:
+                self.assertEqual((tool["status"], tool["headline"], tool["terms"]), ("not_applicable", None, []), name)
+                self.assertRegex(tool["assumptions"][0], "^stages? ")
+                self.assertEqual(any("no one formula" in text for text in tool["assumptions"]), name in unsummed)
+                continue
+            self.assertEqual(number(tool["headline"]), figure // 1, name)
+            self.assertEqual(number(tool["start"]), starts[name] // 1, name)
+            self.assertEqual(number(tool["start"]) + sum(number(t["amount"]) for t in tool["terms"]), number(tool["headline"]), name)
+            amounts = {(t["name"], t["module"]): number(t["amount"]) for t in tool["terms"]}
+            for place in amounts.keys() | terms.get(name, {}).keys():
+                amount = terms.get(name, {}).get(place, 0)
+                self.assertLess(abs(amounts.get(place, 0) - amount), 1 if compared["expected"] else Fraction(1, 10**9), (name, place))
+        return {name: figure for name, figure in figures.items() if figure is not None and name not in unsummed}
+
+    def test_every_stage_at_its_sizes(self):
+        figures = self.hold(DIFFUSION, "--dim", "steps=3,resolution=64,images=2")
+        self.assertGreaterEqual(len(figures), 15)
+
+    def test_a_growing_cache(self):
+        figures = self.hold(FOLDER + "gpt2-tiny/pipeline.toml", "--dim", "batch=1,prompt=5,tokens=6,beams=2", unsummed=("onnx-opcounter",))
+        self.assertIn("xla", figures)
+        self.assertIn("onnx-opcounter", self.hold(FOLDER + "gpt2-tiny/pipeline.toml", "--dim", "batch=1,beams=1,prompt=5,tokens=2"))
+
+    def test_probabilities(self):
+        self.assertIn("thop", self.hold(FOLDER + "cascade.toml", "--dim", "images=3,batch=1"))
+        self.assertIn("chinchilla", self.hold(SPECULATIVE, "--dim", "prompt=9,tokens=5"))
+
+    def test_whole_calls(self):
+        """The convention flop-counter-mode is what FlopCounterMode counts in whole calls of diffusers."""
+        with open(FOLDER + "truth.json", encoding="utf-8") as file:
+            calls = [c for c in json.load(file)["calls"] if c["model"] == "sd-tiny"]
+        self.assertEqual(len(calls), 3)
+        for call in calls:
+            steps, guidance = call["steps"] + (call["scheduler"] == "PNDMScheduler"), 1 + call["guided"]
+            sizes = f"steps={steps},resolution={call['size']},images={call['images']},prompts={call['images']},guidance={guidance}"
+            tool, = document("compare", DIFFUSION, "--dim", sizes, "--with", "flop-counter-mode")["conventions"]
+            self.assertEqual(number(tool["headline"]), call["flops"], call)
+
+    def test_open_parameters(self):
+        """Terms are formulas, and figures are shown at 1."""
+        compared = document("compare", FOLDER + "cascade.toml", "--with", "thop")
+        tool, = compared["conventions"]
+        self.assertEqual((compared["at"], tool["headline"]["value"]), ({"images": 1, "batch": 1}, None))
+        self.assertIn("images", tool["headline"]["expr"])
+
+    def test_from_one_tool_to_another(self):
+        both, = document("compare", DIFFUSION, "--from", "thop", "--to", "fvcore")["conventions"]
+        thop, fvcore = document("compare", DIFFUSION, "--with", "thop,fvcore")["conventions"]
+        self.assertEqual((both["start"], both["headline"]), (thop["headline"], fvcore["headline"]))
+        self.assertEqual(number(both["start"]) + sum(number(t["amount"]) for t in both["terms"]), number(both["headline"]))
+
+    def test_csv(self):
+        """The lines of a spreadsheet have the numbers of the document."""
+        words = ("compare", DIFFUSION, "--dim", "steps=3", "--with", "thop,macs")
+        lines = list(csv.DictReader(run(*words, "--format", "csv").stdout.splitlines()))
+        tools = document(*words)["conventions"]
+        for tool in tools:
+            of = [line for line in lines if line["convention"] == tool["name"]]
+            self.assertEqual((of[0]["step"], of[-1]["step"]), ("start", "figure"))
+            amounts = [int(line["amount"]) for line in of]
+            self.assertEqual(sum(amounts[:-1]), amounts[-1])
+            self.assertEqual(amounts[-1], number(tool["headline"]))
+        lines = list(csv.DictReader(run("compare", DIFFUSION, "--dim", "steps=3", "--format", "csv").stdout.splitlines()))
+        thop = {line["stage"]: line["figure"] for line in lines if line["convention"] == "thop"}
+        self.assertEqual(sum(int(f) for stage, f in thop.items() if stage != "(all)"), int(thop["(all)"]))
+        self.assertEqual(int(thop["(all)"]), number(tools[0]["headline"]))
+
+    def test_what_only_models_have(self):
+        for words in (["--module", "unet"], ["--by", "module", "--with", "thop"], ["--terms-nodes"], ["--upper"], ["--input", "x=1"], ["--format", "html"]):
+            result = run("compare", DIFFUSION, *words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), words)
+
+
 class WholeCalls(unittest.TestCase):
     """What torch's FlopCounterMode counts in whole calls of diffusers and transformers, and what `pipeline` counts for folders of the same models."""
 
     def hold(self, calls, archive):
         with open(FOLDER + calls, encoding="utf-8") as file:
             calls = json.load(file)["calls"]
-        params = {}
+        params, counted = {}, 0
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["tar", "-C", folder, "-xJf", "tests/data/" + archive], check=True)
             for call in calls:
@@ -397,16 +508,21 @@ class WholeCalls(unittest.TestCase):
                 dims = [word for name, size in call["dims"].items() for word in ("--dim", f"{name}={size}")]
                 report = document("pipeline", model, *dims)
                 self.assertEqual(2 * number(report["totals"]["macs"]), call["flops"], call)
+                tool, = document("compare", model, *dims, "--with", "flop-counter-mode")["conventions"]
+                if tool["headline"] is not None:
+                    self.assertEqual(number(tool["headline"]), call["flops"], call)
+                    counted += 1
                 params[call["model"]] = {stage["name"]: number(stage["totals"]["params"]) for stage in report["stages"]}
-        return calls, params
+        return calls, params, counted
 
     def test_every_call(self):
-        calls, _ = self.hold("whole_calls.json", "pipeline_models.tar.xz")
+        calls, _, counted = self.hold("whole_calls.json", "pipeline_models.tar.xz")
         self.assertGreaterEqual(len(calls), 16)
+        self.assertGreaterEqual(counted, 5)  # the others are configurations, or have no names of modules
 
     def test_real_sizes(self):
         """SDXL, Stable Diffusion 3 medium, Flux dev and Stable Diffusion 1.5, at the sizes that they were published with."""
-        calls, params = self.hold("real_calls.json", "real_models.tar.xz")
+        calls, params, _ = self.hold("real_calls.json", "real_models.tar.xz")
         self.assertEqual(len(calls), 5)
         denoisers = {name: of.get("unet", of.get("transformer")) for name, of in params.items()}
         # As published with the weights.

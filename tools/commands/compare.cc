@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/api/known_sizes.h"
 #include "src/api/load.h"
+#include "src/api/pipeline.h"
+#include "src/api/recognise_pipeline.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/compare/compare_report.h"
@@ -48,6 +49,8 @@ tool's figure, exactly. Figures with a star rest on a guess; --with prints it.
 The others follow from the file. Work whose result nobody uses is in no file.
 Several models are one table with a row each. With --module, the figures are
 those of a part, as tools would give them for that module alone.
+A pipeline, as `onnxflops pipeline` takes it, has for each tool the figures of
+its stages' models at their sizes, times their runs.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
@@ -66,6 +69,8 @@ those of a part, as tools would give them for that module alone.
   For a script, and for a pull request:
     onnxflops compare clip-vit-l-14-336.onnx --format json -o compare.json
     onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
+  What tools would give for all runs of all stages:
+    onnxflops compare sd15/ --dim steps=25 --with thop
   As DeepSpeed counted before 0.19.7:
     onnxflops compare unet.onnx --with deepspeed@0.19.6
   What timm and pycls call activations, or macts:
@@ -187,19 +192,10 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
   return Render(reports, format, style);
 }
 
-// Other tools count one model at a time: names the models of a pipeline.
-absl::Status NotOfPipelines(const std::string& path) {
-  ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, {}));
-  std::vector<std::string> models;
-  for (const PipelineStage& stage : pipeline.stages) {
-    const std::string model = Escaped(stage.path);
-    if (!absl::c_linear_search(models, model)) models.push_back(model);
-  }
+// A pipeline has a comparison of its own.
+absl::Status OnlyAlone(const std::string& path) {
   return absl::InvalidArgumentError(
-      absl::StrCat(Escaped(path),
-                   ": a pipeline; other tools count one model at a time, so give "
-                   "compare its models: ",
-                   absl::StrJoin(models, " ")));
+      absl::StrCat(Escaped(path), ": a pipeline is compared by itself: give compare nothing else"));
 }
 
 // `missing` takes the names of --dim that the model does not have; with nullptr these are an error.
@@ -207,7 +203,7 @@ absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOpti
                                           const CompareRequest& request,
                                           std::vector<std::string>* missing) {
   RETURN_IF_ERROR(file.fault);
-  if (settings::IsPipelineFile(file.path)) return NotOfPipelines(file.path);
+  if (settings::IsPipelineFile(file.path)) return OnlyAlone(file.path);
   ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
   return missing == nullptr ? CompareTools(model, options, request)
                             : CompareKnownSizes(model, options, request, missing);
@@ -259,6 +255,47 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
   return faults.empty() ? kFine : kTrouble;
 }
 
+// A folder with a config.json and no ONNX file is that model, as everywhere.
+bool IsPipeline(const std::string& path) {
+  if (settings::IsPipelineFile(path)) return true;
+  const bool is_config = Exists(absl::StrCat(path, "/config.json")) &&
+                         platform::MatchingFiles(absl::StrCat(path, "/*.onnx")).empty();
+  return IsFolder(path) && !is_config && PipelineOfFolder(path).ok();
+}
+
+// An error if something is given that only the comparison of a model has.
+absl::Status RequirePipelineCall(const CompareCall& args, const std::string& path, Format format) {
+  RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
+  const std::pair<const char*, bool> others[] = {{"--module", !args.module.empty()},
+                                                 {"--by", !args.by.empty()},
+                                                 {"--terms-nodes", args.terms_nodes},
+                                                 {"--upper", args.upper.given}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(path), ": a pipeline; ", name,
+                     " is for models: of a pipeline, --with shows the terms of every stage"));
+  }
+  return RequireFormat(args.output, format, "the comparison of a pipeline is", {Format::kHtml});
+}
+
+absl::StatusOr<ExitCode> ComparePipelineAt(const std::string& path, const CompareCall& args,
+                                           const CompareRequest& request, Format format) {
+  RETURN_IF_ERROR(RequirePipelineCall(args, path, format));
+  ASSIGN_OR_RETURN(const CountOptions options, args.Options());
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, options.bindings));
+  ASSIGN_OR_RETURN(const PipelineComparison comparison,
+                   ComparePipeline(pipeline, options, request));
+  const bool waterfalls = HasWaterfalls(request);
+  const std::string text = format == Format::kCsv ? ToCompareCsv(comparison, waterfalls)
+                                                  : Render(comparison, format, style, waterfalls);
+  std::vector<std::string> inputs = {path, args.sizes.rules.file};
+  for (const PipelineStage& stage : pipeline.stages) inputs.push_back(stage.path);
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, inputs));
+  return kFine;
+}
+
 // Of --list.
 absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle& style) {
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
@@ -281,6 +318,9 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  if (args.models.size() == 1 && IsPipeline(args.models[0])) {
+    return ComparePipelineAt(args.models[0], args, request, format);
+  }
   ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(graphs));
   if (!models.one_file) {
