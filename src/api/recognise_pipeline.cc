@@ -222,13 +222,29 @@ std::string TomlText(absl::string_view text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-// A JSON file of the folder; null without one, or if it is none.
-nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
-  const absl::StatusOr<std::string> text =
-      ReadTextFile(absl::StrCat(folder, "/", name), kMaxConfigBytes);
-  if (!text.ok() || text->size() > kMaxConfigBytes) return nullptr;
+// A folder that is a pipeline, but not a whole one.
+absl::Status NotWhole(const std::string& file, absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat(Escaped(file), ": ", why));
+}
+
+// A JSON object in a file of the folder.
+absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
+  const std::string file = absl::StrCat(folder, "/", name);
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
+  if (!text.ok()) return NotWhole(file, text.status().message());
+  if (text->size() > kMaxConfigBytes) {
+    return NotWhole(file, absl::StrCat("is larger than ", kMaxConfigBytes, " bytes"));
+  }
   absl::StatusOr<nlohmann::json> parsed = ParseJson(*text, {.nesting = kMaxConfigNesting});
-  return parsed.ok() ? *std::move(parsed) : nlohmann::json(nullptr);
+  if (!parsed.ok()) return NotWhole(file, parsed.status().message());
+  if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
+  return parsed;
+}
+
+// The same; null without one, or if it is none.
+nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
+  absl::StatusOr<nlohmann::json> json = ObjectIn(folder, name);
+  return json.ok() ? *std::move(json) : nlohmann::json(nullptr);
 }
 
 // A whole number of a configuration.
@@ -322,14 +338,19 @@ class FolderReader {
         class_(ClassOf(folder)),
         first_tokens_(FirstTokensOfWhisper(folder)) {}
 
-  // "" if the folder has another layout.
+  // "" if the folder has another layout. FailedPrecondition if the marker tells of more parts than
+  // there are.
   absl::StatusOr<std::string> Read() {
-    if (layout_.marker[0] != '\0' && FirstMatch(folder_, layout_.marker).empty()) return "";
+    if (layout_.marker[0] != '\0') {
+      if (FirstMatch(folder_, layout_.marker).empty()) return "";
+      RETURN_IF_ERROR(CheckMarker());
+    }
     std::string stages;
     std::vector<std::string> taken;
+    FindLacking();
+    if (!lacking_.empty()) return "";
     for (const PartRule& part : layout_.parts) {
-      std::string file = FileOf(part);
-      if (file.empty() && part.required) return "";
+      const std::string file = FileOf(part);
       if (file.empty()) continue;
       ASSIGN_OR_RETURN(std::string stage, StageOf(part, file));
       AdaptStage(part, &stage);
@@ -345,7 +366,69 @@ class FolderReader {
                         "\n\n[parameters]\n", parameters, stages);
   }
 
+  // Where the folder has some parts of the layout, but not all: the files of the others.
+  std::string Lacks() const {
+    const bool some =
+        lacking_.size() < static_cast<size_t>(absl::c_count_if(
+                              layout_.parts, [](const auto& p) { return p.required; }));
+    if (lacking_.empty() || !some) return "";
+    return absl::StrCat("; ", layout_.title, " would have ", absl::StrJoin(lacking_, " and "));
+  }
+
  private:
+  void FindLacking() {
+    for (const PartRule& part : layout_.parts) {
+      if (!part.required || !FileOf(part).empty()) continue;
+      std::string files = absl::StrReplaceAll(part.files, {{"|", " or "}});
+      if (!absl::c_linear_search(lacking_, files)) lacking_.push_back(std::move(files));
+    }
+  }
+
+  absl::Status CheckMarker() const {
+    ASSIGN_OR_RETURN(const nlohmann::json marker, ObjectIn(folder_, layout_.marker));
+    return absl::string_view(layout_.marker) == "genai_config.json" ? CheckGenAi(marker)
+                                                                    : CheckDiffusion(marker);
+  }
+
+  // The parts that the index names, a denoiser and the decoder of the VAE.
+  absl::Status CheckDiffusion(const nlohmann::json& index) const {
+    const auto exists = [&](absl::string_view part) {
+      return !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
+    };
+    std::vector<std::string> lacking;
+    if (!exists("unet") && !exists("transformer")) {
+      lacking.emplace_back("unet/model.onnx or transformer/model.onnx");
+    }
+    for (const PartRule& part : layout_.parts) {
+      const absl::string_view name = part.name;
+      const bool is_denoiser = name == "unet" || name == "transformer";
+      const bool is_named = index.contains(part.name) && index[part.name].is_array() &&
+                            !index[part.name].empty() && !index[part.name][0].is_null();
+      // Exporters leave the safety checker out, and its name in.
+      if (is_denoiser || name == "safety_checker" || exists(name)) continue;
+      if (part.required || is_named) lacking.emplace_back(part.files);
+    }
+    if (lacking.empty()) return absl::OkStatus();
+    return NotWhole(folder_, absl::StrCat("a folder of diffusers (", layout_.marker, ") without ",
+                                          absl::StrJoin(lacking, ", "),
+                                          "; export these parts to ONNX, or name the stages in a "
+                                          "TOML file"));
+  }
+
+  absl::Status CheckGenAi(const nlohmann::json& config) const {
+    const std::string file = absl::StrCat(folder_, "/", layout_.marker);
+    if (FileOf(layout_.parts[0]).empty()) {
+      return NotWhole(file, "model.decoder.filename should name the model of a decoder");
+    }
+    for (const auto& [name, part] : config["model"].items()) {
+      if (name == "decoder" || !part.is_object() || !part.contains("filename")) continue;
+      return NotWhole(file, absl::StrCat("model.", Escaped(name),
+                                         " is a model besides the decoder, which is not counted "
+                                         "here: name the stages in a TOML file"));
+    }
+    return absl::OkStatus();
+  }
+
   std::string FileOf(const PartRule& part) const {
     if (absl::string_view(layout_.marker) != "genai_config.json") {
       return FirstMatch(folder_, part.files);
@@ -442,6 +525,7 @@ class FolderReader {
   const Layout& layout_;
   const DiffusionClass class_;
   const std::optional<Assumed> first_tokens_;
+  std::vector<std::string> lacking_;
 };
 
 }  // namespace
@@ -450,14 +534,17 @@ absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder) {
   std::string path = folder;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   std::vector<std::string> known;
+  std::string lacks;
   for (const Layout& layout : Layouts()) {
-    ASSIGN_OR_RETURN(std::string text, FolderReader(path, layout).Read());
+    FolderReader reader(path, layout);
+    ASSIGN_OR_RETURN(std::string text, reader.Read());
     if (!text.empty()) return text;
     known.emplace_back(layout.title);
+    lacks += reader.Lacks();
   }
   return absl::NotFoundError(
       absl::StrCat(Escaped(folder), ": no pipeline is recognised here; known are ",
-                   absl::StrJoin(known, ", "), ". A TOML file can name the stages"));
+                   absl::StrJoin(known, ", "), lacks, ". A TOML file can name the stages"));
 }
 
 }  // namespace onnxflops

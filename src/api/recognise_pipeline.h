@@ -12,7 +12,8 @@
 namespace onnxflops {
 
 // As a TOML file in that folder has it. Comments say what was taken for what, and every assumed
-// size is a parameter. NotFound if no layout is known, with those that are.
+// size is a parameter. NotFound if no layout is known, with those that are; FailedPrecondition if a
+// folder of diffusers or GenAI lacks parts.
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder);
 
 }  // namespace onnxflops

@@ -37,6 +37,11 @@ absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* s
 
 bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml"); }
 
+bool IsPipelineFolder(const std::string& path) {
+  if (platform::MatchingFiles(absl::StrCat(path, "/*")).empty()) return false;
+  return !absl::IsNotFound(PipelineOfFolder(path).status());
+}
+
 absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
   const std::pair<const char*, bool> others[] = {
       {"input", !sizes.inputs.empty()},      {"value", !sizes.values.empty()},

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -216,11 +217,54 @@ TEST(RecognisePipelineTest, GenAi) {
 
 TEST(RecognisePipelineTest, NothingAndFaults) {
   const Folder folder;
-  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "no pipeline is recognised here"));
-  folder.Write("model_index.json", "{}");
-  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "no pipeline is recognised here"));
-  folder.Write("vae_decoder/model.onnx", "no model");
-  EXPECT_TRUE(absl::StrContains(StagesOf(folder.Count())[0], "vae_decoder/model.onnx"));
+  const auto fault = [&] { return StagesOf(folder.Count())[0]; };
+  EXPECT_TRUE(absl::StrContains(fault(), "no pipeline is recognised here")) << fault();
+  EXPECT_FALSE(absl::StrContains(fault(), "would have"));
+  folder.Write("encoder_model.onnx", "");
+  EXPECT_TRUE(
+      absl::StrContains(fault(),
+                        "; an encoder and a decoder (Optimum) would have decoder_model.onnx "
+                        "or decoder_model_merged.onnx and decoder_with_past_model.onnx or "
+                        "decoder_model_merged.onnx. A TOML"))
+      << fault();
+}
+
+// What an index or a configuration names is there, or the folder is refused.
+TEST(RecognisePipelineTest, PartsThatAreMissing) {
+  const Folder folder;
+  const auto refused = [&](absl::string_view file, absl::string_view text, absl::string_view why) {
+    folder.Write(std::string(file), std::string(text));
+    const absl::StatusOr<PipelineReport> report = folder.Count();
+    EXPECT_TRUE(absl::IsFailedPrecondition(report.status())) << report.status();
+    EXPECT_TRUE(absl::StrContains(report.status().message(), why)) << report.status();
+  };
+  constexpr char kIndex[] = "model_index.json";
+  refused(kIndex, "{", "model_index.json: ");
+  refused(kIndex, "[]", "model_index.json: it should be a JSON object");
+  refused(kIndex, "{}",
+          "without unet/model.onnx or transformer/model.onnx, vae_decoder/model.onnx");
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "8", "8"}}});
+  refused(kIndex, "{}", "without unet/model.onnx or transformer/model.onnx; export");
+  folder.Model("unet/model.onnx", {{"sample", {"batch_size", "1", "8", "8"}}});
+  refused(kIndex, R"({"text_encoder": ["diffusers", "OnnxRuntimeModel"]})",
+          "without text_encoder/model.onnx; export");
+  // Stable Diffusion 3 without T5, and the safety checker that exporters leave out.
+  folder.Write(kIndex, R"({"text_encoder_3": [null, null], "safety_checker": ["a", "b"]})");
+  EXPECT_EQ(StagesOf(folder.Count()).size(), 2);
+
+  const Folder genai;
+  const auto config_refused = [&](const std::string& text, absl::string_view why) {
+    genai.Write("genai_config.json", text);
+    EXPECT_TRUE(absl::StrContains(StagesOf(genai.Count())[0], why)) << StagesOf(genai.Count())[0];
+  };
+  for (const char* text : {"{}", R"({"model": 1})", R"({"model": {"decoder": {"file": "a"}}})",
+                           R"({"model": {"decoder": {"filename": 1}}})"}) {
+    config_refused(text, "genai_config.json: model.decoder.filename should name the model");
+  }
+  config_refused(R"({"model": {"decoder": {"filename": "a"}, "vision": {"filename": "b"}}})",
+                 "genai_config.json: model.vision is a model besides the decoder");
+  config_refused(R"({"model": {"type": "x", "decoder": {"filename": "none.onnx"}}})",
+                 "none.onnx: no such file");
 }
 
 }  // namespace

@@ -457,6 +457,17 @@ class Compare(unittest.TestCase):
             tool, = document("compare", DIFFUSION, "--dim", sizes, "--with", "flop-counter-mode")["conventions"]
             self.assertEqual(number(tool["headline"]), call["flops"], call)
 
+    def test_a_folder_without_a_part(self):
+        """The folder is refused as a pipeline, not shown as a table of its other models."""
+        with tempfile.TemporaryDirectory() as folder:
+            whole = os.path.join(folder, "sd")
+            subprocess.run(["cp", "-r", DIFFUSION, whole], check=True)
+            os.remove(os.path.join(whole, "unet", "model.onnx"))
+            for words in (["pipeline", whole], ["compare", whole], ["diff", whole, DIFFUSION], ["pipeline", whole, "--init"]):
+                result = run(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+                self.assertIn("(model_index.json) without unet/model.onnx or transformer/model.onnx; export", result.stderr, words)
+
     def test_open_parameters(self):
         """Terms are formulas, and figures are shown at 1."""
         compared = document("compare", FOLDER + "cascade.toml", "--with", "thop")

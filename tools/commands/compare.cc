@@ -17,7 +17,6 @@
 #include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/api/pipeline.h"
-#include "src/api/recognise_pipeline.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -260,7 +259,7 @@ bool IsPipeline(const std::string& path) {
   if (settings::IsPipelineFile(path)) return true;
   const bool is_config = Exists(absl::StrCat(path, "/config.json")) &&
                          platform::MatchingFiles(absl::StrCat(path, "/*.onnx")).empty();
-  return IsFolder(path) && !is_config && PipelineOfFolder(path).ok();
+  return !is_config && settings::IsPipelineFolder(path);
 }
 
 // An error if something is given that only the comparison of a model has.

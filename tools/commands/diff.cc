@@ -19,7 +19,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/pipeline.h"
-#include "src/api/recognise_pipeline.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -146,8 +145,8 @@ struct DiffCall : settings::DiffArguments {
 
 // A folder with a config.json is that model, as everywhere, unless the other side is a pipeline.
 bool IsPipelineFolder(const std::string& path, bool with_configuration) {
-  return IsFolder(path) && (with_configuration || !Exists(absl::StrCat(path, "/config.json"))) &&
-         PipelineOfFolder(path).ok();
+  return (with_configuration || !Exists(absl::StrCat(path, "/config.json"))) &&
+         settings::IsPipelineFolder(path);
 }
 
 // Whether both sides are pipelines. An error if only one of them is.
