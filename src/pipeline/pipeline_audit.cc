@@ -38,9 +38,10 @@ class Candidates {
   std::vector<AuditCandidate> Take() { return std::move(all_); }
 
  private:
+  // Of no runs, an open size does not matter.
   std::optional<absl::int128> ValueOf(const Expr& expr) const {
-    const absl::StatusOr<absl::int128> value = expr.Evaluate(sizes_);
-    return value.ok() ? std::optional(*value) : std::nullopt;
+    const Expr value = expr.Substitute(sizes_);
+    return value.is_literal() ? std::optional(value.literal()) : std::nullopt;
   }
 
   // Of one of `parts` equal parts, or the mean of parts that differ.

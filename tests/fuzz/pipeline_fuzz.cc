@@ -1,5 +1,6 @@
-// Fuzz target: whatever a file of stages says, it is refused in one line, or its stages are counted
-// and compared with fewer of them, and every writer ends.
+// Fuzz target: whatever a file of stages says, it is refused in one line, or its stages are
+// counted, compared with fewer of them and with other tools, whose terms add up, and every writer
+// ends. The budgets that it begins with are read again.
 //
 // A byte of choices, then the file. Models are never those that the file names: each path stands
 // for one of three small models of the tests, so nothing else is read.
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "src/check/budgets.h"
+#include "src/check/edit_budgets.h"
 #include "src/onnxflops.h"
 #include "src/pipeline/pipeline_audit.h"
 #include "tests/fuzz/require.h"
@@ -49,6 +52,42 @@ void Compare(const PipelineReport& base, const PipelineReport& head, int width) 
   RequireDocument(ToDocument(diff, /*exact=*/width % 3 == 0), {.width = width});
   RequireCsv(ToCsv(diff));
   RequireJson(ToJson(diff));
+  RequirePage(ToHtml(diff));
+}
+
+void RequireSum(const std::vector<ToolRow>& tools) {
+  for (const ToolRow& tool : tools) {
+    Require(tool.headline.has_value() != (tool.standing == Standing::kNotApplicable),
+            "a tool has a figure and has none");
+    if (!tool.headline) continue;
+    Expr sum = tool.start;
+    for (const TermRow& term : tool.terms) sum += term.amount;
+    Require(sum.error() != nullptr || sum == *tool.headline, "terms miss the figure");
+  }
+}
+
+void CompareWithTools(const Pipeline& pipeline, const CountOptions& options, uint8_t choice) {
+  CompareRequest request;
+  request.activations = choice % 16 == 0;
+  if (choice % 8 == 1) request.with = {"thop", "xla"};
+  if (choice % 8 == 2) request = {.with = {"macs"}, .from = "fvcore"};
+  CountOptions known = options;
+  known.on_device.reset();
+  const absl::StatusOr<PipelineComparison> comparison = ComparePipeline(pipeline, known, request);
+  if (!comparison.ok()) return RequireOneLine(comparison.status(), "");
+  RequireSum(comparison->tools);
+  for (const std::vector<ToolRow>& stage : comparison->stages) RequireSum(stage);
+  for (const bool waterfalls : {false, true}) {
+    RequireDocument(ToDocument(*comparison, waterfalls), {.width = choice});
+    RequireCsv(ToCompareCsv(*comparison, waterfalls));
+  }
+  RequireJson(ToJson(*comparison));
+}
+
+void WriteBudgets(const PipelineReport& report, const Bindings& at) {
+  const std::string text = InitialBudgets({}, "", {{{report, at}}});
+  const absl::StatusOr<Budgets> budgets = LoadBudgets(text, "onnxflops.toml");
+  Require(budgets.ok(), "budgets that are written are no budgets", text);
 }
 
 void Count(Pipeline pipeline, uint8_t choice) {
@@ -64,6 +103,8 @@ void Count(Pipeline pipeline, uint8_t choice) {
   const AuditRow row = Audit("a", ParsePublishedFigure("1 GMACs").value(), {{*report, ""}}, "");
   RequirePrintable(DrawText(ToDocument(absl::MakeConstSpan(&row, 1)), {.width = choice}));
   RequireJson(ToJson(absl::MakeConstSpan(&row, 1)));
+  CompareWithTools(pipeline, OptionsOf(choice), choice);
+  WriteBudgets(*report, OptionsOf(choice).bindings);
   Require(MakePipelineDiff(*report, *report).IsEmpty(), "a pipeline differs from itself");
   PipelineReport fewer = *report;
   fewer.stages.erase(fewer.stages.begin());

@@ -54,31 +54,40 @@ bool BeginsWithOurs(absl::string_view line) {
 // ---- Markdown
 
 const std::set<absl::string_view>& OurWords() {
-  static const auto* words = new std::set<absl::string_view>{
-      "them",      "with",     "dim",      "NAME",     "N",           "at",         "date",
-      "commit",    "quantity", "before",   "to",       "after",       "FLOPs",      "MACs",
-      "module",    "type",     "params",   "operator", "nodes",       "node",       "runs",
-      "output",    "tool",     "its",      "figure",   "unit",        "of",         "ours",
-      "error",     "status",   "as",       "the",      "calls",       "it",         "symbols",
-      "no",        "warnings", "bind",     "these",    "for",         "model",      "a",
-      "whole",     "beside",   "nodes",    "reports",  "counted",     "so",         "that",
-      "totals",    "are",      "lower",    "bounds",   "domain",      "versions",   "assumed",
-      "formula",   "k",        "inputs",   "integer",  "types",       "folded",     "train",
-      "causal",    "per",      "FLOP",     "byte",     "bytes",       "read",       "written",
-      "range",     "least",    "most",     "upper",    "bound",       "known",      "depends",
-      "depend",    "data",     "size",     "sizes",    "activations", "other",      "ops",
-      "param",     "foldable", "M",        "G",        "T",           "P",          "E",
-      "emsp",      "shapes",   "lt",       "gt",       "is",          "base",       "head",
-      "change",    "sizes",    "new",      "file",     "check",       "budgets",    "Modules",
-      "Operators", "Nodes",    "Files",    "rule",     "limit",       "actual",     "margin",
-      "verdict",   "note",     "tools",    "in",       "largest",     "difference", "our",
-      "time",      "by",       "compute",  "memory",   "backward",    "zs",         "s",
-      "ms",        "us",       "ns",       "ps",       "passed",      "warned",     "failed",
-      "skipped",   "allowed",  "proven",   "not",      "inference",   "peak",       "kept",
-      "gradients", "training", "KV",       "cache",    "optimizer",   "fit",        "profile",
-      "measured",  "hybrid",   "smart",    "graph",    "run",         "joined",     "control",
-      "kernel",    "unknown",  "compared", "gap",      "less",        "and",        "single",
-      "pipeline",  "stage",    "all",      "moved",    "answers"};
+  static const auto* words = [] {
+    auto* all = new std::set<absl::string_view>{
+        "them",      "with",     "dim",      "NAME",     "N",           "at",         "date",
+        "commit",    "quantity", "before",   "to",       "after",       "FLOPs",      "MACs",
+        "module",    "type",     "params",   "operator", "nodes",       "node",       "runs",
+        "output",    "tool",     "its",      "figure",   "unit",        "of",         "ours",
+        "error",     "status",   "as",       "the",      "calls",       "it",         "symbols",
+        "no",        "warnings", "bind",     "these",    "for",         "model",      "a",
+        "whole",     "beside",   "nodes",    "reports",  "counted",     "so",         "that",
+        "totals",    "are",      "lower",    "bounds",   "domain",      "versions",   "assumed",
+        "formula",   "k",        "inputs",   "integer",  "types",       "folded",     "train",
+        "causal",    "per",      "FLOP",     "byte",     "bytes",       "read",       "written",
+        "range",     "least",    "most",     "upper",    "bound",       "known",      "depends",
+        "depend",    "data",     "size",     "sizes",    "activations", "other",      "ops",
+        "param",     "foldable", "M",        "G",        "T",           "P",          "E",
+        "emsp",      "shapes",   "lt",       "gt",       "is",          "base",       "head",
+        "change",    "sizes",    "new",      "file",     "check",       "budgets",    "Modules",
+        "Operators", "Nodes",    "Files",    "rule",     "limit",       "actual",     "margin",
+        "verdict",   "note",     "tools",    "in",       "largest",     "difference", "our",
+        "time",      "by",       "compute",  "memory",   "backward",    "zs",         "s",
+        "ms",        "us",       "ns",       "ps",       "passed",      "warned",     "failed",
+        "skipped",   "allowed",  "proven",   "not",      "inference",   "peak",       "kept",
+        "gradients", "training", "KV",       "cache",    "optimizer",   "fit",        "profile",
+        "measured",  "hybrid",   "smart",    "graph",    "run",         "joined",     "control",
+        "kernel",    "unknown",  "compared", "gap",      "less",        "and",        "single",
+        "pipeline",  "stage",    "all",      "moved",    "answers"};
+    for (const convention::Convention* tool : convention::AllConventions()) {  // titles of columns
+      for (const absl::string_view word :
+           absl::StrSplit(tool->name, absl::ByAnyChar("-.0123456789"))) {
+        all->insert(word);
+      }
+    }
+    return all;
+  }();
   return *words;
 }
 

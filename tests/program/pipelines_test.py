@@ -343,6 +343,11 @@ class Audit(unittest.TestCase):
             self.assertIn(f"macs: all stages{at}", row["conventions"])
         self.assertEqual(sorted({c["guided"] for c in calls}), [False, True])
 
+    def test_no_answers(self):
+        """Of no images, open sizes do not matter."""
+        rows = self.rows((FOLDER + "cascade.toml", "0 MACs", "images=0"), (FOLDER + "custom.toml", "0 MACs", "frames=0"))
+        self.assertEqual([row["status"] for row in rows], ["same", "same"])
+
     def test_parts(self):
         """A run of a stage, an answer, a stage: quotients of the document's figures."""
         dims = {"steps": 25, "images": 4}
