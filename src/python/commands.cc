@@ -277,9 +277,10 @@ PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
   return Require(WithoutGil([&]() -> absl::StatusOr<PyAudit> {
     ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures({path}));
     PyAudit audit = {std::vector<AuditRow>(figures.size())};
+    const std::vector<std::vector<size_t>> groups = settings::GroupAudits(figures);
     platform::RunOnThreads(
-        figures.size(), std::min(platform::AvailableProcessors(), kMaxThreads),
-        [&](size_t i) { audit.rows[i] = settings::AuditPublished(figures[i], options); });
+        groups.size(), std::min(platform::AvailableProcessors(), kMaxThreads),
+        [&](size_t i) { settings::AuditGroup(figures, groups[i], options, &audit.rows); });
     if (!args.zoo.empty()) settings::LeaveOutOtherSizes(&audit.rows);
     return audit;
   }));

@@ -1,7 +1,10 @@
 #include "src/settings/audit_arguments.h"
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,13 +14,13 @@
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
 #include "src/api/pipeline.h"
-#include "src/api/recognise_pipeline.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/graph/model.h"
 #include "src/pipeline/pipeline_audit.h"
 #include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
@@ -26,22 +29,29 @@
 namespace onnxflops::settings {
 namespace {
 
-// Sets the batch to 1 where the file leaves it open; false if it does not.
-bool SetOneImage(const Report& report, Bindings* sizes) {
-  const size_t before = sizes->size();
+// Sets the batch to 1 where the file leaves it open.
+void SetOneImage(const Report& report, Bindings* sizes) {
   for (const SymbolOrigin& symbol : report.symbols) {
     const bool is_batch = symbol.kind == SymbolOrigin::Kind::kInput && symbol.axis == 0;
     if (is_batch) sizes->emplace(symbol.name, 1);
   }
-  return sizes->size() > before;
+}
+
+// A size of an input may be open. Only then it is worth a count to find which.
+bool HasOpenInput(const ModelData& model) {
+  return absl::c_any_of(model.graph(0).inputs, [&](const ValueId id) {
+    const Value& value = model.value(id);
+    return value.declared != nullptr &&
+           absl::c_any_of(value.declared->dims,
+                          [](const DeclaredDim& dim) { return dim.size < 0; });
+  });
 }
 
 // A folder with a config.json is that model, as everywhere.
 bool IsPipeline(const std::string& path) {
   return IsPipelineFile(path) ||
-         (!platform::MatchingFiles(absl::StrCat(path, "/*")).empty() &&
-          platform::MatchingFiles(absl::StrCat(path, "/config.json")).empty() &&
-          PipelineOfFolder(path).ok());
+         (platform::MatchingFiles(absl::StrCat(path, "/config.json")).empty() &&
+          IsPipelineFolder(path));
 }
 
 // The name that folders of exporters give to the samples of one image: with and without the text.
@@ -80,21 +90,67 @@ absl::StatusOr<AuditRow> AuditPipeline(const Published& published, CountOptions 
   return Audit(published.name, published.figure, pipelines, published.module);
 }
 
-absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
+// What figures of one model at the same sizes are held against, made when it is first asked for.
+class ComparedModel {
+ public:
+  ComparedModel(const Published& published, const CountOptions& options)
+      : path_(published.model), of_zoo_(published.of_zoo), options_(options) {
+    for (const auto& [name, size] : published.sizes) options_.bindings[name] = size;
+    options_.module = published.module;
+  }
+
+  absl::StatusOr<const CompareReport*> Of(Unit unit) {
+    const bool activations = unit == Unit::kActivation;
+    std::optional<absl::StatusOr<CompareReport>>& known = activations ? activations_ : work_;
+    if (!known) {
+      known = absl::ResourceExhaustedError("there is not enough memory");  // if Compare ends so
+      known = Compare(activations);
+    }
+    if (!known->ok()) return known->status();
+    return &**known;
+  }
+
+ private:
+  absl::StatusOr<CompareReport> Compare(bool activations) {
+    if (!model_) {
+      ASSIGN_OR_RETURN(model_, LoadFor(path_, options_));
+      if (of_zoo_ && HasOpenInput(**model_)) {
+        ASSIGN_OR_RETURN(const Report open, Count(*model_, options_));
+        SetOneImage(open, &options_.bindings);
+      }
+    }
+    CompareRequest request;
+    request.activations = activations;
+    return CompareTools(*model_, options_, request);
+  }
+
+  const std::string path_;
+  const bool of_zoo_;
+  CountOptions options_;
+  std::optional<Model> model_;
+  std::optional<absl::StatusOr<CompareReport>> work_, activations_;
+};
+
+absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options,
+                                  ComparedModel* compared) {
   RETURN_IF_ERROR(published.fault);
   if (IsPipeline(published.model)) return AuditPipeline(published, options);
-  ASSIGN_OR_RETURN(const Model model, LoadFor(published.model, options));
-  CountOptions with_sizes = options;
-  for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
-  with_sizes.module = published.module;
-  CompareRequest request;
-  request.activations = published.figure.unit == Unit::kActivation;
-  ASSIGN_OR_RETURN(CompareReport comparison, CompareTools(model, with_sizes, request));
-  if (published.of_zoo && SetOneImage(comparison.ours, &with_sizes.bindings)) {
-    ASSIGN_OR_RETURN(comparison, CompareTools(model, with_sizes, request));
-  }
-  AuditRow row = Audit(published.name, published.figure, comparison);
+  ASSIGN_OR_RETURN(const CompareReport* const comparison, compared->Of(published.figure.unit));
+  AuditRow row = Audit(published.name, published.figure, *comparison);
   row.about = published.about;
+  return row;
+}
+
+AuditRow AuditPublished(const Published& published, const CountOptions& options,
+                        ComparedModel* compared) {
+  absl::StatusOr<AuditRow> audited = absl::ResourceExhaustedError("there is not enough memory");
+  platform::RunWithinMemory([&] { audited = AuditOne(published, options, compared); });
+  if (audited.ok()) return *std::move(audited);
+  AuditRow row;
+  row.fault = std::string(audited.status().message());
+  row.name = published.name;
+  row.model = published.model;
+  row.published = published.figure;
   return row;
 }
 
@@ -157,16 +213,23 @@ absl::StatusOr<std::vector<Published>> AuditArguments::ReadFile(const std::strin
   return figures;
 }
 
-AuditRow AuditPublished(const Published& published, const CountOptions& options) {
-  absl::StatusOr<AuditRow> audited = absl::ResourceExhaustedError("there is not enough memory");
-  platform::RunWithinMemory([&] { audited = AuditOne(published, options); });
-  if (audited.ok()) return *std::move(audited);
-  AuditRow row;
-  row.fault = std::string(audited.status().message());
-  row.name = published.name;
-  row.model = published.model;
-  row.published = published.figure;
-  return row;
+std::vector<std::vector<size_t>> GroupAudits(absl::Span<const Published> figures) {
+  std::map<std::tuple<std::string, std::string, Bindings, bool>, size_t> known;
+  std::vector<std::vector<size_t>> groups;
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const Published& of = figures[i];
+    const auto [group, is_new] =
+        known.try_emplace({of.model, of.module, of.sizes, of.of_zoo}, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[group->second].push_back(i);
+  }
+  return groups;
+}
+
+void AuditGroup(absl::Span<const Published> figures, absl::Span<const size_t> group,
+                const CountOptions& options, std::vector<AuditRow>* rows) {
+  ComparedModel compared(figures[group[0]], options);
+  for (const size_t i : group) (*rows)[i] = AuditPublished(figures[i], options, &compared);
 }
 
 }  // namespace onnxflops::settings

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_SETTINGS_AUDIT_ARGUMENTS_H_
 #define ONNXFLOPS_SRC_SETTINGS_AUDIT_ARGUMENTS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,11 @@ struct AuditArguments {
   absl::StatusOr<std::vector<Published>> ReadFile(const std::string& file) const;
 };
 
-// What is wrong with a line is the fault of its row.
-AuditRow AuditPublished(const Published& published, const CountOptions& options);
+// Figures of one model at the same sizes, which share a comparison: their places in `figures`.
+std::vector<std::vector<size_t>> GroupAudits(absl::Span<const Published> figures);
+// Sets the rows of a group. What is wrong with a line is the fault of its row.
+void AuditGroup(absl::Span<const Published> figures, absl::Span<const size_t> group,
+                const CountOptions& options, std::vector<AuditRow>* rows);
 
 }  // namespace onnxflops::settings
 

@@ -168,7 +168,10 @@ times = "images*runs"
 PIPELINE = [[], ["--format", "json"]]  # a sweep takes as long for each of its points
 # A published figure of the model, and of the stages.
 FIGURE, FIGURE_OF_STAGES = "{a figure}", "{a figure of the stages}"
-AUDIT = [[FIGURE, "--format", "json"], [FIGURE_OF_STAGES, "--format", "csv"]]
+# A zoo has many figures of one model.
+AUDIT = [[FIGURE, "--format", "json"], [FIGURE_OF_STAGES, "--format", "csv"], [SELF, "--zoo", "timm:resnet50"]]
+STAGES_FILE = "{the stages}"
+COMPARE += [[STAGES_FILE], [STAGES_FILE, "--with", "all", "--format", "json"]]
 FORMS = {"count": COUNT, "compare": COMPARE, "diff": DIFF, "check": CHECK, "mfu": MFU, "estimate": ESTIMATE, "pipeline": PIPELINE,
          "audit": AUDIT}
 # These run on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
@@ -363,6 +366,7 @@ class Worker:
         self.path, self.out, self.err = (os.path.join(folder, name) for name in ("model.onnx", "out", "err"))
         self.files = {SELF: self.path, BUDGETS_FILE: os.path.join(folder, "budgets.toml"), COPY: os.path.join(folder, "copy.onnx")}
         self.stages = os.path.join(folder, "stages.toml")
+        self.files[STAGES_FILE] = self.stages
         self.files |= {FIGURE: os.path.join(folder, "figure.csv"), FIGURE_OF_STAGES: os.path.join(folder, "stages.csv")}
         figures = [(self.files[FIGURE], "name,model,figure\nx,model.onnx,4.1 GMACs\n"),
                    (self.files[FIGURE_OF_STAGES], "name,model,figure,dim\nx,stages.toml,4.1 GMACs,images=2\n")]
@@ -401,12 +405,15 @@ class Worker:
         if self.hunt.only and not any(text in what for text in self.hunt.only):
             return None
         of = {"pipeline": [self.stages], "audit": []}.get(command, [self.path])  # an audit names its model among the options
+        limit, room = command, most_memory(name, command)
+        if STAGES_FILE in options:  # two comparisons: of any sizes, and of those of the stages
+            of, limit, room = [], "pipeline", most_memory(name, "diff")
         words = [self.hunt.program, command, *of, *(self.files.get(o, o) for o in options)]
-        code, seconds, memory, too_long = self.stopwatch.measure(words, self.out, self.err, most_seconds(name, command))
+        code, seconds, memory, too_long = self.stopwatch.measure(words, self.out, self.err, most_seconds(name, limit))
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
         faults += [f"{seconds:.2f} s"] if too_long else []
-        faults += [f"{memory >> 20} MiB"] if memory > most_memory(name, command) else []
+        faults += [f"{memory >> 20} MiB"] if memory > room else []
         faults += [f"{measured['output']:,} bytes of output"] if measured["output"] > OUTPUT else []
         faults += ["an error of more bytes than that"] if os.path.getsize(self.err) > ERRORS else []
         self.hunt.note(command, what, measured, faults)

@@ -2,7 +2,8 @@
 //
 // How it works. A CSV file has a line per model with the published figure (published.h). Each model
 // is counted with all conventions, and those whose result is near enough to the figure explain it.
-// Lines are independent, so they run in parallel and are shown in the file's order. A line that
+// Lines of one model at the same sizes share its comparison, others run in parallel. All are shown
+// in the file's order. A line that
 // cannot be read or counted has its own error, and the others go on.
 #include "src/compare/audit.h"
 
@@ -90,8 +91,9 @@ absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   ASSIGN_OR_RETURN(const std::vector<settings::Published> figures, args.ReadFigures(args.files));
   std::vector<AuditRow> rows(figures.size());
-  ForEach(rows.size(), threads,
-          [&](size_t i) { rows[i] = settings::AuditPublished(figures[i], options); });
+  const std::vector<std::vector<size_t>> groups = settings::GroupAudits(figures);
+  ForEach(groups.size(), threads,
+          [&](size_t i) { settings::AuditGroup(figures, groups[i], options, &rows); });
   std::vector<std::string> inputs = {args.files[0], args.sizes.rules.file}, faults;
   for (size_t i = 0; i < rows.size(); ++i) {
     inputs.push_back(rows[i].model);
