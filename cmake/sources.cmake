@@ -367,6 +367,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/sequence.cc
   src/api/serving.cc
   src/api/serving_step.cc
+  src/api/serving_tower.cc
   src/api/official_bodies.cc
   src/api/official_program.cc
   src/api/operators.cc

@@ -1,20 +1,23 @@
 // How it works. Both forms become rows of names and numbers, and a row becomes a request. The
 // numbers of a request must be consistent: cached tokens and the chunk are parts of its prompt, and
-// a request that generates tokens has its whole prompt in the cache.
+// a request that generates tokens has its whole prompt in the cache. Lists of images and audio are
+// read as those of a batch (samples.h).
 #include "src/api/requests.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "fmt/format.h"
@@ -32,36 +35,98 @@ namespace {
 enum Column : size_t { kPrompt, kCached, kChunk, kGenerated };
 constexpr std::array<absl::string_view, 4> kColumnNames = {"prompt", "cached", "chunk",
                                                            "generated"};
-constexpr absl::string_view kColumnList = "prompt, cached, chunk and generated";
+// Columns of images or audio, which are lists.
+constexpr std::array<absl::string_view, 4> kMediaNames = {"grid_thw", "images", "tiles", "audio"};
+constexpr absl::string_view kColumnList =
+    "prompt, cached, chunk and generated, and grid_thw, images, tiles and audio";
 
-using Cells = std::array<std::optional<int64_t>, kColumnNames.size()>;
+struct Row {
+  std::array<std::optional<int64_t>, kColumnNames.size()> numbers;
+  std::array<std::string, kMediaNames.size()> media;
+};
 
-absl::Status AtLine(int64_t line, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", what));
+std::string LineText(int64_t line, absl::string_view what) {
+  return absl::StrCat("line ", line, ": ", what);
 }
 
+absl::Status AtLine(int64_t line, absl::string_view what) {
+  return absl::InvalidArgumentError(LineText(line, what));
+}
+
+// The columns of numbers come before those of media.
 absl::StatusOr<size_t> ColumnOf(int64_t line, absl::string_view name) {
-  const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
+  const auto found = absl::c_find(kColumnNames, name);
   if (found != kColumnNames.end()) return static_cast<size_t>(found - kColumnNames.begin());
+  const auto media = absl::c_find(kMediaNames, name);
+  if (media != kMediaNames.end()) {
+    return kColumnNames.size() + static_cast<size_t>(media - kMediaNames.begin());
+  }
   return AtLine(line,
                 absl::StrCat("there is no column ", Quoted(name), ": there are ", kColumnList));
 }
 
-absl::StatusOr<int64_t> NumberIn(int64_t line, size_t column, absl::string_view text) {
+absl::Status SetCell(int64_t line, size_t column, absl::string_view text, Row* row) {
+  if (column >= kColumnNames.size()) {
+    row->media[column - kColumnNames.size()] = std::string(text);
+    return absl::OkStatus();
+  }
   const int64_t least = column == kPrompt || column == kChunk ? 1 : 0;
   int64_t number = 0;
-  if (absl::SimpleAtoi(text, &number) && number >= least && number <= kMaxPromptTokens) {
-    return number;
+  if (!absl::SimpleAtoi(text, &number) || number < least || number > kMaxPromptTokens) {
+    return AtLine(
+        line, absl::StrCat(kColumnNames[column], " = ", Quoted(text),
+                           ": it should be a whole number from ", least, " to ", kMaxPromptTokens));
   }
-  return AtLine(
-      line, absl::StrCat(kColumnNames[column], " = ", Quoted(text),
-                         ": it should be a whole number from ", least, " to ", kMaxPromptTokens));
+  row->numbers[column] = number;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<StepRequest> RequestOf(int64_t line, const Cells& cells) {
+// What a cell of a column of media lists.
+absl::Status AddMedia(absl::string_view column, absl::string_view text, Samples* samples) {
+  if (column == "grid_thw") return AddGridThw(text, samples);
+  if (column == "images") return AddImages(text, samples);
+  if (column == "audio") return AddAudio(text, samples);
+  RETURN_IF_ERROR(AddLengths(absl::StrCat(column, "=", text), samples));
+  for (const int64_t size : samples->sizes.begin()->second) {
+    if (size < 1) return absl::InvalidArgumentError("an image has 1 tile or more");
+  }
+  return absl::OkStatus();
+}
+
+// Null if the request has none.
+absl::StatusOr<std::shared_ptr<const Samples>> MediaOf(int64_t line, const Row& row) {
+  std::shared_ptr<Samples> media;
+  absl::string_view given;
+  for (size_t i = 0; i < kMediaNames.size(); ++i) {
+    if (row.media[i].find_first_not_of(" \t[]") == std::string::npos) continue;
+    const absl::string_view name = kMediaNames[i];
+    if (media != nullptr) {
+      return AtLine(line, absl::StrCat("it has ", given, " and ", name,
+                                       ": a step runs one tower, so a request has one of them"));
+    }
+    given = name;
+    media = std::make_shared<Samples>();
+    const absl::Status added = AddMedia(name, row.media[i], media.get());
+    if (!added.ok())
+      return WithMessage(added, LineText(line, absl::StrCat(name, ": ", added.message())));
+  }
+  if (media != nullptr && row.numbers[kGenerated].value_or(0) > 0) {
+    return AtLine(line, absl::StrCat("it has generated tokens, so what its ", given,
+                                     " lists has run before: leave it out"));
+  }
+  return std::shared_ptr<const Samples>(std::move(media));
+}
+
+absl::StatusOr<StepRequest> RequestOf(int64_t line, const Row& row) {
+  const auto& cells = row.numbers;
   if (!cells[kPrompt]) return AtLine(line, "a request has no prompt: the tokens of all of it");
-  const StepRequest request = {*cells[kPrompt], cells[kCached].value_or(0), cells[kChunk],
-                               cells[kGenerated].value_or(0)};
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Samples> media, MediaOf(line, row));
+  const StepRequest request = {.prompt = *cells[kPrompt],
+                               .cached = cells[kCached].value_or(0),
+                               .chunk = cells[kChunk],
+                               .generated = cells[kGenerated].value_or(0),
+                               .media = media,
+                               .line = line};
   if (request.cached > request.prompt) {
     return AtLine(line, fmt::format("cached = {} is more than its prompt of {}", request.cached,
                                     request.prompt));
@@ -78,12 +143,12 @@ absl::StatusOr<StepRequest> RequestOf(int64_t line, const Cells& cells) {
 }
 
 // The requests that were read so far, with one more.
-absl::Status AddRequest(int64_t line, const Cells& cells, std::vector<StepRequest>* requests) {
+absl::Status AddRequest(int64_t line, const Row& row, std::vector<StepRequest>* requests) {
   if (requests->size() == kMaxSamples) {
     return LimitError("samples",
                       absl::StrCat("there are more than ", kMaxSamples, " requests (samples)"));
   }
-  ASSIGN_OR_RETURN(const StepRequest request, RequestOf(line, cells));
+  ASSIGN_OR_RETURN(const StepRequest request, RequestOf(line, row));
   requests->push_back(request);
   return absl::OkStatus();
 }
@@ -100,7 +165,7 @@ absl::Status ParseTable(absl::string_view text, std::vector<StepRequest>* reques
     columns.push_back(column);
   }
   RETURN_IF_ERROR(csv.CheckTitles(names));
-  if (std::find(columns.begin(), columns.end(), size_t{kPrompt}) == columns.end()) {
+  if (!absl::c_linear_search(columns, size_t{kPrompt})) {
     return AtLine(csv.line(), "there is no column prompt: the tokens of each request's prompt");
   }
   while (true) {
@@ -111,13 +176,27 @@ absl::Status ParseTable(absl::string_view text, std::vector<StepRequest>* reques
       return AtLine(csv.line(), fmt::format("it has {} cells, and there are {} columns",
                                             cells.size(), columns.size()));
     }
-    Cells row;
+    Row row;
     for (size_t i = 0; i < cells.size(); ++i) {
-      if (cells[i].empty()) continue;
-      ASSIGN_OR_RETURN(row[columns[i]], NumberIn(csv.line(), columns[i], cells[i]));
+      if (!cells[i].empty()) RETURN_IF_ERROR(SetCell(csv.line(), columns[i], cells[i], &row));
     }
     RETURN_IF_ERROR(AddRequest(csv.line(), row, requests));
   }
+}
+
+// A value as a cell of a table has it. Audio that is a number with a point is in seconds.
+std::string CellOf(absl::string_view column, const nlohmann::json& value) {
+  if (absl::c_find(kMediaNames, column) == kMediaNames.end()) return value.dump();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array()) {
+    return absl::StrCat("[",
+                        absl::StrJoin(value, " ",
+                                      [&](std::string* out, const auto& item) {
+                                        out->append(CellOf(column, item));
+                                      }),
+                        "]");
+  }
+  return absl::StrCat(value.dump(), column == "audio" && value.is_number_float() ? "s" : "");
 }
 
 absl::Status ParseJsonLine(int64_t number, absl::string_view line,
@@ -134,11 +213,11 @@ absl::Status ParseJsonLine(int64_t number, absl::string_view line,
   if (!object->is_object()) {
     return AtLine(number, "it should be an object, as {\"prompt\": 512, \"cached\": 128}");
   }
-  Cells row;
+  Row row;
   for (const auto& [name, value] : object->items()) {
     ASSIGN_OR_RETURN(const size_t column, ColumnOf(number, name));
     if (value.is_null()) continue;
-    ASSIGN_OR_RETURN(row[column], NumberIn(number, column, value.dump()));
+    RETURN_IF_ERROR(SetCell(number, column, CellOf(name, value), &row));
   }
   return AddRequest(number, row, requests);
 }

@@ -9,11 +9,13 @@
 #define ONNXFLOPS_SRC_API_REQUESTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/api/samples.h"
 
 namespace onnxflops {
 
@@ -22,6 +24,10 @@ struct StepRequest {
   int64_t cached = 0;            // of these, in the cache before the step
   std::optional<int64_t> chunk;  // tokens of the step; default: the rest of the prompt, or 1
   int64_t generated = 0;         // tokens that it has got before the step
+  // Images or audio that run through a tower or an encoder in this step; null if there are none.
+  // The prompt includes the tokens of images.
+  std::shared_ptr<const Samples> media = nullptr;
+  int64_t line = 0;  // of the file; 0 without one
 
   bool is_decode() const { return generated > 0; }
   // The last token that it has got is not in the cache yet.
@@ -32,7 +38,8 @@ struct StepRequest {
 };
 
 // Parses a table with a header, with cells separated by commas, semicolons or tabs, or JSON lines.
-// The columns are the fields of StepRequest in any order; only `prompt` is required. An empty cell
+// The columns are the fields of StepRequest in any order; only `prompt` is required. Its media are
+// one of grid_thw, images, tiles and audio: "1x32x48 1x20x24", or a list in JSON. An empty cell
 // counts as a missing column. Errors: InvalidArgument with the line, the column and the fault;
 // OutOfRange for too many requests.
 absl::StatusOr<std::vector<StepRequest>> ParseRequests(absl::string_view text);

@@ -27,6 +27,7 @@
 #include "src/api/analysis.h"
 #include "src/api/sequence.h"
 #include "src/api/serving_step.h"
+#include "src/api/serving_tower.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -77,10 +78,6 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   return step;
 }
 
-absl::Status AtRequest(size_t index, const absl::Status& status) {
-  return WithMessage(status, absl::StrCat("request ", index + 1, ": ", status.message()));
-}
-
 // Sizes that each request sets, and those that all have in common.
 absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, const Decoder& decoder,
                                                const ServingRequest& request) {
@@ -91,7 +88,8 @@ absl::StatusOr<CountOptions> OptionsOfRequests(const CountOptions& options, cons
     const StepRequest& one = request.requests[i];
     absl::StatusOr<Bindings> sizes = BindStep(decoder, {one.tokens(), one.past()});
     if (!sizes.ok()) {
-      return AtRequest(i, sizes.status());
+      return WithMessage(sizes.status(),
+                         RequestText(request.requests, i, sizes.status().message()));
     }
     for (const auto& [name, size] : *sizes) {
       if (!decoder.known.contains(name)) samples.sizes[name].push_back(size);
@@ -189,6 +187,7 @@ class Server {
       column.causal = report::CausalText(counted);
     }
     options.memory = options_.memory;
+    RETURN_IF_ERROR(AddTower(options, request, &column));
     RETURN_IF_ERROR(AddCache(is_prompt, analysis, options, counted, request, &column));
     report->model = counted.model;
     const Bindings at = report::ReferenceSizes(counted);
@@ -206,6 +205,18 @@ class Server {
   // True if a query attends to several keys of its own step.
   static bool HasPrompt(const ServingColumn& column) {
     return column.requests ? column.requests->most_tokens > 1 : column.tokens > 1;
+  }
+
+  // Counts what the images or audio of the requests run through.
+  absl::Status AddTower(const CountOptions& options, const ServingRequest& request,
+                        ServingColumn* column) const {
+    const bool has_media = absl::c_any_of(
+        request.requests, [](const StepRequest& one) { return one.media != nullptr; });
+    if (!column->requests || !has_media) return absl::OkStatus();
+    ASSIGN_OR_RETURN(column->tower, CountTower(model_, options, request.requests));
+    column->totals.Add(column->tower->totals);
+    column->totals.lower_bound |= column->tower->totals.lower_bound;
+    return absl::OkStatus();
   }
 
   // Adds the cache, other bytes moved, and memory.

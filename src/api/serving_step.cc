@@ -152,6 +152,11 @@ void ServingStepMaker::AddCache(const Expr& kept, const Expr& past, bool writes_
   column->fixed_cache_bytes = fixed;
   traffic.cache_read = with(CacheOf(past), !writes_fixed);
   traffic.cache_written = with(CacheOf(kept - past), writes_fixed);
+  if (!column->tower || !column->requests || !traffic.cache_read || !traffic.cache_written) return;
+  // Requests that begin write an encoder's keys and values instead of reading those before.
+  const Expr made = FloorDiv(fixed * column->tower->requests, column->requests->count);
+  *traffic.cache_read -= made;
+  *traffic.cache_written += made;
 }
 
 // The bytes of the experts that are read.
@@ -203,8 +208,9 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   const std::vector<ValueId> kept = CacheOutputs(*in.model);
   ServingTraffic& traffic = column->traffic;
   ASSIGN_OR_RETURN(const Expr read, ExpertsRead(experts, expected, false, column));
-  traffic.weights =
-      Summed(LeastTraffic(in, analysis_.counts, std::nullopt, kept).parameters) + read;
+  const ServingTower tower = column->tower.value_or(ServingTower());
+  traffic.weights = Summed(LeastTraffic(in, analysis_.counts, std::nullopt, kept).parameters) +
+                    read + tower.weights;
   // Count assumes that the largest possible number of experts is read.
   Expr most = 0;
   for (const ExpertLayer& layer : layers_) {
@@ -216,7 +222,7 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
   const RooflineReport& device = *counted_.roofline;
   const Traffic moved = LeastTraffic(in, analysis_.counts, device.precision, kept);
   ASSIGN_OR_RETURN(const Expr experts_read, ExpertsRead(experts, expected, true, column));
-  Expr bytes = Summed(moved.parameters + moved.inputs + moved.outputs) + experts_read;
+  Expr bytes = Summed(moved.parameters + moved.inputs + moved.outputs) + experts_read + tower.bytes;
   Expr stored = 0, narrow = 0;
   for (const DType type : decoder_.types) {
     const int64_t bits = BitsPerElement(type);
@@ -227,13 +233,14 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
     bytes += FloorDiv(*traffic.cache_written * narrow, stored);
   }
   if (column->cache_bytes && !stored.is_zero()) {
-    Expr held = Summed(moved.parameters) + FloorDiv(*column->cache_bytes * narrow, stored);
+    Expr held =
+        Summed(moved.parameters) + tower.held + FloorDiv(*column->cache_bytes * narrow, stored);
     for (const ExpertLayer& layer : layers_) held += layer.narrow_bytes_of_one * layer.experts;
     traffic.held = held;
   }
   traffic.bytes = bytes;
   ServingTime time;
-  time.arithmetic = device.arithmetic_time.value_or(0);
+  time.arithmetic = device.arithmetic_time.value_or(0) + tower.arithmetic;
   time.memory = device.cache_bytes
                     ? device.rates.MemoryTime(Max(0, bytes - Expr(*device.cache_bytes)))
                     : Expr(0);
@@ -260,6 +267,8 @@ absl::Status ServingStepMaker::AddMemory(ServingColumn* column) const {
   for (const Expr& sum : peak.sums) sums.push_back(Summed(sum));
   const bool all_numbers =
       std::all_of(sums.begin(), sums.end(), [](const Expr& sum) { return sum.is_literal(); });
+  // The tower is done before the decoder begins.
+  if (column->tower && column->tower->activations) sums.push_back(*column->tower->activations);
   if (!peak.sums.empty() && all_numbers) {
     memory.activations = LargestOf(sums);
   } else if (!sum_) {

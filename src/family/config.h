@@ -37,6 +37,7 @@ struct ConfigNotes {
   std::optional<int64_t> image_size;  // instead of the configuration's
   std::string resized;                // the key that the given size replaces
   bool decoding = false;              // the graph of a step of decoding
+  bool tower = false;                 // the graph of what runs before the decoder
   SaveOptions save;
 };
 

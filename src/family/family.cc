@@ -41,7 +41,8 @@ namespace {
 struct Family {
   absl::string_view model_type;
   absl::StatusOr<std::string> (*build)(const Config& config);
-  bool own_step = false;  // a decoding step has a separate graph
+  bool own_step = false;   // a decoding step has a separate graph
+  bool own_tower = false;  // so has what images or audio run through before it
 };
 
 // Families that are not rows of decoder_families.cc.
@@ -58,17 +59,17 @@ constexpr Family kFamilies[] = {
     {"dinov2", BuildDinov2},
     {"distilbert", BuildDistilbert},
     {"falcon", BuildFalcon},
-    {"gemma3", BuildGemma3, true},
+    {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
-    {"internvl", BuildInternVl, true},
-    {"llava", BuildLlava, true},
-    {"llava_next", BuildLlavaNext, true},
-    {"mistral3", BuildMistral3, true},
+    {"internvl", BuildInternVl, true, true},
+    {"llava", BuildLlava, true, true},
+    {"llava_next", BuildLlavaNext, true, true},
+    {"mistral3", BuildMistral3, true, true},
     {"mt5", BuildMt5, true},
-    {"qwen2_5_vl", BuildQwen25Vl, true},
-    {"qwen2_vl", BuildQwen2Vl, true},
-    {"qwen3_vl", BuildQwen3Vl, true},
+    {"qwen2_5_vl", BuildQwen25Vl, true, true},
+    {"qwen2_vl", BuildQwen2Vl, true, true},
+    {"qwen3_vl", BuildQwen3Vl, true, true},
     {"roberta", BuildRoberta},
     {"siglip", BuildSiglip},
     {"siglip2", BuildSiglip2},
@@ -78,7 +79,7 @@ constexpr Family kFamilies[] = {
     {"siglip_vision_model", BuildSiglipVisionModel},
     {"t5", BuildT5, true},
     {"vit", BuildVit},
-    {"whisper", BuildWhisper, true},
+    {"whisper", BuildWhisper, true, true},
     {"xlm-roberta", BuildXlmRoberta},
 };
 
@@ -157,13 +158,14 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   return document;
 }
 
-// Empty if decoding steps have no separate graph.
+// Empty if there is no separate graph of what the notes ask for.
 absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   ASSIGN_OR_RETURN(nlohmann::json document, Parse(json));
   const Config config(&document, "", notes);
   notes->save.config = std::string(json);
+  const bool part = notes->decoding || notes->tower;
   if (config.Has("model_cfg") || (config.Has("vision_cfg") && config.Has("text_cfg"))) {
-    return notes->decoding ? std::string() : BuildOpenClip(config);
+    return part ? std::string() : BuildOpenClip(config);
   }
   if (!config.Has("model_type")) {
     return absl::InvalidArgumentError(
@@ -173,12 +175,13 @@ absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   RETURN_IF_ERROR(notes->status);
   UseFirstNames(model_type, &document);
   if (const DecoderFamily* decoder = FindDecoderFamily(model_type)) {
-    return notes->decoding ? std::string() : DecoderModel(config, ReadDecoder(config, *decoder));
+    return part ? std::string() : DecoderModel(config, ReadDecoder(config, *decoder));
   }
   const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                     [&](const Family& f) { return f.model_type == model_type; });
   if (family == std::end(kFamilies)) return UnknownFamily(model_type);
   if (notes->decoding && !family->own_step) return std::string();
+  if (notes->tower && !family->own_tower) return std::string();
   return family->build(config);
 }
 
@@ -217,15 +220,47 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
   return LoadFromBytes(bytes, name, std::move(warnings));
 }
 
-absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model) {
+namespace {
+
+// The graph that `notes` ask for, from the configuration of a model.
+absl::StatusOr<std::optional<Model>> PartOfModel(const ModelData& model,
+                                                 family::ConfigNotes notes) {
   const absl::string_view config = ConfigOf(model);
   if (config.empty()) return std::optional<Model>();
-  family::ConfigNotes notes;
-  notes.decoding = true;
   ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(config, model.path, &notes));
   if (bytes.empty()) return std::optional<Model>();
-  ASSIGN_OR_RETURN(Model step, LoadFromBytes(bytes, model.path, {}));
-  return std::optional<Model>(std::move(step));
+  ASSIGN_OR_RETURN(Model part, LoadFromBytes(bytes, model.path, {}));
+  return std::optional<Model>(std::move(part));
+}
+
+// The side of the images that a model takes, if it is fixed: that of a configuration may have been
+// replaced.
+std::optional<int64_t> SideOfImages(const ModelData& model) {
+  for (const ValueId id : model.graphs[0].inputs) {
+    const DeclaredType* type = model.value(id).declared;
+    if (type == nullptr || model.value(id).name != "pixel_values" || type->dims.size() < 4)
+      continue;
+    if (type->dims.back().size > 0) return type->dims.back().size;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model) {
+  family::ConfigNotes notes;
+  notes.decoding = true;
+  return PartOfModel(model, std::move(notes));
+}
+
+absl::StatusOr<std::optional<Model>> TowerOf(const ModelData& model) {
+  family::ConfigNotes notes;
+  notes.tower = true;
+  ASSIGN_OR_RETURN(std::optional<Model> tower, PartOfModel(model, notes));
+  const std::optional<int64_t> side = SideOfImages(model);
+  if (!tower || SideOfImages(**tower) == side) return tower;
+  notes.image_size = side;
+  return PartOfModel(model, std::move(notes));
 }
 
 absl::string_view ConfigOf(const ModelData& model) {

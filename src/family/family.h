@@ -36,8 +36,14 @@ inline constexpr absl::string_view kDefaultsWarning =
 // model itself has a cache, or there is no cache.
 absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model);
 
-// The same as a ModelProto. Its weights are external data in a file that does not exist. ONNX's
-// checker requires that the named file exists, so the model's own file name is the best choice.
+// The graph of what images or audio run through before the decoder: a tower with its projector, or
+// an encoder with its keys and values for each layer of the decoder. The first output of a tower
+// has the tokens of an image on its second axis. nullopt for other models.
+absl::StatusOr<std::optional<Model>> TowerOf(const ModelData& model);
+
+// A configuration as a ModelProto. Its weights are external data in a file that does not exist.
+// ONNX's checker requires that the named file exists, so the model's own file name is the best
+// choice.
 absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
                                          absl::string_view weights_at);
 

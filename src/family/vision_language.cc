@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/family/decoder_families.h"
@@ -77,6 +78,34 @@ Tensor ByImage(GraphBuilder* b, const Tensor& x, const Tiles& tiles, int64_t n, 
   return ReshapeBy(b, x, {tiles.batch, Mul(b, tiles.tiles, b->Ints({n})), b->Ints({width})});
 }
 
+namespace {
+
+// The tokens of images alone. Tokens for the decoder's layers are added to states of their own
+// shape, for which those of the image stand here.
+void AddTower(GraphBuilder* b, const VisionLanguage& model) {
+  std::vector<Tensor> outputs;
+  std::string count;
+  {
+    const Scope body(b, "model", absl::StrCat(model.prefix, "Model"));
+    const ImageTokens image = model.image(b);
+    count = image.count;
+    outputs.push_back(image.tokens);
+    const Scope language(b, "language_model", model.text.ModelClass());
+    for (const Tensor& deep : image.deep) {
+      const bool has_layer = static_cast<int64_t>(outputs.size()) <= model.text.layers;
+      outputs.push_back(has_layer ? Add(b, image.tokens, deep) : deep);
+    }
+  }
+  int64_t fixed = 0;
+  const Dim tokens = absl::SimpleAtoi(count, &fixed) ? Dim(fixed) : Dim(count);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    b->Output(i == 0 ? "image_features" : absl::StrCat("hidden_states.", i), outputs[i], b->dtype(),
+              {"batch", tokens, model.text.hidden});
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLanguage model) {
   DecoderShape& s = model.text;
   const std::string root =
@@ -84,6 +113,10 @@ absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLang
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
+  if (config.notes().tower) {
+    AddTower(&b, model);
+    return std::move(b).Finish();
+  }
   // The text part; its tokens follow those of the image.
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   // A step of decoding: the image is in the cache.

@@ -49,6 +49,7 @@ Tiles TilesOf(GraphBuilder* b, const ImageShape& image);
 Tensor ByImage(GraphBuilder* b, const Tensor& x, const Tiles& tiles, int64_t n, int64_t width);
 
 // The whole graph, or the first fault of `config`. A step of decoding has the image in its cache.
+// ConfigNotes::tower: only what the images run through.
 absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLanguage model);
 
 }  // namespace onnxflops::family

@@ -2,6 +2,8 @@
 // frames, and what is shorter is padded with silence. So the frames are an open size that is the
 // whole chunk unless it is set; fewer are what a program that leaves out the silence runs.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "src/family/blocks.h"
@@ -136,6 +138,27 @@ Tensor BuildWhisperDecoder(GraphBuilder* b, const Tensor& ids, const Tensor& hea
   return LayerNorm(b, x, "layer_norm", s.width);
 }
 
+// What audio runs through once: the encoder, and its keys and values in each layer of the decoder.
+void AddListening(GraphBuilder* b, const WhisperShape& s) {
+  const Tensor features = AudioInput(b, b->dtype(), s);
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  {
+    const Scope model(b, "model", "WhisperModel");
+    const Tensor heard = BuildEncoder(b, features, s);
+    const Scope decoder(b, "decoder", "WhisperDecoder");
+    for (int64_t i = 0; i < s.decoder_layers; ++i) {
+      const Scope layer(b, absl::StrCat("layers.", i), "WhisperDecoderLayer");
+      const Scope attention(b, "encoder_attn", "WhisperAttention");
+      const std::string name = absl::StrCat("present.", i, ".encoder.");
+      outputs.emplace_back(name + "key", Linear(b, heard, "k_proj", s.width, s.width, false));
+      outputs.emplace_back(name + "value", Linear(b, heard, "v_proj", s.width, s.width, true));
+    }
+  }
+  for (const auto& [name, value] : outputs) {
+    b->Output(name, value, b->dtype(), {"batch", "(frames - 1) // 2 + 1", s.width});
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> BuildWhisper(const Config& config) {
@@ -144,6 +167,10 @@ absl::StatusOr<std::string> BuildWhisper(const Config& config) {
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
+  if (config.notes().tower) {
+    AddListening(&b, s);
+    return std::move(b).Finish();
+  }
   const bool step = config.notes().decoding;
   Tensor features;
   if (!step) features = AudioInput(&b, dtype, s);

@@ -161,6 +161,37 @@ void AddTimeRows(const ServingReport& report, const Add& add) {
   });
 }
 
+// "image tower"; "encoder".
+std::string TowerTitle(const ServingTower& tower) {
+  return tower.modality == "image" ? "image tower" : "encoder";
+}
+
+// The part of the tower in the row above. `of(tower)`.
+template <typename Add, typename Of>
+void AddTowerRow(const ServingReport& report, const Add& add, const Of& of) {
+  const auto with = std::find_if(report.columns.begin(), report.columns.end(),
+                                 [](const ServingColumn& c) { return c.tower.has_value(); });
+  if (with == report.columns.end()) return;
+  add(absl::StrCat("  ", TowerTitle(*with->tower)),
+      [&](const ServingColumn& c) { return c.tower ? of(*c.tower) : std::string(); });
+}
+
+template <typename Add>
+void AddQuantityRows(const ServingReport& report, bool exact, const Add& add) {
+  for (const Quantity& q : ServingQuantities()) {
+    add(q.title, [&](const ServingColumn& c) {
+      const bool bytes = q.unit == Quantity::Unit::kBytes;
+      const Expr& amount = c.totals.*q.value;
+      return KnownText(KnownOf(q, amount, c.totals.lower_bound),
+                       ShowServing(amount, bytes, report.at, exact));
+    });
+    if (q.value != &Amounts::flops) continue;
+    AddTowerRow(report, add, [&](const ServingTower& tower) {
+      return ShowServing(tower.totals.flops, false, report.at, exact);
+    });
+  }
+}
+
 TextTable ServingTable(const ServingReport& report, bool exact) {
   TextTable table;
   table.columns.emplace_back();
@@ -176,14 +207,7 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
     for (const ServingColumn& column : report.columns) row.cells.push_back(cell(column));
     table.rows.push_back(std::move(row));
   };
-  for (const Quantity& q : ServingQuantities()) {
-    add(q.title, [&](const ServingColumn& c) {
-      const bool bytes = q.unit == Quantity::Unit::kBytes;
-      const Expr& amount = c.totals.*q.value;
-      return KnownText(KnownOf(q, amount, c.totals.lower_bound),
-                       ShowServing(amount, bytes, report.at, exact));
-    });
-  }
+  AddQuantityRows(report, exact, add);
   add("FLOP/byte", [&](const ServingColumn& c) { return IntensityText(c.totals, report.at); });
   add("FLOPs per token", [&](const ServingColumn& c) {
     const auto flops = c.totals.flops.Evaluate(report.at);
@@ -201,6 +225,9 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
                          ? Known::kAssumed
                          : Known::kExact,
                      ShowServing(Bytes(c.traffic.weights), true, report.at, exact));
+  });
+  AddTowerRow(report, add, [&](const ServingTower& tower) {
+    return ShowServing(tower.weights, true, report.at, exact);
   });
   add_bytes("KV cache read", [](const ServingColumn& c) { return c.traffic.cache_read; });
   add_bytes("KV cache written", [](const ServingColumn& c) { return c.traffic.cache_written; });
@@ -247,6 +274,19 @@ std::string RequestsText(const ServingColumn& column) {
                       SpanText(r.least_tokens, r.most_tokens), " each) after ",
                       GroupedDigits(column.past), " in the cache (",
                       SpanText(r.least_past, r.most_past), " each)");
+}
+
+// Says what ran through the tower.
+void AddTower(const ServingColumn& column, std::vector<std::string>* sentences) {
+  if (!column.tower) return;
+  const ServingTower& tower = *column.tower;
+  const bool is_image = tower.modality == "image";
+  sentences->push_back(absl::StrCat(
+      "the ", TowerTitle(tower), " runs ",
+      is_image ? Plural(tower.inputs, "image") : Plural(tower.inputs, "piece"),
+      is_image ? "" : " of audio", " of ", Plural(tower.requests, "request"),
+      is_image ? absl::StrCat(", ", Plural(tower.tokens, "token"), " of the prompts") : "",
+      "; all figures of the step include it"));
 }
 
 // Names the experts in the bytes.
@@ -362,6 +402,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
                      sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
                      column.of_configuration ? "; on a graph that the configuration makes" : "",
                      column.causal.empty() ? "" : absl::StrCat("; ", column.causal)));
+    AddTower(column, &sentences);
     AddPositions(report, column, &sentences);
     AddAtOnce(column, &sentences);
     AddExperts(column, &sentences);
@@ -391,6 +432,20 @@ void WriteExprOrNull(const char* key, const std::optional<Expr>& e, JsonWriter* 
   } else {
     json->Null();
   }
+}
+
+void WriteTower(const ServingTower& tower, JsonWriter* json) {
+  json->Key("tower").BeginObject();
+  json->Key("modality").String(tower.modality);
+  json->Key("inputs").Int(tower.inputs);
+  json->Key("requests").Int(tower.requests);
+  json->Key("tokens").Int(tower.tokens);
+  for (const Quantity& q : ServingQuantities()) {
+    const Expr& amount = tower.totals.*q.value;
+    json->Key(q.key).Figure(q, amount, report::HasFigure(q, amount, tower.totals.lower_bound));
+  }
+  json->Key("weights_read_bytes").Quantity(tower.weights);
+  json->EndObject();
 }
 
 void WriteRequests(const ServingColumn& column, JsonWriter* json) {
@@ -470,6 +525,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   WriteExprOrNull("kv_read_bytes", column.traffic.cache_read, json);
   WriteExprOrNull("kv_written_bytes", column.traffic.cache_written, json);
   WriteRequests(column, json);
+  if (column.tower) WriteTower(*column.tower, json);
   WriteTime(column, at, json);
   WriteMemory(column, json);
   json->Key("lower_bound").Bool(column.totals.lower_bound);

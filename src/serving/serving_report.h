@@ -54,6 +54,18 @@ struct ServingRequests {
   int64_t least_tokens = 0, most_tokens = 0, least_past = 0, most_past = 0;
 };
 
+// What images or audio of a step's requests run through before the decoder. All figures of the step
+// include it.
+struct ServingTower {
+  std::string modality;              // "image", "audio"
+  int64_t inputs = 0, requests = 0;  // images or pieces of audio, and who has them
+  int64_t tokens = 0;                // of images, among those of the prompts
+  Totals totals;
+  Expr weights;                     // that are read
+  Expr bytes, held, arithmetic;     // as in ServingTraffic and ServingTime
+  std::optional<Expr> activations;  // as in ServingMemory
+};
+
 struct ServingColumn {
   std::string name;               // "prefill", "decode", "step"
   int64_t tokens = 0, past = 0;   // of each sequence, or of all requests of a step
@@ -66,6 +78,7 @@ struct ServingColumn {
   Expr fixed_cache_bytes;           // of these, what no token adds to, such as an encoder's
   std::string causal;  // how causal attention is counted; "" for one token, or without it
   std::optional<ServingRequests> requests;  // of a step
+  std::optional<ServingTower> tower;        // of its images or audio
   ServingTraffic traffic;
   std::optional<ServingTime> time;
   std::optional<ServingMemory> memory;

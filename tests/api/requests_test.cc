@@ -79,6 +79,15 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
       {"{\"prompt\": true}", "line 1: prompt = 'true'"},
       {"{\"prompt\": 4}\n{", "line 2: column 1: not JSON"},
       {"[4]", "line 1: it should be an object"},
+      {"prompt,grid_thw\n9,1x8\n", "line 2: grid_thw: grid 1: '1x8': it should be frames"},
+      {"prompt,grid_thw\n9,1x8xnan\n", "line 2: grid_thw: grid 1: '1x8xnan'"},
+      {"prompt,images\n9,\n9,8\n", "line 3: images: size 1: '8': it should be a height and a"},
+      {"prompt,tiles\n9,0\n", "line 2: tiles: an image has 1 tile or more"},
+      {"prompt,audio\n9,-1s\n", "line 2: audio: size 1: '-1s': it should be seconds above 0"},
+      {"{\"prompt\": 9, \"audio\": true}", "line 1: audio: size 1: 'true'"},
+      {"{\"prompt\": 9, \"grid_thw\": [[1, 8, 8.5]]}", "line 1: grid_thw: grid 1: '1x8x8.5'"},
+      {"prompt,generated,audio\n9,2,3s\n", "line 2: it has generated tokens, so what its audio"},
+      {"prompt,images,audio\n9,2x2,3s\n", "line 2: it has images and audio: a step runs one tower"},
   };
   for (const BadRequests& bad : cases) {
     const absl::Status status = ParseRequests(bad.text).status();
@@ -108,6 +117,138 @@ TEST(RequestsTest, AStepIsTheSumOfWhatTorchCountsOfEachRequest) {
     std::reverse(requests.begin(), requests.end());
     EXPECT_EQ(2 * StepOf(model, requests).totals.macs, Expr(flops)) << name;
   }
+}
+
+nlohmann::json Media() {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/requests.json");
+  return nlohmann::json::parse(file)["media"];
+}
+
+// As a server's log has them.
+Requests RequestsOf(nlohmann::json rows) {
+  std::string lines;
+  for (nlohmann::json& row : rows) {
+    for (const char* const truth : {"flops", "tower_flops", "image_tokens"}) row.erase(truth);
+    absl::StrAppend(&lines, row.dump(), "\n");
+  }
+  return ParseRequests(lines).value();
+}
+
+// torch counted the tower over each image, and each request alone behind a cache of its own.
+TEST(RequestsTest, ImagesAndAudioAreWhatTorchCountsOfThem) {
+  const nlohmann::json media = Media();
+  ASSERT_EQ(media.size(), 9u);
+  for (const auto& [name, entry] : media.items()) {
+    int64_t flops = 0, tower = 0, tokens = 0;
+    for (const auto& row : entry["requests"]) {
+      flops += row["flops"].get<int64_t>();
+      tower += row.value("tower_flops", int64_t{0});
+      tokens += row.value("image_tokens", int64_t{0});
+    }
+    const Model model = LoadConfig(entry["config"].dump(), name).value();
+    Requests requests = RequestsOf(entry["requests"]);
+    const ServingColumn step = StepOf(model, requests);
+    ASSERT_TRUE(step.tower) << name;
+    EXPECT_EQ(2 * step.totals.macs, Expr(flops)) << name;
+    EXPECT_EQ(step.tower->tokens, tokens) << name;
+    const bool is_image = step.tower->modality == "image";
+    EXPECT_TRUE(!is_image || 2 * step.tower->totals.macs == Expr(tower)) << name;
+    std::reverse(requests.begin(), requests.end());
+    EXPECT_EQ(StepOf(model, requests).totals.flops, step.totals.flops) << name;
+  }
+}
+
+// A prompt of one request is a run of the whole model.
+TEST(RequestsTest, APromptWithAnImageIsTheWholeModel) {
+  const nlohmann::json media = Media();
+  CountOptions image, audio;
+  image.bindings = {{"batch", 1}, {"seq", 40}, {"grid_t", 2}, {"grid_h", 10}, {"grid_w", 14}};
+  audio.bindings = {{"batch", 1}, {"seq", 40}};
+  for (const char* const name : {"qwen2-vl-small", "qwen2-5-vl-small", "qwen3-vl-deep"}) {
+    const Model model = LoadConfig(media[name]["config"].dump(), name).value();
+    const Requests one = ParseRequests("prompt,grid_thw\n110,2x10x14\n").value();
+    EXPECT_EQ(StepOf(model, one).totals.flops, Count(model, image)->totals.flops) << name;
+  }
+  const Model whisper = LoadConfig(media["whisper"]["config"].dump(), "whisper").value();
+  const Requests one = ParseRequests("prompt,audio\n40,3000\n").value();
+  EXPECT_EQ(StepOf(whisper, one).totals.flops, Count(whisper, audio)->totals.flops);
+}
+
+TEST(RequestsTest, ATowersWeightsAreReadOnce) {
+  const nlohmann::json media = Media();
+  for (const char* const name : {"qwen2-vl-small", "qwen2-5-vl-small", "mistral3-small"}) {
+    const Model model = LoadConfig(media[name]["config"].dump(), name).value();
+    Requests with = RequestsOf(media[name]["requests"]), without = with;
+    for (StepRequest& request : without) request.media = nullptr;
+    CountOptions options;
+    options.memory.emplace();
+    const ServingColumn step = StepOf(model, with, options), text = StepOf(model, without, options);
+    const Expr bytes = 4 * media[name]["tower_parameters"].get<int64_t>();
+    EXPECT_EQ(step.traffic.weights - text.traffic.weights, bytes) << name;
+    EXPECT_EQ(step.memory->weights - text.memory->weights, bytes) << name;
+    EXPECT_EQ(step.cache_bytes, text.cache_bytes) << name;
+    EXPECT_EQ(step.traffic.cache_read, text.traffic.cache_read) << name;
+  }
+}
+
+// Pixels of 3 x 2 x 14 x 14 for each patch, and its row and column.
+TEST(RequestsTest, TheBoundHasTheBytesOfATower) {
+  const nlohmann::json entry = Media()["qwen2-vl-small"];
+  const Model model = LoadConfig(entry["config"].dump(), "qwen2-vl").value();
+  CountOptions options;
+  options.on_device = {*FindDevice("h100-sxm"), Precision::kBf16};
+  const ServingColumn step =
+      StepOf(model, ParseRequests("prompt,grid_thw\n90,1x8x12 1x4x6\n").value(), options);
+  const ServingColumn text = StepOf(model, {{90}}, options);
+  const int64_t bytes = 2 * entry["tower_parameters"].get<int64_t>() +
+                        (8 * 12 + 4 * 6) * (2 * 3 * 2 * 14 * 14 + 2 * 8);
+  EXPECT_EQ(*step.traffic.bytes - *text.traffic.bytes, Expr(bytes));
+  EXPECT_EQ(*step.traffic.held - *text.traffic.held,
+            Expr(2 * entry["tower_parameters"].get<int64_t>()));
+}
+
+// 2 layers of keys and values of 96 float32: 1,500 positions of audio, and the tokens.
+TEST(RequestsTest, AnEncodersKeysAreWrittenByRequestsThatBegin) {
+  const Model model = LoadConfig(Media()["whisper"]["config"].dump(), "whisper").value();
+  const int64_t token = 2 * 2 * 96 * 4, audio = 1500 * token;
+  const ServingColumn step =
+      StepOf(model, ParseRequests("prompt,generated,audio\n4,,12.5s\n7,,3000\n4,9,\n").value());
+  EXPECT_EQ(step.traffic.cache_written, Expr(2 * audio + (4 + 7 + 1) * token));
+  EXPECT_EQ(step.traffic.cache_read, Expr(audio + 12 * token));
+  EXPECT_EQ(step.cache_bytes, Expr(3 * audio + (4 + 7 + 13) * token));
+  EXPECT_EQ(step.tower->inputs, 2);
+}
+
+TEST(RequestsTest, MediaThatATowerDoesNotTakeAreRefusedInALine) {
+  const nlohmann::json media = Media();
+  const struct {
+    const char *model, *text, *error;
+  } cases[] = {
+      {"qwen2-vl-small", "prompt,grid_thw\n90,\n90,1x8x13\n", "line 3: image 1: grid_w = 13"},
+      {"qwen2-vl-small", "prompt,grid_thw\n23,1x8x12\n", "line 2: its images have 24 tokens, and"},
+      {"qwen2-vl-small", "prompt,grid_thw\n9,1x4000000x4000000\n", "have more than 1099511627776"},
+      {"qwen2-vl-small", "prompt,images\n90,100x112\n", "line 2: image 1: 100x112: its height"},
+      {"qwen2-vl-small", "prompt,audio\n90,3s\n",
+       "line 2: it has audio, and the model takes images"},
+      {"llava-mistral", "prompt,images\n90,0x5\n", "line 2: an image of 0x5: each should be from"},
+      {"whisper", "prompt,audio\n4,47s\n",
+       "line 2: audio: a request has one piece of at most 3000"},
+      {"whisper", "prompt,audio\n4,3s 3s\n", "line 2: audio: a request has one piece"},
+      {"whisper", "prompt,cached,audio\n4,2,3s\n", "line 2: it has audio, and cached = 2"},
+      {"whisper", "prompt,images\n4,8x8\n", "line 2: it has images, and the model takes audio"},
+  };
+  for (const auto& bad : cases) {
+    const Model model = LoadConfig(media[bad.model]["config"].dump(), bad.model).value();
+    ServingRequest request;
+    request.requests = ParseRequests(bad.text).value();
+    const absl::Status status = CountServing(model, {}, request).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << bad.text << ": " << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "\n"));
+  }
+  ServingRequest request;
+  request.requests = ParseRequests("prompt,grid_thw\n90,\n90,1x8x12\n").value();
+  const absl::Status status = CountServing(Gpt2(), {}, request).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "line 3: it has images or audio")) << status;
 }
 
 // GPT-2: 12 layers of keys and values of 768 float32; its weights but for the positions are read.
