@@ -22,6 +22,8 @@ namespace onnxflops {
 // Patterns of the parameters of all adapters.
 inline constexpr absl::string_view kAdapterPatterns[] = {"*.lora_A.default.weight",
                                                          "*.lora_B.default.weight"};
+// And of those with LoraOptions::dora.
+inline constexpr absl::string_view kMagnitudePattern = "*.lora_magnitude_vector.default.weight";
 
 struct Adapted {
   Model model;

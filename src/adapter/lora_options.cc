@@ -22,6 +22,12 @@ absl::Status Wrong(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(Setting("lora"), " ", Quoted(text), ": ", why));
 }
 
+absl::Status DoraOfPacked(absl::string_view text) {
+  return absl::UnimplementedError(
+      absl::StrCat(Setting("lora"), " ", Quoted(text),
+                   ": DoRA of weights in 4 bits is not counted: its norms dequantise them again"));
+}
+
 absl::Status ReadRank(absl::string_view text, absl::string_view value, int64_t* rank) {
   if (absl::SimpleAtoi(value, rank) && *rank >= 1 && *rank <= kMaxLoraRank) return absl::OkStatus();
   return Wrong(text, absl::StrCat("r = ", Escaped(value), " must be a whole number from 1 to ",
@@ -49,12 +55,11 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
     return absl::OkStatus();
   }
   if (setting == "dora") {
-    return absl::UnimplementedError(
-        absl::StrCat(Setting("lora"), " ", Quoted(text),
-                     ": DoRA is not counted: it also computes the norms of W + B A"));
+    options->dora = true;
+    return absl::OkStatus();
   }
   return Wrong(text, absl::StrCat(Quoted(setting),
-                                  " is not a setting: use r=N, alpha=X, rslora or base=nf4"));
+                                  " is not a setting: use r=N, alpha=X, rslora, dora or base=nf4"));
 }
 
 absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
@@ -62,7 +67,7 @@ absl::Status ReadTargets(absl::string_view text, absl::string_view targets, Lora
     if (target.empty()) {
       return Wrong(text, "a module has no name; separate modules by single commas");
     }
-    if (absl::StrContains(target, '=') || target == "rslora") {
+    if (absl::StrContains(target, '=') || target == "rslora" || target == "dora") {
       return Wrong(text, absl::StrCat(Quoted(target),
                                       " is a setting, and these stand before the colon: "
                                       "r=16,base=nf4:q_proj"));
@@ -94,14 +99,33 @@ absl::StatusOr<LoraOptions> ParseLora(absl::string_view text) {
     has_rank |= absl::StartsWith(setting, "r=");
   }
   if (!has_rank) return Wrong(text, "the rank is missing, as in r=16:q_proj,v_proj");
+  if (options.dora && options.base == LoraBase::kNf4) return DoraOfPacked(text);
   RETURN_IF_ERROR(ReadTargets(text, text.substr(colon + 1), &options));
   return options;
 }
 
 std::string LoraText(const LoraOptions& options) {
   return absl::StrCat("r=", options.r, ",alpha=", options.alpha, options.rslora ? ",rslora" : "",
+                      options.dora ? ",dora" : "",
                       options.base == LoraBase::kNf4 ? ",base=nf4" : "", ":",
                       absl::StrJoin(options.targets, ","));
+}
+
+std::vector<const LoraOptions*> LoraLists(const LoraOptions& options) {
+  std::vector<const LoraOptions*> lists = {&options};
+  for (const LoraOptions& list : options.more) lists.push_back(&list);
+  return lists;
+}
+
+std::vector<std::string> LoraTexts(const LoraOptions& options) {
+  std::vector<std::string> texts;
+  for (const LoraOptions* list : LoraLists(options)) texts.push_back(LoraText(*list));
+  return texts;
+}
+
+bool HasNf4Base(const LoraOptions& options) {
+  return absl::c_any_of(LoraLists(options),
+                        [](const LoraOptions* list) { return list->base == LoraBase::kNf4; });
 }
 
 double LoraScale(const LoraOptions& options) {

@@ -3,6 +3,7 @@
 //   ParseLora("r=16:q_proj,v_proj")                  // peft's LoraConfig(r=16, target_modules=...)
 //   ParseLora("r=16,alpha=32,rslora:all-linear")
 //   ParseLora("r=16,base=nf4:*.self_attn.?_proj")    // QLoRA: the other weights in 4 bits
+//   ParseLora("r=16,dora:q_proj")                    // DoRA: a trained magnitude of each output
 #ifndef ONNXFLOPS_SRC_ADAPTER_LORA_OPTIONS_H_
 #define ONNXFLOPS_SRC_ADAPTER_LORA_OPTIONS_H_
 
@@ -31,14 +32,27 @@ struct LoraOptions {
   // matches any characters and ? matches one. kAllLinear alone stands for all linear layers except
   // the one over the vocabulary.
   std::vector<std::string> targets;
+  // DoRA: outputs are scaled to a trained magnitude, for which each run computes the norms of
+  // W + scaling * B A. Not together with a base in 4 bits.
+  bool dora = false;
+  // Further lists of modules, with settings of their own. A layer takes the last one that names it,
+  // as rank_pattern of peft changes the rank of some of target_modules. One base=nf4 is for all.
+  std::vector<LoraOptions> more;
 };
 inline constexpr char kAllLinear[] = "all-linear";
 
 // Parses "SETTINGS:TARGETS"; each part is a list separated by commas. Settings: r=N (required),
-// alpha=X, rslora, base=nf4. Errors: InvalidArgument with the fault; Unimplemented for DoRA.
+// alpha=X, rslora, dora, base=nf4. Errors: InvalidArgument with the fault; Unimplemented for DoRA
+// of weights in 4 bits.
 absl::StatusOr<LoraOptions> ParseLora(absl::string_view text);
-// Writes options in the form that ParseLora reads.
+// Writes options in the form that ParseLora reads, without LoraOptions::more.
 std::string LoraText(const LoraOptions& options);
+// The options themselves, then LoraOptions::more.
+std::vector<const LoraOptions*> LoraLists(const LoraOptions& options);
+// LoraText() of each.
+std::vector<std::string> LoraTexts(const LoraOptions& options);
+// True if one of them has it.
+bool HasNf4Base(const LoraOptions& options);
 // The factor of the adapter's output.
 double LoraScale(const LoraOptions& options);
 

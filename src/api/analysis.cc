@@ -328,8 +328,12 @@ CountOptions WithLoraTraining(const CountOptions& options) {
   }
   std::vector<std::vector<std::string>*> lists = {&result.training->trained};
   if (result.memory) lists.push_back(&result.memory->training.trained);
+  std::vector<absl::string_view> patterns(std::begin(kAdapterPatterns), std::end(kAdapterPatterns));
+  const bool dora =
+      absl::c_any_of(LoraLists(*options.lora), [](const LoraOptions* list) { return list->dora; });
+  if (dora) patterns.push_back(kMagnitudePattern);
   for (std::vector<std::string>* trained : lists) {
-    for (const absl::string_view pattern : kAdapterPatterns) {
+    for (const absl::string_view pattern : patterns) {
       if (!absl::c_linear_search(*trained, pattern)) trained->emplace_back(pattern);
     }
   }

@@ -71,8 +71,8 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
 
 std::string NoteOnLora(const LoraSummary& lora) {
   return absl::StrCat(
-      Setting("lora"), " ", Printable(LoraText(lora.options)), ": ", Plural(lora.layers, "layer"),
-      " with ", report::SiNumber(lora.params),
+      Setting("lora"), " ", Printable(absl::StrJoin(LoraTexts(lora.options), ", ")), ": ",
+      Plural(lora.layers, "layer"), " with ", report::SiNumber(lora.params),
       WithSettings(" params, which alone are trained unless {trained} names others"));
 }
 

@@ -158,9 +158,13 @@ void Redactor::Work(Report* report) {
   }
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
   if (report->lora) {
-    for (std::string& target : report->lora->options.targets) {
-      target = absl::StrCat("a module that is ", LeftOut());
-    }
+    const auto leave_out = [&](LoraOptions* list) {
+      for (std::string& target : list->targets) {
+        target = absl::StrCat("a module that is ", LeftOut());
+      }
+    };
+    leave_out(&report->lora->options);
+    for (LoraOptions& list : report->lora->options.more) leave_out(&list);
   }
   if (report->training) Training(&*report->training);
   if (report->memory) Memory(&*report->memory);

@@ -442,10 +442,10 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
 }
 
 LabelledLine LoraLine(const LoraSummary& lora, bool exact) {
-  LabelledLine line = {"lora", {Printable(LoraText(lora.options))}};
+  LabelledLine line = {"lora", {Printable(absl::StrJoin(LoraTexts(lora.options), "   "))}};
   line.texts.push_back(absl::StrCat(Plural(lora.layers, "layer"), " with ",
                                     ShowExpr(Expr(lora.params), exact), " params"));
-  if (lora.options.base == LoraBase::kNf4) {
+  if (HasNf4Base(lora.options)) {
     line.texts.push_back(absl::StrCat("weights of ", Plural(lora.nf4_layers, "layer"),
                                       " in 4 bits, blocks of 64 with a float32 scale"));
   }

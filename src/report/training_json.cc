@@ -37,16 +37,30 @@ void WriteGradients(const TrainingReport& training, JsonWriter* json) {
   WriteOmitted("items_omitted", training.unknown_omitted, json);
 }
 
+void WriteLoraList(const LoraOptions& list, bool nf4, JsonWriter* json) {
+  json->Key("r").Int(list.r);
+  json->Key("alpha");
+  json->Number(list.alpha);
+  json->Key("rslora").Bool(list.rslora);
+  json->Key("dora").Bool(list.dora);
+  json->Key("base").String(nf4 ? "nf4" : "as_stored");
+  WriteTexts("targets", list.targets, json);
+}
+
 }  // namespace
 
 void WriteLora(const LoraSummary& lora, JsonWriter* json) {
   json->Key("lora").BeginObject();
-  json->Key("r").Int(lora.options.r);
-  json->Key("alpha");
-  json->Number(lora.options.alpha);
-  json->Key("rslora").Bool(lora.options.rslora);
-  json->Key("base").String(lora.options.base == LoraBase::kNf4 ? "nf4" : "as_stored");
-  WriteTexts("targets", lora.options.targets, json);
+  WriteLoraList(lora.options, HasNf4Base(lora.options), json);
+  if (!lora.options.more.empty()) {
+    json->Key("more").BeginArray();
+    for (const LoraOptions& list : lora.options.more) {
+      json->BeginObject();
+      WriteLoraList(list, HasNf4Base(lora.options), json);
+      json->EndObject();
+    }
+    json->EndArray();
+  }
   json->Key("layers").Int(lora.layers);
   json->Key("params").Int(lora.params);
   json->Key("nf4_layers").Int(lora.nf4_layers);

@@ -115,9 +115,8 @@ void ServingArguments::AddTo(Table* list) {
       "The same in one step of N tokens after PAST others, beside {prefill} if that is given. "
       "`onnxflops pipeline` counts tokens that are generated one after another.");
   list->AddValue("requests", "FILE", &requests,
-                 "A step of a server: a table of requests with the columns prompt, cached, chunk "
-                 "and generated, or JSON lines; also grid_thw, images, tiles or audio, for a "
-                 "configuration with a tower. Weights are read once.");
+                 "A step of a server: a table of requests with the columns prompt, cached, chunk, "
+                 "generated, grid_thw, images, tiles and audio, or JSON lines.");
   list->AddValue("experts", "N|LIST", &experts,
                  "How many experts the tokens of a step reach, of all layers or of each. Default "
                  "with {requests}: as many as an even routing does on average.");

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/settings/value.h"
@@ -50,10 +51,12 @@ void TrainingArguments::AddTo(Table* list) {
                   "Parameters or modules that are not trained. May be given again.");
   list->AddValues("trained", "GLOB", &trained,
                   "Parameters or modules that are trained, and no others. May be given again.");
-  list->AddValue("lora", "SETTINGS:MODULES", &lora,
-                 "Count the model with low-rank adapters, as peft runs them, and train only these: "
-                 "r=16:q_proj,v_proj, r=16,alpha=32,rslora:all-linear. With base=nf4 (QLoRA) "
-                 "other weights of linear layers are in 4 bits. Includes {backward exact}.");
+  list->AddValues(
+      "lora", "SETTINGS:MODULES", &lora,
+      "Count the model with low-rank adapters, as peft runs them, and train only these: "
+      "r=16:q_proj,v_proj, r=16,alpha=32,rslora,dora:all-linear. With base=nf4 (QLoRA) "
+      "other weights of linear layers are in 4 bits. May be given again for other ranks. "
+      "Includes {backward exact}.");
   tied.AddTo(list);
   list->AddFlag("input-gradients", &input_gradients,
                 "The gradients of the model's inputs are computed, too.");
@@ -100,8 +103,20 @@ const char* TrainingArguments::FirstOfExact() const {
 
 absl::StatusOr<std::optional<LoraOptions>> TrainingArguments::ParseLoraOptions() const {
   if (lora.empty()) return std::optional<LoraOptions>();
-  ASSIGN_OR_RETURN(LoraOptions options, ParseLora(lora));
-  return std::optional<LoraOptions>(std::move(options));
+  if (lora.size() > kMaxLoraTargets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Setting("lora"), " is given more than ", kMaxLoraTargets, " times"));
+  }
+  std::optional<LoraOptions> options;
+  for (const std::string& text : lora) {
+    ASSIGN_OR_RETURN(LoraOptions list, ParseLora(text));
+    if (options) {
+      options->more.push_back(std::move(list));
+    } else {
+      options = std::move(list);
+    }
+  }
+  return options;
 }
 
 absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {

@@ -26,7 +26,7 @@ struct TrainingArguments {
   std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
   std::vector<std::string> frozen, trained;
   TiedArgument tied;  // needs no exact backward pass
-  std::string lora;
+  std::vector<std::string> lora;
   bool input_gradients = false;
 
   void AddTo(Table* list);
@@ -39,7 +39,7 @@ struct TrainingArguments {
   absl::StatusOr<TrainingOptions> ParseOptions() const;
   // A setting that only an exact backward pass reads; nullptr if none is given.
   const char* FirstOfExact() const;
-  // `lora`; nullopt if it is not given.
+  // `lora`, a list for each time that it is given; nullopt if it is not.
   absl::StatusOr<std::optional<LoraOptions>> ParseLoraOptions() const;
 };
 

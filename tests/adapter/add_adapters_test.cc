@@ -73,6 +73,47 @@ TEST(AddAdaptersTest, NamesModulesAsPeftDoes) {
   EXPECT_EQ(report.training->trained_params, 2 * 4 * 64);
 }
 
+// peft runs A and B on an identity matrix of 64 x 64, for norms without a gradient.
+TEST(AddAdaptersTest, DoraHasAMagnitudeAndNorms) {
+  const Model model = Llama("float32");
+  const Report plain = CountWith(model, "r=4:v_proj").value();
+  const Report report = CountWith(model, "r=4,dora:v_proj").value();
+  const std::string path = "model.layers.0.self_attn.v_proj";
+  const std::string magnitude = " of " + path + ".lora_magnitude_vector.default";
+  EXPECT_THAT(
+      AddedNodes(model, report),
+      ElementsAre("MatMul of " + path + ".lora_A.default", "MatMul of " + path + ".lora_B.default",
+                  "ConstantOfShape" + magnitude, "MatMul of " + path + ".lora_A.default",
+                  "MatMul of " + path + ".lora_B.default", "Mul" + magnitude, "Add of " + path,
+                  "ReduceL2" + magnitude, "Div" + magnitude, "Sub" + magnitude, "Mul" + magnitude,
+                  "Mul" + magnitude, "Mul" + magnitude, "Add" + magnitude, "Add of " + path));
+  EXPECT_EQ(FindModule(report, path + ".lora_magnitude_vector.default")->type, "DoraLinearLayer");
+  EXPECT_EQ(report.lora->params, 2 * 4 * 64 + 64);
+  EXPECT_EQ(report.training->trained_params, report.lora->params);
+  EXPECT_EQ(report.totals.macs - plain.totals.macs, Expr(64 * 64 * 4 + 64 * 4 * 64));
+  EXPECT_EQ(report.totals.backward_macs, plain.totals.backward_macs);
+}
+
+absl::Status StatusOf(const Model& model, const std::vector<std::string>& lists) {
+  CountOptions options;
+  options.lora = ParseLora(lists[0]).value();
+  for (size_t i = 1; i < lists.size(); ++i) {
+    options.lora->more.push_back(ParseLora(lists[i]).value());
+  }
+  return Count(model, options).status();
+}
+
+TEST(AddAdaptersTest, ListsThatDoNotGoTogetherAreErrors) {
+  const Model model = Llama("float32");
+  EXPECT_THAT(std::string(StatusOf(model, {"r=4:q_proj", "r=8:all-linear"}).message()),
+              HasSubstr("'r=4,alpha=8:q_proj': a later one names all of its layers"));
+  EXPECT_THAT(std::string(StatusOf(model, {"r=4,base=nf4:q_proj", "r=8,dora:v_proj"}).message()),
+              HasSubstr("v_proj' has a weight in few bits: DoRA's norms dequantise it again"));
+  EXPECT_THAT(std::string(StatusOf(model, {"r=4:q_proj", "r=8:nothing"}).message()),
+              HasSubstr("nothing"));
+  EXPECT_TRUE(StatusOf(model, {"r=4:all-linear", "r=8,dora:v_proj", "r=2:q_proj"}).ok());
+}
+
 // peft keeps adapters of narrow models in float32.
 TEST(AddAdaptersTest, CastsAroundAdaptersOfNarrowTypes) {
   const Model model = Llama("bfloat16");

@@ -24,7 +24,8 @@ TEST(ParseLoraTest, ReadsSettingsAndModules) {
 }
 
 TEST(ParseLoraTest, ReadsWhatItWrites) {
-  for (const char* text : {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear"}) {
+  for (const char* text :
+       {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear", "r=2,alpha=8,rslora,dora:q"}) {
     EXPECT_EQ(LoraText(*ParseLora(text)), text);
   }
   const LoraOptions plain = *ParseLora("r=4:v");
@@ -50,7 +51,8 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"r=4,rank=4:v", "'rank=4' is not a setting"},
       {"r=4,:v", "'' is not a setting"},
       {"r=4,base=int8:v", "'base=int8' is not a setting"},
-      {"r=4,dora:v", "DoRA is not counted"},
+      {"r=4,dora,base=nf4:v", "DoRA of weights in 4 bits is not counted"},
+      {"r=4:v,dora", "'dora' is a setting, and these stand before the colon"},
       {"r=4:", "a module has no name"},
       {"r=4:v,,q", "a module has no name"},
       {"r=4:v,all-linear", "leave out the other names"},
@@ -59,7 +61,7 @@ TEST(ParseLoraTest, RefusesTheRest) {
   for (const auto& c : cases) {
     EXPECT_THAT(std::string(ParseLora(c.text).status().message()), HasSubstr(c.why)) << c.text;
   }
-  EXPECT_TRUE(absl::IsUnimplemented(ParseLora("r=4,dora:v").status()));
+  EXPECT_TRUE(absl::IsUnimplemented(ParseLora("r=4,base=nf4,dora:v").status()));
 }
 
 TEST(ParseLoraTest, BoundsTheNumberOfModules) {

@@ -90,6 +90,7 @@ void CountAndWrite(const Model& model, absl::string_view file, uint8_t choice) {
   if (choice % 11 == 5) {
     options.lora = {.r = 2, .targets = {(choice & 4) != 0 ? kAllLinear : "*"}};
     if ((choice & 1) != 0) options.lora->base = LoraBase::kNf4;
+    options.lora->dora = (choice & 8) != 0;
   }
   const absl::StatusOr<Report> report = Count(model, options);
   if (!report.ok()) return RequireOneLine(report.status(), "fuzz.onnx: ");

@@ -45,6 +45,10 @@ def refuse(text):
         ("llama", {"r": 4, "target_modules": "all-linear"}),
         ("llama", {"r": 4, "target_modules": r".*\.1\..*(q|down)_proj"}),
         ("llama", {"r": 2, "target_modules": ["o_proj"], "layers_to_transform": [0, 2], "use_rslora": True}),
+        ("llama", {"r": 8, "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"v_proj": 4}}),
+        ("llama", {"r": 8, "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"layers.1.self_attn.q_proj": 5}}),
+        ("llama-biased", {"r": 8, "target_modules": ["q_proj", "v_proj"], "use_dora": True}),
+        ("gpt2", {"r": 8, "target_modules": ["c_attn", "c_fc"], "rank_pattern": {"c_fc": 2}, "use_dora": True}),
         ("gpt2", {"r": 8, "target_modules": ["c_attn"]}),
         ("gpt2", {"r": 8, "target_modules": ["attn.c_proj"], "fan_in_fan_out": True}),
     ],
@@ -68,8 +72,6 @@ def test_adapters_of_a_file():
     ("adapters", "message"),
     [
         ({"modules_to_save": ["lm_head"]}, r"lm_head\.modules_to_save.*trained="),
-        ({"rank_pattern": {"v_proj": 4}}, "several ranks"),
-        ({"use_dora": True}, r"lora_magnitude_vector.*lora='r=8:q_proj,v_proj'"),
         ({"bias": "lora_only"}, r"q_proj\.base_layer\.bias"),
     ],
 )
@@ -167,5 +169,7 @@ def test_lightning_adapters(tmp_path):
 
     assert trained(built("llama", r=8, target_modules=["q_proj", "v_proj"])) == [model.count(lora="r=8:q_proj,v_proj", **SIZES).training_flops]
     assert trained(built("llama")) == [model.count(**SIZES).training_flops]
-    with pytest.warns(RuntimeWarning, match="training of all parameters: adapters of several ranks"):
-        trained(built("llama", r=8, target_modules=["q_proj", "v_proj"], rank_pattern={"v_proj": 4}))
+    ranks = model.count(lora=["r=8:q_proj", "r=4:v_proj"], **SIZES)
+    assert trained(built("llama", r=8, target_modules=["q_proj", "v_proj"], rank_pattern={"v_proj": 4})) == [ranks.training_flops]
+    with pytest.warns(RuntimeWarning, match="training of all parameters: adapters of PEFT train, and lm_head"):
+        trained(built("llama", r=8, target_modules=["q_proj", "v_proj"], modules_to_save=["lm_head"]))

@@ -4,7 +4,8 @@ on the CPU, with weights that bitsandbytes put into 4 bits.
   pip install torch==2.15.0 transformers==5.24.0 peft==0.21.2 bitsandbytes==0.50.2;  python3 tools/export/lora_truth.py tests/data/lora_truth.json
 
 Writes {"how", "configs": {name: config}, "cases": [{"config", "lora", "trained", "dims", "forward_flops", "step_flops", "trained_params", "params"}]}. The step is a
-forward pass and the backward pass of the sum of the logits; what peft freezes stays frozen. "lora" is what `onnxflops --lora` takes. "trained" are modules_to_save.
+forward pass and the backward pass of the sum of the logits; what peft freezes stays frozen. "lora" is what `onnxflops --lora` takes; where it is given again, with
+spaces between, the later ones are peft's rank_pattern. "trained" are modules_to_save.
 Cases of QLoRA also have "nf4": the layers in 4 bits, their weights, and the bytes of the tensors that bitsandbytes made: packed weights, and scales without and with
 double quantisation.
 """
@@ -46,6 +47,11 @@ CASES = [
     ("bert-classifier", "r=8:query,value", "classifier"), ("bert-classifier", "r=8:intermediate.dense"), ("bert-classifier", "r=8:all-linear"), ("bert-classifier", "r=2:classifier"),
     ("vit", "r=16:q_proj,v_proj"), ("vit", "r=8:q_proj,v_proj", "classifier"), ("vit", "r=8:fc2"), ("vit", "r=4:projection"), ("vit", "r=8:all-linear"),
     ("t5", "r=8:q,v"), ("t5", "r=8:wo"), ("t5", "r=4:all-linear"),
+    ("gpt2", "r=16,dora:c_attn"), ("gpt2", "r=3,dora:all-linear"), ("llama", "r=16,dora:q_proj,v_proj"), ("llama", "r=7,rslora,dora:all-linear"),
+    ("llama", "r=1,dora:v_proj", "lm_head"), ("llama-biased", "r=9,dora:all-linear"), ("llama-bf16", "r=6,dora:q_proj,down_proj"), ("gpt-neox", "r=8,dora:all-linear"),
+    ("bert", "r=8,dora:query,value"), ("bert-classifier", "r=8,dora:all-linear"), ("vit", "r=4,dora:projection"), ("vit", "r=8,dora:all-linear"), ("t5", "r=8,dora:q,v"),
+    ("llama", "r=8:q_proj,v_proj r=4:v_proj"), ("llama", "r=8:all-linear r=32,alpha=16:q_proj r=2:layers.1.self_attn.q_proj"), ("gpt2", "r=8,dora:c_attn,c_fc r=3,dora:c_fc"),
+    ("bert", "r=8:all-linear r=16:output.dense"), ("t5", "r=4:q,v,wo r=12:wo r=7:v"),
 ]
 QLORA = [
     ("gpt2", "r=16,base=nf4:c_attn"), ("gpt2", "r=3,base=nf4:all-linear"), ("llama", "r=8,base=nf4:q_proj,v_proj"), ("llama", "r=7,base=nf4:all-linear"),
@@ -96,10 +102,18 @@ def count_packed(name, text, saved=None):
 
 
 def lora_config(text, saved):
-    settings, targets = text.split(":")
-    settings = dict(s.partition("=")[::2] for s in settings.split(","))
-    targets = targets if targets == "all-linear" else targets.split(",")
-    return peft.LoraConfig(r=int(settings["r"]), lora_alpha=float(settings.get("alpha", 8)), use_rslora="rslora" in settings, target_modules=targets, modules_to_save=[saved] if saved else None)
+    lists = []
+    for part in text.split():
+        settings, targets = part.split(":")
+        lists.append((dict(s.partition("=")[::2] for s in settings.split(",")), targets if targets == "all-linear" else targets.split(",")))
+    settings, targets = lists[0]
+    # The first pattern that fits decides there, and the last list here.
+    ranks = {target: int(other["r"]) for other, names in reversed(lists[1:]) for target in names}
+    alphas = {target: float(other.get("alpha", 8)) for other, names in reversed(lists[1:]) for target in names}
+    return peft.LoraConfig(
+        r=int(settings["r"]), lora_alpha=float(settings.get("alpha", 8)), use_rslora="rslora" in settings, use_dora="dora" in settings, rank_pattern=ranks,
+        alpha_pattern=alphas, target_modules=targets, modules_to_save=[saved] if saved else None,
+    )  # fmt: skip
 
 
 def inputs_of(config, dims, device):

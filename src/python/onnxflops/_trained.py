@@ -25,7 +25,7 @@ class _Adapters:
     """The LoRA layers that train in a module."""
 
     def __init__(self, module: Any) -> None:
-        self.ranks: dict[str, int] = {}  # by the path of the layer
+        self.ranks: dict[str, tuple[int, bool]] = {}  # by the path of the layer, and whether it is DoRA
         self.elements = 0
         self.nf4 = False
         self.several = False  # adapters on one layer
@@ -34,24 +34,29 @@ class _Adapters:
         for name, layer in modules.items():
             for adapter in _trained_adapters(layer):
                 self.several = self.several or _plain(name) in self.ranks
-                self.ranks[_plain(name)] = int(layer.r[adapter])
-                self.elements += sum(_elements(x[adapter].weight) for x in (layer.lora_A, layer.lora_B))
+                magnitudes = getattr(layer, "lora_magnitude_vector", ())
+                dora = adapter in magnitudes
+                self.ranks[_plain(name)] = (int(layer.r[adapter]), dora)
+                parts = (layer.lora_A, layer.lora_B, magnitudes) if dora else (layer.lora_A, layer.lora_B)
+                self.elements += sum(_elements(x[adapter].weight) for x in parts)
                 base = layer.base_layer
                 types.add(type(base))
                 self.nf4 = self.nf4 or type(base).__name__ == "Linear4bit"
         # Layers of the same kind that have none: an end of a path may be theirs, too.
         self._others = [_plain(name) for name, layer in modules.items() if type(layer) in types and not name.endswith(".base_layer")]
 
-    def setting(self) -> str:
-        """As count(lora=...) takes it: by the last parts of paths where that is the same layers."""
-        targets: list[str] = []
-        for path in self.ranks:
+    def setting(self) -> Union[str, list[str]]:
+        """As count(lora=...) takes it: by the last parts of paths where that is the same layers. A text for each rank."""
+        targets: dict[tuple[int, bool], list[str]] = {}
+        for path, kind in self.ranks.items():
             end = path.rsplit(".", 1)[-1]
-            target = path if any(x == end or x.endswith("." + end) for x in self._others) else end
-            if target not in targets:
-                targets.append(target)
-        rank = max(self.ranks.values())
-        return f"r={rank}{',base=nf4' if self.nf4 else ''}:{','.join(sorted(targets))}"
+            others = [*self._others, *(x for x in self.ranks if self.ranks[x] != kind)]
+            target = path if any(x == end or x.endswith("." + end) for x in others) else end
+            if target not in targets.setdefault(kind, []):
+                targets[kind].append(target)
+        base = ",base=nf4" if self.nf4 else ""
+        texts = [f"r={rank}{',dora' if dora else ''}{base}:{','.join(sorted(names))}" for (rank, dora), names in targets.items()]
+        return texts[0] if len(texts) == 1 else texts
 
 
 def _trained_adapters(layer: Any) -> list[str]:
@@ -71,10 +76,10 @@ def _is_part(model: Union[Model, Report]) -> bool:
     return bool(training.get("trained_params", 0) < training.get("params", 0))
 
 
-def _adapters_of_file(model: Model) -> Optional[Report]:
+def _adapters_of_file(model: Model, dora: bool) -> Optional[Report]:
     """Of a file that has the adapters, such as an export of a PeftModel."""
     try:
-        return model.count(backward="exact", trained=["*.lora_A.*", "*.lora_B.*"])
+        return model.count(backward="exact", trained=["*.lora_A.*", "*.lora_B.*", *(["*.lora_magnitude_vector.*"] if dora else [])])
     except NotFoundError:
         return None
 
@@ -106,17 +111,16 @@ def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], N
         if not _is_part(model):
             warn(f"adapters of PEFT train, and the report trains all parameters: count(lora={setting!r}) gives one of the adapters")
         return model
-    others = sorted(_plain(name) for name in names if not {"lora_A", "lora_B"} & set(name.split(".")))
+    others = sorted(_plain(name) for name in names if not {"lora_A", "lora_B", "lora_magnitude_vector"} & set(name.split(".")))
     if others:
         raise InvalidError(
             f"adapters of PEFT train, and {others[0]} as well ({len(others)} more than LoRA's): give a report of that training, "
             f"count(lora={setting!r}, trained=[...]), instead of the model"
         )
-    if adapters.several or len(set(adapters.ranks.values())) > 1:
-        what = "several adapters on a layer" if adapters.several else "adapters of several ranks"
-        raise InvalidError(f"{what} of PEFT train, and lora= takes one rank: give the report of an export of this PeftModel")
+    if adapters.several:
+        raise InvalidError("several adapters on a layer of PEFT train, and lora= takes one: give the report of an export of this PeftModel")
     try:
-        report = _adapters_of_file(model) or model.count(lora=setting)
+        report = _adapters_of_file(model, any(dora for _, dora in adapters.ranks.values())) or model.count(lora=setting)
     except OnnxflopsError as error:
         raise InvalidError(f"adapters of PEFT train, and the model cannot have them: {error}. Give a report of that training instead") from error
     if _lora_params(report) != adapters.elements:
