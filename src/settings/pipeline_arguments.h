@@ -29,7 +29,8 @@ struct PipelineArguments {
 
 // True for the name of a file of stages.
 bool IsPipelineFile(absl::string_view path);
-// True for a folder that an exporter wrote for a pipeline, also if parts of it are missing or broken.
+// True for a folder that an exporter wrote for a pipeline, also if parts of it are missing or
+// broken.
 bool IsPipelineFolder(const std::string& path);
 // An error if something is given that a pipeline does not take: of these settings it takes `dim`,
 // `rules` and `limit`.
