@@ -37,6 +37,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
 
 namespace onnxflops {
@@ -48,10 +49,6 @@ constexpr int64_t kNf4QuantType = 1;
 constexpr int32_t kOwnOpset = 13;  // of new nodes, where the model's is older
 constexpr char kA[] = "lora_A.default", kB[] = "lora_B.default";
 constexpr char kMagnitude[] = "lora_magnitude_vector.default";
-// How torch's exporter notes a call that takes its first operand through a detach().
-constexpr char kOfDetached[] =
-    "%mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%detach, 2.0), "
-    "kwargs = {})";
 
 // The type in which the adapters of a layer are stored.
 DType AdapterType(DType type) { return type == DType::kFloat64 ? type : DType::kFloat32; }
@@ -438,7 +435,7 @@ class AdapterMaker {
   exporter::MetadataProps WithDetach(exporter::MetadataProps metadata) {
     std::vector<std::pair<absl::string_view, absl::string_view>> all(metadata.begin(),
                                                                      metadata.end());
-    all.emplace_back(exporter::kFxNodeKey, kOfDetached);
+    all.emplace_back(exporter::kFxNodeKey, exporter::kDetachedProduct);
     return editor_.Keep(all);
   }
 

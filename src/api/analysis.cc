@@ -340,14 +340,21 @@ CountOptions WithLoraTraining(const CountOptions& options) {
   return result;
 }
 
+namespace {
+
+absl::Status CheckNoSamples(const ModelData& model, const CountOptions& options) {
+  if (!options.samples) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      Escaped(model.path),
+      ": samples of different sizes are summed in counts and utilisation, not here; name one "
+      "size of each dimension"));
+}
+
+}  // namespace
+
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal, bool assume, Calls calls) {
-  if (options.samples) {
-    return absl::UnimplementedError(absl::StrCat(
-        Escaped(model->path),
-        ": samples of different sizes are summed in counts and utilisation, not here; name one "
-        "size of each dimension"));
-  }
+  RETURN_IF_ERROR(CheckNoSamples(*model, options));
   using Names = std::vector<std::string>;
   return AnalyzeOpen(model, options, causal, assume ? std::make_optional(Names()) : std::nullopt,
                      calls);
@@ -438,6 +445,7 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
 
 absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOptions& options,
                                                CausalCounting causal) {
+  RETURN_IF_ERROR(CheckNoSamples(*model, options));
   const auto analyze = [&](const CountOptions& at) {
     return AnalyzeOpen(model, at, causal, options.open, Calls::kInlined);
   };

@@ -86,6 +86,10 @@ std::vector<int64_t> PaddingOfConvolution(absl::string_view fx_node, int axes);
 bool TakesPartsOfPool(absl::string_view fx_node);
 // The call uses the result of a detach(), through which no gradient flows.
 bool NamesDetached(absl::string_view fx_node);
+// Such a call, of a product.
+inline constexpr absl::string_view kDetachedProduct =
+    "%mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%detach, 2.0), "
+    "kwargs = {})";
 // "expand_2": a value that was broadcast along an axis.
 bool IsExpandedName(absl::string_view value_name);
 // The call copies, though the exporter may write it as a view.
