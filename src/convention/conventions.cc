@@ -29,6 +29,7 @@ absl::Span<const Convention* const> Conventions() {
       &kCalflops,
       &kDeepSpeed,
       &kTorchstat,
+      &kPytorchcv,
       &kFlopCounterMode,
       &kFlopCounterModeCpu,
       &kTorchProfiler,

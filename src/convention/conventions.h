@@ -48,6 +48,7 @@ extern const Convention kPtflopsAten;
 extern const Convention kCalflops;
 extern const Convention kDeepSpeed;
 extern const Convention kTorchstat;
+extern const Convention kPytorchcv;
 
 // In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();

@@ -1,5 +1,6 @@
-// torchinfo, torchprofile and mmengine on single layers. The digits are what the tools printed for
-// the same modules (tool_figures_test has some 490 more), or what their source says, by hand.
+// torchinfo, torchprofile, mmengine and pytorchcv on single layers. The digits are what the tools
+// printed for the same modules (tool_figures_test has some 490 more), or what their source says, by
+// hand.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,10 +39,12 @@ TorchMaker Matmul(const ModelMaker::Strings& a, const ModelMaker::Strings& b) {
 }
 
 TEST(TorchCountersTest, ParametersCountOncePerSample) {
-  const Figures linear = {{"torchinfo", "108"}, {"torchprofile", "96"}, {"mmengine", "96"}};
+  const Figures linear = {
+      {"torchinfo", "108"}, {"torchprofile", "96"}, {"mmengine", "96"}, {"pytorchcv", "96"}};
   ExpectFigures("nn.Linear", LinearIn(Nn("linear.Linear")), linear);
-  ExpectFigures("nn.LayerNorm", Norm(Nn("normalization.LayerNorm")),
-                {{"torchinfo", "32"}, {"torchprofile", "80"}, {"mmengine", "400"}});
+  ExpectFigures(
+      "nn.LayerNorm", Norm(Nn("normalization.LayerNorm")),
+      {{"torchinfo", "32"}, {"torchprofile", "80"}, {"mmengine", "400"}, {"pytorchcv", "-"}});
 }
 
 // The parameters of m are found by name, if the file has no module below it.
@@ -65,6 +68,42 @@ TEST(TorchCountersTest, ProductsWithVectorsAndBroadcasts) {
                 {{"torchinfo", "0"}, {"torchprofile", "210"}, {"mmengine", "105"}});
   ExpectFigures("[3,5] @ [5]", Matmul({"3", "5"}, {"5"}),
                 {{"fvcore", "-"}, {"torchprofile", "15"}, {"mmengine", "15"}});
+}
+
+// A convolution of 2 x 9 - 1 operations and a ReLU of 9: half of the sum, not the sum of halves.
+TEST(TorchCountersTest, HalvesOfOddCountsAddUp) {
+  TorchMaker make;
+  make.Input("x", {"1", "1", "3", "3"}).Weight("m.weight", {1, 1, 1, 1});
+  make.Node("c", "Conv", {"x", "m.weight"}, {"c"});
+  make.From(Nn("conv.Conv2d"), "conv2d", "%x, %p_m_weight");
+  make.Node("r", "Relu", {"c"}, {"y"});
+  make.From(Nn("activation.ReLU"), "relu", "%conv2d");
+  make.Output("y");
+  EXPECT_EQ(FigureAs(make, "pytorchcv"), "13");
+}
+
+// 5 for an element, however many operators; a module that leaves no node may stop other models.
+TEST(TorchCountersTest, BlocksOfTheZooCountAsAWhole) {
+  const std::string swish = "pytorchcv.models.common.activ.Swish";
+  TorchMaker make;
+  make.Input("x", {"2", "3"});
+  make.Node("s", "Sigmoid", {"x"}, {"s"});
+  make.From(swish, "sigmoid", "%x");
+  make.Node("m", "Mul", {"x", "s"}, {"y"});
+  make.From(swish, "mul", "%x, %sigmoid");
+  make.Output("y");
+  const ToolRow row = RowAs(make, "pytorchcv");
+  EXPECT_EQ(FigureOf(row), "15");
+  EXPECT_EQ(row.standing, Standing::kExact);
+  EXPECT_EQ(RowAs(LinearIn(Nn("linear.Linear")), "pytorchcv").standing, Standing::kAssumed);
+}
+
+TEST(TorchCountersTest, MeasureModelStopsAtClassesThatItDoesNotKnow) {
+  const ToolRow row = RowAs(LinearIn("net.MyLinear"), "pytorchcv");
+  ASSERT_EQ(FigureOf(row), "-");
+  EXPECT_EQ(row.assumptions[0],
+            "measure_model stops with TypeError at a class that it does not know: net.MyLinear "
+            "(m)");
 }
 
 // Elements that are written, also by a product whose first operand is broadcast; not by mm.

@@ -1,7 +1,8 @@
-"""The rules of zoos for which the program has no convention, on the nodes of its report (`count(by="node").to_dict()`).
+"""The rules of zoos, on the nodes of its report (`count(by="node").to_dict()`).
 
 pytorchcv  measure_model of osmr/imgclsmob, pytorch/model_stats.py, lines 90-288 at c1a844dd. It hooks modules without children and counts by their
-           classes; what a forward() does beside its modules is left out.
+           classes; what a forward() does beside its modules is left out. The program's convention of this name has the same rules; here they also
+           hold for the blocks that reproduce.py puts in the place of others (STAND_INS).
 pycls      the *_cx functions of facebookresearch/pycls, pycls/models/blocks.py, lines 77-135 at 5719de6
 """
 import math

@@ -127,6 +127,7 @@ constexpr ClassRow kClasses[] = {
     {"activation.LeakyReLU", NnClass::kLeakyReLU},
     {"activation.ELU", NnClass::kELU},
     {"activation.GELU", NnClass::kGELU},
+    {"activation.Sigmoid", NnClass::kSigmoid},
     {"activation.MultiheadAttention", NnClass::kMultiheadAttention},
     {"pooling.MaxPool1d", NnClass::kMaxPool1d},
     {"pooling.MaxPool2d", NnClass::kMaxPool2d},

@@ -131,6 +131,7 @@ enum class NnClass : uint8_t {
   kRecurrentCell,  // LSTMCell, GRUCell, RNNCell
   kMultiheadAttention,
   kTimmAttention,  // timm.models.vision_transformer.Attention, which ptflops knows
+  kSigmoid,
 };
 
 // The class of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact

@@ -329,6 +329,7 @@ class TorchScriptTracer {
     if (type == "ReduceMean" && RecogniseLayerNorm(id)) return;
     if (type == "Div" && RecogniseGelu(id)) return;
     if (type == "Sigmoid" && RecogniseSilu(id)) return;
+    if (type == "Sigmoid" && IsAlone(id)) return Add(Aten::kOther, NnClass::kSigmoid, {id});
     if (type == "Mul" && RecogniseAttention(id)) return;
     if (type == "Mul" && IsOfVariance(id)) return Add(Aten::kOther, NnClass::kNone, {id});
     if (type == "Clip" && IsAlone(id)) return Add(Aten::kRelu6, NnClass::kReLU6, {id});
