@@ -6,6 +6,7 @@ Usage: tool_figures.py OUT [CASE...]    writes OUT/NAME.dynamo.onnx, OUT/NAME.ts
 
     python3 -m venv venv && venv/bin/pip install torch onnx onnxscript fvcore ptflops calflops thop
     venv/bin/pip install --target ultralytics --no-deps ultralytics-thop     # a second package named thop: THOP_FORK=ultralytics
+    # pytorchcv: PYTHONPATH has model_stats.py of osmr/imgclsmob, pytorch/, whose zoo the package pytorchcv is
     DS_BUILD_OPS=0 venv/bin/pip install deepspeed                            # only where its profiler is wanted
 
 Each tool runs in a process of its own for each module: some leave PyTorch changed. "none" is a tool that ends with an error. Tools that are not
@@ -138,10 +139,17 @@ def fvcore_activations(model, values):
     return ActivationCountAnalysis(model, tuple(values.values())).unsupported_ops_warnings(False).uncalled_modules_warnings(False).total()
 
 
+def pytorchcv(model, values):
+    from model_stats import measure_model
+    return measure_model(model, [tuple(value.shape) for value in values.values()])[0] // 2
+
+
 TOOLS = {"thop": thop, "thop@ultralytics-2.2.3": thop_fork, "fvcore": fvcore, "ptflops": ptflops, "ptflops-aten": ptflops_aten, "calflops": calflops,
          "deepspeed": deepspeed, "flop-counter-mode": flop_counter_mode, "flop-counter-mode-cpu": flop_counter_mode_cpu, "torch-profiler": torch_profiler,
-         "torchinfo": torchinfo, "torchprofile": torchprofile, "mmengine": mmengine, "fvcore-activations": fvcore_activations}
-NEEDS = {"thop@ultralytics-2.2.3": None, "ptflops-aten": "ptflops", "flop-counter-mode": "torch", "flop-counter-mode-cpu": "torch", "torch-profiler": "torch", "fvcore-activations": "fvcore"}
+         "torchinfo": torchinfo, "torchprofile": torchprofile, "mmengine": mmengine, "fvcore-activations": fvcore_activations,
+         "pytorchcv": pytorchcv}
+NEEDS = {"thop@ultralytics-2.2.3": None, "ptflops-aten": "ptflops", "flop-counter-mode": "torch", "flop-counter-mode-cpu": "torch", "torch-profiler": "torch", "fvcore-activations": "fvcore",
+         "pytorchcv": "model_stats"}
 
 
 def is_installed(tool):
