@@ -1,7 +1,7 @@
 // measure_model of pytorchcv's zoo: hooks on modules without children, by their classes. A class
 // that it does not know stops it. The zoo publishes half of what it adds up, "FLOPs/2".
 //
-// How it works. LayerOf finds the rule for the class of a module, and the operator of which one
+// How it works. RuleOf finds the rule for the class of a module, and the operator of which one
 // call stands for one run of the module: a Swish is a sigmoid and a product, and counts once.
 // FindStops looks for what the tool would stop at. An odd count leaves half an operation: each
 // second one adds 1 to the count before it, so that the sum is right.
@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -132,31 +133,6 @@ std::optional<Layer> LayerOf(NnClass c) {
   }
 }
 
-std::optional<Layer> LayerOf(const TorchScope& scope) {
-  if (const std::optional<Layer> layer = LayerOf(scope.nn_class)) return layer;
-  if (scope.nn_class != NnClass::kNone) return std::nullopt;
-  const NamedLayer* named = NamedLayerOf(scope.class_name);
-  if (named == nullptr) return std::nullopt;
-  return named->layer;
-}
-
-// True if the call stands for one run of its module. REQUIRES: there is a rule for it.
-bool StandsForModule(const TorchScope& scope, const TorchCall& call) {
-  const NnClass c = scope.nn_class;
-  const NamedLayer* named = c == NnClass::kNone ? NamedLayerOf(scope.class_name) : nullptr;
-  if (named == nullptr) {
-    if (IsUpsampleClass(c)) return IsResizing(call.op);
-    if (c == NnClass::kReLU6) return call.op == Aten::kRelu6 || AtenName(call.target) == "clamp";
-    if (c != NnClass::kSigmoid) return call.op == OperatorOf(c);
-    return call.target.empty() || AtenName(call.target) == "sigmoid";
-  }
-  if (named->layer.rule == Rule::kConv) return call.op == Aten::kConv;
-  if (named->layer.rule == Rule::kInterpolation) {
-    return IsResizing(call.op) || call.op == Aten::kAdaptiveAvgPool;
-  }
-  return IsOneOf(AtenName(call.target), named->operators);
-}
-
 class Pytorchcv : public TorchTool {
  public:
   explicit Pytorchcv(Evidence* evidence)
@@ -165,6 +141,7 @@ class Pytorchcv : public TorchTool {
 
   Ledger Run(const AtenRules<Pytorchcv>& rules) {
     if (trace().origin != TorchTrace::Origin::kNone) {
+      FindNamed();
       FindStops();
       AssumeWhatLeavesNoNode();
     }
@@ -177,10 +154,9 @@ class Pytorchcv : public TorchTool {
 
   // ---- rules of rows
   Decision Module(const TorchCall& call) {
-    const TorchScope& scope = trace().scope(call);
-    const std::optional<Layer> layer = LayerOf(scope);
+    const std::optional<Layer> layer = RuleOf(call);
     if (!layer.has_value()) return {kZero, kUnseen};
-    if (!StandsForModule(scope, call)) return {kZero, "part of a module that counts as a whole"};
+    if (!StandsForModule(call)) return {kZero, "part of a module that counts as a whole"};
     if (call.is_by_keyword) {
       Abort(
           absl::StrCat("measure_model stops with AssertionError at a module called with its "
@@ -209,6 +185,50 @@ class Pytorchcv : public TorchTool {
   }
 
  private:
+  // ---- rules of modules
+
+  // By name; of modules without children only, since no others have a hook.
+  void FindNamed() {
+    for (const TorchScope& scope : trace().scopes) NoteParent(PathOf(scope));
+    for (const Value& value : evidence().model().values) {
+      if (value.initializer && !exporter::IsRenamed(value.name)) {
+        NoteParent(modules::ParentPath(value.name));
+      }
+    }
+    for (const TorchScope& scope : trace().scopes) {
+      const bool has_name = scope.nn_class == NnClass::kNone && !parents_.contains(PathOf(scope));
+      named_.push_back(has_name ? NamedLayerOf(scope.class_name) : nullptr);
+    }
+  }
+
+  const NamedLayer* NamedOf(const TorchCall& call) const {
+    return named_[static_cast<size_t>(call.scope)];
+  }
+
+  std::optional<Layer> RuleOf(const TorchCall& call) const {
+    if (const NamedLayer* named = NamedOf(call)) return named->layer;
+    return LayerOf(trace().nn_class(call));
+  }
+
+  // True if the call stands for one run of its module. REQUIRES: there is a rule for it.
+  bool StandsForModule(const TorchCall& call) const {
+    const NamedLayer* named = NamedOf(call);
+    if (named == nullptr) {
+      const NnClass c = trace().nn_class(call);
+      if (IsUpsampleClass(c)) return IsResizing(call.op);
+      if (c == NnClass::kReLU6) return call.op == Aten::kRelu6 || AtenName(call.target) == "clamp";
+      if (c != NnClass::kSigmoid) return call.op == OperatorOf(c);
+      return call.target.empty() || AtenName(call.target) == "sigmoid";
+    }
+    if (named->layer.rule == Rule::kConv) return call.op == Aten::kConv;
+    if (named->layer.rule == Rule::kInterpolation) {
+      return IsResizing(call.op) || call.op == Aten::kAdaptiveAvgPool;
+    }
+    return IsOneOf(AtenName(call.target), named->operators);
+  }
+
+  // ---- amounts
+
   Expr Runs(const TorchCall& call) { return evidence().times(evidence().entry(call.main)); }
 
   // Half of the operations of all runs. What is odd is kept for AddHalf.
@@ -354,23 +374,17 @@ class Pytorchcv : public TorchTool {
 
   void FindStops() {
     if (std::string problem = InputProblem(); !problem.empty()) return Abort(std::move(problem));
-    for (const TorchScope& scope : trace().scopes) NoteParent(PathOf(scope));
-    for (const Value& value : evidence().model().values) {
-      if (value.initializer && !exporter::IsRenamed(value.name)) {
-        NoteParent(modules::ParentPath(value.name));
-      }
-    }
     // It puts its hooks on before it runs the model.
     if (std::string stop = StopAboveModules(); !stop.empty()) return Abort(std::move(stop));
     absl::flat_hash_map<ScopeId, bool> has_main;
     for (const TorchCall& call : trace().calls) {
       const TorchScope& scope = trace().scope(call);
-      const std::optional<Layer> layer = LayerOf(scope);
+      const std::optional<Layer> layer = RuleOf(call);
       if (!layer.has_value()) {
         if (std::string stop = StopAt(scope, call); !stop.empty()) return Abort(std::move(stop));
       } else if (layer->rule != Rule::kFree) {
         bool& has = has_main[call.scope];
-        has = has || StandsForModule(scope, call);
+        has = has || StandsForModule(call);
       }
     }
     for (const auto& [scope, has] : has_main) {
@@ -460,6 +474,7 @@ class Pytorchcv : public TorchTool {
   }
 
   absl::flat_hash_set<int32_t> odd_;                // kinds of calls
+  std::vector<const NamedLayer*> named_;            // by ScopeId
   const TorchCall* half_ = nullptr;                 // the last with an odd count
   absl::flat_hash_set<absl::string_view> parents_;  // paths
 };
