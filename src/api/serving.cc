@@ -37,6 +37,7 @@
 #include "src/memory/kv_cache.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
+#include "src/report/samples_report.h"
 #include "src/report/summary.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -163,7 +164,9 @@ class Server {
 
   absl::Status Add(ServingColumn column, const ServingRequest& request,
                    ServingReport* report) const {
-    const bool is_prompt = step_ && column.name == "prefill";
+    const bool is_prefill = step_ && column.name == "prefill";
+    if (is_prefill) column.sizes_of_no_image = SizesOfNoImage();
+    const bool is_prompt = is_prefill && column.sizes_of_no_image.empty();
     column.of_configuration = step_ && !is_prompt;
     const Model& model = column.of_configuration ? *step_ : model_;
     const CountOptions& given = column.of_configuration ? step_options_ : options_;
@@ -205,6 +208,24 @@ class Server {
   // True if a query attends to several keys of its own step.
   static bool HasPrompt(const ServingColumn& column) {
     return column.requests ? column.requests->most_tokens > 1 : column.tokens > 1;
+  }
+
+  // The sizes of an image that the model leaves open, if none is given: then the prompt is text
+  // alone.
+  std::vector<std::string> SizesOfNoImage() const {
+    std::vector<std::string> sizes;
+    for (const ValueId input : model_->graph(0).inputs) {
+      const DeclaredType* type = model_->value(input).declared;
+      if (type == nullptr || report::ModalityOfInput(model_->value(input).name) != "image")
+        continue;
+      for (const DeclaredDim& dim : type->dims) {
+        const std::string symbol = dim.size < 0 ? FileSymbol(dim.name) : "";
+        if (symbol.empty() || HasInputSize(**step_, symbol)) continue;
+        if (options_.bindings.contains(symbol)) return {};
+        if (!absl::c_linear_search(sizes, symbol)) sizes.push_back(symbol);
+      }
+    }
+    return sizes;
   }
 
   // Counts what the images or audio of the requests run through.

@@ -3,20 +3,39 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/graph/symbol_origin.h"
 
 namespace onnxflops::report {
+namespace {
+
+// Frames, height and width of a configuration's images in patches: an image of 448 x 448 pixels,
+// where one of 128 patches in each direction would be a film.
+constexpr std::pair<absl::string_view, int64_t> kImageSizes[] = {
+    {"grid_t", 1}, {"grid_h", 32}, {"grid_w", 32}};
+constexpr int64_t kSize = 128;  // of others, but 1 for a batch
+
+int64_t UsualSize(absl::string_view symbol) {
+  for (const auto& [name, size] : kImageSizes) {
+    if (name == symbol) return size;
+  }
+  return kSize;
+}
+
+}  // namespace
 
 Bindings ReferenceSizes(const Report& report) {
   Bindings sizes;
   for (const SymbolOrigin& s : report.symbols) {
     const bool batch = s.kind != SymbolOrigin::Kind::kInput || s.axis == 0;
-    sizes[s.name] = batch ? 1 : 128;
+    int64_t& size = sizes[s.name];
+    size = batch ? 1 : UsualSize(s.name);
     if (batch || !s.at_most) continue;
-    if (const auto most = s.at_most->AsInt64()) sizes[s.name] = std::min<int64_t>(128, *most);
+    if (const auto most = s.at_most->AsInt64()) size = std::min(size, *most);
   }
   for (const SymbolOrigin& s : report.symbols) {
     if (!s.sum) continue;

@@ -314,6 +314,11 @@ void AddAtOnce(const ServingColumn& column, std::vector<std::string>* sentences)
 // them all.
 void AddPositions(const ServingReport& report, const ServingColumn& column,
                   std::vector<std::string>* sentences) {
+  if (!column.sizes_of_no_image.empty()) {
+    sentences->push_back(absl::StrCat(
+        ColumnTitle(column), " is text alone; with an image, its sizes are given: ",
+        Setting("dim", absl::StrCat(absl::StrJoin(column.sizes_of_no_image, "=N,"), "=N"))));
+  }
   if (!column.positions) return;
   const auto value = column.positions->Evaluate(report.at);
   if (!value.ok()) return;

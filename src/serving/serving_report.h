@@ -67,8 +67,10 @@ struct ServingTower {
 };
 
 struct ServingColumn {
-  std::string name;               // "prefill", "decode", "step"
-  int64_t tokens = 0, past = 0;   // of each sequence, or of all requests of a step
+  std::string name;              // "prefill", "decode", "step"
+  int64_t tokens = 0, past = 0;  // of each sequence, or of all requests of a step
+  // The sizes of an image that a prompt could have; it is text alone.
+  std::vector<std::string> sizes_of_no_image;
   std::optional<Expr> positions;  // of each sequence, if tokens of images are beside `tokens`
   Expr sequences = 1;             // in the batch; 1 where `tokens` are of all requests
   bool of_configuration = false;  // counted on a separate graph built from the configuration
