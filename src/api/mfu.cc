@@ -73,7 +73,8 @@ std::string NoteOnLora(const LoraSummary& lora) {
   return absl::StrCat(
       Setting("lora"), " ", Printable(absl::StrJoin(LoraTexts(lora.options), ", ")), ": ",
       Plural(lora.layers, "layer"), " with ", report::SiNumber(lora.params),
-      WithSettings(" params, which alone are trained unless {trained} names others"));
+      WithSettings(" params, which alone are trained unless {trained} names others; only "
+                   "the row exact knows that, all others train everything"));
 }
 
 class MfuMaker {

@@ -98,8 +98,9 @@ double Utilisation(absl::int128 flops, double seconds, int64_t devices, double p
 std::string PeakWithUnit(double utilisation, double peak) {
   constexpr double kLeast = 1e-6;    // lowest utilisation of a real run
   constexpr double kMostTera = 1e4;  // of one device; larger values use 10^9
+  constexpr double kMost = 1e7;      // of a peak that was written without one
   const double factor = peak < kMostTera ? 1e12 : 1e9;
-  if (utilisation <= kLeast * factor || utilisation > factor) return "";
+  if (peak > kMost || utilisation <= kLeast * factor || utilisation > factor) return "";
   return absl::StrCat(peak, peak < kMostTera ? "T" : "G");
 }
 

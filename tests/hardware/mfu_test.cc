@@ -619,6 +619,7 @@ TEST(MfuTest, PeaksThatLackTheirUnit) {
   EXPECT_EQ(PeakWithUnit(7.52e7, 312000), "312000G");
   for (const double mfu : {0.5, 1.5, 200.0, 1e15}) EXPECT_EQ(PeakWithUnit(mfu, 312), "") << mfu;
   EXPECT_NE(ReasonsAboveOne(7.52e10, 312)[0].find("peak 312T"), std::string::npos);
+  EXPECT_EQ(ReasonsAboveOne(1.3e3, 3.12e14)[0].find("unit"), std::string::npos);
 }
 
 TEST(MfuTest, TimesInWords) {

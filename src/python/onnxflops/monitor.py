@@ -631,7 +631,7 @@ class Perf:
         if mfu > 1:
             found["perf/mfu_is_above_peak"] = 1.0
             factor = 1e12 if self._device_peak < 1e4 else 1e9  # of a peak that lacks its unit
-            unit = f" (peak={self._device_peak * factor:g}?)" if 1e-6 < mfu / factor <= 1 else ""
+            unit = f" (peak={self._device_peak * factor:g}?)" if self._device_peak < 1e7 and 1e-6 < mfu / factor <= 1 else ""
             self.warn(
                 f"perf/mfu is {100 * mfu:.4g} %, and more than 100 % cannot be: check devices ({self.peak / self._device_peak:g}), "
                 f"the peak{unit} and its dtype, and the sizes of a step",
