@@ -364,6 +364,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/mfu.cc
   src/api/profile.cc
   src/api/requests.cc
+  src/api/sample_list.cc
   src/api/samples.cc
   src/api/sequence.cc
   src/api/serving.cc

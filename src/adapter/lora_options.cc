@@ -94,9 +94,15 @@ absl::StatusOr<LoraOptions> ParseLora(absl::string_view text) {
   }
   LoraOptions options;
   bool has_rank = false;
+  std::vector<absl::string_view> keys;
   for (const absl::string_view setting : absl::StrSplit(text.substr(0, colon), ',')) {
     RETURN_IF_ERROR(ReadSetting(text, setting, &options));
-    has_rank |= absl::StartsWith(setting, "r=");
+    const absl::string_view key = setting.substr(0, setting.find('='));
+    if (absl::c_linear_search(keys, key)) {
+      return Wrong(text, absl::StrCat(Quoted(key), " is given twice"));
+    }
+    keys.push_back(key);
+    has_rank |= key == "r";
   }
   if (!has_rank) return Wrong(text, "the rank is missing, as in r=16:q_proj,v_proj");
   if (options.dora && options.base == LoraBase::kNf4) return DoraOfPacked(text);

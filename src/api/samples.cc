@@ -14,6 +14,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "fmt/format.h"
+#include "src/api/sample_list.h"
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -34,7 +36,6 @@
 namespace onnxflops {
 namespace {
 
-constexpr absl::string_view kSeparators = " ,;\t\r\n[]()";
 constexpr int64_t kMicrosecondsPerSecond = 1'000'000;
 
 bool IsWhole(absl::string_view token) {
@@ -78,8 +79,37 @@ absl::Status AddColumn(std::string symbol, std::vector<int64_t> sizes, Samples* 
   return absl::InvalidArgumentError(absl::StrCat("the sizes of ", shown, " are given twice"));
 }
 
-std::vector<absl::string_view> Words(absl::string_view text) {
-  return absl::StrSplit(text, absl::ByAnyChar(kSeparators), absl::SkipEmpty());
+// What stands in a list, without its places.
+absl::StatusOr<std::vector<absl::string_view>> Words(absl::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+  std::vector<absl::string_view> words;
+  words.reserve(list.size());
+  for (const ListWord& word : list) words.push_back(word.text);
+  return words;
+}
+
+// From one word to another, as it stands in the list.
+absl::string_view TextOf(const ListWord& first, const ListWord& last) {
+  const char* const end = last.text.data() + last.text.size();
+  return {first.text.data(), static_cast<size_t>(end - first.text.data())};
+}
+
+// The numbers at `*i` and the next ones that belong to it: "1x32x46", or three numbers of a line or
+// a bracket. `*i` is then the last of them.
+std::vector<absl::string_view> SidesAt(const std::vector<ListWord>& words, size_t most, size_t* i) {
+  std::vector<absl::string_view> sides = absl::StrSplit(words[*i].text, 'x');
+  if (sides.size() > 1) return sides;
+  while (sides.size() < most && *i + 1 < words.size() && words[*i + 1].group == words[*i].group &&
+         !absl::StrContains(words[*i + 1].text, 'x')) {
+    sides.push_back(words[++*i].text);
+  }
+  return sides;
+}
+
+// A name of a size, not a number that is none: '5x', '0x10'.
+bool LooksLikeName(absl::string_view word) {
+  const auto c = static_cast<unsigned char>(word[0]);
+  return absl::ascii_isalpha(c) || c == '_' || c == '"' || c == '\'' || c >= 0x80;
 }
 
 // A table: the symbols, then a line for each sample.
@@ -89,9 +119,18 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
   int64_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    const std::vector<absl::string_view> words = Words(line);
+    const absl::StatusOr<std::vector<absl::string_view>> read = Words(line);
+    if (!read.ok()) {
+      return WithMessage(read.status(),
+                         absl::StrCat("line ", number, ": ", read.status().message()));
+    }
+    const std::vector<absl::string_view>& words = *read;
     if (words.empty()) continue;
     if (names.empty()) {
+      if (!LooksLikeName(words[0])) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("line ", number, ": ", Quoted(words[0]), ": it should be a whole number"));
+      }
       names = words;
       columns.resize(names.size());
       continue;
@@ -109,6 +148,10 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
     if (columns[0].size() * columns.size() > kMaxSamples) return TooMany();
   }
   for (size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no sizes follow the name ", Quoted(names[c])));
+    }
     RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(columns[c]), samples));
   }
   return absl::OkStatus();
@@ -532,7 +575,7 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
     text.remove_prefix(equals + 1);
   }
   absl::ConsumePrefix(&text, kByteOrderMark);
-  const std::vector<absl::string_view> tokens = Words(text);
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> tokens, Words(text));
   if (tokens.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
@@ -544,7 +587,7 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
-  const std::vector<absl::string_view> tokens = Words(text);
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> tokens, Words(text));
   ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(tokens, 0));
   if (ends.size() < 2 || ends[0] != 0) {
     return absl::InvalidArgumentError("it should begin with 0, and go on with where samples end");
@@ -559,17 +602,16 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddImages(absl::string_view text, Samples* samples) {
-  const std::vector<absl::string_view> images = Words(text);
+  ASSIGN_OR_RETURN(const std::vector<ListWord> images, ReadList(text));
   if (images.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (images.size() > kMaxSamples) return TooMany();
   for (size_t i = 0; i < images.size(); ++i) {
-    std::vector<absl::string_view> sides = absl::StrSplit(images[i], 'x');
-    // Pairs of numbers without an x, as lists of lists have them.
-    if (sides.size() == 1 && i + 1 < images.size()) sides.push_back(images[++i]);
+    const size_t first = i;
+    const std::vector<absl::string_view> sides = SidesAt(images, 2, &i);
     int64_t height = 0, width = 0;
     if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &height) ||
         !absl::SimpleAtoi(sides[1], &width)) {
-      return AtSize(i, images[i], "it should be a height and a width, as 336x336");
+      return AtSize(first, images[first].text, "it should be a height and a width, as 336x336");
     }
     samples->images.emplace_back(height, width);
   }
@@ -579,12 +621,10 @@ absl::Status AddImages(absl::string_view text, Samples* samples) {
 absl::Status AddGridThw(absl::string_view text, Samples* samples) {
   constexpr std::array kSymbols = {"grid_t", "grid_h", "grid_w"};
   std::array<std::vector<int64_t>, kSymbols.size()> columns;
-  const std::vector<absl::string_view> words = Words(text);
+  ASSIGN_OR_RETURN(const std::vector<ListWord> words, ReadList(text));
   for (size_t i = 0; i < words.size(); ++i) {
-    std::vector<absl::string_view> sides = absl::StrSplit(words[i], 'x');
-    // Three numbers without an x, as lists of lists and lines of a file have them.
-    const size_t more = sides.size() == 1 ? std::min(kSymbols.size(), words.size() - i) : 1;
-    for (size_t k = 1; k < more; ++k) sides.push_back(words[++i]);
+    const size_t first = i;
+    const std::vector<absl::string_view> sides = SidesAt(words, kSymbols.size(), &i);
     for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
       int64_t size = 0;
       if (sides.size() == kSymbols.size() && absl::SimpleAtoi(sides[axis], &size) && size >= 1 &&
@@ -593,7 +633,7 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
         continue;
       }
       return absl::InvalidArgumentError(
-          absl::StrCat("grid ", columns[2].size() + 1, ": ", Quoted(absl::StrJoin(sides, "x")),
+          absl::StrCat("grid ", columns[2].size() + 1, ": ", Quoted(TextOf(words[first], words[i])),
                        ": it should be frames, height and width in patches, from 1 to ",
                        kMaxPromptTokens, ", as 1x32x46"));
     }
@@ -606,16 +646,23 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddAudio(absl::string_view text, Samples* samples) {
-  const std::vector<absl::string_view> words = Words(text);
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> words, Words(text));
   if (words.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (words.size() > kMaxSamples) return TooMany();
   constexpr double kMostSeconds = 1e12;
   for (size_t i = 0; i < words.size(); ++i) {
     absl::string_view number = words[i];
     Samples::Audio& audio = samples->audio.emplace_back();
+    if (absl::EndsWith(number, "s") != absl::EndsWith(words[0], "s")) {
+      return AtSize(i, words[i],
+                    absl::StrCat("the list begins with ", Quoted(words[0]),
+                                 ", and frames and seconds are not in one list"));
+    }
     if (absl::ConsumeSuffix(&number, "s")) {
       double seconds = 0;
-      if (!absl::SimpleAtod(number, &seconds) || !(seconds > 0) || seconds > kMostSeconds) {
+      // Hexadecimal numbers are none here.
+      if (absl::StrContains(number, 'x') || absl::StrContains(number, 'X') ||
+          !absl::SimpleAtod(number, &seconds) || !(seconds > 0) || seconds > kMostSeconds) {
         return AtSize(i, words[i], "it should be seconds above 0, as 12.5s");
       }
       // Rounded, so that a decimal fraction does not lack a part of its last digit.

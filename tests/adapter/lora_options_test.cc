@@ -41,6 +41,8 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"", "it should be a rank and modules"},
       {"r=16", "it should be a rank and modules"},
       {"alpha=16:v", "the rank is missing"},
+      {"r=4,r=8:v", "'r' is given twice"},
+      {"r=4,rslora,rslora:v", "'rslora' is given twice"},
       {"r=0:v", "r = 0 must be a whole number from 1 to 1048576"},
       {"r=-1:v", "r = -1 must"},
       {"r=1048577:v", "r = 1048577 must"},

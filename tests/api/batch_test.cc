@@ -576,6 +576,20 @@ TEST(BatchTest, BadTexts) {
       {AddLengths, "99999999999999999999", "it should be a whole number"},
       {AddLengths, "a,b\n1,2,3", "line 2: it has 3 sizes, and there are 2 names"},
       {AddLengths, "\n\na,b\n1,2\n\n3,x", "line 6, size 2: 'x'"},
+      {AddLengths, "512,,17", "there is no value before a ','"},
+      {AddLengths, "512\n,17", "line 2: there is no value before a ','"},
+      {AddLengths, ",512", "there is no value before a ','"},
+      {AddLengths, "[512,]", "there is no value after a comma"},
+      {AddLengths, "5[]12", "a '[' follows a value"},
+      {AddLengths, "[5]12", "a value follows a bracket without a comma"},
+      {AddLengths, "]\n300", "line 1: a ']' closes nothing"},
+      {AddLengths, "300 17]", "a ']' closes nothing"},
+      {AddLengths, "[300 17)", "a ')' closes nothing"},
+      {AddLengths, "[300\n17", "line 2: there is no ']'"},
+      {AddLengths, "a,b\n1,,2", "line 2: there is no value before a ','"},
+      {AddLengths, "0x10\n5", "line 1: '0x10': it should be a whole number"},
+      {AddLengths, "51x2\n300", "line 1: '51x2': it should be a whole number"},
+      {AddLengths, "seq\n", "no sizes follow the name 'seq'"},
       {AddLengths, "a,a\n1,2", "the sizes of a are given twice"},
       {AddCuSeqlens, "0", "it should begin with 0"},
       {AddCuSeqlens, "5,9", "it should begin with 0"},
@@ -585,6 +599,8 @@ TEST(BatchTest, BadTexts) {
       {AddImages, "336", "it should be a height and a width"},
       {AddImages, "336x336x3", "it should be a height and a width"},
       {AddAudio, "", "there are no sizes"},
+      {AddAudio, "12.5s,30", "size 2: '30': the list begins with '12.5s', and frames and seconds"},
+      {AddAudio, "0x10s", "size 1: '0x10s': it should be seconds"},
       {AddAudio, "12.5", "size 1: '12.5': it should be frames, from 1 to 1099511627776, as 1250"},
       {AddAudio, "12,0", "size 2: '0': it should be frames"},
       {AddAudio, "12,-5", "size 2: '-5': it should be frames"},
@@ -597,8 +613,11 @@ TEST(BatchTest, BadTexts) {
       {AddGridThw, "", "there are no sizes"},
       {AddGridThw, "1x32", "grid 1: '1x32': it should be frames, height and width"},
       {AddGridThw, "1x2x4, 1x0x8", "grid 2: '1x0x8': it should be frames"},
-      {AddGridThw, "1 2 4\n1 -2 8", "grid 2: '1x-2x8': it should be frames"},
-      {AddGridThw, "1 2 4 1 2", "grid 2: '1x2': it should be frames"},
+      {AddGridThw, "1 2 4\n1 -2 8", "grid 2: '1 -2 8': it should be frames"},
+      {AddGridThw, "1 2 4 1 2", "grid 2: '1 2': it should be frames"},
+      {AddGridThw, "1,32\n48,1,20,24", "grid 1: '1,32': it should be frames"},
+      {AddGridThw, "1X32X48\n1X20X24", "grid 1: '1X32X48': it should be frames"},
+      {AddImages, "336\n336", "size 1: '336': it should be a height and a width"},
       {AddGridThw, "1xnanx8", "grid 1: '1xnanx8': it should be frames"},
       {AddGridThw, "1x2.5x8", "grid 1: '1x2.5x8': it should be frames"},
       {AddGridThw, "1x2x4x8", "grid 1: '1x2x4x8': it should be frames"},
@@ -612,7 +631,8 @@ TEST(BatchTest, BadTexts) {
 }
 
 TEST(BatchTest, TextsOfOneListAreTheSame) {
-  for (const char* text : {"512,300", "[512, 300]", "512\n300\n", "(512 300)", "512;300"}) {
+  for (const char* text : {"512,300", "[512, 300]", "512\n300\n", "(512 300)", "512;300",
+                           "512,\n300,\n", "[\n  512,\n  300\n]", "[512], [300]"}) {
     Samples samples;
     ASSERT_TRUE(AddLengths(text, &samples).ok()) << text;
     EXPECT_EQ(samples.sizes[""], (std::vector<int64_t>{512, 300})) << text;
