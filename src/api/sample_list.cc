@@ -1,5 +1,6 @@
 #include "src/api/sample_list.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
