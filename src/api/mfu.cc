@@ -566,6 +566,10 @@ class MfuMaker {
 // The options with the batch that batch_per_device gives to all devices.
 absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options) {
   if (!options.batch_per_device) return options;
+  if (options.count.samples) {
+    return absl::InvalidArgumentError(WithSettings(
+        "{batch-per-device}: the samples are those of all devices, so the batch is known"));
+  }
   const int64_t batch = *options.batch_per_device * options.devices;
   const InputSizes sizes = FindInputSizes(model, options.count.batch);
   if (sizes.batch.empty() && sizes.batch_size == batch) return options;
