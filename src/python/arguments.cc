@@ -33,8 +33,19 @@ bool IsSequence(nb::handle value) {
          !nb::isinstance<nb::bytes>(value);
 }
 
+// An array or a tensor as lists and numbers of Python; anything else as it is.
+nb::object Plain(nb::handle value, const std::string& what) {
+  if (!PyObject_HasAttrString(value.ptr(), "tolist")) return nb::borrow(value);
+  try {
+    return value.attr("tolist")();
+  } catch (const nb::python_error& error) {
+    RaiseTypeError(absl::StrCat(what, " cannot be read: ", nb::str(error.value()).c_str()));
+  }
+}
+
 // "5", "0.41", "visual.*", and of lists "[1,3,224]", as options have it.
-std::string ToText(nb::handle value, const std::string& what, int depth = 0) {
+std::string ToText(nb::handle given, const std::string& what, int depth = 0) {
+  const nb::object value = Plain(given, what);
   if (nb::isinstance<nb::str>(value)) return FromStr(value, what);
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True ? "true" : "false";
   if (IsInt(value)) return Int128ToString(FromInt(value, what));
@@ -53,7 +64,8 @@ std::string ToText(nb::handle value, const std::string& what, int depth = 0) {
 
 // A sample of a count has one image; a list of its images would be read as several samples.
 void RequireOneImageEach(nb::handle value, const std::string& what) {
-  for (const nb::handle sample : nb::borrow<nb::sequence>(value)) {
+  for (const nb::handle item : nb::borrow<nb::sequence>(value)) {
+    const nb::object sample = Plain(item, what);
     if (!IsSequence(sample)) continue;
     const nb::sequence sizes = nb::borrow<nb::sequence>(sample);
     if (nb::len(sizes) == 0 || IsSequence(sizes[0])) {
@@ -67,7 +79,8 @@ void RequireOneImageEach(nb::handle value, const std::string& what) {
 // frames.
 std::string AudioText(nb::handle values, const std::string& what) {
   std::string text = "[";
-  for (const nb::handle item : nb::borrow<nb::sequence>(values)) {
+  for (const nb::handle value : nb::borrow<nb::sequence>(values)) {
+    const nb::object item = Plain(value, what);
     absl::StrAppend(&text, text.size() > 1 ? "," : "");
     const bool is_number = PyObject_HasAttrString(item.ptr(), "__float__");
     if (is_number && !IsInt(item) && !PyBool_Check(item.ptr())) {
@@ -103,7 +116,8 @@ bool IsDefault(const settings::Row& option, nb::handle value) {
          nb::borrow<nb::str>(value).equal(ToStr(*option.value));
 }
 
-void SetOption(const settings::Row& option, nb::handle value, const std::string& what) {
+void SetOption(const settings::Row& option, nb::handle given, const std::string& what) {
+  const nb::object value = Plain(given, what);
   const bool is_list = IsSequence(value) && std::find(std::begin(kLists), std::end(kLists),
                                                       option.name) != std::end(kLists);
   if (is_list) {

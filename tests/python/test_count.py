@@ -1,5 +1,6 @@
 """Figures from Python are those of the program."""
 
+import array
 import copy
 import inspect
 import io
@@ -10,6 +11,7 @@ import pickle
 import onnxflops
 import pytest
 from conftest import MODELS, ROOT
+from training import Tensor
 
 CLIP = ROOT / "models/clip-vit-l-14-336.onnx"
 
@@ -289,6 +291,40 @@ def test_samples_of_different_lengths(gpt2, tmp_path):
         gpt2.count(lengths=[0])
     mfu = onnxflops.mfu(gpt2, lengths=lengths, step_time=0.1, peak=1e15)
     assert mfu.forward_flops == summed.flops and mfu.to_dict()["samples"]["count"] == 3
+
+
+def test_lists_are_arrays_as_well(gpt2):
+    """Arrays and tensors were an error that named no argument."""
+    for given in (
+        {"lengths": [512, 300, 17]},
+        {"lengths": {"seq": [512, 300, 17]}},
+        {"cu_seqlens": [0, 512, 812, 829]},
+    ):
+        (name, values), counted = *given.items(), gpt2.count(**given)
+        mfu = onnxflops.mfu(gpt2, **given, step_time=0.1, peak=1e15)
+        for kind in (Tensor, lambda x: array.array("i", x), lambda x: [Tensor(n) for n in x]):
+            same = {name: {key: kind(x) for key, x in values.items()} if isinstance(values, dict) else kind(values)}
+            assert gpt2.count(**same).flops == counted.flops
+            assert onnxflops.mfu(gpt2, **same, step_time=0.1, peak=1e15).mfu == mfu.mfu
+    qwen = onnxflops.load(ROOT / "tests/data/config/qwen2-5-vl")
+    grids = [[1, 32, 48], [1, 20, 24]]
+    for given in (Tensor(grids), [Tensor(grid) for grid in grids]):
+        assert qwen.count(lengths=Tensor([100, 40]), grid_thw=given).flops == qwen.count(lengths=[100, 40], grid_thw=grids).flops
+    whisper, texts = onnxflops.load(ROOT / "tests/data/config/whisper"), [10, 20, 30, 40]
+    for audio in ([12.5, 30.0, 47.0], [1250, 3000, 4700]):
+        assert whisper.count(lengths=texts, audio=Tensor(audio)).flops == whisper.count(lengths=texts, audio=audio).flops
+    for name in ("lengths", "cu_seqlens"):
+        with pytest.raises(onnxflops.InvalidError, match=name):
+            gpt2.count(**{name: Tensor([0.0, 5.5])})
+    with pytest.raises(TypeError, match="one image for each sample: Perf.step"):
+        gpt2.count(lengths=[40], grid_thw=Tensor([[[1, 8, 12], [3, 4, 2]]]))
+
+    class OnNoDevice(Tensor):
+        def tolist(self):
+            raise NotImplementedError("a tensor without data")
+
+    with pytest.raises(TypeError, match="count\\(\\): 'lengths' cannot be read: .*a tensor without data"):
+        gpt2.count(lengths=OnNoDevice([5]))
 
 
 def test_sum_over():

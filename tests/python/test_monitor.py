@@ -10,7 +10,7 @@ import onnxflops
 import pytest
 from conftest import ROOT
 from onnxflops.monitor import Perf, prometheus, tensorboard, wandb
-from training import Clock, configured, counts_macs, events_of, has, need, tiny
+from training import Clock, Tensor, configured, counts_macs, events_of, has, need, tiny
 
 GPT2 = ROOT / "models/gpt2.onnx"
 
@@ -359,7 +359,8 @@ def test_images_in_tiles(tmp_path):
         metrics = step(lengths=[30, 40], images=images)
         assert metrics["perf/flops_per_second"] == one_each
         assert metrics["perf/flops_per_second_text"] == sum(decoder.count(batch=1, seq=n, past=0).macs for n in (30, 40))
-    assert model.count(lengths=[30, 40], images=[SMALL, LARGE]).macs == one_each
+    for images in ([SMALL, LARGE], Tensor([[*SMALL], [*LARGE]]), [Tensor([*SMALL]), Tensor([*LARGE])]):
+        assert model.count(lengths=[30, 40], images=images).macs == one_each
     tower = {image: model.count(batch=1, seq=1, **sizes).macs - decoder.count(batch=1, seq=1 + n, past=0).macs for image, (sizes, n) in CUT.items()}
     texts, images = [30, 40, 7], [[SMALL, LARGE], [], [LARGE]]
     tokens = [sum(CUT[image][1] for image in own) for own in images]
@@ -531,7 +532,11 @@ def test_a_fault_that_is_found_late(gpt2):
     [
         ({"lengths": [5], "cu_seqlens": [0, 5]}, "not both"),
         ({"lengths": [5, 0]}, "1 or more"),
-        ({"lengths": []}, "one size of every list"),
+        ({"lengths": []}, "^lengths should have a number for each sample: there is no seq"),
+        ({"lengths": 5}, "^lengths should be whole numbers, not 5"),
+        ({"cu_seqlens": [0, 5.5]}, "^cu_seqlens should be whole numbers"),
+        ({"lengths": [5], "image_counts": [1.5]}, "^image_counts should be whole numbers"),
+        ({"lengths": [5, 6, -7]}, "^sample 3 has seq = -7: it should be 1 or more"),
         ({"lengths": ["5"]}, "whole numbers"),
         ({"lengths": [5.5]}, "whole numbers"),
         ({"lengths": {"frames": [5]}}, "no open size frames"),
@@ -543,6 +548,29 @@ def test_a_fault_that_is_found_late(gpt2):
 def test_bad_lengths(gpt2, given, message):
     with pytest.raises(onnxflops.InvalidError, match=message):
         Perf(gpt2, peak=1e15, devices=1).step(**given)
+
+
+def test_lists_of_several_sizes():
+    qwen = onnxflops.load(ROOT / "tests/data/config/qwen2-5-vl")
+    with pytest.raises(onnxflops.InvalidError, match="one of each size, and a batch has 2 of seq, 1 of grid_t"):
+        Perf(qwen, peak=1e15, devices=1).step(lengths=[5, 6], grid_thw=[[1, 8, 12]])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sample"),
+    [({"lengths": [5, 2000]}, "sample 2: "), ({"cu_seqlens": [0, 5, 2005]}, "sample 2: "), ({"batch": 1, "seq": 2000}, "")],
+)
+def test_no_figures_beyond_learned_positions(sizes, sample):
+    """In the words of count(). An export does not tell its positions."""
+    message = f"{sample}seq = 2000: the configuration has positions for at most 1024"
+    model = onnxflops.load(ROOT / "tests/data/config/gpt2")
+    with pytest.raises(onnxflops.InvalidError, match=f"{message}$"):
+        model.count(**sizes)
+    for work in (model, model.count()):
+        perf = Perf(work, peak=1e15, devices=1)
+        with pytest.raises(onnxflops.InvalidError, match=f"^{message}$"):
+            perf.step(**sizes)
+    Perf(model, peak=1e15, devices=1).step(lengths=[5, 1024])
 
 
 def test_plain_loop():

@@ -71,3 +71,24 @@ def counts_macs(perf, model):
     """MACs instead of FLOPs of a training step: other tools and hands count these."""
     perf.work.flops = model.count().macs
     perf.work._left.clear()
+
+
+class Tensor:
+    """As numpy and torch have it: whole numbers by their index, which an array of several has not."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def tolist(self):
+        return [x.tolist() if isinstance(x, Tensor) else x for x in self.values] if isinstance(self.values, list) else self.values
+
+    def __getitem__(self, index):
+        return Tensor(self.values[index])
+
+    def __len__(self):
+        return len(self.values)
+
+    def __index__(self):
+        if isinstance(self.values, int):
+            return self.values
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")

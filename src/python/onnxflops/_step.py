@@ -55,6 +55,8 @@ class StepWork:
         self.origins: dict[str, str] = {
             x["name"]: x["origin"]["value"] for x in document["symbols"] if x["origin"]["kind"] == "input"
         }
+        # The sizes that a configuration has learned positions for.
+        self._most: dict[str, int] = {x["name"]: x["at_most"]["value"] for x in document["symbols"] if x.get("at_most", {}).get("value")}
         rows = [x for x in document["inputs"] if x.get("shape")]
         ids = [x for x in rows if x["dtype"] in _INTEGERS and len(x["shape"]) == 2 and "mask" not in x["name"]]
         # "batch" and `tokens` in the model: a symbol, a number, or None.
@@ -156,6 +158,16 @@ class StepWork:
                     f"image {i + 1} has {height} x {width} patches, and the model merges {merge} x {merge} into a token: it cannot take it"
                 )
 
+    def check_positions(self, sizes: Mapping[str, Sequence[int]], of_samples: bool = False) -> None:
+        """Raises an error for a size beyond the positions that a configuration has learned."""
+        for name, values in sizes.items():
+            most = self._most.get(self.symbol(name))
+            largest = max(values, default=0)
+            if most is None or largest <= most or self.symbol(name) not in self.origins:
+                continue
+            sample = f"sample {list(values).index(largest) + 1}: " if of_samples else ""
+            raise InvalidError(f"{sample}{self.symbol(name)} = {largest}: the configuration has positions for at most {most}")
+
     @property
     def merge(self) -> int:
         """Patches down and across that are a token; 1 without grids."""
@@ -225,6 +237,7 @@ class StepWork:
         missing = sorted(self.needs - set(found))
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
+        self.check_positions({symbol: [size] for symbol, size in found.items()})
         if set(GRID) <= set(found):
             self.check_grids([[found[name] for name in GRID]])
 
@@ -256,6 +269,8 @@ class StepWork:
         missing = sorted(self.needs - set(given) - set(lists) - {batch})
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
+        self.check_positions({name: [size] for name, size in given.items()})
+        self.check_positions(lists, of_samples=True)
         if set(GRID) <= set(lists):
             self.check_grids(list(zip(*(lists[name] for name in GRID))))
 

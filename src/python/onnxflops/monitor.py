@@ -53,11 +53,25 @@ def _is_on_device(values: Any) -> bool:
     return hasattr(values, "tolist") and device is not None and not str(getattr(device, "type", device)).startswith("cpu")
 
 
-def _whole(values: Any) -> list[int]:
-    found = values.tolist() if hasattr(values, "tolist") else list(values)
-    if not isinstance(found, list) or any(isinstance(x, bool) or not isinstance(x, int) for x in found):
-        raise InvalidError(f"lengths should be whole numbers, one for each sample, not {values!r:.80}")
+def _whole(values: Any, name: str) -> list[int]:
+    """The whole numbers of an argument."""
+    found = values.tolist() if hasattr(values, "tolist") else list(values) if hasattr(values, "__iter__") else None
+    found = [x.tolist() if hasattr(x, "tolist") else x for x in found] if isinstance(found, list) else None
+    if found is None or any(isinstance(x, bool) or not isinstance(x, int) for x in found):
+        raise InvalidError(f"{name} should be whole numbers, not {values!r:.80}")
     return found
+
+
+def _check_samples(lists: Mapping[str, Sequence[int]]) -> None:
+    """Raises an error unless each sample has one size, 1 or more, of every list."""
+    for name, values in lists.items():
+        if not values:
+            raise InvalidError(f"lengths should have a number for each sample: there is no {name}")
+        if min(values) < 1:
+            raise InvalidError(f"sample {values.index(min(values)) + 1} has {name} = {min(values)}: it should be 1 or more")
+    if len({len(values) for values in lists.values()}) > 1:
+        found = ", ".join(f"{len(values)} of {name}" for name, values in lists.items())
+        raise InvalidError(f"each sample should have one of each size, and a batch has {found}")
 
 
 def _listed(values: Any) -> list[Any]:
@@ -69,7 +83,7 @@ def _listed(values: Any) -> list[Any]:
 def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]]) -> tuple[list[list[int]], Optional[list[int]]]:
     """The grids of all images, and how many each sample has: None if it is one each."""
     rows = [] if grid_thw is None else _listed(grid_thw)
-    counts = None if image_counts is None else _whole(image_counts)
+    counts = None if image_counts is None else _whole(image_counts, "image_counts")
     nested = any(isinstance(row, list) and (not row or isinstance(row[0], list)) for row in rows)
     if nested and counts is None:
         if any(not isinstance(images, list) or any(not isinstance(grid, list) for grid in images) for images in rows):
@@ -81,7 +95,7 @@ def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]])
             "image_counts should be the number of images of each sample, and add up to the grids of grid_thw: "
             f"{image_counts!r:.80}, {len(rows)} grids"
         )
-    if (not rows and counts is None) or any(not isinstance(row, list) or len(row) != 3 or min(_whole(row)) < 1 for row in rows):
+    if (not rows and counts is None) or any(not isinstance(row, list) or len(row) != 3 or min(_whole(row, "grid_thw")) < 1 for row in rows):
         raise InvalidError("grid_thw should be three whole numbers of 1 or more for each image: frames, height and width in patches")
     return rows, None if counts and set(counts) == {1} else counts
 
@@ -326,7 +340,7 @@ class Perf:
         """Samples of different lengths: what is padding counts nothing."""
         named = dict(given) if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
         pictures, counts = self._pictures_of(named, images, image_counts) if grid_thw is None else ([], None)
-        lists = {name: _whole(x) for name, x in named.items()}
+        lists = {name: _whole(x, "cu_seqlens" if packed else self._name_of(name)) for name, x in named.items()}
         if packed:
             ends = lists[self._tokens]
             lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
@@ -343,6 +357,7 @@ class Perf:
         own = None if audio is None else self.work.frames_of(_listed(audio))
         if own is not None and self._add_audio(lists, packed, sizes, own):
             return
+        _check_samples(lists)
         flops = self.work.parts_of_samples(sizes, lists, packed)
         count = len(next(iter(lists.values()), []))
         lengths = lists.get(self._tokens) or [sizes.get(self._tokens, 0)] * count
@@ -350,6 +365,10 @@ class Perf:
         rows = [n + image for n, image in zip(lengths, tokens)]
         places = sum(rows) if packed else len(rows) * max(rows, default=0)
         self._sums.add(flops, sum(rows), len(rows), places, sum(tokens), self._frames(sizes, lists, count, packed, own))
+
+    def _name_of(self, size: str) -> str:
+        """What a caller gave a list of this size as."""
+        return "lengths" if size == self._tokens else f"lengths[{size!r}]"
 
     def _frames(
         self, sizes: Mapping[str, int], lists: Mapping[str, Sequence[int]], count: int, packed: bool, own: Optional[Sequence[int]]
@@ -364,14 +383,14 @@ class Perf:
         self, named: dict[str, Any], images: Optional[Images], image_counts: Optional[Sequence[int]]
     ) -> tuple[list[list[int]], Optional[list[int]]]:
         """The sizes of all images, and how many each sample has: by their pixels, or by lists of `named`, which are taken out of it."""
-        work, counts = self.work, None if image_counts is None else _whole(image_counts)
+        work, counts = self.work, None if image_counts is None else _whole(image_counts, "image_counts")
         if images is not None:
             rows = _listed(images)
             if not all(isinstance(row, (list, tuple)) for row in rows):
                 raise InvalidError("images should be a height and a width for each image, or a list of these for each sample")
             if any(not row or isinstance(row[0], (list, tuple)) for row in rows):
                 counts, rows = [len(row) for row in rows], [image for row in rows for image in row]
-            if any(len(image) != 2 or min(_whole(image)) < 1 for image in rows) or (not rows and counts is None):
+            if any(len(image) != 2 or min(_whole(image, "images")) < 1 for image in rows) or (not rows and counts is None):
                 raise InvalidError("images should be two whole numbers of 1 or more for each image: its height and width")
             pictures = work.sizes_of_images([(image[0], image[1]) for image in rows])
         else:
@@ -389,7 +408,7 @@ class Perf:
                     raise InvalidError("sizes of images should have a list for each sample, of as many images")
                 counts = shapes[0]
                 own = {name: [size for row in values for size in row] for name, values in own.items()}
-            pictures = [list(sizes) for sizes in zip(*(_whole(own[name]) for name in work.image_sizes))]
+            pictures = [list(sizes) for sizes in zip(*(_whole(own[name], self._name_of(name)) for name in work.image_sizes))]
             if any(len(values) != len(pictures) for values in own.values()) or any(min(sizes) < 1 for sizes in pictures):
                 raise InvalidError("sizes of images should be whole numbers of 1 or more, one of each for every image")
             for name in own:
@@ -435,6 +454,7 @@ class Perf:
         texts = list(lists[self._tokens]) if lists else [sizes[self._tokens]] * len(counts)
         if len(texts) != len(counts):
             raise InvalidError(f"a batch has {len(texts)} lengths, and images for {len(counts)} samples")
+        work.check_positions({self._tokens: texts}, of_samples=True)
         tokens = iter([work.image_tokens(dict(zip(work.image_sizes, grid))) for grid in grids])
         images = [sum(next(tokens) for _ in range(count)) for count in counts]
         rows = [text + image for text, image in zip(texts, images)]
