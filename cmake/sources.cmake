@@ -350,7 +350,9 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/monitor/image_work.cc
   src/monitor/monitor.cc
   src/monitor/monitor_formats.cc
+  src/monitor/record_sizes.cc
   src/monitor/running_totals.cc
+  src/monitor/step_items.cc
   src/monitor/step_log.cc
   src/api/analysis.cc
   src/api/annotate.cc

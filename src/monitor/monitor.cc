@@ -30,6 +30,7 @@
 #include "src/base/status_macros.h"
 #include "src/hardware/utilisation.h"
 #include "src/monitor/image_work.h"
+#include "src/monitor/record_sizes.h"
 #include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -37,12 +38,6 @@ namespace onnxflops {
 
 namespace monitor {
 namespace {
-
-// The product, unless it is beyond 128 bits.
-std::optional<absl::int128> Times(absl::int128 a, absl::int128 b) {
-  const Expr product = Expr(a) * Expr(b);
-  return product.error() == nullptr ? std::optional(product.literal()) : std::nullopt;
-}
 
 // Adds `times` a step's figure, if known, to a mean and a total.
 void AddTo(const std::optional<absl::int128>& figure, int64_t times, double* mean, bool* known,
@@ -53,26 +48,6 @@ void AddTo(const std::optional<absl::int128>& figure, int64_t times, double* mea
   *mean += static_cast<double>(*added);
   const Expr sum = Expr(*total) + Expr(*added);
   if (sum.error() == nullptr) *total = sum.literal();
-}
-
-// The size that the record gives under the first of these names that it has.
-std::optional<int64_t> SizeNamed(const StepRecord& record,
-                                 absl::Span<const absl::string_view> names) {
-  for (const absl::string_view name : names) {
-    const auto it = record.sizes.find(std::string(name));
-    if (it != record.sizes.end()) return it->second;
-  }
-  return std::nullopt;
-}
-
-std::optional<int64_t> SamplesOf(const StepRecord& record) {
-  return record.samples ? record.samples : SizeNamed(record, {"batch"});
-}
-
-// The name of a field in the log, for messages.
-std::string NameOf(const StepRecord& record, absl::string_view means) {
-  const auto name = record.names.find(means);
-  return name == record.names.end() ? "" : Escaped(name->second);
 }
 
 // The log's name of the rate that would give a time if the batch were known.
@@ -91,10 +66,6 @@ absl::StatusOr<int64_t> BatchOf(int64_t one, int64_t parts) {
   if (one <= kMost / parts) return one * parts;
   return absl::InvalidArgumentError(
       absl::StrCat("a batch of ", one, " on ", parts, " devices is more than 2^40"));
-}
-
-std::optional<int64_t> LengthOf(const StepRecord& record) {
-  return SizeNamed(record, {"seq", "seq_len", "seq_length", "sequence_length"});
 }
 
 // `given` is a step's, `fixed` the model's.
@@ -166,6 +137,22 @@ bool Monitor::Follows(const StepRecord& record, std::vector<std::string>* proble
 
 void Monitor::Tell(std::string text, std::vector<std::string>* problems) {
   if (told_.insert(text).second) problems->push_back(std::move(text));
+}
+
+void Monitor::CheckLengths(StepRecord* record, std::vector<std::string>* problems) const {
+  const std::vector<int64_t>& lengths = record->lengths;
+  for (const std::string& symbol : work_.sequences) {
+    const auto most = work_.most.find(symbol);
+    const bool is_theirs = work_.sequences.size() == 1 || !record->sizes.contains(BareName(symbol));
+    if (lengths.empty() || most == work_.most.end() || !is_theirs) continue;
+    const auto largest = std::max_element(lengths.begin(), lengths.end());
+    if (*largest <= most->second) continue;
+    problems->push_back(absl::StrCat("sample ", largest - lengths.begin() + 1, ": ",
+                                     monitor::BeyondPositions(symbol, *largest, most->second),
+                                     ": no utilisation of this step"));
+    record->lengths.clear();
+    record->faulty.insert("lengths");
+  }
 }
 
 void Monitor::ReadDevices(const StepRecord& record, std::vector<std::string>* problems) {
@@ -273,10 +260,13 @@ void Monitor::Compare(absl::string_view what, double one, double other, std::str
     doubt.ever_agreed = true;
     return;
   }
-  doubt.text = std::move(text);
-  if (++doubt.in_a_row < kEnough || doubt.told) return;
+  if (doubt.in_a_row++ == 0) {
+    doubt.line = line_;
+    doubt.text = text;
+  }
+  if (doubt.in_a_row < kEnough || doubt.told) return;
   doubt.told = true;
-  problems->push_back(doubt.text);
+  problems->push_back(std::move(text));
 }
 
 void Monitor::CompareTimes(const StepRecord& record, int64_t stride,
@@ -317,11 +307,14 @@ void Monitor::CompareRates(const StepRecord& record, const Items& items, double 
   if (!record.tokens || !items.places || *items.places <= 0) return;
   const double tokens = static_cast<double>(*record.tokens);
   const double places = static_cast<double>(*items.places);
+  const bool has_lengths = !record.lengths.empty();
   Compare(
       "tokens", std::max(tokens, places), places,
-      fmt::format("{} is {}, more than batch x length = {}: FLOPs are of the latter, "
-                  "perf/tokens_per_second of the former",
-                  monitor::NameOf(record, "tokens"), *record.tokens, Int128ToString(*items.places)),
+      fmt::format("{} is {}, more than {} = {}: {}", monitor::NameOf(record, "tokens"),
+                  *record.tokens, has_lengths ? "the sum over samples" : "batch x length",
+                  Int128ToString(*items.places),
+                  has_lengths ? "the latter is used"
+                              : "FLOPs are of the latter, perf/tokens_per_second of the former"),
       problems);
 }
 
@@ -387,74 +380,6 @@ std::optional<double> Monitor::SecondsByRate(const StepRecord& record) const {
   if (const auto found = seconds(absl::int128(1), record.steps_per_second)) return found;
   if (const auto found = seconds(items.samples, record.samples_per_second)) return found;
   return seconds(items.tokens, record.tokens_per_second);
-}
-
-Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes) const {
-  Items items = ItemsBesideAudio(record, sizes);
-  if (!record.audio.empty()) {
-    const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
-    if (rows.ok()) items.frames = rows->sum;
-    return items;
-  }
-  const auto frames = sizes.find(work_.audio.symbol);
-  const int64_t of_one = frames != sizes.end() ? frames->second : work_.audio.chunk;
-  if (items.samples && of_one > 0) items.frames = monitor::Times(*items.samples, of_one);
-  return items;
-}
-
-Monitor::Items Monitor::ItemsBesideAudio(const StepRecord& record, const Bindings& sizes) const {
-  Items items;
-  if (!record.lengths.empty()) {
-    items.samples = static_cast<int64_t>(record.lengths.size());
-    items.tokens = items.places =
-        std::accumulate(record.lengths.begin(), record.lengths.end(), absl::int128(0));
-    AddImagesTo(record, sizes, &items);
-    return items;
-  }
-  const auto batch = sizes.find(work_.batch);
-  if (!record.image_counts.empty()) {
-    items.samples = static_cast<int64_t>(record.image_counts.size());
-  } else if (!record.grids[0].empty()) {
-    items.samples = static_cast<int64_t>(record.grids[0].size());
-  }
-  if (!record.audio.empty()) {
-    const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
-    if (rows.ok()) items.samples = static_cast<int64_t>(rows->frames.size());
-  }
-  if (!items.samples) items.samples = monitor::SamplesOf(record);
-  if (!items.samples && batch != sizes.end()) items.samples = batch->second;
-  if (!items.samples) items.samples = work_.fixed_batch;
-  if (record.tokens) items.tokens = *record.tokens;
-  std::optional<int64_t> length = work_.fixed_length;
-  if (!work_.sequences.empty()) {
-    const auto found = sizes.find(work_.sequences[0]);
-    if (found != sizes.end()) length = found->second;
-    const bool has_lists = record.has_images() || !record.audio.empty();
-    if (!length && has_lists) length = monitor::LengthOf(record);
-  }
-  if (items.samples && length) items.places = monitor::Times(*items.samples, *length);
-  if (items.tokens) return items;
-  items.tokens = items.places;
-  AddImagesTo(record, sizes, &items);
-  return items;
-}
-
-// Counted tokens are those of the text: those of images come to them. What the log counts itself
-// is left as it is, since it does not say which tokens these are.
-void Monitor::AddImagesTo(const StepRecord& record, const Bindings& sizes, Items* items) const {
-  if (work_.image_tokens.is_zero() || !items->tokens) return;
-  std::optional<absl::int128> images;
-  if (record.has_images()) {
-    const absl::StatusOr<std::vector<int64_t>> tokens =
-        TokensOfImages(work_.image_tokens, record.grids);
-    if (tokens.ok()) images = std::accumulate(tokens->begin(), tokens->end(), absl::int128(0));
-  } else if (items->samples) {
-    const absl::StatusOr<absl::int128> of_one = work_.image_tokens.Evaluate(sizes);
-    if (of_one.ok()) images = monitor::Times(*of_one, *items->samples);
-  }
-  if (!images) return;
-  items->images = images;
-  items->tokens = items->places = *items->tokens + *images;
 }
 
 // The lists of the samples' sizes, by their symbols in `sizes`; empty, with a problem, if they do
@@ -530,7 +455,7 @@ std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, con
     const std::string name = BareName(length);
     std::optional<int64_t> same = monitor::SizeNamed(record, {name});
     if (!same) same = monitor::LengthOf(record);
-    if (!same) return refuse(absl::StrCat("there is no ", Escaped(name)));
+    if (!same) return refuse(monitor::Missing(record, name));
     rows.assign(counts.size(), *same);
   }
   if (rows.size() != counts.size()) {
@@ -551,9 +476,8 @@ std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, con
       {flops, work_.batch, length, work_.image_tokens}, rows, record.grids, record.packed);
   if (!sum.ok()) return refuse(sum.status().message());
   if (sum->is_literal()) return sum->literal();
-  return refuse(sum->error() != nullptr
-                    ? absl::StrCat("the sum over samples ", sum->error())
-                    : absl::StrCat("there is no ", Escaped(BareName(sum->Symbols()[0]))));
+  return refuse(sum->error() != nullptr ? absl::StrCat("the sum over samples ", sum->error())
+                                        : monitor::Missing(record, BareName(sum->Symbols()[0])));
 }
 
 // The sum over samples of different lengths and images; nullopt if the model does not have an open
@@ -567,6 +491,9 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
   std::vector<std::string> lengths;
   for (const std::string& sequence : work_.sequences) {
     const bool is_open = std::find(symbols.begin(), symbols.end(), sequence) != symbols.end();
+    // A single length is that of the samples: beside them, seq is that of the padded batch.
+    const bool is_theirs = work_.sequences.size() == 1 && !record.lengths.empty();
+    if (is_theirs) others.erase(sequence);
     if (is_open && !others.contains(sequence)) lengths.push_back(sequence);
   }
   if (!record.image_counts.empty()) {
@@ -586,15 +513,17 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
   if (flops.is_literal()) return flops.literal();
   problems->push_back(flops.error() != nullptr
                           ? absl::StrCat("the sum over samples ", flops.error())
-                          : absl::StrCat("there is no ", Escaped(BareName(flops.Symbols()[0])),
+                          : absl::StrCat(monitor::Missing(record, BareName(flops.Symbols()[0])),
                                          ": no utilisation of this step"));
   return std::nullopt;
 }
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
+  for (const char* const list : {"lengths", "grid_thw", "audio"}) {
+    if (record.faulty.contains(list)) return std::nullopt;  // its fault is told
+  }
   const bool has_audio = record.names.contains("audio");
-  if (has_audio && record.audio.empty()) return std::nullopt;  // its fault is told
   if (!record.lengths.empty() || record.has_images() || has_audio) {
     return FlopsOfSamples(record, problems);
   }
@@ -615,6 +544,14 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
     // The same as with --mask-sum: the mean of the batch, rounded up.
     (*sizes)[sequence] = (*record.tokens + batch->second - 1) / batch->second;
   }
+  for (const auto& [symbol, most] : work_.most) {
+    const auto beyond = sizes->find(symbol);
+    if (beyond == sizes->end() || beyond->second <= most) continue;
+    problems->push_back(absl::StrCat(monitor::BeyondPositions(symbol, beyond->second, most),
+                                     ": no utilisation of this step"));
+    sizes->erase(beyond);
+    return std::nullopt;
+  }
   const int64_t lacks = BatchOfTokens(record, sizes);
   absl::StatusOr<absl::int128> flops = work_.flops.Evaluate(*sizes);
   if (flops.ok() && lacks > 0) {
@@ -624,11 +561,10 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
   if (flops.ok()) return work_.per_sample ? ForSamples(*flops, samples, problems) : *flops;
   std::vector<std::string> missing;
   for (const std::string& symbol : work_.flops.Symbols()) {
-    if (!sizes->contains(symbol)) missing.push_back(Escaped(BareName(symbol)));
+    if (!sizes->contains(symbol)) missing.push_back(monitor::Missing(record, BareName(symbol)));
   }
-  problems->push_back(
-      missing.empty() ? std::string(flops.status().message())
-                      : absl::StrCat("there is no ", missing[0], ": no utilisation of this step"));
+  problems->push_back(missing.empty() ? std::string(flops.status().message())
+                                      : absl::StrCat(missing[0], ": no utilisation of this step"));
   return std::nullopt;
 }
 
@@ -715,10 +651,12 @@ std::optional<MonitorPoint> Monitor::TakeSummary(StepRecord record,
 absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& given,
                                                           std::vector<std::string>* problems) {
   StepRecord record = given;
+  line_ = record.line;
   RETURN_IF_ERROR(ReadRanks(&record, problems));
   RETURN_IF_ERROR(CheckSizes(work_, record));
   for (const std::string& note : record.notes) Tell(note, problems);
   problems->insert(problems->end(), record.faults.begin(), record.faults.end());
+  CheckLengths(&record, problems);
   if (record.is_summary) return TakeSummary(std::move(record), problems);
   if (record.pause_seconds) pause_ += *record.pause_seconds;
   if (!record.step) {
@@ -741,10 +679,12 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   return std::optional(MakePoint());
 }
 
-std::optional<MonitorPoint> Monitor::Finish(std::vector<std::string>* problems) {
+std::optional<MonitorPoint> Monitor::Finish(std::vector<std::string>* problems,
+                                            std::vector<int64_t>* lines) {
   for (auto& [what, doubt] : doubts_) {
     if (doubt.told || doubt.ever_agreed) continue;
     problems->push_back(std::move(doubt.text));
+    if (lines != nullptr) lines->push_back(doubt.line);
     doubt.told = true;
   }
   if (window_.steps == 0) return std::nullopt;

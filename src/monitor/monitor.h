@@ -38,6 +38,7 @@ struct StepWork {
   AudioWork audio;
   Expr image_tokens;                    // of an image in the decoder, by its sizes; 0 if unknown
   Bindings multiples;                   // what sizes of images are multiples of
+  Bindings most;                        // the sizes that there are learned positions for
   std::optional<int64_t> fixed_batch;   // fixed in the file
   std::optional<int64_t> fixed_length;  // of tokens, fixed in the file
   bool per_sample = false;   // `flops` at the fixed batch count for as many samples as a step has
@@ -85,8 +86,9 @@ class Monitor {
   absl::StatusOr<std::optional<MonitorPoint>> Take(const StepRecord& record,
                                                    std::vector<std::string>* problems);
   // The last point at the end of a log. `problems` gets doubts that only a longer log could
-  // resolve.
-  std::optional<MonitorPoint> Finish(std::vector<std::string>* problems);
+  // resolve, and `lines` where each began.
+  std::optional<MonitorPoint> Finish(std::vector<std::string>* problems,
+                                     std::vector<int64_t>* lines = nullptr);
 
   const MonitorTotals& totals() const { return totals_; }
 
@@ -111,7 +113,8 @@ class Monitor {
   struct Doubt {
     int in_a_row = 0;
     bool ever_agreed = false, told = false;
-    std::string text;  // of the last line
+    int64_t line = 0;  // the first in a row
+    std::string text;  // of that line
   };
 
   // Devices and runs of the log: the batch of the whole step.
@@ -127,6 +130,8 @@ class Monitor {
   void CompareTimes(const StepRecord& record, int64_t stride, std::vector<std::string>* problems);
   void CompareRates(const StepRecord& record, const Items& items, double step_seconds,
                     std::vector<std::string>* problems);
+  // Takes out lengths that the model has no positions for.
+  void CheckLengths(StepRecord* record, std::vector<std::string>* problems) const;
   // True if the record continues the last one; resets if the steps start again.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
   // The number of steps that the record's time covers, and their duration; 0 if unknown.
@@ -161,6 +166,7 @@ class Monitor {
   Window window_;
   std::optional<int64_t> last_step_, stride_, point_step_;
   std::optional<double> last_time_;
+  int64_t line_ = 0;        // of the record
   int64_t time_step_ = 0;   // of the last time
   double pause_ = 0;        // since then
   double later_pause_ = 0;  // after the time of this line

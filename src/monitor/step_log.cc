@@ -14,11 +14,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -167,6 +169,7 @@ LogField FieldOf(const std::string& name, const nlohmann::json& value) {
 // The lengths of samples, or where each begins in a packed row and the last one ends.
 void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
   std::vector<int64_t> lengths = field.list;
+  const bool has_other = !record->lengths.empty();
   if (packed && !lengths.empty()) {
     const bool from_0 = lengths[0] == 0;
     std::adjacent_difference(lengths.begin(), lengths.end(), lengths.begin());
@@ -179,8 +182,12 @@ void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
         field.name, packed ? " does not go up from 0" : " is no list of lengths of 1 or more"));
     return;
   }
+  if (has_other && record->lengths != lengths) {
+    record->faults.emplace_back("lengths and cu_seqlens are of different samples");
+    return;
+  }
   record->lengths = std::move(lengths);
-  record->packed = packed;
+  record->packed = record->packed || packed;
 }
 
 // ", column 34": where the list begins that is item `index` of the field; "" if not found.
@@ -282,6 +289,25 @@ std::optional<AudioLength> AudioOf(const nlohmann::json& item) {
   }
   if (!(seconds > 0 && seconds <= kMostSeconds)) return std::nullopt;
   return AudioLength{.microseconds = std::llround(seconds * kMicrosecondsPerSecond)};
+}
+
+// How many of the line's grids each sample has.
+void TakeImageCounts(const LogField& field, StepRecord* record) {
+  const std::vector<int64_t>& counts = field.list;
+  absl::int128 sum = 0;
+  for (const int64_t count : counts) sum += count;
+  const bool is_nested = !record->image_counts.empty();
+  if (counts.empty() || is_nested || sum != static_cast<int64_t>(record->grids[0].size())) {
+    record->faults.push_back(
+        is_nested
+            ? absl::StrCat(field.name, " comes with a flat list of grids, one an image")
+            : absl::StrCat(field.name, " is no list of numbers, one a sample, which add up to ",
+                           record->grids[0].size(), " grids"));
+    return;
+  }
+  const bool one_each =
+      std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 1; });
+  if (!one_each) record->image_counts = counts;
 }
 
 // The length of each sample's audio; a number is a size of this name.
@@ -399,6 +425,7 @@ constexpr LogName kLogNames[] = {
     {"cu_seqlens", "cu_seqlens", 1, "ours: a list"},
     {"grid_thw", "grid_thw", 1, "ours: a list of lists"},
     {"image_grid_thw", "grid_thw", 1, "transformers' processors"},
+    {"image_counts", "image_counts", 1, "ours: a list"},
     {"audio", "audio", 1, "ours: a list"},
     {"samples", "samples", 1, "ours"},
     {"images", "samples", 1, "ours"},
@@ -484,6 +511,7 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
     return TakeLengths(field, as.means == "cu_seqlens", record);
   }
   if (as.means == "grid_thw") return TakeGrids(field, record);
+  if (as.means == "image_counts") return TakeImageCounts(field, record);
   if (as.means == "audio") return TakeAudio(field, record);
   if (field.number && !field.has_unit) *field.number *= as.unit;
   if (as.means == "time") {
@@ -494,6 +522,36 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
     if (time.means != as.means) continue;
     return TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
   }
+}
+
+// Of two fields that belong together, the right one alone would tell another step.
+void ClearFaulty(StepRecord* record) {
+  absl::btree_set<std::string>& faulty = record->faulty;
+  if (faulty.erase("cu_seqlens") > 0) faulty.insert("lengths");
+  if (faulty.erase("image_counts") > 0) faulty.insert("grid_thw");
+  if (faulty.contains("lengths")) {
+    record->lengths.clear();
+    record->packed = false;
+  }
+  if (faulty.contains("grid_thw")) {
+    record->grids = {};
+    record->image_counts.clear();
+  }
+}
+
+// A cell of CSV that is a list, "[5,6]", is that of JSON, which `lists` keeps.
+LogField FieldOfCell(const std::string& name, const std::string& cell,
+                     std::deque<nlohmann::json>* lists) {
+  if (absl::StartsWith(cell, "[")) {
+    absl::StatusOr<nlohmann::json> list = ParseJson(WithoutNan(cell), {});
+    if (list.ok()) {
+      lists->push_back(*std::move(list));
+      LogField field = FieldOf(name, lists->back());
+      field.json = &lists->back();
+      return field;
+    }
+  }
+  return FieldOfCell(name, cell);
 }
 
 // "iter 20: loss 2.31, time 410.5ms, mfu 31.2%", as nanoGPT prints it.
@@ -580,10 +638,20 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
     if (unread_.size() < kMostUnread) unread_.insert(fields[i].name);
     const bool is_size =
         fields[i].whole && *fields[i].whole >= 0 && *fields[i].whole <= monitor::kMostOfStep;
-    if (is_size) record.sizes[fields[i].name] = *fields[i].whole;
+    if (is_size) {
+      record.sizes[fields[i].name] = *fields[i].whole;
+    } else if (fields[i].number || fields[i].is_nan) {
+      record.no_sizes[fields[i].name] =
+          fields[i].number ? absl::StrCat(*fields[i].number) : std::string("NaN or infinite");
+    }
   }
   bool of_training = false;  // a rate over the whole training
-  for (size_t i = 0; i < fields.size(); ++i) {
+  std::vector<size_t> order(fields.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t i) {  // after the grids
+    return known[i] == nullptr || known[i]->means != "image_counts";
+  });
+  for (const size_t i : order) {
     if (known[i] == nullptr) continue;
     const bool is_first =
         std::none_of(known.begin(), known.end(), [&](const monitor::LogName* other) {
@@ -592,8 +660,11 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
     if (!is_first) continue;
     of_training = of_training || known[i]->name == "train_steps_per_second";
     read_.try_emplace(fields[i].name, known[i]->means);
+    const size_t faults = record.faults.size();
     monitor::TakeAs(*known[i], fields[i], &record);
+    if (record.faults.size() > faults) record.faulty.emplace(known[i]->means);
   }
+  monitor::ClearFaulty(&record);
   record.is_summary = of_training && record.time && record.steps_per_second;
   return record;
 }
@@ -638,6 +709,7 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::ReadDocument(absl::string_vie
 }
 
 absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) {
+  absl::ConsumePrefix(&line, "\xEF\xBB\xBF");  // a byte order mark
   line = absl::StripAsciiWhitespace(line);
   if (line.empty()) return std::nullopt;
   if (line.size() > kMaxLogLine) {
@@ -658,7 +730,8 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     if (fields) return std::optional(RecordOf(*fields));
   }
   ByteReader bytes(line);
-  CsvReader csv(&bytes, {});
+  if (titles_.empty()) separator_ = absl::StrContains(line, ';') ? ';' : ',';
+  CsvReader csv(&bytes, {.separator = separator_});
   std::vector<std::string> cells;
   const absl::StatusOr<bool> more = csv.Next(&cells);
   if (!more.ok()) return monitor::InThisLine(more.status(), "line 1: ");
@@ -678,9 +751,10 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     return absl::InvalidArgumentError(
         absl::StrCat("has ", cells.size(), " cells, and the titles are ", titles_.size()));
   }
+  std::deque<nlohmann::json> lists;
   std::vector<LogField> fields;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (!cells[i].empty()) fields.push_back(monitor::FieldOfCell(titles_[i], cells[i]));
+    if (!cells[i].empty()) fields.push_back(monitor::FieldOfCell(titles_[i], cells[i], &lists));
   }
   return std::optional(RecordOf(fields));
 }

@@ -7,9 +7,9 @@
 // 8601 time) or `step_seconds` ("250ms" and "0:00:02" as well), or a rate of steps, samples or
 // tokens; sizes by the names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`,
 // or `mask_sum`, the sum of an attention mask; `lengths` of all samples, or `cu_seqlens`;
-// `grid_thw`, the patches of each sample's image or images; and `audio`, frames or seconds of each
-// sample. Other fields are not read. kLogNames in step_log.cc has the names that other programs'
-// logs use.
+// `grid_thw`, the patches of each sample's image or images, with `image_counts`; and `audio`,
+// frames or seconds of each sample. Other fields are not read. kLogNames in step_log.cc has the
+// names that other programs' logs use.
 //
 // Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
 // Hugging Face prints, and JSON over several lines, as in trainer_state.json: an object of a list
@@ -33,6 +33,7 @@
 namespace onnxflops {
 
 struct StepRecord {
+  int64_t line = 0;  // of the log
   std::optional<int64_t> step;
   std::optional<double> time, step_seconds;
   // Where no time is given; tokens and samples of the step have to be known.
@@ -58,8 +59,12 @@ struct StepRecord {
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
   // The log's names of the values read, by LogName::means: "tokens" -> "mask_sum".
   absl::btree_map<std::string, std::string> names;
+  // The value of other fields that are numbers and no sizes: "batch" -> "-2".
+  absl::btree_map<std::string, std::string> no_sizes;
   std::vector<std::string> faults;  // fields that are not numbers: "step_seconds is NaN"
-  std::vector<std::string> notes;   // how a field is read, if that is not obvious
+  // What has a fault, by LogName::means: figures that follow from it are not known.
+  absl::btree_set<std::string> faulty;
+  std::vector<std::string> notes;  // how a field is read, if that is not obvious
 };
 
 struct LogField;  // of a line
@@ -82,6 +87,7 @@ class StepLog {
   absl::StatusOr<std::optional<StepRecord>> ReadDocument(absl::string_view line);
 
   std::vector<std::string> titles_;  // of CSV
+  char separator_ = ',';             // of its cells
   absl::btree_map<std::string, std::string> read_;
   absl::btree_set<std::string> unread_;
   int depth_ = 0;         // of brackets that are open, in a document of several lines

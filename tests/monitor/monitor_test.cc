@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -137,6 +138,87 @@ TEST(MonitorTest, SamplesOfDifferentLengths) {
   }
 }
 
+// A configuration has positions for 10 tokens: a longer step never ran, and has no rates.
+TEST(MonitorTest, BeyondLearnedPositions) {
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  work.most = {{"seq", 10}};
+  constexpr std::pair<const char*, const char*> kLines[] = {
+      {R"("lengths": [5, 20])", "sample 2: "},
+      {R"("cu_seqlens": [0, 5, 25])", "sample 2: "},
+      {R"("lengths": [5, 20], "batch": 2, "seq": 10)", "sample 2: "},
+      {R"("batch": 2, "seq": 20)", ""},
+  };
+  for (const auto& [line, sample] : kLines) {
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 100});
+    std::vector<std::string> problems;
+    const StepRecord record =
+        **StepLog().Read(absl::StrCat(R"({"step": 1, "step_seconds": 1, )", line, "}"));
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    EXPECT_EQ(problems, std::vector<std::string>{absl::StrCat(
+                            sample,
+                            "seq = 20: the configuration has positions for at most 10: no "
+                            "utilisation of this step")});
+    ASSERT_TRUE(point) << line;
+    EXPECT_FALSE(point->mfu || point->tokens_per_second) << line;
+  }
+  Monitor monitor(work, {.every = 1, .devices = 1, .peak = 100});
+  std::vector<std::string> problems;
+  const StepRecord record =
+      **StepLog().Read(R"({"step": 1, "step_seconds": 1, "lengths": [5, 10]})");
+  const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+  EXPECT_TRUE(problems.empty());
+  ASSERT_TRUE(point && point->mfu);
+  EXPECT_EQ(point->mfu, 1.5);  // 10 x (5 + 10) of 100
+}
+
+// 3 tokens in 2 s, of 1 a second. Beside lengths, batch and seq are those of the padded batch.
+TEST(MonitorTest, ListsInAllForms) {
+  constexpr char kStep[] = R"({"step": 1, "step_seconds": 2, )";
+  const std::pair<std::string, const char*> logs[] = {
+      {absl::StrCat("\xEF\xBB\xBF", kStep, R"("batch": 1, "seq": 3})"), "1 1.5 0;"},
+      {"\xEF\xBB\xBFstep;step_seconds;batch;seq\n1;2;1;3", "1 1.5 0;"},
+      {"step,step_seconds,lengths\n1,2,\"[1,2]\"", "1 1.5 0;"},
+      {"step;step_seconds;cu_seqlens\n1;2;[0, 1, 3]", "1 1.5 0;"},
+      {"step,step_seconds,lengths\n1,2,\"[1,nan]\"",
+       "lengths is no list of lengths of 1 or more;1 -1 -1;"},
+      {absl::StrCat(kStep, R"("lengths": [1, 2], "batch": 2, "seq": 2})"), "1 1.5 0;"},
+      {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 1, 3]})"), "1 1.5 0;"},
+      {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 2, 3]})"),
+       "lengths and cu_seqlens are of different samples;1 -1 -1;"},
+      {absl::StrCat(kStep, R"("lengths": [0, 4], "batch": 2, "seq": 4})"),
+       "lengths is no list of lengths of 1 or more;1 -1 -1;"},
+      {absl::StrCat(kStep, R"("batch": -2, "seq": 1})"),
+       "batch is -2, which is no size: no utilisation of this step;1 -1 -1;"},
+      {"step,step_seconds,batch,seq\n1,2,1,nan",
+       "seq is NaN or infinite, which is no size: no utilisation of this step;1 -1 -1;"},
+  };
+  for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// The line is the first that has other tokens than its samples, and the rate is of the samples.
+TEST(MonitorTest, TokensBesideLengths) {
+  Monitor monitor = TokenMonitor(1);
+  std::vector<std::string> problems;
+  for (const auto& [step, line] :
+       {std::pair("1", R"("tokens": 9})"), std::pair("2", R"("x": 1})")}) {
+    StepRecord record = **StepLog().Read(
+        absl::StrCat(R"({"step": )", step, R"(, "step_seconds": 2, "lengths": [1, 2], )", line));
+    record.line = 6 + *record.step;
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    ASSERT_TRUE(point);
+    EXPECT_EQ(point->tokens_per_second, 1.5);
+  }
+  EXPECT_TRUE(problems.empty());
+  std::vector<int64_t> lines;
+  monitor.Finish(&problems, &lines);
+  EXPECT_EQ(lines, std::vector<int64_t>{7});
+  EXPECT_EQ(problems, std::vector<std::string>{
+                          "tokens is 9, more than the sum over samples = 3: the latter is used"});
+}
+
 // The first grid is the image of the first sample: (2 * 4 + 5 * 1 + 7 * 8) + (3 * 6 + 5 * 1 + 7 *
 // 2).
 TEST(MonitorTest, GridsOfSamples) {
@@ -211,6 +293,14 @@ TEST(MonitorTest, AnyNumberOfImages) {
        square(2 + 8) + square(3 + 3) + square(5 + 1) + 3 * (32 + 12 + 4) + 7, 12},
       {R"("step_seconds": 1, "seq": 4, "grid_thw": [[[1, 4, 8], [1, 2, 2]], []])", "",
        square(4 + 8 + 1) + square(4) + 3 * (32 + 4) + 7, 9},
+      {sizes + "[[1, 4, 8], [1, 6, 2], [1, 2, 2]], \"image_counts\": [2, 0, 1]", "",
+       square(2 + 8 + 3) + square(3) + square(5 + 1) + 3 * (32 + 12 + 4) + 7, 12},
+      {sizes + "[[1, 4, 8], [1, 6, 2], [1, 2, 2]], \"image_counts\": [1, 1, 1]", "",
+       square(2 + 8) + square(3 + 3) + square(5 + 1) + 3 * (32 + 12 + 4) + 7, 12},
+      {sizes + "[[1, 4, 8]], \"image_counts\": [2, 0, 1]",
+       "image_counts is no list of numbers, one a sample, which add up to 1 grids", 0, 0},
+      {sizes + "[[[1, 4, 8]], [], []], \"image_counts\": [1, 0, 0]",
+       "image_counts comes with a flat list of grids, one an image", 0, 0},
       {sizes + "[[[1, 4, 8]], []]",
        "3 lengths, and images of 2 samples in grid_thw: no utilisation of this step", 0, 0},
       {sizes + "[[[1, 4, 8]], [], [[1, 2]]]",
@@ -230,6 +320,7 @@ TEST(MonitorTest, AnyNumberOfImages) {
       ASSERT_FALSE(problems.empty()) << line;
       EXPECT_EQ(problems[0], fault);
       EXPECT_FALSE(point && point->mfu) << line;
+      EXPECT_FALSE(point && (point->tokens_per_second || point->image_tokens_per_second)) << line;
       continue;
     }
     EXPECT_TRUE(problems.empty()) << problems[0];
@@ -259,6 +350,8 @@ void ExpectAudio(const StepWork& work, const std::vector<AudioCase>& cases) {
       ASSERT_FALSE(problems.empty()) << c.line;
       EXPECT_EQ(problems[0], c.fault);
       EXPECT_FALSE(point && point->mfu) << c.line;
+      const bool of_audio = absl::StartsWith(c.fault, "audio");
+      EXPECT_FALSE(of_audio && point && point->audio_frames_per_second) << c.line;
       continue;
     }
     EXPECT_TRUE(problems.empty()) << c.line << ": " << problems[0];

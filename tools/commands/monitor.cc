@@ -204,6 +204,7 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   }
   work.bindings = report.bindings;
   for (const auto& [symbol, of] : MultipleDims(*model)) work.multiples.emplace(symbol, of);
+  for (const auto& [symbol, most] : MostDims(*model)) work.most.emplace(symbol, most);
   for (const std::string& warning : report.warnings) {
     WriteError(absl::StrCat(Escaped(report.model.path), ": ", warning));
   }
@@ -380,11 +381,12 @@ class Follower {
       if (!record.ok()) {
         complaints_.Add(log->line(), std::string(record.status().message()));
       } else if (*record) {
+        (*record)->line = log->line();
         RETURN_IF_ERROR(TakeAll(totals_.Take({log->line(), **std::move(record)})));
       }
     }
     RETURN_IF_ERROR(TakeAll(totals_.Finish()));
-    return End(log->line());
+    return End();
   }
 
  private:
@@ -403,10 +405,11 @@ class Follower {
     return absl::OkStatus();
   }
 
-  absl::Status End(int64_t line) {
+  absl::Status End() {
     std::vector<std::string> problems;
-    const std::optional<MonitorPoint> rest = monitor_.Finish(&problems);
-    for (const std::string& problem : problems) complaints_.Add(line, problem);
+    std::vector<int64_t> lines;
+    const std::optional<MonitorPoint> rest = monitor_.Finish(&problems, &lines);
+    for (size_t i = 0; i < problems.size(); ++i) complaints_.Add(lines[i], problems[i]);
     if (rest) RETURN_IF_ERROR(Write(*rest));
     complaints_.TellCounts();
     return any_mfu_ ? absl::OkStatus() : NoFigure();
