@@ -26,6 +26,8 @@ class ListReader {
       if (!status.ok()) return status;
     }
     if (!closers_.empty()) return Fault(absl::StrCat("there is no '", closers_.substr(0, 1), "'"));
+    // A list without any values is another fault, which callers name.
+    if (!words_.empty() && !empty_.ok()) return empty_;
     return std::move(words_);
   }
 
@@ -42,7 +44,7 @@ class ListReader {
            !IsOpening(text_[at_]) && !IsClosing(text_[at_])) {
       ++at_;
     }
-    words_.push_back({text_.substr(begin, at_ - begin), closers_.empty() ? line_ : group_});
+    words_.push_back({text_.substr(begin, at_ - begin), group_});
     last_ = Last::kValue;
     return absl::OkStatus();
   }
@@ -51,12 +53,14 @@ class ListReader {
     ++at_;
     if (c != '\n') return absl::OkStatus();
     ++line_;
-    if (closers_.empty()) last_ = Last::kNothing;  // a comma may end a line
+    if (!closers_.empty()) return absl::OkStatus();
+    ++group_;
+    last_ = Last::kNothing;  // a comma may end a line
     return absl::OkStatus();
   }
 
   absl::Status Comma(char c) {
-    if (last_ == Last::kNothing || last_ == Last::kComma) {
+    if (last_ != Last::kValue && last_ != Last::kClosing) {
       return Fault(absl::StrCat("there is no value before a '", std::string(1, c), "'"));
     }
     last_ = Last::kComma;
@@ -69,8 +73,8 @@ class ListReader {
       return Fault(absl::StrCat("a '", std::string(1, c), "' follows a value"));
     }
     closers_ += c == '[' ? ']' : ')';
-    group_ = line_;
-    last_ = Last::kNothing;
+    ++group_;
+    last_ = Last::kOpening;
     ++at_;
     return absl::OkStatus();
   }
@@ -80,7 +84,9 @@ class ListReader {
       return Fault(absl::StrCat("a '", std::string(1, c), "' closes nothing"));
     }
     if (last_ == Last::kComma) return Fault("there is no value after a comma");
+    if (last_ == Last::kOpening && empty_.ok()) empty_ = Fault("there is no value in a bracket");
     closers_.pop_back();
+    ++group_;
     last_ = Last::kClosing;
     ++at_;
     return absl::OkStatus();
@@ -92,12 +98,13 @@ class ListReader {
         absl::StrCat(has_lines ? absl::StrCat("line ", line_, ": ") : "", what));
   }
 
-  enum class Last { kNothing, kValue, kComma, kClosing };
+  enum class Last { kNothing, kValue, kComma, kOpening, kClosing };
   const absl::string_view text_;
   size_t at_ = 0;
   int64_t line_ = 1, group_ = 1;
   Last last_ = Last::kNothing;
   std::string closers_;  // of the brackets that are open
+  absl::Status empty_;   // the first bracket without values
   std::vector<ListWord> words_;
 };
 

@@ -15,7 +15,7 @@ namespace onnxflops {
 
 struct ListWord {
   absl::string_view text;
-  // Words of one group belong together: those of a line, or of a bracket over several lines.
+  // Words of one group belong together: those of a line, or of a bracket.
   int64_t group = 0;
 };
 

@@ -29,6 +29,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/base/utf8.h"
 #include "src/family/family.h"
 #include "src/report/samples_report.h"
 #include "src/symbolic/symbol_name.h"
@@ -106,10 +107,21 @@ std::vector<absl::string_view> SidesAt(const std::vector<ListWord>& words, size_
   return sides;
 }
 
-// A name of a size, not a number that is none: '5x', '0x10'.
+// A name of a size, not a number that is none: '5x', '0x10', '"5"'.
 bool LooksLikeName(absl::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of("\"'"), word.size()));
+  if (word.empty()) return false;
   const auto c = static_cast<unsigned char>(word[0]);
-  return absl::ascii_isalpha(c) || c == '_' || c == '"' || c == '\'' || c >= 0x80;
+  return absl::ascii_isalpha(c) || c == '_' || (c >= 0x80 && PrintableSequence(word) > 0);
+}
+
+absl::Status CheckNames(const std::vector<absl::string_view>& words, int64_t line) {
+  for (const absl::string_view word : words) {
+    if (LooksLikeName(word)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "line ", line, ": ", Quoted(word), ": it should be a whole number, or the name of a size"));
+  }
+  return absl::OkStatus();
 }
 
 // A table: the symbols, then a line for each sample.
@@ -127,10 +139,7 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
     const std::vector<absl::string_view>& words = *read;
     if (words.empty()) continue;
     if (names.empty()) {
-      if (!LooksLikeName(words[0])) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("line ", number, ": ", Quoted(words[0]), ": it should be a whole number"));
-      }
+      RETURN_IF_ERROR(CheckNames(words, number));
       names = words;
       columns.resize(names.size());
       continue;

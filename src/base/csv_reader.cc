@@ -24,9 +24,14 @@ std::vector<std::string> CellsOf(absl::string_view record, char separator) {
   for (size_t i = 0; i < record.size(); ++i) {
     if (record[i] == '"' && in_quotes && i + 1 < record.size() && record[i + 1] == '"') {
       cells.back() += record[++i];
+    } else if (record[i] == '"' && !had_quotes &&
+               !absl::StripAsciiWhitespace(cells.back()).empty()) {
+      // A quote within a cell that begins without one is text, as in 4"".
+      cells.back() += '"';
+      in_quotes = !in_quotes;
     } else if (record[i] == '"') {
       // Blanks before the quote are not in the cell.
-      if (!had_quotes && absl::StripAsciiWhitespace(cells.back()).empty()) cells.back().clear();
+      if (!had_quotes) cells.back().clear();
       in_quotes = !in_quotes;
       had_quotes = true;
     } else if (record[i] == separator && !in_quotes) {

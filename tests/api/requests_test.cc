@@ -67,6 +67,7 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
       {"prompt,size\n4,5\n", "line 1: there is no column 'size'"},
       {"prompt,prompt\n4,5\n", "both have the title 'prompt'"},
       {"prompt\n5\n-4\n", "line 3: prompt = '-4': it should be a whole number from 1"},
+      {"prompt\n4\"\"\n", "line 2: prompt = '4\"\"'"},
       {"prompt\nnan\n", "line 2: prompt = 'nan'"},
       {"prompt\n1e3\n", "line 2: prompt = '1e3'"},
       {"prompt\n99999999999999999999\n", "line 2: prompt = '99999999999999999999'"},
@@ -85,7 +86,7 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
       {"prompt,tiles\n9,0\n", "line 2: tiles: an image has 1 tile or more"},
       {"prompt,audio\n9,-1s\n", "line 2: audio: size 1: '-1s': it should be seconds above 0"},
       {"{\"prompt\": 9, \"audio\": true}", "line 1: audio: size 1: 'true'"},
-      {"{\"prompt\": 9, \"grid_thw\": [[1, 8, 8.5]]}", "line 1: grid_thw: grid 1: '1x8x8.5'"},
+      {"{\"prompt\": 9, \"grid_thw\": [[1, 8, 8.5]]}", "line 1: grid_thw: grid 1: '1 8 8.5'"},
       {"prompt,generated,audio\n9,2,3s\n", "line 2: it has generated tokens, so what its audio"},
       {"prompt,images,audio\n9,2x2,3s\n", "line 2: it has images and audio: a step runs one tower"},
   };

@@ -71,6 +71,7 @@ TEST(CsvReaderTest, Records) {
       {"\xef\xbb\xbf a , b", "1:a|b"},
       {"\"a, \"\"b\"\"\",\" c \"\n\n\"1\n2\",x\nlast", "1:a, \"b\"| c ;2:;3:1\n2|x;5:last"},
       {"a,,\n", "1:a||"},
+      {"4\"\",5\n \"6\" ,7\"x,y\"", "1:4\"\"|5;2:6|7\"x,y\""},
       {"a\n\"b\nc", "line 2: a quote does not end"},
       {"12345678901", "line 1: a record of more than 10 bytes"},
   };
