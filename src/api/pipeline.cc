@@ -370,6 +370,23 @@ class StageCounter {
     return absl::OkStatus();
   }
 
+  // The first and the last run bound the sizes of the others only if they grow by equal steps.
+  absl::Status CheckSteps() const {
+    const Expr index = Expr::Symbol(stage_.index);
+    std::map<std::string, Expr> sizes(sizes_.begin(), sizes_.end());
+    if (stage_.past) sizes.emplace("past", stage_.past->value);
+    if (stage_.new_tokens) sizes.emplace("new", stage_.new_tokens->value);
+    for (const auto& [name, size] : sizes) {
+      const std::optional<Expr> step =
+          DivideExactly(size - size.Replace({{stage_.index, Expr(0)}}), index);
+      if (step && !absl::c_linear_search(step->Symbols(), stage_.index)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(name), " = ", size.Shortened(100), ": it may only grow or shrink by ",
+          "equal steps of ", stage_.index, ", as a + b*", stage_.index));
+    }
+    return absl::OkStatus();
+  }
+
   // Compares the formula with counts at the values of the parameters.
   absl::Status CheckValues(RunCost* cost) {
     RunCost formula = *cost;
@@ -380,6 +397,7 @@ class StageCounter {
     if (!stage_.index.empty()) {
       ASSIGN_OR_RETURN(trips, NumberOf(stage_.trips.value, "the number of runs", at_first));
     }
+    if (trips > 2) RETURN_IF_ERROR(CheckSteps());
     for (const int64_t index : std::set<int64_t>{0, trips - 1}) {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
       const Bindings values = ValuesAt(index);
