@@ -13,6 +13,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -53,6 +54,11 @@ struct Layout {
   const char* per;
   std::vector<PartRule> parts;
 };
+
+// Configurations of parts that give sizes.
+constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "vae/config.json",
+                                                    "unet/config.json", "transformer/config.json"};
+constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 
 constexpr char kTimesSteps[] = "times = \"steps\"";
 
@@ -219,7 +225,16 @@ std::string FirstMatch(const std::string& folder, absl::string_view globs) {
 }
 
 std::string TomlText(absl::string_view text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&out, "\\u", absl::Hex(c, absl::kZeroPad4));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
 }
 
 // A folder that is a pipeline, but not a whole one.
@@ -263,7 +278,7 @@ std::string DiffusionSizes(const std::string& folder, int64_t usual) {
     const nlohmann::json config = JsonIn(folder, name);
     if (known || !config.is_object() || !config.contains("block_out_channels")) continue;
     const nlohmann::json& blocks = config["block_out_channels"];
-    if (!blocks.is_array() || blocks.empty() || blocks.size() > 16) continue;
+    if (!blocks.is_array() || blocks.empty() || blocks.size() > kMostBlocks) continue;
     scale = int64_t{1} << (blocks.size() - 1);
     known = true;
   }
@@ -408,11 +423,45 @@ class FolderReader {
       if (is_denoiser || name == "safety_checker" || exists(name)) continue;
       if (part.required || is_named) lacking.emplace_back(part.files);
     }
-    if (lacking.empty()) return absl::OkStatus();
+    if (lacking.empty()) return CheckOthers(index);
     return NotWhole(folder_, absl::StrCat("a folder of diffusers (", layout_.marker, ") without ",
                                           absl::StrJoin(lacking, ", "),
                                           "; export these parts to ONNX, or name the stages in a "
                                           "TOML file"));
+  }
+
+  // Parts that the index names and that are not among ours: a second denoiser, a control net.
+  absl::Status CheckOthers(const nlohmann::json& index) const {
+    constexpr absl::string_view kNoModels[] = {"scheduler",       "tokenizer", "feature_extractor",
+                                               "image_processor", "processor", "vae"};
+    for (const auto& [key, value] : index.items()) {
+      const absl::string_view name = key;
+      const bool is_named = value.is_array() && value.size() == 2 && !value[1].is_null();
+      const bool is_no_model = absl::c_any_of(
+          kNoModels, [&](absl::string_view other) { return absl::StartsWith(name, other); });
+      const bool is_known =
+          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
+      if (!is_named || is_no_model || is_known) continue;
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      absl::StrCat("it names a part ", Quoted(name),
+                                   ", which is not known here: name the stages in a TOML file"));
+    }
+    return CheckConfigurations();
+  }
+
+  // A damaged one would make a size an assumed one.
+  absl::Status CheckConfigurations() const {
+    for (const char* const name : kDiffusionConfigurations) {
+      if (FirstMatch(folder_, name).empty()) continue;
+      ASSIGN_OR_RETURN(const nlohmann::json config, ObjectIn(folder_, name));
+      if (!config.contains("block_out_channels")) continue;
+      const nlohmann::json& blocks = config["block_out_channels"];
+      if (blocks.is_array() && !blocks.empty() && blocks.size() <= kMostBlocks) continue;
+      return NotWhole(
+          absl::StrCat(folder_, "/", name),
+          absl::StrCat("block_out_channels should be a list of 1 to ", kMostBlocks, " numbers"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status CheckGenAi(const nlohmann::json& config) const {
@@ -529,6 +578,18 @@ class FolderReader {
 };
 
 }  // namespace
+
+std::vector<std::string> FilesOfFolder(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const char* const name :
+       {"model_index.json", "genai_config.json", "config.json", "generation_config.json"}) {
+    files.push_back(absl::StrCat(folder, "/", name));
+  }
+  for (const char* const name : kDiffusionConfigurations) {
+    files.push_back(absl::StrCat(folder, "/", name));
+  }
+  return files;
+}
 
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder) {
   std::string path = folder;

@@ -6,6 +6,7 @@
 #define ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,9 @@ namespace onnxflops {
 // size is a parameter. NotFound if no layout is known, with those that are; FailedPrecondition if a
 // folder of diffusers or GenAI lacks parts.
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder);
+
+// The JSON files that are read for this, if they are there: no output may take their place.
+std::vector<std::string> FilesOfFolder(const std::string& folder);
 
 }  // namespace onnxflops
 

@@ -248,6 +248,16 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   folder.Model("unet/model.onnx", {{"sample", {"batch_size", "1", "8", "8"}}});
   refused(kIndex, R"({"text_encoder": ["diffusers", "OnnxRuntimeModel"]})",
           "without text_encoder/model.onnx; export");
+  for (const char* name : {"controlnet", "transformer_2", "image_encoder"}) {
+    refused(kIndex, absl::StrCat("{\"", name, "\": [\"diffusers\", \"Model\"]}"),
+            absl::StrCat("it names a part '", name, "', which is not known here"));
+  }
+  folder.Write(kIndex, R"({"scheduler": ["a", "b"], "tokenizer_2": ["a", "b"], "vae": ["a", "b"],
+                           "controlnet": [null, null]})");
+  EXPECT_EQ(StagesOf(folder.Count()).size(), 2);
+  folder.Write("vae_decoder/config.json", R"({"block_out_channels": 5})");
+  refused(kIndex, "{}", "block_out_channels should be a list of 1 to 16 numbers");
+  folder.Write("vae_decoder/config.json", "{}");
   // Stable Diffusion 3 without T5, and the safety checker that exporters leave out.
   folder.Write(kIndex, R"({"text_encoder_3": [null, null], "safety_checker": ["a", "b"]})");
   EXPECT_EQ(StagesOf(folder.Count()).size(), 2);

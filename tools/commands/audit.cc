@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
+#include "src/api/recognise_pipeline.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/audit_arguments.h"
@@ -22,6 +23,7 @@
 #include "tools/cli/render.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
+#include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -97,6 +99,9 @@ absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   std::vector<std::string> inputs = {args.files[0], args.sizes.rules.file}, faults;
   for (size_t i = 0; i < rows.size(); ++i) {
     inputs.push_back(rows[i].model);
+    if (IsFolder(rows[i].model)) {
+      for (std::string& file : FilesOfFolder(rows[i].model)) inputs.push_back(std::move(file));
+    }
     if (!rows[i].fault.empty()) faults.push_back(PlaceOf(figures[i], args) + rows[i].fault);
   }
   if (!args.zoo.empty()) settings::LeaveOutOtherSizes(&rows);

@@ -17,6 +17,7 @@
 #include "src/api/known_sizes.h"
 #include "src/api/load.h"
 #include "src/api/pipeline.h"
+#include "src/api/recognise_pipeline.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -289,7 +290,8 @@ absl::StatusOr<ExitCode> ComparePipelineAt(const std::string& path, const Compar
   const bool waterfalls = HasWaterfalls(request);
   const std::string text = format == Format::kCsv ? ToCompareCsv(comparison, waterfalls)
                                                   : Render(comparison, format, style, waterfalls);
-  std::vector<std::string> inputs = {path, args.sizes.rules.file};
+  std::vector<std::string> inputs = FilesOfFolder(path);
+  inputs.insert(inputs.end(), {path, args.sizes.rules.file});
   for (const PipelineStage& stage : pipeline.stages) inputs.push_back(stage.path);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, inputs));
   return kFine;

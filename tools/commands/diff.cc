@@ -19,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/pipeline.h"
+#include "src/api/recognise_pipeline.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -198,6 +199,9 @@ absl::StatusOr<ExitCode> RunPipelineDiff(const DiffCall& args, const CountOption
   ASSIGN_OR_RETURN(const PipelineDiff diff, DiffPipelines(old_stages, new_stages, options));
   std::vector<std::string> inputs = {base, head, args.sizes.rules.file,
                                      args.device.devices_file.file};
+  for (const std::string& side : {base, head}) {
+    for (std::string& file : FilesOfFolder(side)) inputs.push_back(std::move(file));
+  }
   for (const PipelineReport* report : {&diff.base, &diff.head}) {
     for (const PipelineStageCost& stage : report->stages) inputs.push_back(stage.path);
   }

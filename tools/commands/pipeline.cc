@@ -152,7 +152,7 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (args.init) {
     ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(args.files[0]));
-    RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, FilesOfFolder(args.files[0])));
     return kFine;
   }
   std::vector<SweptSymbol> swept;
@@ -163,7 +163,8 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   };
   ASSIGN_OR_RETURN(const PipelineSweep sweep, SweepPipeline(load, options, swept));
   const PipelineReport& first = sweep.points[0].report;
-  std::vector<std::string> inputs = {args.files[0], args.rules.file, args.device.devices_file.file};
+  std::vector<std::string> inputs = FilesOfFolder(args.files[0]);
+  inputs.insert(inputs.end(), {args.files[0], args.rules.file, args.device.devices_file.file});
   for (const PipelineStageCost& stage : first.stages) inputs.push_back(stage.path);
   std::vector<std::string> objections;
   for (const PipelineSweep::Point& point : sweep.points) {
