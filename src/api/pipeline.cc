@@ -46,6 +46,10 @@
 namespace onnxflops {
 namespace {
 
+// Terms of a size of a stage, "2*images + 1". The cost of a model has some powers of it: 64 stages,
+// compared with all tools, then take some seconds.
+constexpr int64_t kMaxStageSizeTerms = 8;
+
 absl::Status AtPlace(absl::string_view place, absl::string_view stage, const absl::Status& status) {
   return WithMessage(status,
                      absl::StrCat(place, ": stage ", Quoted(stage), ": ", status.message()));
@@ -389,6 +393,13 @@ class StageCounter {
 
   // Compares the formula with counts at the values of the parameters.
   absl::Status CheckValues(RunCost* cost) {
+    for (const auto& [name, size] : sizes_) {
+      if (size.NumTerms() <= kMaxStageSizeTerms) continue;
+      return LimitError("stage-size-terms",
+                        absl::StrCat(Escaped(name), " = ", size.Shortened(60), ": it has ",
+                                     size.NumTerms(), " terms, more than ", kMaxStageSizeTerms,
+                                     " (stage-size-terms); make a part of it one parameter"));
+    }
     RunCost formula = *cost;
     ChangeAll([&](const Expr& e) { return e.Replace(sizes_); }, &formula);
     const Bindings at_first = ValuesAt(0);

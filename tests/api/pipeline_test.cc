@@ -307,6 +307,8 @@ TEST(PipelineTest, ErrorsNameThePlace) {
        "batch = t^2 - 30*t + 130: it may only grow or shrink by equal steps of t, as a + b*t"},
       {stage("for = \"t < 100\"\npast = \"t*(100 - t)\""),
        "past = -t^2 + 100*t: it may only grow or shrink by equal steps of t"},
+      {"[parameters]\na = 1\nb = 1\nc = 1\n" + stage("sizes = { seq = \"(a + b + c)^3\" }"),
+       "it has 10 terms, more than 8 (stage-size-terms)"},
       {stage("past = 1024"),
        "stage 'a': new + past = 1025 is 1025: the configuration has positions for at most 1024"},
       {"[parameters]\nn = 1\n" + stage("times = \"n - 2\""),
