@@ -15,6 +15,7 @@
 #include "src/api/pipeline.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
