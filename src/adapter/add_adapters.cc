@@ -360,7 +360,7 @@ class AdapterMaker {
     const DType type = AdapterType(product.dtype);
     const Shape& shape = inference_.FactOf(layer.weight)->shape;
     const auto add = [&](absl::string_view op, const Inputs& inputs,
-                         std::vector<Attribute> attributes = {}) {
+                         const std::vector<Attribute>& attributes = {}) {
       Node made = NewNode(layer, product.node, op, kMagnitude);
       made.attributes = editor_.Keep(attributes);
       made.attributes_comparable = attributes.empty();
@@ -375,6 +375,7 @@ class AdapterMaker {
       const ValueId columns =
           add("Reshape", {given.weight_a, editor_.AddInts("lora_columns", {r, -1})});
       std::vector<int64_t> sizes;
+      sizes.reserve(static_cast<size_t>(shape.rank()));
       for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i].AsInt64().value_or(1));
       change =
           add("Reshape", {add("MatMul", {rows, columns}), editor_.AddInts("lora_sizes", sizes)});
