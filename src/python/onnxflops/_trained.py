@@ -34,7 +34,7 @@ class _Adapters:
         for name, layer in modules.items():
             for adapter in _trained_adapters(layer):
                 self.several = self.several or _plain(name) in self.ranks
-                magnitudes = getattr(layer, "lora_magnitude_vector", ())
+                magnitudes: Any = getattr(layer, "lora_magnitude_vector", ())
                 dora = adapter in magnitudes
                 self.ranks[_plain(name)] = (int(layer.r[adapter]), dora)
                 parts = (layer.lora_A, layer.lora_B, magnitudes) if dora else (layer.lora_A, layer.lora_B)
