@@ -373,7 +373,9 @@ class Pytorchcv : public TorchTool {
   }
 
   void FindStops() {
-    if (std::string problem = InputProblem(); !problem.empty()) return Abort(std::move(problem));
+    // It makes its inputs itself: one or two tensors of zeros.
+    std::string problem = FedFloats("measure_model", 2, "one or two inputs");
+    if (!problem.empty()) return Abort(std::move(problem));
     // It puts its hooks on before it runs the model.
     if (std::string stop = StopAboveModules(); !stop.empty()) return Abort(std::move(stop));
     absl::flat_hash_map<ScopeId, bool> has_main;
@@ -430,26 +432,6 @@ class Pytorchcv : public TorchTool {
                           " beside modules");
     }
     return "";
-  }
-
-  // It makes its inputs itself: one or two tensors of zeros.
-  std::string InputProblem() {
-    const ModelData& model = evidence().model();
-    int64_t inputs = 0;
-    for (ValueId id : model.graphs[0].inputs) {
-      const Value& value = model.value(id);
-      if (value.initializer) continue;
-      ++inputs;
-      const Fact* fact = evidence().inference().FactOf(id);
-      if (fact == nullptr || IsFloat(fact->dtype)) continue;
-      return absl::StrCat("measure_model cannot run it: it feeds floats, and input ", value.name,
-                          " needs integers");
-    }
-    if (inputs == 1 || inputs == 2) return "";
-    return absl::StrCat(
-        "measure_model cannot run it: it feeds one or two inputs, and the model "
-        "has ",
-        inputs);
   }
 
   // The zoo and torchvision have none of these modules beside layers that the tool knows.

@@ -124,6 +124,23 @@ Ledger TorchTool::Apply(const AtenSet& counted,
   return ledger_.Finish([&](EntryId) { return unseen; });
 }
 
+std::string TorchTool::FedFloats(absl::string_view tool, int64_t most,
+                                 absl::string_view feeds) const {
+  const ModelData& model = evidence_.model();
+  int64_t inputs = 0;
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    if (value.initializer) continue;
+    ++inputs;
+    const Fact* fact = evidence_.inference().FactOf(id);
+    if (fact == nullptr || IsFloat(fact->dtype)) continue;
+    return absl::StrCat(tool, " cannot run it: it feeds floats, and input ", value.name,
+                        " needs integers");
+  }
+  if (inputs >= 1 && inputs <= most) return "";
+  return absl::StrCat(tool, " cannot run it: it feeds ", feeds, ", and the model has ", inputs);
+}
+
 void TorchTool::CountAttention(const TorchAttention& attention, AmountId amount,
                                absl::string_view why) {
   std::vector<EntryId> entries;

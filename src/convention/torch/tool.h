@@ -57,6 +57,9 @@ class TorchTool {
   void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
   // The tool fails here, so it has no figure.
   void Abort(std::string reason) { aborted_ = std::move(reason); }
+  // Why a tool that makes its inputs itself, floats, cannot run the model; empty if it can.
+  // `feeds`: "one input", where `most` is 1.
+  std::string FedFloats(absl::string_view tool, int64_t most, absl::string_view feeds) const;
 
   // The run of nn.MultiheadAttention to which the call belongs, or nullptr.
   const TorchAttention* AttentionOf(const TorchCall& call) const;

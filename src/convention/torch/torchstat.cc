@@ -17,7 +17,10 @@ class Torchstat : public TorchTool {
                   {.classes = true, .modules = true, .products = false, .biases = true}) {}
 
   Ledger Run(const AtenRules<Torchstat>& rules) {
-    if (std::string problem = InputProblem(); !problem.empty()) Abort(std::move(problem));
+    // It makes its input itself: one tensor of random floats.
+    if (std::string problem = FedFloats("torchstat", 1, "one input"); !problem.empty()) {
+      Abort(std::move(problem));
+    }
     ledger().Assume("torchstat runs: it needs pandas before 2 (DataFrame.append)");
     return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
   }
@@ -66,24 +69,6 @@ class Torchstat : public TorchTool {
     if (trace().nn_class(call) == NnClass::kNone || !y.ranked() || y.rank() != 4)
       return {kZero, kNotSupported};
     return {Times(call, y[0] * y[2] * y[3])};
-  }
-
- private:
-  // It makes its input itself: one tensor of random floats.
-  std::string InputProblem() {
-    const ModelData& model = evidence().model();
-    int64_t inputs = 0;
-    for (ValueId id : model.graphs[0].inputs) {
-      const Value& value = model.value(id);
-      if (value.initializer) continue;
-      ++inputs;
-      const Fact* fact = evidence().inference().FactOf(id);
-      if (fact == nullptr || IsFloat(fact->dtype)) continue;
-      return absl::StrCat("torchstat cannot run it: it feeds floats, and input ", value.name,
-                          " needs integers");
-    }
-    if (inputs == 1) return "";
-    return absl::StrCat("torchstat cannot run it: it feeds one input, and the model has ", inputs);
   }
 };
 
