@@ -275,4 +275,10 @@ ModuleId ModulePaths::FromWeight(absl::string_view name) {
   return by_weight_.Remember(path, hash, Intern(path, around));
 }
 
+std::string WithoutDigits(absl::string_view path) {
+  std::string without(path);
+  std::erase_if(without, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  return without;
+}
+
 }  // namespace onnxflops::modules

@@ -138,6 +138,9 @@ class ModulePaths {
   absl::flat_hash_set<absl::string_view> weight_prefixes_;
 };
 
+// The path without its numbers, which is equal for layers of one kind.
+std::string WithoutDigits(absl::string_view path);
+
 }  // namespace onnxflops::modules
 
 #endif  // ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_

@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/exporter/tensor_name.h"
@@ -15,13 +14,6 @@
 
 namespace onnxflops::modules {
 namespace {
-
-// The path without numbers, which is equal for layers of one kind.
-std::string KindOf(absl::string_view path) {
-  std::string kind(path);
-  std::erase_if(kind, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
-  return kind;
-}
 
 // The nodes that use a vector: where, and as which of their inputs.
 struct Uses {
@@ -33,7 +25,7 @@ struct Uses {
 bool IsMerged(const Uses& uses, absl::string_view own) {
   if (!uses.modules.contains(own)) return false;
   absl::flat_hash_set<std::string> kinds;
-  for (const absl::string_view module : uses.modules) kinds.insert(KindOf(module));
+  for (const absl::string_view module : uses.modules) kinds.insert(WithoutDigits(module));
   return kinds.size() < uses.modules.size();
 }
 

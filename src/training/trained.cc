@@ -391,11 +391,6 @@ std::vector<std::string> Completed(const std::vector<std::string>& globs,
 // The last part of a parameter's name.
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-std::string WithoutDigits(std::string name) {
-  std::erase_if(name, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
-  return name;
-}
-
 // Exporters store parameters of equal values once, as those of the norms of an untrained model. The
 // file then has one parameter where the options may train some of several and freeze the others.
 class SharedParameters {
@@ -458,7 +453,7 @@ class SharedParameters {
   // design, as an output layer shares the table of tokens.
   void AddMerged(const resolve::Parameter& parameter, const std::vector<std::string>& names) {
     absl::flat_hash_set<std::string> kinds;
-    for (const std::string& name : names) kinds.insert(WithoutDigits(name));
+    for (const std::string& name : names) kinds.insert(modules::WithoutDigits(name));
     if (kinds.size() == names.size()) return;
     merged_.push_back(Quoted(parameter.name));
     merged_elements_ += parameter.elements * (names.size() - 1);
