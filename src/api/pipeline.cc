@@ -47,10 +47,6 @@
 namespace onnxflops {
 namespace {
 
-// Terms of a size of a stage, "2*images + 1". The cost of a model has some powers of it: 64 stages,
-// compared with all tools, then take some seconds.
-constexpr int64_t kMaxStageSizeTerms = 8;
-
 absl::Status AtPlace(absl::string_view place, absl::string_view stage, const absl::Status& status) {
   return WithMessage(status,
                      absl::StrCat(place, ": stage ", Quoted(stage), ": ", status.message()));
@@ -360,19 +356,15 @@ class StageCounter {
 
   // Learned positions end somewhere, for the past and the new tokens together.
   absl::Status CheckPositions(const Bindings& values) const {
-    if (!decoder_) return absl::OkStatus();
-    const std::optional<std::string> symbol = OnlySymbol(decoder_->tokens);
-    for (const auto& [name, most] : MostDims(*model_)) {
-      if (!symbol || name != *symbol) continue;
-      const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
-      const Expr all = tokens + (stage_.past ? stage_.past->value : Expr(0));
-      ASSIGN_OR_RETURN(const int64_t number, NumberOf(all, "new + past", values));
-      if (number <= most) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("new + past = ", all.Shortened(100), " is ", number,
-                       ": the configuration has positions for at most ", most));
-    }
-    return absl::OkStatus();
+    if (!decoder_ || !decoder_->positions) return absl::OkStatus();
+    const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
+    const Expr all = tokens + (stage_.past ? stage_.past->value : Expr(0));
+    ASSIGN_OR_RETURN(const int64_t number, NumberOf(all, "new + past", values));
+    const auto& [most, where] = *decoder_->positions;
+    if (number <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("new + past = ", all.Shortened(100), " is ",
+                                                   number, ": ", where,
+                                                   " has positions for at most ", most));
   }
 
   // The first and the last run bound the sizes of the others only if they grow by equal steps.

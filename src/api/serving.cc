@@ -33,7 +33,6 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
-#include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
@@ -276,13 +275,7 @@ absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& option
   open.bindings.clear();
   const absl::StatusOr<Analysis> analysis = Analyze(model, open, options.causal, false);
   if (!analysis.ok()) return analysis.status();
-  ASSIGN_OR_RETURN(Decoder decoder, FindDecoder(analysis->inference));
-  for (const auto& [symbol, most] : MostDims(*analysis->inference.model)) {
-    if (decoder.tokens == Expr::Symbol(symbol, 1)) {
-      decoder.positions = {most, "the configuration"};
-    }
-  }
-  return decoder;
+  return FindDecoder(analysis->inference);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "ops/rules.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/symbolic/expr_sum.h"
 
 namespace onnxflops {
@@ -202,8 +203,14 @@ class DecoderFinder {
     if (std::find(list.begin(), list.end(), *symbol) == list.end()) list.push_back(*symbol);
   }
 
-  // The tables that an input of positions indexes, cast or not; the shortest one counts.
+  // The end that a configuration names, and the tables that an input of positions indexes, cast or
+  // not; the shortest one counts.
   void FindPositions() {
+    for (const auto& [symbol, most] : MostDims(*inference_.model)) {
+      if (found_.tokens == Expr::Symbol(symbol, 1)) {
+        found_.positions = {most, "the configuration"};
+      }
+    }
     absl::flat_hash_set<ValueId> positions;
     for (const DecoderInput& input : inputs_) {
       if (absl::StrContains(input.name, "position")) positions.insert(input.value);

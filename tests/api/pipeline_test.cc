@@ -309,6 +309,9 @@ TEST(PipelineTest, ErrorsNameThePlace) {
        "past = -t^2 + 100*t: it may only grow or shrink by equal steps of t"},
       {"[parameters]\na = 1\nb = 1\nc = 1\n" + stage("sizes = { seq = \"(a + b + c)^3\" }"),
        "it has 10 terms, more than 8 (stage-size-terms)"},
+      {"[[stage]]\nname = \"a\"\nmodel = \"../../../models/deployed/gpt2_past.ort_fused.onnx\"\n"
+       "past = 1024",
+       "new + past = 1025 is 1025: 'm.transformer.wpe.weight' has positions for at most 1024"},
       {stage("past = 1024"),
        "stage 'a': new + past = 1025 is 1025: the configuration has positions for at most 1024"},
       {"[parameters]\nn = 1\n" + stage("times = \"n - 2\""),
