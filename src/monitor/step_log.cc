@@ -285,7 +285,10 @@ std::optional<AudioLength> AudioOf(const nlohmann::json& item) {
   double seconds = item.is_number() ? item.get<double>() : 0;
   if (item.is_string()) {
     absl::string_view text = item.get_ref<const std::string&>();
-    if (!absl::ConsumeSuffix(&text, "s") || !absl::SimpleAtod(text, &seconds)) return std::nullopt;
+    const bool is_decimal = text.find_first_of("xX") == absl::string_view::npos;
+    if (!is_decimal || !absl::ConsumeSuffix(&text, "s") || !absl::SimpleAtod(text, &seconds)) {
+      return std::nullopt;
+    }
   }
   if (!(seconds > 0 && seconds <= kMostSeconds)) return std::nullopt;
   return AudioLength{.microseconds = std::llround(seconds * kMicrosecondsPerSecond)};
@@ -323,12 +326,17 @@ void TakeAudio(const LogField& field, StepRecord* record) {
   }
   for (const nlohmann::json& item : *field.json) {
     const std::optional<AudioLength> length = AudioOf(item);
-    if (length) {
+    // Writers that drop the point of 30.0 would make frames of seconds.
+    const bool is_mixed =
+        length && !record->audio.empty() && (length->frames > 0) != (record->audio[0].frames > 0);
+    if (length && !is_mixed) {
       record->audio.push_back(*length);
       continue;
     }
-    record->faults.push_back(absl::StrCat(field.name, ": sample ", record->audio.size() + 1,
-                                          " has neither frames, as 1250, nor seconds, as 12.5"));
+    record->faults.push_back(absl::StrCat(
+        field.name, ": sample ", record->audio.size() + 1,
+        is_mixed ? " is in other units than the first: write seconds as 30.0 or \"30s\" throughout"
+                 : " has neither frames, as 1250, nor seconds, as 12.5"));
     record->audio.clear();
     return;
   }

@@ -377,7 +377,7 @@ TEST(MonitorTest, AudioInChunks) {
   ExpectAudio(
       work,
       {{R"("audio": [4.25, 10.0, 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
-       {R"("audio": ["4.25s", "10s", 101], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
+       {R"("audio": ["4.25s", "10s", 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
        {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 4 + 9 + 16, 3, 192},
        {R"("batch": 2, "seq": 5)", "", 2 * (300 + 25), 2, 200},
        {R"("audio": [42, 150], "lengths": [2, 3])",
@@ -389,6 +389,10 @@ TEST(MonitorTest, AudioInChunks) {
                      "row",
                      kNone)},
        {R"("audio": [42, 0], "seq": 5)", absl::StrCat("audio: sample 2", kNeither)},
+       {R"("audio": [12.5, 30], "seq": 5)",
+        "audio: sample 2 is in other units than the first: write seconds as 30.0 or \"30s\" "
+        "throughout"},
+       {R"("audio": ["0x10s"], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
        {R"("audio": [-4.5], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
        {R"("audio": [NaN], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
        {R"("audio": ["12,5s"], "seq": 5)", absl::StrCat("audio: sample 1", kNeither)},
@@ -415,8 +419,8 @@ TEST(MonitorTest, AudioOfAnyLength) {
   work.audio.symbol = "frames";
   ExpectAudio(work, {{R"("audio": [42, 150])", "", 3 * 192 + 42 * 42 + 150 * 150, 2, 192},
                      {R"("batch": 2, "frames": 10)", "", 2 * (30 + 100), 2, 20},
-                     {R"("audio": [42, 4.5])",
-                      "audio: sample 2 is in seconds, and the model does not tell how many frames "
+                     {R"("audio": [4.5, 4.5])",
+                      "audio: sample 1 is in seconds, and the model does not tell how many frames "
                       "a second has: log frames, which are whole numbers: no utilisation of this "
                       "step"}});
   work.audio.symbol = "";

@@ -426,6 +426,7 @@ def test_audio(tmp_path):
     for given, message in (
         ({"audio": [12.5, 47.0], "lengths": [5, 6]}, "makes 3 chunks of 3000 frames, and there are 2 sizes seq"),
         ({"audio": [], "seq": 5}, "a length for each sample"),
+        ({"audio": [12.5, 30], "seq": 5}, "sample 2: audio is 30, in other units than the first"),
         ({"audio": [-3.0], "seq": 5}, "of a frame or more"),
         ({"audio": [0], "seq": 5}, "of a frame or more"),
         ({"audio": [float("nan")], "seq": 5}, "of a frame or more"),

@@ -376,8 +376,12 @@ class StepWork:
     def frames_of(self, audio: Sequence[Any]) -> list[int]:
         """The frames of each sample's audio: whole numbers are frames, others are seconds, and so is "30s"."""
         found = []
+        units = set()
         for i, given in enumerate(audio):
             frames = int(given) if isinstance(given, str) and given.isdecimal() else given
+            units.add(isinstance(frames, Integral))
+            if len(units) > 1:
+                raise InvalidError(f"sample {i + 1}: audio is {given!r:.80}, in other units than the first: write seconds as 30.0 or '30s' throughout")
             if not isinstance(frames, Integral):
                 if self.chunks is None:
                     raise InvalidError(f"sample {i + 1}: audio in seconds is for a config.json that tells the frames of a second: give frames")
