@@ -33,6 +33,7 @@
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/render/format.h"
 #include "src/report/reference_sizes.h"
