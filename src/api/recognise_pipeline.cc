@@ -45,6 +45,7 @@ struct PartRule {
   const char* runs;   // further lines of the stage
   std::vector<SizeRule> sizes;
   bool required = true;
+  const char* input = "";  // a glob of an input that no other part has
 };
 
 struct Layout {
@@ -73,18 +74,21 @@ Layout Diffusion() {
           {{"text_encoder",
             "text_encoder/model.onnx",
             "times = \"guidance\"",
-            {{"input_ids", 0, "prompts"}, {"*", 0, "prompts"}, {"*", 1, "77"}},
-            false},
+            {{"*", 0, "prompts"}, {"*", 1, "77"}},
+            false,
+            "input_ids"},
            {"text_encoder_2",
             "text_encoder_2/model.onnx",
             "times = \"guidance\"",
             {{"*", 0, "prompts"}, {"*", 1, "77"}},
-            false},
+            false,
+            "input_ids"},
            {"text_encoder_3",
             "text_encoder_3/model.onnx",
             "times = \"guidance\"",
             {{"*", 0, "prompts"}, {"*", 1, "256"}},
-            false},
+            false,
+            "input_ids"},
            {"unet",
             "unet/model.onnx",
             kTimesSteps,
@@ -94,7 +98,8 @@ Layout Diffusion() {
              {"timestep", 0, "1"},
              {"encoder_hidden_states", 1, "77"},
              {"*", 0, "guidance*images"}},
-            false},
+            false,
+            "sample"},
            {"transformer",
             "transformer/model.onnx",
             kTimesSteps,
@@ -105,13 +110,16 @@ Layout Diffusion() {
              {"encoder_hidden_states", 1, "text_tokens"},
              {"txt_ids", 0, "text_tokens"},
              {"*", 0, "guidance*images"}},
-            false},
+            false,
+            "hidden_states"},
            {"vae_decoder",
             "vae_decoder/model.onnx",
             "",
             {{"*", 0, "images"},
              {"latent*", 2, "resolution // scale"},
-             {"latent*", 3, "resolution // scale"}}},
+             {"latent*", 3, "resolution // scale"}},
+            true,
+            "latent*"},
            {"safety_checker",
             "safety_checker/model.onnx",
             "",
@@ -237,6 +245,12 @@ std::string TomlText(absl::string_view text) {
   return out + "\"";
 }
 
+bool HasInput(const Model& model, absl::string_view glob) {
+  return absl::c_any_of(model->graph(0).inputs, [&](ValueId id) {
+    return model->value(id).initializer == nullptr && MatchesGlob(glob, model->value(id).name);
+  });
+}
+
 // A folder that is a pipeline, but not a whole one.
 absl::Status NotWhole(const std::string& file, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(Escaped(file), ": ", why));
@@ -347,8 +361,9 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
 
 class FolderReader {
  public:
-  FolderReader(const std::string& folder, const Layout& layout)
+  FolderReader(const std::string& folder, const std::string& from, const Layout& layout)
       : folder_(folder),
+        from_(from),
         layout_(layout),
         class_(ClassOf(folder)),
         first_tokens_(FirstTokensOfWhisper(folder)) {}
@@ -407,6 +422,7 @@ class FolderReader {
 
   // The parts that the index names, a denoiser and the decoder of the VAE.
   absl::Status CheckDiffusion(const nlohmann::json& index) const {
+    RETURN_IF_ERROR(CheckIndex(index));
     const auto exists = [&](absl::string_view part) {
       return !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
     };
@@ -417,8 +433,7 @@ class FolderReader {
     for (const PartRule& part : layout_.parts) {
       const absl::string_view name = part.name;
       const bool is_denoiser = name == "unet" || name == "transformer";
-      const bool is_named = index.contains(part.name) && index[part.name].is_array() &&
-                            !index[part.name].empty() && !index[part.name][0].is_null();
+      const bool is_named = index.contains(part.name) && !index[part.name][1].is_null();
       // Exporters leave the safety checker out, and its name in.
       if (is_denoiser || name == "safety_checker" || exists(name)) continue;
       if (part.required || is_named) lacking.emplace_back(part.files);
@@ -430,13 +445,32 @@ class FolderReader {
                                           "TOML file"));
   }
 
+  // A part is a library and a class, or two nulls; other keys are options.
+  absl::Status CheckIndex(const nlohmann::json& index) const {
+    for (const auto& [key, value] : index.items()) {
+      const absl::string_view name = key;
+      const bool is_part = absl::c_any_of(
+          layout_.parts, [&](const PartRule& part) { return name == part.name; });
+      const bool is_option = !is_part && (value.is_primitive() || absl::StartsWith(name, "_"));
+      if (is_option || IsPart(value)) continue;
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      absl::StrCat(Quoted(name), " should be a library and a class, as "
+                                                 "[\"diffusers\", \"UNet2DConditionModel\"]"));
+    }
+    return absl::OkStatus();
+  }
+  static bool IsPart(const nlohmann::json& value) {
+    return value.is_array() && value.size() == 2 &&
+           absl::c_all_of(value, [](const auto& one) { return one.is_string() || one.is_null(); });
+  }
+
   // Parts that the index names and that are not among ours: a second denoiser, a control net.
   absl::Status CheckOthers(const nlohmann::json& index) const {
     constexpr absl::string_view kNoModels[] = {"scheduler",       "tokenizer", "feature_extractor",
                                                "image_processor", "processor", "vae"};
     for (const auto& [key, value] : index.items()) {
       const absl::string_view name = key;
-      const bool is_named = value.is_array() && value.size() == 2 && !value[1].is_null();
+      const bool is_named = IsPart(value) && !value[1].is_null();
       const bool is_no_model = absl::c_any_of(
           kNoModels, [&](absl::string_view other) { return absl::StartsWith(name, other); });
       const bool is_known =
@@ -489,7 +523,9 @@ class FolderReader {
   }
 
   absl::StatusOr<std::string> StageOf(const PartRule& part, const std::string& file) const {
-    ASSIGN_OR_RETURN(const Model model, Load(absl::StrCat(folder_, "/", file)));
+    const std::string path = absl::StrCat(folder_, "/", file);
+    ASSIGN_OR_RETURN(const Model model, Load(path));
+    RETURN_IF_ERROR(CheckInputs(part, path, model));
     std::vector<std::string> sizes, seen;
     for (const ValueId id : model->graph(0).inputs) {
       const Value& value = model->value(id);
@@ -512,9 +548,21 @@ class FolderReader {
     const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
     const std::string runs = merged ? "past = 0" : part.runs;
     return absl::StrCat(
-        "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(file), "\n", runs,
+        "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(from_ + file), "\n", runs,
         runs.empty() ? "" : "\n",
         sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"));
+  }
+
+  // Files may stand in each other's place.
+  absl::Status CheckInputs(const PartRule& part, const std::string& path,
+                           const Model& model) const {
+    if (part.input[0] == '\0' || HasInput(model, part.input)) return absl::OkStatus();
+    for (const PartRule& other : layout_.parts) {
+      if (other.input[0] == '\0' || !HasInput(model, other.input)) continue;
+      return NotWhole(path, absl::StrCat("it has the inputs of ", other.name, ", not of ",
+                                         part.name));
+    }
+    return absl::OkStatus();
   }
 
   // A stage as the class of the folder runs it.
@@ -571,6 +619,7 @@ class FolderReader {
   }
 
   const std::string& folder_;
+  const std::string& from_;
   const Layout& layout_;
   const DiffusionClass class_;
   const std::optional<Assumed> first_tokens_;
@@ -591,13 +640,13 @@ std::vector<std::string> FilesOfFolder(const std::string& folder) {
   return files;
 }
 
-absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder) {
+absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder, const std::string& from) {
   std::string path = folder;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   std::vector<std::string> known;
   std::string lacks;
   for (const Layout& layout : Layouts()) {
-    FolderReader reader(path, layout);
+    FolderReader reader(path, from, layout);
     ASSIGN_OR_RETURN(std::string text, reader.Read());
     if (!text.empty()) return text;
     known.emplace_back(layout.title);

@@ -1,7 +1,7 @@
 // Writes the pipeline of a folder that an exporter wrote.
 //
-//   absl::StatusOr<std::string> text = PipelineOfFolder("sd15");   // model_index.json and its
-//   parts LoadPipeline(*text, "sd15/pipeline.toml")
+//   absl::StatusOr<std::string> text = PipelineOfFolder("sd15");  // model_index.json and its parts
+//   LoadPipeline(*text, "sd15/pipeline.toml")
 #ifndef ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_
 #define ONNXFLOPS_SRC_API_RECOGNISE_PIPELINE_H_
 
@@ -14,8 +14,10 @@ namespace onnxflops {
 
 // As a TOML file in that folder has it. Comments say what was taken for what, and every assumed
 // size is a parameter. NotFound if no layout is known, with those that are; FailedPrecondition if a
-// folder of diffusers or GenAI lacks parts.
-absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder);
+// folder of diffusers or GenAI lacks parts. `from`: of a TOML file in another folder, the way from
+// there, "../sd15/".
+absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder,
+                                             const std::string& from = "");
 
 // The JSON files that are read for this, if they are there: no output may take their place.
 std::vector<std::string> FilesOfFolder(const std::string& folder);

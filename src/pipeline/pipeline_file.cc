@@ -297,10 +297,12 @@ class PipelineReader : private TomlFile {
     const toml::node* node = table.get("probability");
     if (node == nullptr) return absl::OkStatus();
     if (node->is_table()) return ReadSpeculation(*node->as_table(), stage);
-    const std::optional<Share> share = ParseShare(NumberText(*node));
+    const std::string number = NumberText(*node);
+    const std::optional<Share> share = ParseShare(number);
     if (!share) {
-      return Fault(*node,
-                   "probability is from 0 to 1 with at most nine digits, as 0.25 or \"1/3\"");
+      return Fault(*node, absl::StrCat(number.empty() ? "" : Quoted(number) + ": ",
+                                       "probability is from 0 to 1 with at most nine digits, as "
+                                       "0.25 or \"1/3\""));
     }
     stage->probability = *share;
     return absl::OkStatus();

@@ -366,8 +366,9 @@ namespace {
 std::vector<std::string> WordsOf(absl::string_view text) {
   std::vector<std::string> words;
   for (absl::string_view word : absl::StrSplit(text, ' ')) {
-    const bool unit = word.size() <= 3 && !word.empty() && absl::StrContains("kMGTPE", word[0]) &&
-                      word.find_first_not_of("kMGTPEB,)") == std::string::npos;
+    const absl::string_view head = word.substr(0, word.find('*'));  // of "T*steps"
+    const bool unit = head.size() <= 3 && !head.empty() && absl::StrContains("kMGTPE", head[0]) &&
+                      head.find_first_not_of("kMGTPEB,)") == std::string::npos;
     if (unit && !words.empty() && !words.back().empty() && IsDigit(words.back().back())) {
       absl::StrAppend(&words.back(), " ", word);
     } else {

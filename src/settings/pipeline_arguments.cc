@@ -37,8 +37,15 @@ absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* s
 
 bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml"); }
 
+// The file of stages in a folder, "" if it has none.
+static std::string OwnFile(const std::string& folder) {
+  const std::string file = absl::StrCat(absl::StripSuffix(folder, "/"), "/pipeline.toml");
+  return platform::MatchingFiles(file).empty() ? "" : file;
+}
+
 bool IsPipelineFolder(const std::string& path) {
   if (platform::MatchingFiles(absl::StrCat(path, "/*")).empty()) return false;
+  if (!OwnFile(path).empty()) return true;
   return !absl::IsNotFound(PipelineOfFolder(path).status());
 }
 
@@ -58,11 +65,13 @@ absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
 
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
   if (!IsPipelineFile(file) && !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
+    if (const std::string own = OwnFile(file); !own.empty()) return ReadPipeline(own, given);
     ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
     const std::string folder(absl::StripSuffix(file, "/"));
     ASSIGN_OR_RETURN(Pipeline pipeline,
                      LoadPipeline(text, absl::StrCat(folder, "/pipeline.toml"), given));
     pipeline.file = folder;
+    for (PipelineStage& stage : pipeline.stages) stage.place = stage.model_place = folder;
     for (PipelineParameter& parameter : pipeline.parameters) {
       parameter.assumed = parameter.value && !given.contains(parameter.name);
     }

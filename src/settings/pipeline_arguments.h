@@ -29,15 +29,15 @@ struct PipelineArguments {
 
 // True for the name of a file of stages.
 bool IsPipelineFile(absl::string_view path);
-// True for a folder that an exporter wrote for a pipeline, also if parts of it are missing or
-// broken.
+// True for a folder with a pipeline.toml, or one that an exporter wrote for a pipeline, also if
+// parts of it are missing or broken.
 bool IsPipelineFolder(const std::string& path);
 // An error if something is given that a pipeline does not take: of these settings it takes `dim`,
 // `rules` and `limit`.
 absl::Status RequirePipelineSizes(const SizeArguments& sizes);
 
-// The pipeline in a file, or of a folder that an exporter wrote, with the numbers that `given` has
-// for parameters.
+// The pipeline in a file, or of a folder: the one in its pipeline.toml, or what an exporter wrote.
+// `given` has numbers for parameters.
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given);
 
 }  // namespace onnxflops::settings

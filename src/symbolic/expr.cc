@@ -230,6 +230,13 @@ Expr Mod(const Expr& a, const Expr& b) {
   return Literal(r != 0 && (r < 0) != (m < 0) ? r + m : r);
 }
 
+std::optional<std::pair<Expr, Expr>> OperandsOfMin(const Expr& e) {
+  if (e.is_literal() || e.error() != nullptr) return std::nullopt;
+  const symbolic::Atom* atom = symbolic::AsAtom(e, symbolic::Kind::kMin);
+  if (atom == nullptr || atom->args.size() != 2) return std::nullopt;
+  return std::pair(atom->args[0], atom->args[1]);
+}
+
 Expr Min(const Expr& a, const Expr& b) { return MinOrMax(Kind::kMin, a, b); }
 Expr Max(const Expr& a, const Expr& b) { return MinOrMax(Kind::kMax, a, b); }
 

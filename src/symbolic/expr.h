@@ -145,6 +145,8 @@ Expr Mod(const Expr& a, const Expr& b);
 // writes INT64_MAX for "to the end". At most kMaxOperands operands.
 Expr Min(const Expr& a, const Expr& b);
 Expr Max(const Expr& a, const Expr& b);
+// The operands, if `e` is the minimum of two and nothing else.
+std::optional<std::pair<Expr, Expr>> OperandsOfMin(const Expr& e);
 // The quotient if `b` divides `a` as a polynomial, with no remainder (Reshape's -1). For literals:
 // if the remainder is 0. nullopt for b = 0. An operand's error is returned as the quotient.
 std::optional<Expr> DivideExactly(const Expr& a, const Expr& b);

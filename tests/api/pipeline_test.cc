@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -81,6 +82,31 @@ TEST(PipelineTest, AGrowingCacheIsTheSumOfItsSteps) {
     ASSERT_TRUE(macs.ok()) << macs.status();
     EXPECT_EQ(*macs, sum) << prompt << " " << tokens;
   }
+}
+
+// A sliding window: the cache grows up to its size.
+TEST(PipelineTest, ACacheThatGrowsUpToACap) {
+  const std::string text =
+      absl::StrReplaceAll(kGpt2, {{"\"prompt + t\"", "\"min(window, prompt + 3*t)\""},
+                                  {"prompt = \"?\"", "prompt = \"?\"\nwindow = \"?\""}});
+  const absl::StatusOr<PipelineReport> report = CountText(text);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/tests/data/config/gpt2");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::int128 first = StepMacs(*model, 0), more = StepMacs(*model, 1) - first;
+  std::mt19937 random(47);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in every run
+  for (int i = 0; i < 1000; ++i) {
+    const auto prompt = static_cast<int64_t>(random() % 200);
+    const auto window = static_cast<int64_t>(random() % 500);
+    const auto tokens = static_cast<int64_t>(random() % 200);
+    absl::int128 sum = 0;
+    for (int64_t t = 0; t < tokens; ++t) sum += first + std::min(window, prompt + 3 * t) * more;
+    const auto macs = report->totals.macs.Evaluate(
+        {{"prompt", prompt}, {"window", window}, {"tokens", tokens}});
+    ASSERT_TRUE(macs.ok()) << macs.status();
+    EXPECT_EQ(*macs, sum) << prompt << " " << window << " " << tokens;
+  }
+  EXPECT_EQ(report->stages[0].sizes[1].second, "min(window, prompt + 3*t)");
 }
 
 TEST(PipelineTest, TimesProbabilityAndSharedWeights) {

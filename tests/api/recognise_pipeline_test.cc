@@ -229,6 +229,19 @@ TEST(RecognisePipelineTest, NothingAndFaults) {
       << fault();
 }
 
+// Two files in each other's place.
+TEST(RecognisePipelineTest, PartsThatAreExchanged) {
+  const Folder folder;
+  folder.Write("model_index.json", R"({"requires_safety_checker": true, "_class_name": "Any"})");
+  folder.Model("vae_decoder/model.onnx", {{"sample", {"batch_size", "1", "8", "8"}}});
+  folder.Model("unet/model.onnx", {{"latent_sample", {"batch_size", "1", "8", "8"}}});
+  const absl::Status status = folder.Count().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::EndsWith(status.message(),
+                             "/unet/model.onnx: it has the inputs of vae_decoder, not of unet"))
+      << status;
+}
+
 // What an index or a configuration names is there, or the folder is refused.
 TEST(RecognisePipelineTest, PartsThatAreMissing) {
   const Folder folder;
@@ -248,6 +261,10 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   folder.Model("unet/model.onnx", {{"sample", {"batch_size", "1", "8", "8"}}});
   refused(kIndex, R"({"text_encoder": ["diffusers", "OnnxRuntimeModel"]})",
           "without text_encoder/model.onnx; export");
+  for (const char* part : {R"("unet": null)", R"("text_encoder": 5)", R"("scheduler": ["a"])",
+                           R"("vae": {})", R"("unet": [1, "a"])"}) {
+    refused(kIndex, absl::StrCat("{", part, "}"), "' should be a library and a class, as [");
+  }
   for (const char* name : {"controlnet", "transformer_2", "image_encoder"}) {
     refused(kIndex, absl::StrCat("{\"", name, "\": [\"diffusers\", \"Model\"]}"),
             absl::StrCat("it names a part '", name, "', which is not known here"));

@@ -1,8 +1,10 @@
 // onnxflops pipeline: what one answer costs over several models.
 #include "src/api/pipeline.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -145,13 +147,27 @@ absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& repo
   return objections;
 }
 
+// From the folder of a file that is written to another folder: "../sd15/", or "" from itself.
+std::string WayTo(const std::string& folder, const std::string& file) {
+  if (file.empty() || file == "-") return "";
+  std::error_code failed;
+  const auto absolute = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(path, failed);
+  };
+  const std::filesystem::path from = absolute(file).parent_path(), to = absolute(folder);
+  if (failed || from == to) return "";
+  const std::filesystem::path way = to.lexically_relative(from);
+  return absl::StrCat((way.empty() ? to : way).generic_string(), "/");
+}
+
 absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   std::vector<settings::DimSizes> dims;
   ASSIGN_OR_RETURN(const CountOptions options, args.Options(&dims));
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (args.init) {
-    ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(args.files[0]));
+    ASSIGN_OR_RETURN(const std::string text,
+                     PipelineOfFolder(args.files[0], WayTo(args.files[0], args.output.file)));
     RETURN_IF_ERROR(WriteOutput(text, args.output.file, FilesOfFolder(args.files[0])));
     return kFine;
   }
@@ -164,7 +180,8 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   ASSIGN_OR_RETURN(const PipelineSweep sweep, SweepPipeline(load, options, swept));
   const PipelineReport& first = sweep.points[0].report;
   std::vector<std::string> inputs = FilesOfFolder(args.files[0]);
-  inputs.insert(inputs.end(), {args.files[0], args.rules.file, args.device.devices_file.file});
+  inputs.insert(inputs.end(),
+                {args.files[0], first.file, args.rules.file, args.device.devices_file.file});
   for (const PipelineStageCost& stage : first.stages) inputs.push_back(stage.path);
   std::vector<std::string> objections;
   for (const PipelineSweep::Point& point : sweep.points) {
