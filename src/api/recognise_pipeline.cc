@@ -26,6 +26,7 @@
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -61,6 +62,8 @@ constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "
                                                     "unet/config.json", "transformer/config.json"};
 constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 
+constexpr char kConfiguration[] = "config.json";
+constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
 constexpr char kTimesSteps[] = "times = \"steps\"";
 
 Layout Diffusion() {
@@ -344,7 +347,7 @@ struct Assumed {
 // Tokens that begin a text of Whisper, which its first run takes: the start, the language, the
 // task, and "no timestamps"; without languages the first and the last.
 std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
-  const nlohmann::json config = JsonIn(folder, "config.json");
+  const nlohmann::json config = JsonIn(folder, kConfiguration);
   if (TextIn(config, "model_type") != "whisper") return std::nullopt;
   const nlohmann::json rules = JsonIn(folder, "generation_config.json");
   if (rules.is_object()) {
@@ -391,8 +394,7 @@ class FolderReader {
     AdaptParameters(stages, &parameters);
     return absl::StrCat("# Recognised as ", layout_.title, ": ",
                         Escaped(absl::StrJoin(taken, ", ")),
-                        ".\n# Sizes below are assumed unless a comment says otherwise.\ntitle = ",
-                        TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
+                        ".\n", kAssumed, "title = ", TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
                         "\n\n[parameters]\n", parameters, stages);
   }
 
@@ -612,7 +614,7 @@ class FolderReader {
                       "  # that begin a text, in one run; ", first_tokens_->from, "\n");
     }
     // Whisper's encoder has a fixed length.
-    if (const auto length = NumberIn(JsonIn(folder_, "config.json"), "max_source_positions")) {
+    if (const auto length = NumberIn(JsonIn(folder_, kConfiguration), "max_source_positions")) {
       replace("prompt = 64       # tokens of the encoder, if it takes any",
               absl::StrCat("prompt = ", *length, "  # from config.json"));
     }
@@ -625,6 +627,73 @@ class FolderReader {
   const std::optional<Assumed> first_tokens_;
   std::vector<std::string> lacking_;
 };
+
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// As PipelineOfFolder, for the layouts of exporters.
+absl::StatusOr<std::string> OfLayouts(const std::string& folder, const std::string& from) {
+  std::vector<std::string> known;
+  std::string lacks;
+  for (const Layout& layout : Layouts()) {
+    FolderReader reader(folder, from, layout);
+    ASSIGN_OR_RETURN(std::string text, reader.Read());
+    if (!text.empty()) return text;
+    known.emplace_back(layout.title);
+    lacks += reader.Lacks();
+  }
+  return absl::NotFoundError(
+      absl::StrCat(Escaped(folder), ": no pipeline is recognised here; known are ",
+                   absl::StrJoin(known, ", "), lacks, ". A TOML file can name the stages"));
+}
+
+// The open size of an input's axis, as a key of `sizes`; "" if there is none.
+std::string OpenSize(const ModelData& model, absl::string_view input, size_t axis) {
+  for (const ValueId id : model.graph(0).inputs) {
+    const Value& value = model.value(id);
+    if (value.name != input || value.declared == nullptr) continue;
+    const absl::Span<const DeclaredDim> dims = value.declared->dims;
+    return axis < dims.size() && dims[axis].size < 0 ? FileSymbol(dims[axis].name) : "";
+  }
+  return "";
+}
+
+// The pipeline of a decoder's configuration, with an encoder or a tower in its first run; "" if
+// the model generates nothing.
+absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std::string& from) {
+  ASSIGN_OR_RETURN(const Model model, Load(absl::StrCat(folder, "/", kConfiguration)));
+  const bool has_cache = HasInput(model, "past_key_values.*");
+  ASSIGN_OR_RETURN(const std::optional<Model> step, DecodingStepOf(*model));
+  if (!has_cache && !step) return "";
+  const std::string decoded = OpenSize(*model, "decoder_input_ids", 1);
+  const std::string text = OpenSize(*model, "input_ids", 1);
+  const std::optional<Assumed> whisper = FirstTokensOfWhisper(folder);
+  const Assumed begins = whisper.value_or(Assumed{1, "the start"});
+  const bool has_encoder = !decoded.empty();
+  const char* const prompt = has_encoder ? "first_tokens" : "prompt";
+  std::string parameters = "answers = 1\n", sizes = "\"batch\" = \"answers\"";
+  if (!text.empty()) {
+    absl::StrAppend(&parameters, "prompt = ", has_encoder ? 64 : 512,
+                    "  # tokens, with those of images\n");
+    if (!has_cache) absl::StrAppend(&sizes, ", ", TomlText(text), " = \"prompt\"");
+  }
+  if (has_encoder) {
+    absl::StrAppend(&parameters, "first_tokens = ", begins.number, "  # in one run; ", begins.from,
+                    "\n");
+    absl::StrAppend(&sizes, ", ", TomlText(decoded), " = \"first_tokens\"");
+  }
+  const std::string file = TomlText(from + kConfiguration);
+  return absl::StrCat(
+      "# Recognised as the configuration of a decoder: the prompt, then a run for each token.\n",
+      kAssumed, "per = \"tokens\"\n\n[parameters]\n", parameters,
+      "tokens = 128\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
+      has_cache ? "new = \"prompt\"\n" : "", "sizes = { ", sizes,
+      " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file,
+      "\nfor = \"t < tokens - 1\"\npast = \"", prompt,
+      " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
+}
 
 }  // namespace
 
@@ -640,21 +709,17 @@ std::vector<std::string> FilesOfFolder(const std::string& folder) {
   return files;
 }
 
+bool IsExportedPipeline(const std::string& folder) {
+  return !absl::IsNotFound(OfLayouts(WithoutSlashes(folder), "").status());
+}
+
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder, const std::string& from) {
-  std::string path = folder;
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  std::vector<std::string> known;
-  std::string lacks;
-  for (const Layout& layout : Layouts()) {
-    FolderReader reader(path, from, layout);
-    ASSIGN_OR_RETURN(std::string text, reader.Read());
-    if (!text.empty()) return text;
-    known.emplace_back(layout.title);
-    lacks += reader.Lacks();
-  }
-  return absl::NotFoundError(
-      absl::StrCat(Escaped(folder), ": no pipeline is recognised here; known are ",
-                   absl::StrJoin(known, ", "), lacks, ". A TOML file can name the stages"));
+  const std::string path = WithoutSlashes(folder);
+  absl::StatusOr<std::string> text = OfLayouts(path, from);
+  if (!absl::IsNotFound(text.status()) || FirstMatch(path, kConfiguration).empty()) return text;
+  const absl::StatusOr<std::string> configured = OfConfiguration(path, from);
+  if (configured.ok()) return configured->empty() ? text : configured;
+  return NotWhole(path, absl::StrCat("no parts of an export, and ", configured.status().message()));
 }
 
 }  // namespace onnxflops

@@ -1,4 +1,5 @@
-// Writes the pipeline of a folder that an exporter wrote.
+// Writes the pipeline of a folder that an exporter wrote, or that has the configuration of a
+// decoder.
 //
 //   absl::StatusOr<std::string> text = PipelineOfFolder("sd15");  // model_index.json and its parts
 //   LoadPipeline(*text, "sd15/pipeline.toml")
@@ -14,10 +15,13 @@ namespace onnxflops {
 
 // As a TOML file in that folder has it. Comments say what was taken for what, and every assumed
 // size is a parameter. NotFound if no layout is known, with those that are; FailedPrecondition if a
-// folder of diffusers or GenAI lacks parts. `from`: of a TOML file in another folder, the way from
+// folder of diffusers or GenAI lacks parts, or a configuration is none of ours. `from`: of a TOML file in another folder, the way from
 // there, "../sd15/".
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder,
                                              const std::string& from = "");
+
+// Whether an exporter wrote the folder for a pipeline, also if parts of it are missing or broken.
+bool IsExportedPipeline(const std::string& folder);
 
 // The JSON files that are read for this, if they are there: no output may take their place.
 std::vector<std::string> FilesOfFolder(const std::string& folder);

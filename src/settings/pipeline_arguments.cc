@@ -46,7 +46,7 @@ static std::string OwnFile(const std::string& folder) {
 bool IsPipelineFolder(const std::string& path) {
   if (platform::MatchingFiles(absl::StrCat(path, "/*")).empty()) return false;
   if (!OwnFile(path).empty()) return true;
-  return !absl::IsNotFound(PipelineOfFolder(path).status());
+  return IsExportedPipeline(path);
 }
 
 absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
