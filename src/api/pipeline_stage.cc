@@ -327,8 +327,8 @@ class StageCounter {
                                    const Bindings& values) const {
     const absl::StatusOr<absl::int128> value = expr.Evaluate(values);
     if (!value.ok()) {
-      return WithMessage(value.status(), absl::StrCat(what, " = ", Shown(expr), ": ",
-                                                      value.status().message()));
+      return WithMessage(value.status(),
+                         absl::StrCat(what, " = ", Shown(expr), ": ", value.status().message()));
     }
     constexpr int64_t kMost = (int64_t{1} << 62) - 1;
     if (*value >= 0 && *value <= kMost) return static_cast<int64_t>(*value);
@@ -455,9 +455,8 @@ class StageCounter {
     result.runs = stage_.times.value;
     for (const auto& [name, size] : sizes_) {
       const auto own = stage_.sizes.find(name);
-      result.sizes.emplace_back(name,
-                                own == stage_.sizes.end() ? Written(size).ToString()
-                                                          : own->second.text);
+      result.sizes.emplace_back(
+          name, own == stage_.sizes.end() ? Written(size).ToString() : own->second.text);
     }
     for (const auto& [name, size] : open_)
       result.assumed.push_back(absl::StrCat(name, " = ", size));
@@ -487,16 +486,15 @@ class StageCounter {
     if (cap_) {
       sum = SumOver(once.Replace({{CappedPast::kName, cap_->growing}}), stage_.index, cap_->before);
       if (sum) {
-        *sum += once.Replace({{CappedPast::kName, cap_->cap}}) *
-                (stage_.trips.value - cap_->before);
+        *sum +=
+            once.Replace({{CappedPast::kName, cap_->cap}}) * (stage_.trips.value - cap_->before);
       }
     } else if (!stage_.index.empty()) {
       sum = SumOver(once, stage_.index, stage_.trips.value);
     }
     if (!sum) {
-      return absl::FailedPreconditionError(absl::StrCat("no closed sum over ", stage_.index,
-                                                        " for ", what, ": ",
-                                                        Written(once).Shortened(200)));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no closed sum over ", stage_.index, " for ", what, ": ", Written(once).Shortened(200)));
     }
     const Expr all = *sum * stage_.times.value;
     if (all.error() == nullptr) return all;

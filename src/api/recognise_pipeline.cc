@@ -250,7 +250,7 @@ std::string TomlText(absl::string_view text) {
 
 bool HasInput(const Model& model, absl::string_view glob) {
   return absl::c_any_of(model->graph(0).inputs, [&](ValueId id) {
-    return model->value(id).initializer == nullptr && MatchesGlob(glob, model->value(id).name);
+    return !model->value(id).initializer && MatchesGlob(glob, model->value(id).name);
   });
 }
 
@@ -393,8 +393,8 @@ class FolderReader {
     std::string parameters = layout_.parameters;
     AdaptParameters(stages, &parameters);
     return absl::StrCat("# Recognised as ", layout_.title, ": ",
-                        Escaped(absl::StrJoin(taken, ", ")),
-                        ".\n", kAssumed, "title = ", TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
+                        Escaped(absl::StrJoin(taken, ", ")), ".\n", kAssumed,
+                        "title = ", TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
                         "\n\n[parameters]\n", parameters, stages);
   }
 
@@ -451,13 +451,14 @@ class FolderReader {
   absl::Status CheckIndex(const nlohmann::json& index) const {
     for (const auto& [key, value] : index.items()) {
       const absl::string_view name = key;
-      const bool is_part = absl::c_any_of(
-          layout_.parts, [&](const PartRule& part) { return name == part.name; });
+      const bool is_part =
+          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
       const bool is_option = !is_part && (value.is_primitive() || absl::StartsWith(name, "_"));
       if (is_option || IsPart(value)) continue;
       return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
-                      absl::StrCat(Quoted(name), " should be a library and a class, as "
-                                                 "[\"diffusers\", \"UNet2DConditionModel\"]"));
+                      absl::StrCat(Quoted(name),
+                                   " should be a library and a class, as "
+                                   "[\"diffusers\", \"UNet2DConditionModel\"]"));
     }
     return absl::OkStatus();
   }
@@ -550,8 +551,8 @@ class FolderReader {
     const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
     const std::string runs = merged ? "past = 0" : part.runs;
     return absl::StrCat(
-        "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(from_ + file), "\n", runs,
-        runs.empty() ? "" : "\n",
+        "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(from_ + file), "\n",
+        runs, runs.empty() ? "" : "\n",
         sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"));
   }
 
@@ -561,8 +562,8 @@ class FolderReader {
     if (part.input[0] == '\0' || HasInput(model, part.input)) return absl::OkStatus();
     for (const PartRule& other : layout_.parts) {
       if (other.input[0] == '\0' || !HasInput(model, other.input)) continue;
-      return NotWhole(path, absl::StrCat("it has the inputs of ", other.name, ", not of ",
-                                         part.name));
+      return NotWhole(path,
+                      absl::StrCat("it has the inputs of ", other.name, ", not of ", part.name));
     }
     return absl::OkStatus();
   }
@@ -690,9 +691,8 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
       kAssumed, "per = \"tokens\"\n\n[parameters]\n", parameters,
       "tokens = 128\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
       has_cache ? "new = \"prompt\"\n" : "", "sizes = { ", sizes,
-      " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file,
-      "\nfor = \"t < tokens - 1\"\npast = \"", prompt,
-      " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
+      " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
+      prompt, " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace onnxflops {
 
 // As a TOML file in that folder has it. Comments say what was taken for what, and every assumed
 // size is a parameter. NotFound if no layout is known, with those that are; FailedPrecondition if a
-// folder of diffusers or GenAI lacks parts, or a configuration is none of ours. `from`: of a TOML file in another folder, the way from
-// there, "../sd15/".
+// folder of diffusers or GenAI lacks parts, or a configuration is none of ours. `from`: of a TOML
+// file in another folder, the way from there, "../sd15/".
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder,
                                              const std::string& from = "");
 

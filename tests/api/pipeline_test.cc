@@ -101,8 +101,8 @@ TEST(PipelineTest, ACacheThatGrowsUpToACap) {
     const auto tokens = static_cast<int64_t>(random() % 200);
     absl::int128 sum = 0;
     for (int64_t t = 0; t < tokens; ++t) sum += first + std::min(window, prompt + 3 * t) * more;
-    const auto macs = report->totals.macs.Evaluate(
-        {{"prompt", prompt}, {"window", window}, {"tokens", tokens}});
+    const auto macs =
+        report->totals.macs.Evaluate({{"prompt", prompt}, {"window", window}, {"tokens", tokens}});
     ASSERT_TRUE(macs.ok()) << macs.status();
     EXPECT_EQ(*macs, sum) << prompt << " " << window << " " << tokens;
   }
