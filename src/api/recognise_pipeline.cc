@@ -63,6 +63,7 @@ constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "
 constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 
 constexpr char kConfiguration[] = "config.json";
+constexpr char kDecoderTitle[] = "the configuration of a decoder (config.json)";
 constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
 constexpr char kTimesSteps[] = "times = \"steps\"";
 
@@ -645,9 +646,9 @@ absl::StatusOr<std::string> OfLayouts(const std::string& folder, const std::stri
     known.emplace_back(layout.title);
     lacks += reader.Lacks();
   }
-  return absl::NotFoundError(
-      absl::StrCat(Escaped(folder), ": no pipeline is recognised here; known are ",
-                   absl::StrJoin(known, ", "), lacks, ". A TOML file can name the stages"));
+  return absl::NotFoundError(absl::StrCat(
+      Escaped(folder), ": no pipeline is recognised here; known are ", absl::StrJoin(known, ", "),
+      ", ", kDecoderTitle, lacks, ". A TOML file can name the stages"));
 }
 
 // The open size of an input's axis, as a key of `sizes`; "" if there is none.
@@ -661,38 +662,34 @@ std::string OpenSize(const ModelData& model, absl::string_view input, size_t axi
   return "";
 }
 
-// The pipeline of a decoder's configuration, with an encoder or a tower in its first run; "" if
-// the model generates nothing.
+// The pipeline of a decoder's configuration, with an encoder in its first run; "" for another
+// model. One with a tower of images is none: its cache has their tokens, too.
 absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std::string& from) {
   ASSIGN_OR_RETURN(const Model model, Load(absl::StrCat(folder, "/", kConfiguration)));
-  const bool has_cache = HasInput(model, "past_key_values.*");
-  ASSIGN_OR_RETURN(const std::optional<Model> step, DecodingStepOf(*model));
-  if (!has_cache && !step) return "";
   const std::string decoded = OpenSize(*model, "decoder_input_ids", 1);
-  const std::string text = OpenSize(*model, "input_ids", 1);
-  const std::optional<Assumed> whisper = FirstTokensOfWhisper(folder);
-  const Assumed begins = whisper.value_or(Assumed{1, "the start"});
   const bool has_encoder = !decoded.empty();
-  const char* const prompt = has_encoder ? "first_tokens" : "prompt";
+  if (!has_encoder && !HasInput(model, "past_key_values.*")) return "";
+  const std::string text = OpenSize(*model, "input_ids", 1);
   std::string parameters = "answers = 1\n", sizes = "\"batch\" = \"answers\"";
   if (!text.empty()) {
-    absl::StrAppend(&parameters, "prompt = ", has_encoder ? 64 : 512,
-                    "  # tokens, with those of images\n");
-    if (!has_cache) absl::StrAppend(&sizes, ", ", TomlText(text), " = \"prompt\"");
+    absl::StrAppend(&parameters, "prompt = ", has_encoder ? "64   # tokens of the encoder" : "512",
+                    "\n");
   }
   if (has_encoder) {
+    const Assumed begins = FirstTokensOfWhisper(folder).value_or(Assumed{1, "the start"});
     absl::StrAppend(&parameters, "first_tokens = ", begins.number, "  # in one run; ", begins.from,
                     "\n");
+    if (!text.empty()) absl::StrAppend(&sizes, ", ", TomlText(text), " = \"prompt\"");
     absl::StrAppend(&sizes, ", ", TomlText(decoded), " = \"first_tokens\"");
   }
   const std::string file = TomlText(from + kConfiguration);
   return absl::StrCat(
-      "# Recognised as the configuration of a decoder: the prompt, then a run for each token.\n",
-      kAssumed, "per = \"tokens\"\n\n[parameters]\n", parameters,
+      "# Recognised as ", kDecoderTitle, ": the prompt, then a run for each token.\n", kAssumed,
+      "per = \"tokens\"\n\n[parameters]\n", parameters,
       "tokens = 128\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
-      has_cache ? "new = \"prompt\"\n" : "", "sizes = { ", sizes,
+      has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", sizes,
       " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
-      prompt, " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
+      has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
 }
 
 }  // namespace

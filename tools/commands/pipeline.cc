@@ -152,7 +152,7 @@ std::string WayTo(const std::string& folder, const std::string& file) {
   if (file.empty() || file == "-") return "";
   std::error_code failed;
   const auto absolute = [&](const std::filesystem::path& path) {
-    return std::filesystem::weakly_canonical(path, failed);
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
   };
   const std::filesystem::path from = absolute(file).parent_path(), to = absolute(folder);
   if (failed || from == to) return "";
