@@ -376,6 +376,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/official_program.cc
   src/api/operators.cc
   src/api/pipeline.cc
+  src/api/pipeline_layouts.cc
   src/api/pipeline_stage.cc
   src/api/recognise_pipeline.cc
   src/api/sweep.cc

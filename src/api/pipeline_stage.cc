@@ -371,6 +371,19 @@ class StageCounter {
     return absl::OkStatus();
   }
 
+  // What the export fixed has that number.
+  absl::Status CheckFixed(const Bindings& values) const {
+    for (const auto& [formula, fixed] : stage_.fixed) {
+      ASSIGN_OR_RETURN(const int64_t number,
+                       NumberOf(formula.value, Escaped(formula.text), values));
+      if (number == fixed) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("the export fixed ", Escaped(formula.text), " at ", fixed, ", and it is ",
+                       number, " here; export it with open sizes (dynamic_shapes=)"));
+    }
+    return absl::OkStatus();
+  }
+
   // Compares the formula with counts at the values of the parameters.
   absl::Status CheckValues(RunCost* cost) {
     for (const auto& [name, size] : sizes_) {
@@ -383,6 +396,7 @@ class StageCounter {
     RunCost formula = *cost;
     ChangeAll([&](const Expr& e) { return e.Replace(sizes_); }, &formula);
     const Bindings at_first = ValuesAt(0);
+    RETURN_IF_ERROR(CheckFixed(at_first));
     ASSIGN_OR_RETURN(const int64_t times, NumberOf(stage_.times.value, "times", at_first));
     int64_t trips = 1;
     if (!stage_.index.empty()) {

@@ -1,13 +1,17 @@
-// How it works. A layout is a table of parts: the names that its files may have, how often a part
-// runs, and which formula each open size of its inputs is. A folder has a layout if it has the
-// files of all parts that are required. Optional parts are taken where they are. An open size that
-// no rule is for stays open, which the report says. The result is text, so that what was taken for
-// what can be read, kept and changed.
+// How it works. A folder has a layout (pipeline_layouts.h) if it has the files of all parts that
+// are required. Optional parts are taken where they are. An open size that no rule is for stays
+// open, which the report says. A size that the export fixed is the number of its parameter, or a
+// formula that must have that value; a part that is fixed at a batch of 1 runs once for each of the
+// batch. The result is text, so that what was taken for what can be read, kept and changed.
 #include "src/api/recognise_pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +25,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "src/api/load.h"
+#include "src/api/pipeline_layouts.h"
 #include "src/base/glob.h"
 #include "src/base/json_reader.h"
 #include "src/base/platform/platform.h"
@@ -33,30 +38,6 @@
 namespace onnxflops {
 namespace {
 
-// An open size of an input, and the formula that it is.
-struct SizeRule {
-  const char* input;  // a glob
-  int axis = 0;
-  const char* formula = "";
-};
-
-struct PartRule {
-  const char* name;
-  const char* files;  // globs in the folder, the first one that matches, with | between them
-  const char* runs;   // further lines of the stage
-  std::vector<SizeRule> sizes;
-  bool required = true;
-  const char* input = "";  // a glob of an input that no other part has
-};
-
-struct Layout {
-  const char* title;
-  const char* marker;      // a file that must be there, or "" if the parts are enough
-  const char* parameters;  // lines
-  const char* per;
-  std::vector<PartRule> parts;
-};
-
 // Configurations of parts that give sizes.
 constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "vae/config.json",
                                                     "unet/config.json", "transformer/config.json"};
@@ -65,167 +46,6 @@ constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 constexpr char kConfiguration[] = "config.json";
 constexpr char kDecoderTitle[] = "the configuration of a decoder (config.json)";
 constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
-constexpr char kTimesSteps[] = "times = \"steps\"";
-
-Layout Diffusion() {
-  return {"diffusion (model_index.json of diffusers)",
-          "model_index.json",
-          "images = 1\n"
-          "prompts = 1       # texts are encoded once, for all their images\n"
-          "steps = 50        # runs of the denoiser; PNDM takes one more\n"
-          "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n",
-          "images",
-          {{"text_encoder",
-            "text_encoder/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "77"}},
-            false,
-            "input_ids"},
-           {"text_encoder_2",
-            "text_encoder_2/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "77"}},
-            false,
-            "input_ids"},
-           {"text_encoder_3",
-            "text_encoder_3/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "256"}},
-            false,
-            "input_ids"},
-           {"unet",
-            "unet/model.onnx",
-            kTimesSteps,
-            {{"sample", 0, "guidance*images"},
-             {"sample", 2, "resolution // scale"},
-             {"sample", 3, "resolution // scale"},
-             {"timestep", 0, "1"},
-             {"encoder_hidden_states", 1, "77"},
-             {"*", 0, "guidance*images"}},
-            false,
-            "sample"},
-           {"transformer",
-            "transformer/model.onnx",
-            kTimesSteps,
-            {{"hidden_states", 1, "(resolution // (2*scale))^2"},  // Flux packs latents
-             {"hidden_states", 2, "resolution // scale"},
-             {"hidden_states", 3, "resolution // scale"},
-             {"img_ids", 0, "(resolution // (2*scale))^2"},
-             {"encoder_hidden_states", 1, "text_tokens"},
-             {"txt_ids", 0, "text_tokens"},
-             {"*", 0, "guidance*images"}},
-            false,
-            "hidden_states"},
-           {"vae_decoder",
-            "vae_decoder/model.onnx",
-            "",
-            {{"*", 0, "images"},
-             {"latent*", 2, "resolution // scale"},
-             {"latent*", 3, "resolution // scale"}},
-            true,
-            "latent*"},
-           {"safety_checker",
-            "safety_checker/model.onnx",
-            "",
-            {{"clip_input", 0, "images"},
-             {"images", 0, "images"},
-             {"images", 1, "resolution"},
-             {"images", 2, "resolution"}},
-            false}}};
-}
-
-Layout GenAi() {
-  return {"a decoder (genai_config.json of ONNX Runtime GenAI)",
-          "genai_config.json",
-          "answers = 1\nprompt = 512\ntokens = 128\n",
-          "tokens",
-          {{"prompt", "model.onnx", "new = \"prompt\"", {{"*", 0, "answers"}}},
-           {"tokens",
-            "model.onnx",
-            "for = \"t < tokens - 1\"\npast = \"prompt + t\"",
-            {{"*", 0, "answers"}}}}};
-}
-
-Layout EncoderAndDecoder() {
-  return {"an encoder and a decoder (Optimum)",
-          "",
-          "answers = 1\n"
-          "prompt = 64       # tokens of the encoder, if it takes any\n"
-          "tokens = 32\n"
-          "beams = 1         # the encoder runs once for all beams\n",
-          "tokens",
-          {{"encoder",
-            "encoder_model.onnx",
-            "",
-            {{"*", 0, "answers"}, {"input_ids", 1, "prompt"}, {"attention_mask", 1, "prompt"}}},
-           {"first token",
-            "decoder_model.onnx|decoder_model_merged.onnx",
-            "",
-            {{"past*", 2, "0"},
-             {"*", 0, "answers*beams"},
-             {"input_ids", 1, "1"},
-             {"encoder_*", 1, "prompt"}}},
-           {"tokens",
-            "decoder_with_past_model.onnx|decoder_model_merged.onnx",
-            "for = \"t < tokens - 1\"\npast = \"1 + t\"",
-            {{"past*.encoder.*", 2, "prompt"},
-             {"*", 0, "answers*beams"},
-             {"encoder_*", 1, "prompt"}}}}};
-}
-
-Layout TwoTowers() {
-  return {"two towers (CLIP)",
-          "",
-          "images = 1\n"
-          "texts = 80        # prompts that every image is compared with\n"
-          "length = 77       # tokens of a text\n",
-          "images",
-          {{"images", "vision_model.onnx|visual.onnx|*visual*.onnx", "", {{"*", 0, "images"}}},
-           {"texts",
-            "text_model.onnx|textual.onnx|*text*.onnx",
-            "",
-            {{"*", 0, "texts"}, {"*", 1, "length"}}}}};
-}
-
-Layout Transducer() {
-  return {"a transducer (sherpa-onnx)",
-          "",
-          "chunks = 10       # runs of the encoder\n"
-          "frames = 160      # of its outputs, each joined once\n"
-          "tokens = 40       # that come out\n",
-          "chunks",
-          {{"encoder", "encoder-*.onnx|encoder.onnx", "times = \"chunks\"", {{"*", 0, "1"}}},
-           {"decoder", "decoder-*.onnx|decoder.onnx", "times = \"tokens + 1\"", {{"*", 0, "1"}}},
-           {"joiner", "joiner-*.onnx|joiner.onnx", "times = \"frames\"", {{"*", 0, "1"}}}}};
-}
-
-Layout ImageAndMasks() {
-  return {"an image encoder and a mask decoder (SAM)",
-          "",
-          "images = 1\n"
-          "prompts = 1       # of an image: a run of the decoder each\n"
-          "points = 2        # of a prompt\n",
-          "images",
-          {{"encoder",
-            "vision_encoder*.onnx|*image_encoder*.onnx|sam*encoder*.onnx",
-            "",
-            {{"*", 0, "images"}}},
-           {"decoder",
-            "prompt_encoder_mask_decoder*.onnx|*mask_decoder*.onnx|sam*decoder*.onnx",
-            "times = \"images*prompts\"",
-            {{"*", 0, "1"},
-             {"input_points", 1, "1"},
-             {"input_points", 2, "points"},
-             {"input_labels", 1, "1"},
-             {"input_labels", 2, "points"},
-             {"point_*", 1, "points"}}}}};
-}
-
-const std::vector<Layout>& Layouts() {
-  static const auto& layouts = *new std::vector<Layout>{
-      Diffusion(), GenAi(), EncoderAndDecoder(), TwoTowers(), Transducer(), ImageAndMasks()};
-  return layouts;
-}
 
 std::string FirstMatch(const std::string& folder, absl::string_view globs) {
   for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
@@ -287,27 +107,41 @@ std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
   return number > 0 && number <= kMaxConfigSize ? std::optional(number) : std::nullopt;
 }
 
-// Pixels of an image for one of its latents: a factor of two for each block of the VAE but one.
-// `usual`: latents of a side that the class assumes, or 0.
-std::string DiffusionSizes(const std::string& folder, int64_t usual) {
-  int64_t scale = 8;
-  bool known = false;
+// Pixels and frames for one latent.
+struct Scales {
+  int64_t pixels = 8, frames = 4;
+  bool known = false;  // from the VAE's configuration
+};
+
+Scales ScalesOf(const std::string& folder, bool is_video) {
+  Scales scales;
   for (const char* name : {"vae_decoder/config.json", "vae/config.json"}) {
     const nlohmann::json config = JsonIn(folder, name);
-    if (known || !config.is_object() || !config.contains("block_out_channels")) continue;
-    const nlohmann::json& blocks = config["block_out_channels"];
-    if (!blocks.is_array() || blocks.empty() || blocks.size() > kMostBlocks) continue;
-    scale = int64_t{1} << (blocks.size() - 1);
-    known = true;
+    if (scales.known || !config.is_object()) continue;
+    if (is_video) {
+      const std::optional<int64_t> pixels = NumberIn(config, "scale_factor_spatial");
+      const std::optional<int64_t> frames = NumberIn(config, "scale_factor_temporal");
+      if (pixels && frames) scales = {*pixels, *frames, true};
+    } else if (config.contains("block_out_channels")) {
+      // A factor of two for each block but one.
+      const nlohmann::json& blocks = config["block_out_channels"];
+      if (!blocks.is_array() || blocks.empty() || blocks.size() > kMostBlocks) continue;
+      scales.pixels = int64_t{1} << (blocks.size() - 1);
+      scales.known = true;
+    }
   }
+  return scales;
+}
+
+// Lines of parameters. `usual`: latents of a side that the class assumes, or 0.
+std::string DiffusionSizes(const std::string& folder, const Scales& scales, int64_t usual) {
   std::optional<int64_t> sample;
   for (const char* name : {"unet/config.json", "transformer/config.json"}) {
     if (!sample) sample = NumberIn(JsonIn(folder, name), "sample_size");
   }
-  return absl::StrCat("scale = ", scale, "         # pixels of a latent",
-                      known ? ", from the VAE's configuration" : "; assumed", "\n", "resolution = ",
-                      sample      ? *sample * scale
-                      : usual > 0 ? usual * scale
+  return absl::StrCat("resolution = ",
+                      sample      ? *sample * scales.pixels
+                      : usual > 0 ? usual * scales.pixels
                                   : 512,
                       "  # pixels of a side",
                       sample ? ", from the denoiser's configuration" : "; assumed", "\n");
@@ -324,12 +158,16 @@ struct DiffusionClass {
   bool is_flux = false;  // distilled: one run a step. T5 encodes what the denoiser reads
   bool is_sd3 = false;
   bool takes_zeros = false;  // SDXL, for a negative prompt that is not given
+  bool is_video = false;
+  std::string name;
 };
 
 DiffusionClass ClassOf(const std::string& folder) {
   const nlohmann::json index = JsonIn(folder, "model_index.json");
   const std::string name = TextIn(index, "_class_name");
   DiffusionClass result;
+  result.name = name;
+  result.is_video = absl::StartsWith(name, "Wan");
   result.is_flux = absl::StartsWith(name, "Flux");
   result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
   // True unless the folder says otherwise.
@@ -363,6 +201,39 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
   return Assumed{has_languages ? 4 : words == 51864 ? 2 : 1, "assumed"};
 }
 
+// Steps of Wan 2.2 that its first transformer makes: those at timesteps from boundary_ratio on, of
+// a schedule with a shift s, where step i of n has x = 1 - 0.999 i/n and the time s x / (1 + (s-1)
+// x).
+std::string HighSteps(const std::string& folder) {
+  const nlohmann::json index = JsonIn(folder, "model_index.json");
+  const nlohmann::json schedule = JsonIn(folder, "scheduler/scheduler_config.json");
+  const auto number = [](const nlohmann::json& json, const char* key) -> double {
+    return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<double>()
+                                                                           : 0;
+  };
+  const double boundary = number(index, "boundary_ratio"), shift = number(schedule, "flow_shift");
+  const bool is_known = schedule.is_object() && schedule.contains("use_flow_sigmas") &&
+                        schedule["use_flow_sigmas"] == true && boundary > 0 && boundary < 1 &&
+                        shift >= 1 && shift <= 100;
+  if (!is_known) return "high_steps = 1    # of transformer; the schedule and boundary_ratio say\n";
+  constexpr double kMillion = 1e6;
+  const double part = shift * (1 - boundary) / (shift - (shift - 1) * boundary);
+  return absl::StrCat("high_steps = \"min(steps, steps*",
+                      static_cast<int64_t>(std::llround(part * kMillion)),
+                      " // 999000 + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
+}
+
+// Gives a parameter another number, in its line.
+void SetParameter(const std::string& name, int64_t number, absl::string_view from,
+                  std::string* parameters) {
+  std::vector<std::string> lines = absl::StrSplit(*parameters, '\n');
+  for (std::string& line : lines) {
+    if (!absl::StartsWith(line, name + " = ")) continue;
+    line = absl::StrCat(name, " = ", number, "  # fixed by the export of ", from);
+  }
+  *parameters = absl::StrJoin(lines, "\n");
+}
+
 class FolderReader {
  public:
   FolderReader(const std::string& folder, const std::string& from, const Layout& layout)
@@ -370,13 +241,14 @@ class FolderReader {
         from_(from),
         layout_(layout),
         class_(ClassOf(folder)),
+        scales_(ScalesOf(folder, class_.is_video)),
         first_tokens_(FirstTokensOfWhisper(folder)) {}
 
   // "" if the folder has another layout. FailedPrecondition if the marker tells of more parts than
   // there are.
   absl::StatusOr<std::string> Read() {
     if (layout_.marker[0] != '\0') {
-      if (FirstMatch(folder_, layout_.marker).empty()) return "";
+      if (FirstMatch(folder_, layout_.marker).empty() || IsOfOthers()) return "";
       RETURN_IF_ERROR(CheckMarker());
     }
     std::string stages;
@@ -386,13 +258,15 @@ class FolderReader {
     for (const PartRule& part : layout_.parts) {
       const std::string file = FileOf(part);
       if (file.empty()) continue;
-      ASSIGN_OR_RETURN(std::string stage, StageOf(part, file));
-      AdaptStage(part, &stage);
+      ASSIGN_OR_RETURN(const std::string stage, StageOf(part, file));
       absl::StrAppend(&stages, stage);
       taken.push_back(absl::StrCat(file, " is ", part.name));
     }
     std::string parameters = layout_.parameters;
     AdaptParameters(stages, &parameters);
+    for (const auto& [name, fixed] : fixed_) {
+      SetParameter(name, fixed.first, fixed.second, &parameters);
+    }
     return absl::StrCat("# Recognised as ", layout_.title, ": ",
                         Escaped(absl::StrJoin(taken, ", ")), ".\n", kAssumed,
                         "title = ", TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
@@ -409,6 +283,12 @@ class FolderReader {
   }
 
  private:
+  // Images and videos have one marker.
+  bool IsOfOthers() const {
+    const bool is_diffusion = absl::string_view(layout_.marker) == "model_index.json";
+    return is_diffusion && layout_.is_video != class_.is_video;
+  }
+
   void FindLacking() {
     for (const PartRule& part : layout_.parts) {
       if (!part.required || !FileOf(part).empty()) continue;
@@ -426,6 +306,7 @@ class FolderReader {
   // The parts that the index names, a denoiser and the decoder of the VAE.
   absl::Status CheckDiffusion(const nlohmann::json& index) const {
     RETURN_IF_ERROR(CheckIndex(index));
+    RETURN_IF_ERROR(CheckClass());
     const auto exists = [&](absl::string_view part) {
       return !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
     };
@@ -446,6 +327,23 @@ class FolderReader {
                                           absl::StrJoin(lacking, ", "),
                                           "; export these parts to ONNX, or name the stages in a "
                                           "TOML file"));
+  }
+
+  // Those that begin with an image or a video encode it first.
+  absl::Status CheckClass() const {
+    const bool is_known =
+        class_.is_video
+            ? class_.name == "WanPipeline"
+            : absl::c_none_of(
+                  std::initializer_list<const char*>{"ImageTo", "Img2Img", "Inpaint", "Upscale",
+                                                     "Fill", "Kontext", "Edit", "Pix2Pix",
+                                                     "Control", "VideoTo"},
+                  [&](const char* word) { return absl::StrContains(class_.name, word); });
+    if (is_known) return absl::OkStatus();
+    return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                    absl::StrCat(Quoted(class_.name),
+                                 " takes more than a text, which is not known "
+                                 "here: name the stages in a TOML file"));
   }
 
   // A part is a library and a class, or two nulls; other keys are options.
@@ -526,35 +424,123 @@ class FolderReader {
     return config[at].get<std::string>();
   }
 
-  absl::StatusOr<std::string> StageOf(const PartRule& part, const std::string& file) const {
+  absl::StatusOr<std::string> StageOf(const PartRule& part, const std::string& file) {
     const std::string path = absl::StrCat(folder_, "/", file);
     ASSIGN_OR_RETURN(const Model model, Load(path));
     RETURN_IF_ERROR(CheckInputs(part, path, model));
+    RETURN_IF_ERROR(CheckRank(path, model));
     std::vector<std::string> sizes, seen;
+    std::set<std::string> open;                          // formulas
+    std::vector<std::pair<std::string, int64_t>> fixed;  // and the number in the file
     for (const ValueId id : model->graph(0).inputs) {
       const Value& value = model->value(id);
       if (value.initializer || value.declared == nullptr) continue;
       const absl::Span<const DeclaredDim> dims = value.declared->dims;
       for (size_t axis = 0; axis < dims.size(); ++axis) {
-        if (dims[axis].size >= 0) continue;
-        const std::string symbol = dims[axis].name.empty()
-                                       ? AxisSymbol(value.name, static_cast<int>(axis))
-                                       : FileSymbol(dims[axis].name);
         const auto rule = absl::c_find_if(part.sizes, [&](const SizeRule& one) {
           return one.axis == static_cast<int>(axis) && MatchesGlob(one.input, value.name);
         });
-        if (rule == part.sizes.end() || absl::c_linear_search(seen, symbol)) continue;
+        if (rule == part.sizes.end()) continue;
+        const std::string formula = Adapted(part, rule->formula);
+        if (dims[axis].size >= 0) {
+          fixed.emplace_back(formula, dims[axis].size);
+          continue;
+        }
+        const std::string symbol = dims[axis].name.empty()
+                                       ? AxisSymbol(value.name, static_cast<int>(axis))
+                                       : FileSymbol(dims[axis].name);
+        if (absl::c_linear_search(seen, symbol)) continue;
         seen.push_back(symbol);
-        sizes.push_back(absl::StrCat(TomlText(symbol), " = ", TomlText(rule->formula)));
+        open.insert(formula);
+        sizes.push_back(absl::StrCat(TomlText(symbol), " = ", TomlText(formula)));
       }
     }
     // A merged decoder without a past takes the branch that reads the encoder's output.
     const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
-    const std::string runs = merged ? "past = 0" : part.runs;
+    std::string runs = merged ? "past = 0" : AdaptedRuns(part);
+    const std::string fixed_line = FixedLine(part, open, fixed, &runs);
     return absl::StrCat(
         "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(from_ + file), "\n",
         runs, runs.empty() ? "" : "\n",
-        sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"));
+        sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"),
+        fixed_line);
+  }
+
+  // What the export fixed. `open`: formulas of sizes that it left open, which others broadcast to.
+  std::string FixedLine(const PartRule& part, const std::set<std::string>& open,
+                        const std::vector<std::pair<std::string, int64_t>>& fixed,
+                        std::string* runs) {
+    const std::string batch = BatchOf(part);
+    std::map<std::string, int64_t> required;
+    bool is_repeated = false;
+    for (const auto& [formula, number] : fixed) {
+      const bool is_number = absl::c_all_of(formula, absl::ascii_isdigit);
+      if (is_number || (number == 1 && open.contains(formula))) continue;
+      if (number == 1 && formula == batch) {
+        if (!is_repeated) RunForEach(batch, runs);
+        is_repeated = true;
+        continue;
+      }
+      if (const auto parameter = ParameterOf(formula, number)) {
+        fixed_.emplace(parameter->first, std::pair(parameter->second, part.name));
+      }
+      required.emplace(formula, number);
+    }
+    std::vector<std::string> texts;
+    for (const auto& [formula, number] : required) {
+      texts.push_back(absl::StrCat(TomlText(formula), " = ", number));
+    }
+    return texts.empty() ? "" : absl::StrCat("fixed = { ", absl::StrJoin(texts, ", "), " }\n");
+  }
+
+  static std::string BatchOf(const PartRule& part) {
+    const auto rule = absl::c_find_if(part.sizes, [](const SizeRule& one) {
+      return one.axis == 0 && absl::string_view(one.input) == "*";
+    });
+    return rule == part.sizes.end() ? "" : rule->formula;
+  }
+
+  static void RunForEach(const std::string& batch, std::string* runs) {
+    constexpr absl::string_view kTimes = "times = \"";
+    if (absl::StartsWith(*runs, kTimes)) {
+      *runs = absl::StrCat(kTimes, batch, "*(", runs->substr(kTimes.size()));
+      runs->insert(runs->find('"', kTimes.size()), ")");
+    } else {
+      *runs = absl::StrCat(kTimes, batch, "\"", runs->empty() ? "" : "\n", *runs);
+    }
+  }
+
+  // The parameter for which a formula is a number.
+  std::optional<std::pair<std::string, int64_t>> ParameterOf(const std::string& formula,
+                                                             int64_t number) const {
+    if (number > kMaxConfigSize) return std::nullopt;
+    if (formula == "(frames - 1) // frame_scale + 1") {
+      return std::pair("frames", (number - 1) * scales_.frames + 1);
+    }
+    const std::pair<std::string, std::string> sides =
+        absl::StrSplit(formula, absl::MaxSplits(absl::ByString(" // "), 1));
+    if (sides.second == "scale") return std::pair(sides.first, number * scales_.pixels);
+    const bool is_name = absl::c_all_of(formula, [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+    });
+    return is_name ? std::optional(std::pair(formula, number)) : std::nullopt;
+  }
+
+  // A transformer of images has latents of two sides.
+  absl::Status CheckRank(const std::string& path, const Model& model) const {
+    constexpr size_t kVideoRank = 5;
+    if (layout_.is_video) return absl::OkStatus();
+    for (const ValueId id : model->graph(0).inputs) {
+      const Value& value = model->value(id);
+      const bool is_latent = value.name == "hidden_states" || value.name == "latent_sample";
+      if (!is_latent || value.declared == nullptr) continue;
+      if (value.declared->dims.size() != kVideoRank) continue;
+      return NotWhole(path, absl::StrCat(value.name,
+                                         " has five dimensions, as those of videos, "
+                                         "which are known of Wan only: name the stages "
+                                         "in a TOML file"));
+    }
+    return absl::OkStatus();
   }
 
   // Files may stand in each other's place.
@@ -569,32 +555,48 @@ class FolderReader {
     return absl::OkStatus();
   }
 
-  // A stage as the class of the folder runs it.
-  void AdaptStage(const PartRule& part, std::string* stage) const {
-    const absl::string_view name = part.name;
-    if (class_.is_flux && name == "text_encoder_2") {
-      absl::StrReplaceAll({{"\"77\"", "\"text_tokens\""}}, stage);
-    }
-    if (class_.takes_zeros && absl::StartsWith(name, "text_encoder")) {
-      absl::StrReplaceAll(
-          {{"times = \"guidance\"", "times = \"1 + (guidance - 1)*negative_prompts\""}}, stage);
-    }
-    if (!first_tokens_) return;
-    if (name == "first token") {
-      absl::StrReplaceAll({{"= \"1\"", "= \"first_tokens\""}}, stage);
-    } else if (name == "tokens") {
-      absl::StrReplaceAll({{"past = \"1 + t\"", "past = \"first_tokens + t\""}}, stage);
-    }
+  // A formula of a size as the class of the folder has it.
+  std::string Adapted(const PartRule& part, const char* formula) const {
+    const absl::string_view name = part.name, text = formula;
+    if (class_.is_flux && name == "text_encoder_2" && text == "77") return "text_tokens";
+    if (first_tokens_ && name == "first token" && text == "1") return "first_tokens";
+    return formula;
   }
+
+  // How often a part runs.
+  std::string AdaptedRuns(const PartRule& part) const {
+    const absl::string_view name = part.name;
+    std::string runs = part.runs;
+    if (class_.takes_zeros && absl::StartsWith(name, "text_encoder")) {
+      runs = "times = \"1 + (guidance - 1)*negative_prompts\"";
+    }
+    if (first_tokens_ && name == "tokens") {
+      absl::StrReplaceAll({{"past = \"1 + t\"", "past = \"first_tokens + t\""}}, &runs);
+    }
+    if (layout_.is_video && name == "transformer" && HasSecond()) {
+      runs = "times = \"guidance*high_steps\"";
+    }
+    return runs;
+  }
+
+  bool HasSecond() const { return !FirstMatch(folder_, "transformer_2/model.onnx").empty(); }
 
   void AdaptParameters(absl::string_view stages, std::string* parameters) const {
     const auto replace = [&](absl::string_view from, absl::string_view to) {
       absl::StrReplaceAll({{from, to}}, parameters);
     };
-    if (absl::StrContains(stages, "resolution")) {
-      *parameters += DiffusionSizes(folder_, class_.is_flux ? 128 : 0);
+    if (layout_.is_video || absl::StrContains(stages, "resolution")) {
+      absl::StrAppend(parameters, "scale = ", scales_.pixels, "         # pixels of a latent",
+                      scales_.known ? ", from the VAE's configuration" : "; assumed", "\n",
+                      layout_.is_video ? absl::StrCat("frame_scale = ", scales_.frames,
+                                                      "   # frames of a latent\n")
+                                       : "");
     }
-    if (absl::StrContains(stages, "text_tokens")) {
+    if (absl::StrContains(stages, "resolution")) {
+      *parameters += DiffusionSizes(folder_, scales_, class_.is_flux ? 128 : 0);
+    }
+    if (layout_.is_video && HasSecond()) *parameters += HighSteps(folder_);
+    if (!layout_.is_video && absl::StrContains(stages, "text_tokens")) {
       *parameters += class_.is_flux ? "text_tokens = 512 # for Flux dev; 256 for schnell\n"
                                     : "text_tokens = 333 # for Stable Diffusion 3\n";
     }
@@ -626,8 +628,11 @@ class FolderReader {
   const std::string& from_;
   const Layout& layout_;
   const DiffusionClass class_;
+  const Scales scales_;
   const std::optional<Assumed> first_tokens_;
   std::vector<std::string> lacking_;
+  // Parameters whose number an export fixed, and its part.
+  std::map<std::string, std::pair<int64_t, std::string>> fixed_;
 };
 
 std::string WithoutSlashes(std::string path) {
@@ -639,7 +644,7 @@ std::string WithoutSlashes(std::string path) {
 absl::StatusOr<std::string> OfLayouts(const std::string& folder, const std::string& from) {
   std::vector<std::string> known;
   std::string lacks;
-  for (const Layout& layout : Layouts()) {
+  for (const Layout& layout : PipelineLayouts()) {
     FolderReader reader(folder, from, layout);
     ASSIGN_OR_RETURN(std::string text, reader.Read());
     if (!text.empty()) return text;

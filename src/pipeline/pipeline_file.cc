@@ -249,7 +249,7 @@ class PipelineReader : private TomlFile {
   // ---- [[stage]]
   absl::Status ReadStage(const toml::table& table) {
     RETURN_IF_ERROR(CheckKeys(table, {"name", "model", "times", "for", "new", "past", "sizes",
-                                      "values", "probability", "weights"}));
+                                      "fixed", "values", "probability", "weights"}));
     PipelineStage stage;
     stage.place = PlaceOf(table);
     RETURN_IF_ERROR(SetText(table, "name", &stage.name));
@@ -365,6 +365,7 @@ class PipelineReader : private TomlFile {
         stage->sizes.emplace(TypedSymbol(Viewed(key.str())), std::move(size));
       }
     }
+    if (const toml::node* node = table.get("fixed")) RETURN_IF_ERROR(ReadFixed(*node, stage));
     if (const toml::node* node = table.get("values")) {
       if (!node->is_table()) return Fault(*node, "values should be a table");
       for (const auto& [key, value] : *node->as_table()) {
@@ -372,6 +373,20 @@ class PipelineReader : private TomlFile {
         if (number == nullptr) return Fault(value, "a value is a whole number");
         stage->values.emplace(std::string(key.str()), number->get());
       }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFixed(const toml::node& node, PipelineStage* stage) {
+    if (!node.is_table()) return Fault(node, "fixed should be a table");
+    for (const auto& [key, value] : *node.as_table()) {
+      const auto* number = value.as_integer();
+      if (number == nullptr || number->get() < 0) {
+        return Fault(value, "fixed has formulas and their numbers, as { \"size // 8\" = 64 }");
+      }
+      PlacedExpr formula = {0, std::string(key.str()), PlaceOf(value)};
+      ASSIGN_OR_RETURN(formula.value, ParseText(formula.text, value, "fixed", ""));
+      stage->fixed.emplace_back(std::move(formula), number->get());
     }
     return absl::OkStatus();
   }

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -59,6 +60,7 @@ struct PipelineStage {
   absl::btree_map<std::string, PlacedExpr> sizes;
   absl::btree_map<std::string, int64_t> values;
   std::optional<PlacedExpr> new_tokens, past;
+  std::vector<std::pair<PlacedExpr, int64_t>> fixed;  // what must have a number, which it has here
   Share probability;
   std::string policy;   // where the probability comes from; "": it was given
   std::string weights;  // the name of an earlier stage; "": its own

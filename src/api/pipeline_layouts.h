@@ -1,0 +1,40 @@
+// Layouts of folders that exporters write for pipelines: which files are which part, how often each
+// runs, and which formula each size of its inputs is.
+#ifndef ONNXFLOPS_SRC_API_PIPELINE_LAYOUTS_H_
+#define ONNXFLOPS_SRC_API_PIPELINE_LAYOUTS_H_
+
+#include <vector>
+
+namespace onnxflops {
+
+// A size of an input, and the formula that it is.
+struct SizeRule {
+  const char* input;  // a glob
+  int axis = 0;
+  const char* formula = "";
+};
+
+struct PartRule {
+  const char* name;
+  const char* files;  // globs in the folder, the first one that matches, with | between them
+  const char* runs;   // further lines of the stage
+  std::vector<SizeRule> sizes;
+  bool required = true;
+  const char* input = "";  // a glob of an input that no other part has
+};
+
+struct Layout {
+  const char* title;
+  const char* marker;      // a file that must be there, or "" if the parts are enough
+  const char* parameters;  // lines
+  const char* per;
+  std::vector<PartRule> parts;
+  bool is_video = false;  // of those with the marker of diffusers
+};
+
+// Of one marker, those for videos come last.
+const std::vector<Layout>& PipelineLayouts();
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_PIPELINE_LAYOUTS_H_
