@@ -45,9 +45,9 @@ Layout Diffusion() {
            {"transformer",
             "transformer/model.onnx",
             kTimesSteps,
-            {{"hidden_states", 1, "(resolution // (2*scale))^2"},  // Flux packs latents
-             {"hidden_states", 2, "resolution // scale"},
-             {"hidden_states", 3, "resolution // scale"},
+            {{"hidden_states", 1, "(resolution // (2*scale))^2", 3},  // Flux packs latents
+             {"hidden_states", 2, "resolution // scale", 4},
+             {"hidden_states", 3, "resolution // scale", 4},
              {"img_ids", 0, "(resolution // (2*scale))^2"},
              {"encoder_hidden_states", 1, "text_tokens"},
              {"txt_ids", 0, "text_tokens"},

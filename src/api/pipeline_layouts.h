@@ -3,6 +3,7 @@
 #ifndef ONNXFLOPS_SRC_API_PIPELINE_LAYOUTS_H_
 #define ONNXFLOPS_SRC_API_PIPELINE_LAYOUTS_H_
 
+#include <cstddef>
 #include <vector>
 
 namespace onnxflops {
@@ -12,6 +13,7 @@ struct SizeRule {
   const char* input;  // a glob
   int axis = 0;
   const char* formula = "";
+  size_t rank = 0;  // that the input must have; 0: any
 };
 
 struct PartRule {

@@ -94,7 +94,10 @@ struct CappedPast {
   Expr symbol, growing, cap;
   Expr before;  // runs
 
-  static constexpr char kName[] = "past up to its cap";
+  static const std::string& Name() {
+    static const auto& name = *new std::string(FileSymbol("past up to its cap"));
+    return name;
+  }
 };
 
 // nullopt unless it grows by equal steps of `index`, up to a cap without it.
@@ -109,7 +112,7 @@ std::optional<CappedPast> FindCap(const Expr& past, const std::string& index, co
   const std::optional<Expr> step = DivideExactly(growing - first, Expr::Symbol(index));
   if (!step || !step->is_literal() || step->literal() <= 0) return std::nullopt;
   const Expr before = Max(0, Min(trips, CeilDiv(cap - first, *step)));
-  return CappedPast{Expr::Symbol(CappedPast::kName), growing, cap, before};
+  return CappedPast{Expr::Symbol(CappedPast::Name()), growing, cap, before};
 }
 
 class StageCounter {
@@ -195,7 +198,7 @@ class StageCounter {
 
   // A formula over the parameters and the index alone.
   Expr Written(const Expr& size) const {
-    return cap_ ? size.Replace({{CappedPast::kName, stage_.past->value}}) : size;
+    return cap_ ? size.Replace({{CappedPast::Name(), stage_.past->value}}) : size;
   }
   std::string Shown(const Expr& size) const { return Written(size).Shortened(100); }
 
@@ -357,7 +360,7 @@ class StageCounter {
     if (stage_.past) sizes.emplace("past", cap_ ? cap_->symbol : stage_.past->value);
     if (stage_.new_tokens) sizes.emplace("new", stage_.new_tokens->value);
     for (const auto& [name, value] : sizes) {
-      const Expr size = cap_ ? value.Replace({{CappedPast::kName, cap_->growing}}) : value;
+      const Expr size = cap_ ? value.Replace({{CappedPast::Name(), cap_->growing}}) : value;
       const std::optional<Expr> step =
           DivideExactly(size - size.Replace({{stage_.index, Expr(0)}}), index);
       if (step && !absl::c_linear_search(step->Symbols(), stage_.index)) continue;
@@ -407,7 +410,7 @@ class StageCounter {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
       Bindings values = ValuesAt(index);
       if (cap_) {
-        ASSIGN_OR_RETURN(values[CappedPast::kName], NumberOf(stage_.past->value, "past", values));
+        ASSIGN_OR_RETURN(values[CappedPast::Name()], NumberOf(stage_.past->value, "past", values));
       }
       RETURN_IF_ERROR(CheckPositions(values));
       CountOptions options = WithValues();
@@ -498,10 +501,11 @@ class StageCounter {
   absl::StatusOr<Expr> AllRuns(const Expr& once, absl::string_view what) const {
     std::optional<Expr> sum = once;
     if (cap_) {
-      sum = SumOver(once.Replace({{CappedPast::kName, cap_->growing}}), stage_.index, cap_->before);
+      sum =
+          SumOver(once.Replace({{CappedPast::Name(), cap_->growing}}), stage_.index, cap_->before);
       if (sum) {
         *sum +=
-            once.Replace({{CappedPast::kName, cap_->cap}}) * (stage_.trips.value - cap_->before);
+            once.Replace({{CappedPast::Name(), cap_->cap}}) * (stage_.trips.value - cap_->before);
       }
     } else if (!stage_.index.empty()) {
       sum = SumOver(once, stage_.index, stage_.trips.value);

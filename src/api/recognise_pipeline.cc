@@ -438,7 +438,8 @@ class FolderReader {
       const absl::Span<const DeclaredDim> dims = value.declared->dims;
       for (size_t axis = 0; axis < dims.size(); ++axis) {
         const auto rule = absl::c_find_if(part.sizes, [&](const SizeRule& one) {
-          return one.axis == static_cast<int>(axis) && MatchesGlob(one.input, value.name);
+          return one.axis == static_cast<int>(axis) && MatchesGlob(one.input, value.name) &&
+                 (one.rank == 0 || one.rank == dims.size());
         });
         if (rule == part.sizes.end()) continue;
         const std::string formula = Adapted(part, rule->formula);
@@ -675,7 +676,7 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
   const bool has_encoder = !decoded.empty();
   if (!has_encoder && !HasInput(model, "past_key_values.*")) return "";
   const std::string text = OpenSize(*model, "input_ids", 1);
-  std::string parameters = "answers = 1\n", sizes = "\"batch\" = \"answers\"";
+  std::string parameters = "answers = 1\n", later = "\"batch\" = \"answers\"";
   if (!text.empty()) {
     absl::StrAppend(&parameters, "prompt = ", has_encoder ? "64   # tokens of the encoder" : "512",
                     "\n");
@@ -684,17 +685,18 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
     const Assumed begins = FirstTokensOfWhisper(folder).value_or(Assumed{1, "the start"});
     absl::StrAppend(&parameters, "first_tokens = ", begins.number, "  # in one run; ", begins.from,
                     "\n");
-    if (!text.empty()) absl::StrAppend(&sizes, ", ", TomlText(text), " = \"prompt\"");
-    absl::StrAppend(&sizes, ", ", TomlText(decoded), " = \"first_tokens\"");
+    if (!text.empty()) absl::StrAppend(&later, ", ", TomlText(text), " = \"prompt\"");
   }
+  const std::string first =
+      has_encoder ? absl::StrCat(later, ", ", TomlText(decoded), " = \"first_tokens\"") : later;
   const std::string file = TomlText(from + kConfiguration);
   return absl::StrCat(
       "# Recognised as ", kDecoderTitle, ": the prompt, then a run for each token.\n", kAssumed,
       "per = \"tokens\"\n\n[parameters]\n", parameters,
       "tokens = 128\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
-      has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", sizes,
+      has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", first,
       " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
-      has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { \"batch\" = \"answers\" }\n");
+      has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { ", later, " }\n");
 }
 
 }  // namespace

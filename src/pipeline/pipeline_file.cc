@@ -300,9 +300,9 @@ class PipelineReader : private TomlFile {
     const std::string number = NumberText(*node);
     const std::optional<Share> share = ParseShare(number);
     if (!share) {
-      return Fault(*node, absl::StrCat(number.empty() ? "" : Quoted(number) + ": ",
-                                       "probability is from 0 to 1 with at most nine digits, as "
-                                       "0.25 or \"1/3\""));
+      return Fault(*node, absl::StrCat("probability is from 0 to 1 with at most nine digits, as "
+                                       "0.25 or \"1/3\"",
+                                       number.empty() ? "" : ", not " + Quoted(number)));
     }
     stage->probability = *share;
     return absl::OkStatus();

@@ -106,7 +106,7 @@ TEST(PipelineTest, ACacheThatGrowsUpToACap) {
     ASSERT_TRUE(macs.ok()) << macs.status();
     EXPECT_EQ(*macs, sum) << prompt << " " << window << " " << tokens;
   }
-  EXPECT_EQ(report->stages[0].sizes[1].second, "min(window, prompt + 3*t)");
+  EXPECT_EQ(report->stages[0].sizes[1].second, "min(prompt + 3*t, window)");
 }
 
 TEST(PipelineTest, TimesProbabilityAndSharedWeights) {
@@ -315,7 +315,7 @@ TEST(PipelineTest, ErrorsNameThePlace) {
        "steps?"},
       {stage("step = 3"),
        "pipeline.toml:4:1: unknown key 'step'; known: name, model, times, for, "
-       "new, past, sizes, values, probability, weights"},
+       "new, past, sizes, fixed, values, probability, weights"},
       {stage("probability = 1.5"),
        "pipeline.toml:4:15: probability is from 0 to 1 with at most "
        "nine digits, as 0.25 or \"1/3\""},

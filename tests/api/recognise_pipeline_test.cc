@@ -260,6 +260,40 @@ TEST(RecognisePipelineTest, NothingAndFaults) {
       << fault();
 }
 
+// Sizes that an export fixed are those of the pipeline, and others are refused.
+TEST(RecognisePipelineTest, SizesThatAnExportFixed) {
+  const Folder folder;
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "48", "48"}}});
+  EXPECT_EQ(NumbersOf(folder.Count()).at("resolution"), 384);  // eight pixels of a latent
+  EXPECT_EQ(StagesOf(folder.Count())[0], absl::StrCat("unet: ", 50 * 2 * 4 * 48 * 48));
+  const absl::Status other = folder.Count({{"resolution", 512}}).status();
+  EXPECT_TRUE(absl::EndsWith(other.message(),
+                             "stage 'vae_decoder': the export fixed resolution // scale at 48, and "
+                             "it is 64 here; export it with open sizes (dynamic_shapes=)"))
+      << other;
+  const absl::Status more = folder.Count({{"images", 3}}).status();
+  EXPECT_TRUE(
+      absl::StrContains(more.message(), "the export fixed guidance*images at 2, and it is 6"))
+      << more;
+}
+
+// One that is fixed at a batch of 1 runs once for each sample.
+TEST(RecognisePipelineTest, ABatchOfOne) {
+  const Folder folder;
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  folder.Model("unet/model.onnx", {{"sample", {"1", "4", "h", "w"}}, {"timestep", {"1"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"1", "1", "h", "w"}}});
+  const absl::StatusOr<PipelineReport> report = folder.Count({{"images", 3}, {"resolution", 64}});
+  EXPECT_EQ(StagesOf(report),
+            (Stages{absl::StrCat("unet: ", 50 * 2 * 3 * (4 * 64 + 1)), "vae_decoder: 192"}));
+  const Folder towers;
+  towers.Model("text_model.onnx", {{"input_ids", {"1", "77"}}});
+  towers.Model("vision_model.onnx", {{"pixel_values", {"images", "3", "8", "8"}}});
+  EXPECT_EQ(StagesOf(towers.Count()), (Stages{"images: 192", "texts: 6160"}));
+}
+
 // Two files in each other's place.
 TEST(RecognisePipelineTest, PartsThatAreExchanged) {
   const Folder folder;
