@@ -5,6 +5,11 @@ namespace {
 
 constexpr char kTimesSteps[] = "times = \"steps\"";
 
+PartRule TextEncoder(const char* name, const char* file, const char* tokens) {
+  return {name,  file,       "times = \"guidance\"", {{"*", 0, "prompts"}, {"*", 1, tokens}},
+          false, "input_ids"};
+}
+
 Layout Diffusion() {
   return {"diffusion (model_index.json of diffusers)",
           "model_index.json",
@@ -13,24 +18,9 @@ Layout Diffusion() {
           "steps = 50        # runs of the denoiser; PNDM takes one more\n"
           "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n",
           "images",
-          {{"text_encoder",
-            "text_encoder/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "77"}},
-            false,
-            "input_ids"},
-           {"text_encoder_2",
-            "text_encoder_2/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "77"}},
-            false,
-            "input_ids"},
-           {"text_encoder_3",
-            "text_encoder_3/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "256"}},
-            false,
-            "input_ids"},
+          {TextEncoder("text_encoder", "text_encoder/model.onnx", "77"),
+           TextEncoder("text_encoder_2", "text_encoder_2/model.onnx", "77"),
+           TextEncoder("text_encoder_3", "text_encoder_3/model.onnx", "256"),
            {"unet",
             "unet/model.onnx",
             kTimesSteps,
@@ -107,12 +97,7 @@ Layout Videos() {
           "pixels_wide = 832\n"
           "frames = 81       # a multiple of frame_scale, and one\n",
           "videos",
-          {{"text_encoder",
-            "text_encoder/model.onnx",
-            "times = \"guidance\"",
-            {{"*", 0, "prompts"}, {"*", 1, "text_tokens"}},
-            false,
-            "input_ids"},
+          {TextEncoder("text_encoder", "text_encoder/model.onnx", "text_tokens"),
            first,
            second,
            {"vae_decoder",
