@@ -304,11 +304,13 @@ class MfuMaker {
             PerStep(kForwardAndBackward * forward));
     if (sum_) {
       const bool packed = sum_->sizes().packed;
-      AddOurs({.name = packed ? "one_row" : "rectangle",
-               .text = packed ? "attention takes the row as one sequence"
-                              : "every sample as long as the longest",
-               .source = packed ? "a kernel without cu_seqlens" : "a padded batch"},
-              PerStep(*rectangle_));
+      if (report_.samples->has_rectangle) {
+        AddOurs({.name = packed ? "one_row" : "rectangle",
+                 .text = packed ? "attention takes the row as one sequence"
+                                : "every sample as long as the longest",
+                 .source = packed ? "a kernel without cu_seqlens" : "a padded batch"},
+                PerStep(*rectangle_));
+      }
     }
     AddOurs({.name = "contractions",
              .text = "3 x 2 x MACs: matrix products and convolutions alone",

@@ -62,19 +62,20 @@ Layout Diffusion() {
             false}}};
 }
 
-constexpr char kLatentFrames[] = "(frames - 1) // frame_scale + 1";
+// Frames and sides are rounded down to what patches of latents hold.
+constexpr char kLatentFrames[] = "frames // frame_scale + 1";
 
 PartRule DenoiserOfVideos(const char* name, const char* runs) {
   return {name,
           "",
           runs,
           {{"hidden_states", 2, kLatentFrames},
-           {"hidden_states", 3, "pixels_high // scale"},
-           {"hidden_states", 4, "pixels_wide // scale"},
+           {"hidden_states", 3, "2*(pixels_high // (2*scale))"},
+           {"hidden_states", 4, "2*(pixels_wide // (2*scale))"},
            {"encoder_hidden_states", 1, "text_tokens"},
            // Wan 2.2 of 5 billion parameters gives each patch its own.
            {"timestep", 1,
-            "((frames - 1) // frame_scale + 1)*(pixels_high // (2*scale))*(pixels_wide // "
+            "(frames // frame_scale + 1)*(pixels_high // (2*scale))*(pixels_wide // "
             "(2*scale))"},
            {"*", 0, "videos"}},
           false,
@@ -95,7 +96,7 @@ Layout Videos() {
           "text_tokens = 512\n"
           "pixels_high = 480\n"
           "pixels_wide = 832\n"
-          "frames = 81       # a multiple of frame_scale, and one\n",
+          "frames = 81\n",
           "videos",
           {TextEncoder("text_encoder", "text_encoder/model.onnx", "text_tokens"),
            first,
@@ -105,8 +106,8 @@ Layout Videos() {
             "",
             {{"*", 0, "videos"},
              {"latent*", 2, kLatentFrames},
-             {"latent*", 3, "pixels_high // scale"},
-             {"latent*", 4, "pixels_wide // scale"}},
+             {"latent*", 3, "2*(pixels_high // (2*scale))"},
+             {"latent*", 4, "2*(pixels_wide // (2*scale))"}},
             true,
             "latent*"}},
           true};

@@ -88,33 +88,6 @@ std::optional<std::string> OnlySymbol(const Expr& dim) {
   return std::move(symbols[0]);
 }
 
-// A past that grows with each run up to a cap: min(prompt + t, 4096). Figures are formulas over
-// `symbol`, which is `growing` in the runs before it is `cap`.
-struct CappedPast {
-  Expr symbol, growing, cap;
-  Expr before;  // runs
-
-  static const std::string& Name() {
-    static const auto& name = *new std::string(FileSymbol("past up to its cap"));
-    return name;
-  }
-};
-
-// nullopt unless it grows by equal steps of `index`, up to a cap without it.
-std::optional<CappedPast> FindCap(const Expr& past, const std::string& index, const Expr& trips) {
-  const auto has_index = [&](const Expr& e) { return absl::c_linear_search(e.Symbols(), index); };
-  std::optional<std::pair<Expr, Expr>> operands = OperandsOfMin(past);
-  if (!operands || index.empty()) return std::nullopt;
-  auto& [growing, cap] = *operands;
-  if (has_index(cap)) std::swap(growing, cap);
-  if (has_index(cap)) return std::nullopt;
-  const Expr first = growing.Replace({{index, Expr(0)}});
-  const std::optional<Expr> step = DivideExactly(growing - first, Expr::Symbol(index));
-  if (!step || !step->is_literal() || step->literal() <= 0) return std::nullopt;
-  const Expr before = Max(0, Min(trips, CeilDiv(cap - first, *step)));
-  return CappedPast{Expr::Symbol(CappedPast::Name()), growing, cap, before};
-}
-
 class StageCounter {
  public:
   StageCounter(const Pipeline& pipeline, const PipelineStage& stage, const CountOptions& options,
@@ -177,8 +150,7 @@ class StageCounter {
   // As BindStep, with formulas for the numbers of tokens.
   absl::Status BindDecoder() {
     const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
-    if (stage_.past) cap_ = FindCap(stage_.past->value, stage_.index, stage_.trips.value);
-    const Expr past = cap_ ? cap_->symbol : stage_.past ? stage_.past->value : Expr(0);
+    const Expr past = stage_.past ? stage_.past->value : Expr(0);
     const std::pair<Expr, Expr> of_step[] = {{decoder_->tokens, tokens}, {decoder_->length, past}};
     for (const auto& [dim, size] : of_step) {
       if (const std::optional<std::string> symbol = OnlySymbol(dim)) {
@@ -196,11 +168,7 @@ class StageCounter {
     return absl::OkStatus();
   }
 
-  // A formula over the parameters and the index alone.
-  Expr Written(const Expr& size) const {
-    return cap_ ? size.Replace({{CappedPast::Name(), stage_.past->value}}) : size;
-  }
-  std::string Shown(const Expr& size) const { return Written(size).Shortened(100); }
+  static std::string Shown(const Expr& size) { return size.Shortened(100); }
 
   CountOptions WithValues() const {
     CountOptions options = options_;
@@ -353,36 +321,48 @@ class StageCounter {
                                                    " has positions for at most ", most));
   }
 
-  // The first and the last run bound the sizes of the others only if they grow by equal steps.
+  // The first and the last run bound the sizes of the others if they grow by equal steps, also up
+  // to a cap.
   absl::Status CheckSteps() const {
-    const Expr index = Expr::Symbol(stage_.index);
-    std::map<std::string, Expr> sizes(sizes_.begin(), sizes_.end());
-    if (stage_.past) sizes.emplace("past", cap_ ? cap_->symbol : stage_.past->value);
+    std::map<std::string, Expr> sizes;
+    for (const auto& [name, size] : stage_.sizes) sizes.emplace(name, size.value);
+    if (stage_.past) sizes.emplace("past", stage_.past->value);
     if (stage_.new_tokens) sizes.emplace("new", stage_.new_tokens->value);
-    for (const auto& [name, value] : sizes) {
-      const Expr size = cap_ ? value.Replace({{CappedPast::Name(), cap_->growing}}) : value;
-      const std::optional<Expr> step =
-          DivideExactly(size - size.Replace({{stage_.index, Expr(0)}}), index);
-      if (step && !absl::c_linear_search(step->Symbols(), stage_.index)) continue;
+    for (const auto& [name, size] : sizes) {
+      const auto operands = OperandsOfMin(size);
+      if (HasSteps(size)) continue;
+      if (operands && HasSteps(operands->first) && HasSteps(operands->second)) continue;
+      const std::string& t = stage_.index;
       return absl::InvalidArgumentError(absl::StrCat(
-          Escaped(name), " = ", Shown(value), ": it may only grow or shrink by equal steps of ",
-          stage_.index, ", as a + b*", stage_.index,
-          stage_.past ? absl::StrCat("; past also up to a cap, as min(a + b*", stage_.index,
-                                     ", c) with a number b above 0")
-                      : ""));
+          Escaped(name), " = ", Shown(size), ": it may only grow or shrink by equal steps of ", t,
+          ", as a + b*", t, ", also up to a cap, as min(a + b*", t, ", c)"));
     }
     return absl::OkStatus();
   }
+  bool HasSteps(const Expr& size) const {
+    const std::optional<Expr> step =
+        DivideExactly(size - size.Replace({{stage_.index, Expr(0)}}), Expr::Symbol(stage_.index));
+    return step && !absl::c_linear_search(step->Symbols(), stage_.index);
+  }
 
-  // What the export fixed has that number.
-  absl::Status CheckFixed(const Bindings& values) const {
+  // What the export fixed has that number, so figures are of these sizes alone.
+  absl::Status CheckFixed(const Bindings& values) {
     for (const auto& [formula, fixed] : stage_.fixed) {
+      has_formula_ = false;
+      const std::string at =
+          absl::StrCat("the export fixed ", Escaped(formula.text), " at ", fixed);
+      for (const std::string& name : formula.value.Symbols()) {
+        const PipelineParameter* parameter = pipeline_.Find(name);
+        if (parameter == nullptr || parameter->value || !parameter->formula.empty()) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(at, ", so ", Escaped(name), " cannot be open: give it a number"));
+      }
       ASSIGN_OR_RETURN(const int64_t number,
                        NumberOf(formula.value, Escaped(formula.text), values));
       if (number == fixed) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the export fixed ", Escaped(formula.text), " at ", fixed, ", and it is ",
-                       number, " here; export it with open sizes (dynamic_shapes=)"));
+          absl::StrCat(at, ", and it is ", number, " here; export it at these sizes or with ",
+                       "open ones (dynamic_shapes=), or give parameters other numbers"));
     }
     return absl::OkStatus();
   }
@@ -408,10 +388,7 @@ class StageCounter {
     if (trips > 2) RETURN_IF_ERROR(CheckSteps());
     for (const int64_t index : std::set<int64_t>{0, trips - 1}) {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
-      Bindings values = ValuesAt(index);
-      if (cap_) {
-        ASSIGN_OR_RETURN(values[CappedPast::Name()], NumberOf(stage_.past->value, "past", values));
-      }
+      const Bindings values = ValuesAt(index);
       RETURN_IF_ERROR(CheckPositions(values));
       CountOptions options = WithValues();
       for (const auto& [name, size] : sizes_) {
@@ -466,14 +443,17 @@ class StageCounter {
     result.probability = stage_.probability;
     result.policy = stage_.policy;
     result.has_formula = has_formula_;
+    for (const auto& [formula, fixed] : stage_.fixed) {
+      result.fixed.push_back(absl::StrCat(formula.text, " = ", fixed));
+    }
     result.is_step = is_step_;
     result.uncounted = uncounted_;
     result.totals.lower_bound = cost.totals.lower_bound;
     result.runs = stage_.times.value;
     for (const auto& [name, size] : sizes_) {
       const auto own = stage_.sizes.find(name);
-      result.sizes.emplace_back(
-          name, own == stage_.sizes.end() ? Written(size).ToString() : own->second.text);
+      result.sizes.emplace_back(name,
+                                own == stage_.sizes.end() ? size.ToString() : own->second.text);
     }
     for (const auto& [name, size] : open_)
       result.assumed.push_back(absl::StrCat(name, " = ", size));
@@ -500,19 +480,12 @@ class StageCounter {
 
   absl::StatusOr<Expr> AllRuns(const Expr& once, absl::string_view what) const {
     std::optional<Expr> sum = once;
-    if (cap_) {
-      sum =
-          SumOver(once.Replace({{CappedPast::Name(), cap_->growing}}), stage_.index, cap_->before);
-      if (sum) {
-        *sum +=
-            once.Replace({{CappedPast::Name(), cap_->cap}}) * (stage_.trips.value - cap_->before);
-      }
-    } else if (!stage_.index.empty()) {
+    if (!stage_.index.empty()) {
       sum = SumOver(once, stage_.index, stage_.trips.value);
     }
     if (!sum) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "no closed sum over ", stage_.index, " for ", what, ": ", Written(once).Shortened(200)));
+      return absl::FailedPreconditionError(absl::StrCat("no closed sum over ", stage_.index,
+                                                        " for ", what, ": ", once.Shortened(200)));
     }
     const Expr all = *sum * stage_.times.value;
     if (all.error() == nullptr) return all;
@@ -551,9 +524,8 @@ class StageCounter {
 
   std::optional<Expr> PeakOf(const std::optional<Expr>& once) const {
     if (!once || stage_.index.empty()) return once;
-    const Expr run = Written(*once);
-    return Max(run.Substitute({{stage_.index, 0}}),
-               run.Replace({{stage_.index, Max(0, stage_.trips.value - 1)}}));
+    return Max(once->Substitute({{stage_.index, 0}}),
+               once->Replace({{stage_.index, Max(0, stage_.trips.value - 1)}}));
   }
 
   const Pipeline& pipeline_;
@@ -565,7 +537,6 @@ class StageCounter {
   bool is_step_ = false, has_formula_ = true;
   std::optional<Decoder> decoder_;
   std::optional<int64_t> use_cache_;
-  std::optional<CappedPast> cap_;
   Replacements sizes_;
   Bindings open_;  // sizes that nothing sets, and the sizes at which they are shown
   std::vector<std::string> used_;

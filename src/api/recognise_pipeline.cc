@@ -43,13 +43,15 @@ constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "
                                                     "unet/config.json", "transformer/config.json"};
 constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 
+constexpr char kSeconds[] = "seconds = \"30*answers\"  # of audio: a chunk for each answer\n";
 constexpr char kConfiguration[] = "config.json";
+constexpr char kSchedule[] = "scheduler/scheduler_config.json";
 constexpr char kDecoderTitle[] = "the configuration of a decoder (config.json)";
 constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
 
 std::string FirstMatch(const std::string& folder, absl::string_view globs) {
   for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
-    std::vector<std::string> found = platform::MatchingFiles(absl::StrCat(folder, "/", glob));
+    std::vector<std::string> found = platform::MatchingIn(folder, std::string(glob));
     absl::c_sort(found);
     if (!found.empty()) return found[0].substr(folder.size() + 1);
   }
@@ -119,9 +121,9 @@ Scales ScalesOf(const std::string& folder, bool is_video) {
     const nlohmann::json config = JsonIn(folder, name);
     if (scales.known || !config.is_object()) continue;
     if (is_video) {
-      const std::optional<int64_t> pixels = NumberIn(config, "scale_factor_spatial");
-      const std::optional<int64_t> frames = NumberIn(config, "scale_factor_temporal");
-      if (pixels && frames) scales = {*pixels, *frames, true};
+      scales.known = config.contains("scale_factor_spatial");
+      scales.pixels = NumberIn(config, "scale_factor_spatial").value_or(scales.pixels);
+      scales.frames = NumberIn(config, "scale_factor_temporal").value_or(scales.frames);
     } else if (config.contains("block_out_channels")) {
       // A factor of two for each block but one.
       const nlohmann::json& blocks = config["block_out_channels"];
@@ -168,7 +170,7 @@ DiffusionClass ClassOf(const std::string& folder) {
   DiffusionClass result;
   result.name = name;
   result.is_video = absl::StartsWith(name, "Wan");
-  result.is_flux = absl::StartsWith(name, "Flux");
+  result.is_flux = absl::StartsWith(name, "Flux") && !absl::StartsWith(name, "Flux2");
   result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
   // True unless the folder says otherwise.
   const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
@@ -192,7 +194,8 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
   if (rules.is_object()) {
     const bool has_languages =
         rules.contains("is_multilingual") && rules["is_multilingual"] == true;
-    const bool has_timestamps = rules.contains("no_timestamps_token_id");
+    const bool has_timestamps =
+        rules.contains("no_timestamps_token_id") && !rules["no_timestamps_token_id"].is_null();
     return Assumed{1 + (has_languages ? 2 : 0) + (has_timestamps ? 1 : 0),
                    "from generation_config.json"};
   }
@@ -201,26 +204,31 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
   return Assumed{has_languages ? 4 : words == 51864 ? 2 : 1, "assumed"};
 }
 
-// Steps of Wan 2.2 that its first transformer makes: those at timesteps from boundary_ratio on, of
-// a schedule with a shift s, where step i of n has x = 1 - 0.999 i/n and the time s x / (1 + (s-1)
-// x).
+// Steps of Wan 2.2 that its first transformer makes: those at times from boundary_ratio on. In a
+// schedule of T times with a shift s, step i of n has x = 1 - (1 - 1/T) i/n, and the time s x / (1
+// + (s - 1) x).
 std::string HighSteps(const std::string& folder) {
   const nlohmann::json index = JsonIn(folder, "model_index.json");
-  const nlohmann::json schedule = JsonIn(folder, "scheduler/scheduler_config.json");
+  const nlohmann::json schedule = JsonIn(folder, kSchedule);
   const auto number = [](const nlohmann::json& json, const char* key) -> double {
     return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<double>()
                                                                            : 0;
   };
   const double boundary = number(index, "boundary_ratio"), shift = number(schedule, "flow_shift");
-  const bool is_known = schedule.is_object() && schedule.contains("use_flow_sigmas") &&
+  if (boundary == 0)
+    return "high_steps = \"steps\"  # of transformer: there is no boundary_ratio\n";
+  const bool is_known = TextIn(schedule, "_class_name") == "UniPCMultistepScheduler" &&
+                        schedule.contains("use_flow_sigmas") &&
                         schedule["use_flow_sigmas"] == true && boundary > 0 && boundary < 1 &&
                         shift >= 1 && shift <= 100;
   if (!is_known) return "high_steps = 1    # of transformer; the schedule and boundary_ratio say\n";
-  constexpr double kMillion = 1e6;
+  constexpr int64_t kMillion = 1'000'000;
+  const int64_t times = NumberIn(schedule, "num_train_timesteps").value_or(1000);
   const double part = shift * (1 - boundary) / (shift - (shift - 1) * boundary);
-  return absl::StrCat("high_steps = \"min(steps, steps*",
-                      static_cast<int64_t>(std::llround(part * kMillion)),
-                      " // 999000 + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
+  const auto millionths = static_cast<int64_t>(std::llround(part * kMillion));
+  return absl::StrCat("high_steps = \"min(steps, steps*", millionths * times, " // ",
+                      kMillion * std::max<int64_t>(times - 1, 1),
+                      " + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
 }
 
 // Gives a parameter another number, in its line.
@@ -255,6 +263,10 @@ class FolderReader {
     std::vector<std::string> taken;
     FindLacking();
     if (!lacking_.empty()) return "";
+    constexpr char kRules[] = "generation_config.json";
+    if (first_tokens_ && !FirstMatch(folder_, kRules).empty()) {
+      RETURN_IF_ERROR(ObjectIn(folder_, kRules).status());
+    }
     for (const PartRule& part : layout_.parts) {
       const std::string file = FileOf(part);
       if (file.empty()) continue;
@@ -269,7 +281,8 @@ class FolderReader {
     }
     return absl::StrCat("# Recognised as ", layout_.title, ": ",
                         Escaped(absl::StrJoin(taken, ", ")), ".\n", kAssumed,
-                        "title = ", TomlText(layout_.title), "\nper = ", TomlText(layout_.per),
+                        "title = ", TomlText(layout_.title),
+                        "\nper = ", TomlText(first_tokens_ ? "seconds" : layout_.per),
                         "\n\n[parameters]\n", parameters, stages);
   }
 
@@ -306,9 +319,9 @@ class FolderReader {
   // The parts that the index names, a denoiser and the decoder of the VAE.
   absl::Status CheckDiffusion(const nlohmann::json& index) const {
     RETURN_IF_ERROR(CheckIndex(index));
-    RETURN_IF_ERROR(CheckClass());
+    RETURN_IF_ERROR(CheckClass(index));
     const auto exists = [&](absl::string_view part) {
-      return !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
+      return !IsLeftOut(part) && !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
     };
     std::vector<std::string> lacking;
     if (!exists("unet") && !exists("transformer")) {
@@ -330,20 +343,36 @@ class FolderReader {
   }
 
   // Those that begin with an image or a video encode it first.
-  absl::Status CheckClass() const {
+  absl::Status CheckClass(const nlohmann::json& index) const {
+    if (index.contains("_class_name") && !index["_class_name"].is_string()) {
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker), "_class_name should be a text");
+    }
+    const nlohmann::json& boundary = index.value("boundary_ratio", nlohmann::json(nullptr));
+    if (!boundary.is_null() &&
+        !(boundary.is_number() && boundary.get<double>() > 0 && boundary.get<double>() < 1)) {
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      "boundary_ratio should be a number between 0 and 1");
+    }
     const bool is_known =
         class_.is_video
             ? class_.name == "WanPipeline"
             : absl::c_none_of(
-                  std::initializer_list<const char*>{"ImageTo", "Img2Img", "Inpaint", "Upscale",
+                  std::initializer_list<const char*>{"ImageTo", "2Img", "Inpaint", "Upscale",
                                                      "Fill", "Kontext", "Edit", "Pix2Pix",
                                                      "Control", "VideoTo"},
                   [&](const char* word) { return absl::StrContains(class_.name, word); });
+    const std::string file = absl::StrCat(folder_, "/", layout_.marker);
+    const bool is_transformer = !class_.is_video && index.contains("transformer");
+    if (is_transformer && !class_.is_flux && !class_.is_sd3 && !class_.name.empty()) {
+      return NotWhole(file, absl::StrCat(Quoted(class_.name),
+                                         " is not known here: of classes with a transformer, "
+                                         "those of Stable Diffusion 3, Flux and Wan are; name the "
+                                         "stages in a TOML file"));
+    }
     if (is_known) return absl::OkStatus();
-    return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
-                    absl::StrCat(Quoted(class_.name),
-                                 " takes more than a text, which is not known "
-                                 "here: name the stages in a TOML file"));
+    return NotWhole(file, absl::StrCat(Quoted(class_.name),
+                                       " takes more than a text, which is not known "
+                                       "here: name the stages in a TOML file"));
   }
 
   // A part is a library and a class, or two nulls; other keys are options.
@@ -360,6 +389,18 @@ class FolderReader {
                                    "[\"diffusers\", \"UNet2DConditionModel\"]"));
     }
     return absl::OkStatus();
+  }
+  // The index says that the class has no such part: by nulls, or by naming the other denoiser.
+  bool IsLeftOut(absl::string_view part) const {
+    if (absl::string_view(layout_.marker) != "model_index.json") return false;
+    const nlohmann::json index = JsonIn(folder_, layout_.marker);
+    if (!index.is_object()) return false;
+    const auto is_null = [&](const std::string& name) {
+      return IsPart(index[name]) && index[name][1].is_null();
+    };
+    if (index.contains(part)) return is_null(std::string(part));
+    return (part == "transformer" && index.contains("unet") && !is_null("unet")) ||
+           (part == "unet" && index.contains("transformer") && !is_null("transformer"));
   }
   static bool IsPart(const nlohmann::json& value) {
     return value.is_array() && value.size() == 2 &&
@@ -387,9 +428,21 @@ class FolderReader {
 
   // A damaged one would make a size an assumed one.
   absl::Status CheckConfigurations() const {
+    // One with an infinity is none for our reader.
+    if (const nlohmann::json schedule = JsonIn(folder_, kSchedule); schedule.is_object()) {
+      RETURN_IF_ERROR(CheckNumbers(kSchedule, schedule, {"num_train_timesteps"}));
+      for (const char* key : {"flow_shift"}) {
+        if (!schedule.contains(key) || schedule[key].is_null()) continue;
+        if (schedule[key].is_number() && schedule[key].get<double>() > 0) continue;
+        return NotWhole(absl::StrCat(folder_, "/", kSchedule),
+                        absl::StrCat(key, " should be a number above 0"));
+      }
+    }
     for (const char* const name : kDiffusionConfigurations) {
       if (FirstMatch(folder_, name).empty()) continue;
       ASSIGN_OR_RETURN(const nlohmann::json config, ObjectIn(folder_, name));
+      RETURN_IF_ERROR(CheckNumbers(
+          name, config, {"sample_size", "scale_factor_spatial", "scale_factor_temporal"}));
       if (!config.contains("block_out_channels")) continue;
       const nlohmann::json& blocks = config["block_out_channels"];
       if (blocks.is_array() && !blocks.empty() && blocks.size() <= kMostBlocks) continue;
@@ -400,10 +453,23 @@ class FolderReader {
     return absl::OkStatus();
   }
 
+  absl::Status CheckNumbers(absl::string_view name, const nlohmann::json& config,
+                            std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      if (!config.contains(key) || config[key].is_null() || NumberIn(config, key)) continue;
+      return NotWhole(absl::StrCat(folder_, "/", name),
+                      absl::StrCat(key, " should be a whole number of 1 to ", kMaxConfigSize));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckGenAi(const nlohmann::json& config) const {
     const std::string file = absl::StrCat(folder_, "/", layout_.marker);
     if (FileOf(layout_.parts[0]).empty()) {
       return NotWhole(file, "model.decoder.filename should name the model of a decoder");
+    }
+    if (FileOf(layout_.parts[0])[0] == '/') {
+      return NotWhole(file, "model.decoder.filename should be the name of a file in the folder");
     }
     for (const auto& [name, part] : config["model"].items()) {
       if (name == "decoder" || !part.is_object() || !part.contains("filename")) continue;
@@ -416,7 +482,7 @@ class FolderReader {
 
   std::string FileOf(const PartRule& part) const {
     if (absl::string_view(layout_.marker) != "genai_config.json") {
-      return FirstMatch(folder_, part.files);
+      return IsLeftOut(part.name) ? "" : FirstMatch(folder_, part.files);
     }
     const nlohmann::json config = JsonIn(folder_, layout_.marker);
     const nlohmann::json::json_pointer at("/model/decoder/filename");
@@ -444,7 +510,14 @@ class FolderReader {
         if (rule == part.sizes.end()) continue;
         const std::string formula = Adapted(part, rule->formula);
         if (dims[axis].size >= 0) {
-          fixed.emplace_back(formula, dims[axis].size);
+          // A number that a layout has for a batch is only a usual one.
+          const bool is_number = absl::c_all_of(formula, absl::ascii_isdigit);
+          if (is_number && axis > 0 && formula != absl::StrCat(dims[axis].size)) {
+            return NotWhole(
+                path, absl::StrCat("the export fixed axis ", axis, " of ", Escaped(value.name),
+                                   " at ", dims[axis].size, ", and it should be ", formula));
+          }
+          if (!is_number) fixed.emplace_back(formula, dims[axis].size);
           continue;
         }
         const std::string symbol = dims[axis].name.empty()
@@ -459,7 +532,9 @@ class FolderReader {
     // A merged decoder without a past takes the branch that reads the encoder's output.
     const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
     std::string runs = merged ? "past = 0" : AdaptedRuns(part);
+    RETURN_IF_ERROR(CheckFixed(part, path, fixed));
     const std::string fixed_line = FixedLine(part, open, fixed, &runs);
+    NoteOutput(part, *model);
     return absl::StrCat(
         "\n[[stage]]\nname = ", TomlText(part.name), "\nmodel = ", TomlText(from_ + file), "\n",
         runs, runs.empty() ? "" : "\n",
@@ -475,8 +550,10 @@ class FolderReader {
     std::map<std::string, int64_t> required;
     bool is_repeated = false;
     for (const auto& [formula, number] : fixed) {
-      const bool is_number = absl::c_all_of(formula, absl::ascii_isdigit);
-      if (is_number || (number == 1 && open.contains(formula))) continue;
+      // One sample is broadcast to a batch that others have.
+      const bool has_batch = absl::c_any_of(
+          fixed, [&](const auto& other) { return other.first == formula && other.second != 1; });
+      if (number == 1 && (open.contains(formula) || has_batch)) continue;
       if (number == 1 && formula == batch) {
         if (!is_repeated) RunForEach(batch, runs);
         is_repeated = true;
@@ -492,6 +569,30 @@ class FolderReader {
       texts.push_back(absl::StrCat(TomlText(formula), " = ", number));
     }
     return texts.empty() ? "" : absl::StrCat("fixed = { ", absl::StrJoin(texts, ", "), " }\n");
+  }
+
+  // One formula cannot be two numbers: an image that is no square.
+  static absl::Status CheckFixed(const PartRule& part, const std::string& path,
+                                 const std::vector<std::pair<std::string, int64_t>>& fixed) {
+    std::map<std::string, int64_t> known;
+    for (const auto& [formula, number] : fixed) {
+      if (number == 1 && formula == BatchOf(part)) continue;
+      const int64_t first = known.emplace(formula, number).first->second;
+      if (first == number) continue;
+      return NotWhole(path, absl::StrCat("the export fixed ", formula, " at ", first, " and at ",
+                                         number, ": name the stages in a TOML file"));
+    }
+    return absl::OkStatus();
+  }
+
+  // The tokens that an encoder gives are those that the decoder reads.
+  void NoteOutput(const PartRule& part, const ModelData& model) {
+    const bool is_encoder = absl::string_view(part.files) == "encoder_model.onnx";
+    if (!is_encoder || model.graph(0).outputs.empty()) return;
+    const Value& output = model.value(model.graph(0).outputs[0]);
+    if (output.declared == nullptr || output.declared->dims.size() != 3) return;
+    const int64_t tokens = output.declared->dims[1].size;
+    if (tokens > 0) fixed_.emplace("prompt", std::pair(tokens, "the encoder"));
   }
 
   static std::string BatchOf(const PartRule& part) {
@@ -515,12 +616,22 @@ class FolderReader {
   std::optional<std::pair<std::string, int64_t>> ParameterOf(const std::string& formula,
                                                              int64_t number) const {
     if (number > kMaxConfigSize) return std::nullopt;
-    if (formula == "(frames - 1) // frame_scale + 1") {
+    if (formula == "frames // frame_scale + 1") {
       return std::pair("frames", (number - 1) * scales_.frames + 1);
     }
     const std::pair<std::string, std::string> sides =
         absl::StrSplit(formula, absl::MaxSplits(absl::ByString(" // "), 1));
+    constexpr absl::string_view kEven[] = {"resolution", "pixels_high", "pixels_wide"};
+    for (const absl::string_view name : kEven) {
+      if (formula != absl::StrCat("2*(", name, " // (2*scale))")) continue;
+      return std::pair(std::string(name), number * scales_.pixels);
+    }
     if (sides.second == "scale") return std::pair(sides.first, number * scales_.pixels);
+    if (formula == "(resolution // (2*scale))^2") {
+      const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(number))));
+      if (side * side != number) return std::nullopt;
+      return std::pair("resolution", side * 2 * scales_.pixels);
+    }
     const bool is_name = absl::c_all_of(formula, [](char c) {
       return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
     });
@@ -560,6 +671,10 @@ class FolderReader {
   std::string Adapted(const PartRule& part, const char* formula) const {
     const absl::string_view name = part.name, text = formula;
     if (class_.is_flux && name == "text_encoder_2" && text == "77") return "text_tokens";
+    // Rounded down to packed latents.
+    if (class_.is_flux && name == "vae_decoder" && text == "resolution // scale") {
+      return "2*(resolution // (2*scale))";
+    }
     if (first_tokens_ && name == "first token" && text == "1") return "first_tokens";
     return formula;
   }
@@ -616,7 +731,7 @@ class FolderReader {
     }
     if (absl::StrContains(stages, "first_tokens")) {
       absl::StrAppend(parameters, "first_tokens = ", first_tokens_->number,
-                      "  # that begin a text, in one run; ", first_tokens_->from, "\n");
+                      "  # that begin a text, in one run; ", first_tokens_->from, "\n", kSeconds);
     }
     // Whisper's encoder has a fixed length.
     if (const auto length = NumberIn(JsonIn(folder_, kConfiguration), "max_source_positions")) {
@@ -676,15 +791,22 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
   const bool has_encoder = !decoded.empty();
   if (!has_encoder && !HasInput(model, "past_key_values.*")) return "";
   const std::string text = OpenSize(*model, "input_ids", 1);
+  // Learned positions end somewhere.
+  const nlohmann::json config = JsonIn(folder, kConfiguration);
+  int64_t half = kMaxConfigSize;
+  for (const char* key : {"n_positions", "max_position_embeddings", "max_target_positions"}) {
+    if (const auto most = NumberIn(config, key)) half = std::max<int64_t>(*most / 2, 1);
+  }
   std::string parameters = "answers = 1\n", later = "\"batch\" = \"answers\"";
   if (!text.empty()) {
-    absl::StrAppend(&parameters, "prompt = ", has_encoder ? "64   # tokens of the encoder" : "512",
-                    "\n");
+    absl::StrAppend(&parameters, "prompt = ", has_encoder ? 64 : std::min<int64_t>(512, half),
+                    has_encoder ? "   # tokens of the encoder\n" : "\n");
   }
   if (has_encoder) {
-    const Assumed begins = FirstTokensOfWhisper(folder).value_or(Assumed{1, "the start"});
+    const std::optional<Assumed> whisper = FirstTokensOfWhisper(folder);
+    const Assumed begins = whisper.value_or(Assumed{1, "the start"});
     absl::StrAppend(&parameters, "first_tokens = ", begins.number, "  # in one run; ", begins.from,
-                    "\n");
+                    "\n", whisper ? kSeconds : "");
     if (!text.empty()) absl::StrAppend(&later, ", ", TomlText(text), " = \"prompt\"");
   }
   const std::string first =
@@ -692,8 +814,9 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
   const std::string file = TomlText(from + kConfiguration);
   return absl::StrCat(
       "# Recognised as ", kDecoderTitle, ": the prompt, then a run for each token.\n", kAssumed,
-      "per = \"tokens\"\n\n[parameters]\n", parameters,
-      "tokens = 128\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
+      "per = ", TomlText(FirstTokensOfWhisper(folder) ? "seconds" : "tokens"), "\n\n[parameters]\n",
+      parameters, "tokens = ", std::min<int64_t>(128, half),
+      "\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
       has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", first,
       " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
       has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { ", later, " }\n");
@@ -703,8 +826,8 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
 
 std::vector<std::string> FilesOfFolder(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* const name :
-       {"model_index.json", "genai_config.json", "config.json", "generation_config.json"}) {
+  for (const char* const name : {"model_index.json", "genai_config.json", "config.json",
+                                 "generation_config.json", kSchedule, "pipeline.toml"}) {
     files.push_back(absl::StrCat(folder, "/", name));
   }
   for (const char* const name : kDiffusionConfigurations) {
@@ -719,8 +842,13 @@ bool IsExportedPipeline(const std::string& folder) {
 
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder, const std::string& from) {
   const std::string path = WithoutSlashes(folder);
+  if (path.empty()) return absl::NotFoundError("a folder has a name");
   absl::StatusOr<std::string> text = OfLayouts(path, from);
-  if (!absl::IsNotFound(text.status()) || FirstMatch(path, kConfiguration).empty()) return text;
+  // Beside an export that is none of a known layout, or not whole, it would be another model.
+  const bool is_alone = FirstMatch(path, "*.onnx|*/*.onnx").empty();
+  if (!absl::IsNotFound(text.status()) || FirstMatch(path, kConfiguration).empty() || !is_alone) {
+    return text;
+  }
   const absl::StatusOr<std::string> configured = OfConfiguration(path, from);
   if (configured.ok()) return configured->empty() ? text : configured;
   return NotWhole(path, absl::StrCat("no parts of an export, and ", configured.status().message()));

@@ -217,6 +217,7 @@ class SampleFinder {
     RETURN_IF_ERROR(AddImageSizes(samples.images));
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
+    if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
     RETURN_IF_ERROR(CheckMultiples());
@@ -536,6 +537,18 @@ class SampleFinder {
             fmt::format("sample {}: {} = {}: the configuration has positions for at most {}",
                         largest - columns_[c].begin() + 1, Escaped(symbol), *largest, most));
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // A row as one sequence has no place for images and audio, which run apart.
+  absl::Status CheckTextAlone() const {
+    for (const ValueId id : model_.graphs[0].inputs) {
+      const Value& value = model_.value(id);
+      if (value.initializer || report::ModalityOfInput(value.name).empty()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(WithSettings("{packed-as-row on} is for models that take text alone, and "),
+                       Escaped(value.name), " is an input of images or audio"));
     }
     return absl::OkStatus();
   }

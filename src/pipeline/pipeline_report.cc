@@ -410,7 +410,9 @@ std::vector<std::string> StageTexts(const PipelineReport& report) {
                       stage.uncounted == 1 ? " is" : " are", " not counted",
                       WithSettings(" ({rules} defines operators)"), ": figures are lower bounds");
     }
-    if (!stage.has_formula) {
+    if (!stage.fixed.empty()) {
+      absl::StrAppend(&text, "; the export fixed ", absl::StrJoin(stage.fixed, ", "));
+    } else if (!stage.has_formula) {
       absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");
     }
     texts.push_back(std::move(text));

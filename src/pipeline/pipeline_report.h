@@ -36,6 +36,7 @@ struct PipelineStageCost {
   std::string policy;                                      // as PipelineStage has it
   std::vector<std::pair<std::string, std::string>> sizes;  // as set: "batch", "2*images"
   std::vector<std::string> assumed;                        // "batch = 1"
+  std::vector<std::string> fixed;        // by the export: "resolution // scale = 64"
   bool has_formula = true;               // false: counted at the values of the parameters alone
   int64_t uncounted = 0;                 // nodes without a rule in a run: figures are lower bounds
   bool is_step = false;                  // counted on the graph of a decoding step

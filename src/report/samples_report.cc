@@ -22,7 +22,10 @@
 namespace onnxflops {
 
 double SamplesReport::Waste() const {
-  if (!flops.is_literal() || !rectangle.flops.is_literal() || rectangle.flops.is_zero()) return -1;
+  if (!has_rectangle || !flops.is_literal() || !rectangle.flops.is_literal() ||
+      rectangle.flops.is_zero()) {
+    return -1;
+  }
   return 1 - static_cast<double>(flops.literal()) / static_cast<double>(rectangle.flops.literal());
 }
 
@@ -118,6 +121,12 @@ Replacements WithoutBaseTokens(const Report& report, const SamplesReport::Modali
   return {{text.sizes[0], length - base}};
 }
 
+// Whether the model takes images or audio.
+bool TakesMedia(const std::vector<InputInfo>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const InputInfo& input) { return !ModalityOfInput(input.name).empty(); });
+}
+
 class SamplesSummer {
  public:
   explicit SamplesSummer(const SampleSum& sum) : sum_(sum) {}
@@ -154,6 +163,7 @@ class SamplesSummer {
     const Totals& totals = report.totals;
     samples_.flops = sum_.Of(totals.flops);
     samples_.once_flops = sum_.OnceOfSizes(totals.flops);
+    samples_.has_rectangle = !sizes.packed || !TakesMedia(report.inputs);
     const auto at = [&](const Expr& e) { return e.Substitute(samples_.rectangle_sizes); };
     samples_.rectangle = {at(totals.flops), at(totals.macs), at(totals.training_flops)};
     samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
@@ -332,24 +342,25 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
   json->Key("count_symbol").String(samples.count);
   json->Key("layout").String(samples.packed ? "packed" : "rows");
   WriteSizes(samples.sizes, json);
-  const auto write_amounts = [&](const SamplesReport::Work& work) {
+  const auto write_amounts = [&](const SamplesReport::Work& work, bool is_known) {
     for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
                                        {"macs", work.macs},
                                        {"training_flops", work.training_flops}}) {
-      json->Key(name).Quantity(amount, HasFigure(amount, lower_bound));
+      json->Key(name).Quantity(amount, is_known && HasFigure(amount, lower_bound));
     }
     json->EndObject();
   };
-  const auto write_work = [&](const char* key, const SamplesReport::Work& work) {
+  const auto write_work = [&](const char* key, const SamplesReport::Work& work,
+                              bool is_known = true) {
     json->Key(key).BeginObject(kOneLine);
     if (absl::string_view(key) == "rectangle") {
       json->Key("sizes").BeginObject(kOneLine);
       for (const auto& [symbol, size] : samples.rectangle_sizes) json->Key(symbol).Int(size);
       json->EndObject();
     }
-    write_amounts(work);
+    write_amounts(work, is_known);
   };
-  write_work("rectangle", samples.rectangle);
+  write_work("rectangle", samples.rectangle, samples.has_rectangle);
   write_work("one_by_one", samples.one_by_one);
   if (!samples.modalities.empty()) {
     json->Key("modalities").BeginArray();
@@ -359,7 +370,7 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
       json->Key("sizes").BeginArray();
       for (const std::string& symbol : modality.sizes) json->String(symbol);
       json->EndArray();
-      write_amounts(modality.work);
+      write_amounts(modality.work, /*is_known=*/true);
     }
     json->EndArray();
   }

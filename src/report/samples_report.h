@@ -35,7 +35,8 @@ struct SamplesReport {
   // All samples at the largest sizes; packed, one row without a mask between the samples.
   Bindings rectangle_sizes;
   Work rectangle;
-  Work one_by_one;  // each sample in a separate run
+  bool has_rectangle = true;  // false of a packed row beside images or audio, which are apart
+  Work one_by_one;            // each sample in a separate run
   // What text, images and audio cost apart, if the samples have sizes of several of them. `sizes`
   // are the symbols. The rest is done by several together, such as attention of text to an image.
   struct Modality {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -39,12 +40,22 @@ bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml
 
 // The file of stages in a folder, "" if it has none.
 static std::string OwnFile(const std::string& folder) {
-  const std::string file = absl::StrCat(absl::StripSuffix(folder, "/"), "/pipeline.toml");
-  return platform::MatchingFiles(file).empty() ? "" : file;
+  const std::string path(absl::StripSuffix(folder, "/"));
+  return platform::MatchingIn(path, "pipeline.toml").empty() ? ""
+                                                             : absl::StrCat(path, "/pipeline.toml");
+}
+
+// Whether the export of a stage says what number a parameter has.
+static bool IsFixed(const Pipeline& pipeline, const std::string& name) {
+  return absl::c_any_of(pipeline.stages, [&](const PipelineStage& stage) {
+    return absl::c_any_of(stage.fixed, [&](const auto& fixed) {
+      return absl::c_linear_search(fixed.first.value.Symbols(), name);
+    });
+  });
 }
 
 bool IsPipelineFolder(const std::string& path) {
-  if (platform::MatchingFiles(absl::StrCat(path, "/*")).empty()) return false;
+  if (platform::MatchingIn(path, "*").empty()) return false;
   if (!OwnFile(path).empty()) return true;
   return IsExportedPipeline(path);
 }
@@ -64,7 +75,7 @@ absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
 }
 
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
-  if (!IsPipelineFile(file) && !platform::MatchingFiles(absl::StrCat(file, "/*")).empty()) {
+  if (!platform::MatchingIn(file, "*").empty()) {
     if (const std::string own = OwnFile(file); !own.empty()) return ReadPipeline(own, given);
     ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
     const std::string folder(absl::StripSuffix(file, "/"));
@@ -73,7 +84,8 @@ absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& g
     pipeline.file = folder;
     for (PipelineStage& stage : pipeline.stages) stage.place = stage.model_place = folder;
     for (PipelineParameter& parameter : pipeline.parameters) {
-      parameter.assumed = parameter.value && !given.contains(parameter.name);
+      parameter.assumed =
+          parameter.value && !given.contains(parameter.name) && !IsFixed(pipeline, parameter.name);
     }
     return pipeline;
   }

@@ -170,7 +170,9 @@ inline constexpr int kMaxSummedPower = 3;
 // The factors of p(0), p(1), p(2) and p(3) in the sum. REQUIRES: count >= 0.
 std::vector<Expr> SumWeights(const Expr& count);
 // The sum of `term` over the symbol `index`; nullopt unless it is a polynomial in the symbol, of
-// powers up to kMaxSummedPower. REQUIRES: the symbol's bound is 0; count >= 0.
+// powers up to kMaxSummedPower. A minimum or maximum of two operands, such as min(a + 2*t, c), may
+// be a factor: the sum is then that of the values before it switches, and of those after it.
+// REQUIRES: the symbol's bound is 0; count >= 0.
 std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Expr& count);
 
 // Parses the output of ToString: integers, written symbols (symbol_name.h), + - * ^, parentheses,

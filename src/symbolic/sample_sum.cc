@@ -14,6 +14,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/symbolic/poly.h"
 
 namespace onnxflops {
@@ -128,11 +129,33 @@ int64_t SampleSizes::LargestOf(size_t symbol) const {
   return largest;
 }
 
+Bindings SampleSizes::LargestGrid() const {
+  constexpr absl::string_view kGrid[] = {"grid_t", "grid_h", "grid_w"};
+  std::vector<size_t> axes;
+  for (const absl::string_view name : kGrid) {
+    const auto found = std::find(symbols.begin(), symbols.end(), name);
+    if (found != symbols.end()) axes.push_back(static_cast<size_t>(found - symbols.begin()));
+  }
+  Bindings largest;
+  absl::int128 most = -1;
+  for (const Row& row : rows) {
+    absl::int128 patches = 1;
+    for (const size_t axis : axes) patches *= row.sizes[axis];
+    if (axes.empty() || patches <= most) continue;
+    most = patches;
+    for (const size_t axis : axes) largest[symbols[axis]] = row.sizes[axis];
+  }
+  return largest;
+}
+
 Bindings SampleSizes::Rectangle() const {
   Bindings at;
   if (!count.empty()) at[count] = packed ? 1 : samples();
   for (size_t i = 0; i < symbols.size(); ++i) {
     at[symbols[i]] = packed ? static_cast<int64_t>(SumOf(i)) : LargestOf(i);
+  }
+  if (!packed) {
+    for (const auto& [symbol, size] : LargestGrid()) at[symbol] = size;
   }
   return at;
 }
@@ -147,6 +170,7 @@ SampleSum::SampleSum(SampleSizes sizes) : sizes_(std::move(sizes)), rectangle_(s
     least_[sizes_.symbols[i]] = sizes_.LeastOf(i);
     largest_[sizes_.symbols[i]] = sizes_.LargestOf(i);
   }
+  for (const auto& [symbol, size] : sizes_.LargestGrid()) largest_[symbol] = size;
   if (sizes_.packed) least_ = rectangle_;
 }
 
@@ -166,8 +190,12 @@ Expr SampleSum::WithoutSwitches(const Expr& formula) const {
       const Expr atom = may_be ? symbolic::FromAtom(factor.atom) : Expr(0);
       const Expr number = atom.Substitute(rectangle_);
       const std::vector<Expr>& operands = factor.atom->args;
-      if (may_be && number.is_literal() && atom.Substitute(least_) == number &&
-          std::find(operands.begin(), operands.end(), number) != operands.end()) {
+      // An operand itself, or, of max(0, min(1, batch*seq - 1)), a 0 or 1.
+      const symbolic::Range& range = factor.atom->range;
+      const bool is_switch =
+          std::find(operands.begin(), operands.end(), number) != operands.end() ||
+          (range.lo == symbolic::Int{0} && range.hi == symbolic::Int{1});
+      if (may_be && is_switch && number.is_literal() && atom.Substitute(least_) == number) {
         numbers *= Power(number, factor.power);
         rest.degree -= factor.power;
       } else {
@@ -180,8 +208,8 @@ Expr SampleSum::WithoutSwitches(const Expr& formula) const {
   return onnxflops::Sum(sums);
 }
 
-// A power of the number of samples uses the number of all samples, also in one packed row; a
-// division of sizes uses the padded rectangle.
+// A power of the number of samples alone uses the number of all samples, also in one packed row;
+// with sizes it is that of the row. A division of sizes uses the padded rectangle.
 Expr SampleSum::MixedOf(const Expr& mixed) const {
   const std::vector<std::string> count = {sizes_.count};
   std::vector<Expr> sums;
@@ -194,7 +222,9 @@ Expr SampleSum::MixedOf(const Expr& mixed) const {
     const bool inside = std::any_of(term.factors.begin(), term.factors.end(),
                                     [&](const Factor& f) { return HasInside(f, count); });
     Terms one = {term};
-    sums.push_back(symbolic::FromTerms(std::move(one)).Substitute(inside ? rectangle_ : largest_));
+    const Expr alone = symbolic::FromTerms(std::move(one));
+    const bool of_row = sizes_.packed && Has(alone, sizes_.symbols);
+    sums.push_back(alone.Substitute(inside || of_row ? rectangle_ : largest_));
   }
   return onnxflops::Sum(sums);
 }

@@ -5,7 +5,9 @@
 //   sum.Of(seq * seq)           // 512^2: once in a run, at the largest size
 //
 //   linear in `count`      done sample by sample, so it is summed
-//   without `count`        done once in a run, at the largest sizes
+//   without `count`        done once in a run, at the largest sizes. Of images with a grid of
+//                          patches (grid_t, grid_h, grid_w), which are never padded to each
+//                          other, these are the sizes of the largest image
 //   any other term         mixes samples: evaluated for a batch in which all samples have the
 //                          largest sizes, which is what runs
 //   min(1, batch*seq - 1)  only tells whether there is more than one: its value for this batch
@@ -61,6 +63,8 @@ struct SampleSizes {
   absl::int128 SumOf(size_t symbol) const;
   int64_t LeastOf(size_t symbol) const;
   int64_t LargestOf(size_t symbol) const;
+  // The sizes of the image with the most patches; empty without grids.
+  Bindings LargestGrid() const;
   // The sizes of a run in which all samples have the largest sizes, or of one row with all samples.
   Bindings Rectangle() const;
 };

@@ -1,10 +1,13 @@
 // Sums over a symbol, in closed form.
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/symbolic/expr.h"
+#include "src/symbolic/poly.h"
 
 namespace onnxflops {
 
@@ -12,6 +15,7 @@ namespace {
 
 constexpr int kSamples = kMaxSummedPower + 1;
 static_assert(kSamples == 4);
+constexpr int kMaxSwitches = 4;
 
 // count over k: k = 1, 2, 3, 4.
 std::array<Expr, kSamples> Binomials(const Expr& count) {
@@ -28,9 +32,15 @@ std::vector<Expr> SumWeights(const Expr& count) {
   return {n[0] - n[1] + n[2] - n[3], n[1] - 2 * n[2] + 3 * n[3], n[2] - 3 * n[3], n[3]};
 }
 
-std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Expr& count) {
-  if (term.error() != nullptr) return std::nullopt;
-  if (term.is_literal()) return term * count;
+namespace {
+
+using symbolic::Atom;
+using symbolic::Factor;
+using symbolic::Kind;
+using symbolic::Term;
+using symbolic::TermSpan;
+
+std::optional<Expr> SumOfPolynomial(const Expr& term, absl::string_view index, const Expr& count) {
   const std::string name(index);
   std::array<Expr, kSamples> at;
   for (int i = 0; i < kSamples; ++i) at[static_cast<size_t>(i)] = term.Substitute({{name, i}});
@@ -42,6 +52,80 @@ std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Exp
   if (rebuilt != 6 * term) return std::nullopt;
   const std::array<Expr, kSamples> n = Binomials(count);
   return at[0] * n[0] + first * n[1] + second * n[2] + third * n[3];
+}
+
+// A minimum or maximum that is one of its two operands up to a value of the index, and the other
+// one from there on.
+struct Switch {
+  std::shared_ptr<const Atom> atom;
+  Expr before, after;
+  Expr at;  // the first value with `after`
+};
+
+std::optional<Switch> SwitchOf(const std::shared_ptr<const Atom>& atom, const std::string& index) {
+  const bool chooses = atom->kind == Kind::kMin || atom->kind == Kind::kMax;
+  if (!chooses || atom->args.size() != 2) return std::nullopt;
+  Expr lower = atom->args[0], higher = atom->args[1];  // while the index is small
+  Expr start = lower - higher;
+  start = start.Substitute({{index, 0}});
+  std::optional<Expr> step = DivideExactly(lower - higher - start, Expr::Symbol(index));
+  if (!step || !step->is_literal() || step->is_zero()) return std::nullopt;
+  if (step->literal() < 0) {
+    std::swap(lower, higher);
+    start = -1 * start;
+    step = -1 * *step;
+  }
+  const Expr at = FloorDiv(-1 * start, *step) + 1;
+  if (atom->kind == Kind::kMax) std::swap(lower, higher);
+  return Switch{atom, lower, higher, at};
+}
+
+std::optional<Switch> FindSwitch(const Expr& term, const std::string& index) {
+  const TermSpan terms(term);
+  for (const Term& one : terms.get()) {
+    for (const Factor& factor : one.factors) {
+      if (auto found = SwitchOf(factor.atom, index)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+Expr ReplaceAtom(const Expr& term, const Atom& atom, const Expr& value) {
+  std::vector<Expr> sums;
+  const TermSpan terms(term);
+  for (const Term& one : terms.get()) {
+    Expr product = symbolic::Literal(one.coefficient);
+    for (const Factor& factor : one.factors) {
+      const bool is_it = symbolic::SameAtom(factor.atom.get(), &atom);
+      product *= Power(is_it ? value : symbolic::FromAtom(factor.atom), factor.power);
+    }
+    sums.push_back(std::move(product));
+  }
+  return Sum(sums);
+}
+
+// `switches`: how often the range may still be divided.
+std::optional<Expr> SumOfRanges(const Expr& term, const std::string& index, const Expr& count,
+                                int switches) {
+  if (term.error() != nullptr) return std::nullopt;
+  if (term.is_literal()) return term * count;
+  if (auto sum = SumOfPolynomial(term, index, count)) return sum;
+  const std::optional<Switch> found = FindSwitch(term, index);
+  if (!found || switches == 0) return std::nullopt;
+  const Expr at = Max(0, Min(count, found->at));
+  const Expr after =
+      ReplaceAtom(term, *found->atom, found->after).Replace({{index, Expr::Symbol(index) + at}});
+  const auto first =
+      SumOfRanges(ReplaceAtom(term, *found->atom, found->before), index, at, switches - 1);
+  const auto second = SumOfRanges(after, index, count - at, switches - 1);
+  if (!first || !second) return std::nullopt;
+  return *first + *second;
+}
+
+}  // namespace
+
+std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Expr& count) {
+  return SumOfRanges(term, std::string(index), count, kMaxSwitches);
 }
 
 }  // namespace onnxflops

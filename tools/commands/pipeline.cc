@@ -151,10 +151,12 @@ absl::StatusOr<std::vector<std::string>> BrokenLimits(const PipelineReport& repo
 std::string WayTo(const std::string& folder, const std::string& file) {
   if (file.empty() || file == "-") return "";
   std::error_code failed;
-  const auto absolute = [&](const std::filesystem::path& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
+  // The folder of the name that is given, also if it is a link to a file elsewhere.
+  const auto real = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(path, failed);
   };
-  const std::filesystem::path from = absolute(file).parent_path(), to = absolute(folder);
+  const std::filesystem::path from = real(std::filesystem::absolute(file, failed).parent_path()),
+                              to = real(std::filesystem::absolute(folder, failed));
   if (failed || from == to) return "";
   const std::filesystem::path way = to.lexically_relative(from);
   return absl::StrCat((way.empty() ? to : way).generic_string(), "/");

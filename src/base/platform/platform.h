@@ -215,6 +215,8 @@ inline size_t NameBegin(absl::string_view path) {
 
 // Existing files and folders that match a pattern of the shell, sorted.
 std::vector<std::string> MatchingFiles(const std::string& pattern);
+// The same in a folder, whose name is no pattern.
+std::vector<std::string> MatchingIn(const std::string& folder, const std::string& pattern);
 // True if a relative path matches a shell pattern: * matches neither "/" nor a dot at the start of
 // a name.
 bool MatchesPath(const std::string& pattern, const std::string& path);

@@ -17,6 +17,8 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "src/base/platform/platform.h"
 #if !defined(__linux__)
 #include <pthread.h>
@@ -134,6 +136,15 @@ std::vector<std::string> MatchingFiles(const std::string& pattern) {
   const absl::Cleanup release = [&] { globfree(&result); };
   if (glob(pattern.c_str(), 0, nullptr, &result) != 0) return {};
   return std::vector<std::string>(result.gl_pathv, result.gl_pathv + result.gl_pathc);
+}
+
+std::vector<std::string> MatchingIn(const std::string& folder, const std::string& pattern) {
+  std::string escaped;
+  for (const char c : folder) {
+    if (absl::StrContains("*?[\\", c)) escaped += '\\';
+    escaped += c;
+  }
+  return MatchingFiles(absl::StrCat(escaped, "/", pattern));
 }
 
 bool MatchesPath(const std::string& pattern, const std::string& path) {

@@ -347,6 +347,10 @@ std::vector<std::string> MatchingFiles(const std::string& pattern) {
   return found;
 }
 
+std::vector<std::string> MatchingIn(const std::string& folder, const std::string& pattern) {
+  return MatchingFiles(absl::StrCat(folder, "/", pattern));
+}
+
 bool MatchesPath(const std::string& pattern, const std::string& path) {
   const std::vector<absl::string_view> wanted = absl::StrSplit(pattern, '/');
   const std::vector<absl::string_view> parts = absl::StrSplit(path, absl::ByAnyChar("/\\"));
