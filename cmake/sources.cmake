@@ -359,7 +359,9 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/check.cc
   src/api/count.cc
   src/api/diff.cc
+  src/api/diffusion_folder.cc
   src/api/estimate.cc
+  src/api/exported_folder.cc
   src/api/known_sizes.cc
   src/api/load.cc
   src/api/memory.cc

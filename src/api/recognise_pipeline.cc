@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,159 +24,28 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "src/api/diffusion_folder.h"
+#include "src/api/exported_folder.h"
 #include "src/api/load.h"
 #include "src/api/pipeline_layouts.h"
 #include "src/base/glob.h"
-#include "src/base/json_reader.h"
-#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
-#include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
 
-// Configurations of parts that give sizes.
-constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "vae/config.json",
-                                                    "unet/config.json", "transformer/config.json"};
-constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
-
 constexpr char kSeconds[] = "seconds = \"30*answers\"  # of audio: a chunk for each answer\n";
 constexpr char kConfiguration[] = "config.json";
-constexpr char kSchedule[] = "scheduler/scheduler_config.json";
 constexpr char kDecoderTitle[] = "the configuration of a decoder (config.json)";
 constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
-
-std::string FirstMatch(const std::string& folder, absl::string_view globs) {
-  for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
-    std::vector<std::string> found = platform::MatchingIn(folder, std::string(glob));
-    absl::c_sort(found);
-    if (!found.empty()) return found[0].substr(folder.size() + 1);
-  }
-  return "";
-}
-
-std::string TomlText(absl::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
-      absl::StrAppend(&out, "\\u", absl::Hex(c, absl::kZeroPad4));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 bool HasInput(const Model& model, absl::string_view glob) {
   return absl::c_any_of(model->graph(0).inputs, [&](ValueId id) {
     return !model->value(id).initializer && MatchesGlob(glob, model->value(id).name);
   });
-}
-
-// A folder that is a pipeline, but not a whole one.
-absl::Status NotWhole(const std::string& file, absl::string_view why) {
-  return absl::FailedPreconditionError(absl::StrCat(Escaped(file), ": ", why));
-}
-
-// A JSON object in a file of the folder.
-absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
-  const std::string file = absl::StrCat(folder, "/", name);
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
-  if (!text.ok()) return NotWhole(file, text.status().message());
-  if (text->size() > kMaxConfigBytes) {
-    return NotWhole(file, absl::StrCat("is larger than ", kMaxConfigBytes, " bytes"));
-  }
-  absl::StatusOr<nlohmann::json> parsed = ParseJson(*text, {.nesting = kMaxConfigNesting});
-  if (!parsed.ok()) return NotWhole(file, parsed.status().message());
-  if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
-  return parsed;
-}
-
-// The same; null without one, or if it is none.
-nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
-  absl::StatusOr<nlohmann::json> json = ObjectIn(folder, name);
-  return json.ok() ? *std::move(json) : nlohmann::json(nullptr);
-}
-
-// A whole number of a configuration.
-std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return {};
-  const auto number = json[key].get<int64_t>();
-  return number > 0 && number <= kMaxConfigSize ? std::optional(number) : std::nullopt;
-}
-
-// Pixels and frames for one latent.
-struct Scales {
-  int64_t pixels = 8, frames = 4;
-  bool known = false;  // from the VAE's configuration
-};
-
-Scales ScalesOf(const std::string& folder, bool is_video) {
-  Scales scales;
-  for (const char* name : {"vae_decoder/config.json", "vae/config.json"}) {
-    const nlohmann::json config = JsonIn(folder, name);
-    if (scales.known || !config.is_object()) continue;
-    if (is_video) {
-      scales.known = config.contains("scale_factor_spatial");
-      scales.pixels = NumberIn(config, "scale_factor_spatial").value_or(scales.pixels);
-      scales.frames = NumberIn(config, "scale_factor_temporal").value_or(scales.frames);
-    } else if (config.contains("block_out_channels")) {
-      // A factor of two for each block but one.
-      const nlohmann::json& blocks = config["block_out_channels"];
-      if (!blocks.is_array() || blocks.empty() || blocks.size() > kMostBlocks) continue;
-      scales.pixels = int64_t{1} << (blocks.size() - 1);
-      scales.known = true;
-    }
-  }
-  return scales;
-}
-
-// Lines of parameters. `usual`: latents of a side that the class assumes, or 0.
-std::string DiffusionSizes(const std::string& folder, const Scales& scales, int64_t usual) {
-  std::optional<int64_t> sample;
-  for (const char* name : {"unet/config.json", "transformer/config.json"}) {
-    if (!sample) sample = NumberIn(JsonIn(folder, name), "sample_size");
-  }
-  return absl::StrCat("resolution = ",
-                      sample      ? *sample * scales.pixels
-                      : usual > 0 ? usual * scales.pixels
-                                  : 512,
-                      "  # pixels of a side",
-                      sample ? ", from the denoiser's configuration" : "; assumed", "\n");
-}
-
-std::string TextIn(const nlohmann::json& json, const char* key) {
-  return json.is_object() && json.contains(key) && json[key].is_string()
-             ? json[key].get<std::string>()
-             : "";
-}
-
-// What a class of diffusers does that the layout does not say.
-struct DiffusionClass {
-  bool is_flux = false;  // distilled: one run a step. T5 encodes what the denoiser reads
-  bool is_sd3 = false;
-  bool takes_zeros = false;  // SDXL, for a negative prompt that is not given
-  bool is_video = false;
-  std::string name;
-};
-
-DiffusionClass ClassOf(const std::string& folder) {
-  const nlohmann::json index = JsonIn(folder, "model_index.json");
-  const std::string name = TextIn(index, "_class_name");
-  DiffusionClass result;
-  result.name = name;
-  result.is_video = absl::StartsWith(name, "Wan");
-  result.is_flux = absl::StartsWith(name, "Flux") && !absl::StartsWith(name, "Flux2");
-  result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
-  // True unless the folder says otherwise.
-  const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
-                       index["force_zeros_for_empty_prompt"] == false;
-  result.takes_zeros = absl::StrContains(name, "StableDiffusionXL") && !encodes;
-  return result;
 }
 
 // A parameter with what it is from.
@@ -202,33 +71,6 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
   const int64_t words = NumberIn(config, "vocab_size").value_or(0);
   const bool has_languages = words == 51865 || words == 51866;
   return Assumed{has_languages ? 4 : words == 51864 ? 2 : 1, "assumed"};
-}
-
-// Steps of Wan 2.2 that its first transformer makes: those at times from boundary_ratio on. In a
-// schedule of T times with a shift s, step i of n has x = 1 - (1 - 1/T) i/n, and the time s x / (1
-// + (s - 1) x).
-std::string HighSteps(const std::string& folder) {
-  const nlohmann::json index = JsonIn(folder, "model_index.json");
-  const nlohmann::json schedule = JsonIn(folder, kSchedule);
-  const auto number = [](const nlohmann::json& json, const char* key) -> double {
-    return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<double>()
-                                                                           : 0;
-  };
-  const double boundary = number(index, "boundary_ratio"), shift = number(schedule, "flow_shift");
-  if (boundary == 0)
-    return "high_steps = \"steps\"  # of transformer: there is no boundary_ratio\n";
-  const bool is_known = TextIn(schedule, "_class_name") == "UniPCMultistepScheduler" &&
-                        schedule.contains("use_flow_sigmas") &&
-                        schedule["use_flow_sigmas"] == true && boundary > 0 && boundary < 1 &&
-                        shift >= 1 && shift <= 100;
-  if (!is_known) return "high_steps = 1    # of transformer; the schedule and boundary_ratio say\n";
-  constexpr int64_t kMillion = 1'000'000;
-  const int64_t times = NumberIn(schedule, "num_train_timesteps").value_or(1000);
-  const double part = shift * (1 - boundary) / (shift - (shift - 1) * boundary);
-  const auto millionths = static_cast<int64_t>(std::llround(part * kMillion));
-  return absl::StrCat("high_steps = \"min(steps, steps*", millionths * times, " // ",
-                      kMillion * std::max<int64_t>(times - 1, 1),
-                      " + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
 }
 
 // Gives a parameter another number, in its line.
@@ -296,11 +138,9 @@ class FolderReader {
   }
 
  private:
+  bool IsDiffusion() const { return absl::string_view(layout_.marker) == kDiffusionIndex; }
   // Images and videos have one marker.
-  bool IsOfOthers() const {
-    const bool is_diffusion = absl::string_view(layout_.marker) == "model_index.json";
-    return is_diffusion && layout_.is_video != class_.is_video;
-  }
+  bool IsOfOthers() const { return IsDiffusion() && layout_.is_video != class_.is_video; }
 
   void FindLacking() {
     for (const PartRule& part : layout_.parts) {
@@ -311,156 +151,9 @@ class FolderReader {
   }
 
   absl::Status CheckMarker() const {
+    if (IsDiffusion()) return CheckDiffusionFolder(folder_, layout_);
     ASSIGN_OR_RETURN(const nlohmann::json marker, ObjectIn(folder_, layout_.marker));
-    return absl::string_view(layout_.marker) == "genai_config.json" ? CheckGenAi(marker)
-                                                                    : CheckDiffusion(marker);
-  }
-
-  // The parts that the index names, a denoiser and the decoder of the VAE.
-  absl::Status CheckDiffusion(const nlohmann::json& index) const {
-    RETURN_IF_ERROR(CheckIndex(index));
-    RETURN_IF_ERROR(CheckClass(index));
-    const auto exists = [&](absl::string_view part) {
-      return !IsLeftOut(part) && !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
-    };
-    std::vector<std::string> lacking;
-    if (!exists("unet") && !exists("transformer")) {
-      lacking.emplace_back("unet/model.onnx or transformer/model.onnx");
-    }
-    for (const PartRule& part : layout_.parts) {
-      const absl::string_view name = part.name;
-      const bool is_denoiser = name == "unet" || name == "transformer";
-      const bool is_named = index.contains(part.name) && !index[part.name][1].is_null();
-      // Exporters leave the safety checker out, and its name in.
-      if (is_denoiser || name == "safety_checker" || exists(name)) continue;
-      if (part.required || is_named) lacking.emplace_back(part.files);
-    }
-    if (lacking.empty()) return CheckOthers(index);
-    return NotWhole(folder_, absl::StrCat("a folder of diffusers (", layout_.marker, ") without ",
-                                          absl::StrJoin(lacking, ", "),
-                                          "; export these parts to ONNX, or name the stages in a "
-                                          "TOML file"));
-  }
-
-  // Those that begin with an image or a video encode it first.
-  absl::Status CheckClass(const nlohmann::json& index) const {
-    if (index.contains("_class_name") && !index["_class_name"].is_string()) {
-      return NotWhole(absl::StrCat(folder_, "/", layout_.marker), "_class_name should be a text");
-    }
-    const nlohmann::json& boundary = index.value("boundary_ratio", nlohmann::json(nullptr));
-    if (!boundary.is_null() &&
-        !(boundary.is_number() && boundary.get<double>() > 0 && boundary.get<double>() < 1)) {
-      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
-                      "boundary_ratio should be a number between 0 and 1");
-    }
-    const bool is_known =
-        class_.is_video
-            ? class_.name == "WanPipeline"
-            : absl::c_none_of(
-                  std::initializer_list<const char*>{"ImageTo", "2Img", "Inpaint", "Upscale",
-                                                     "Fill", "Kontext", "Edit", "Pix2Pix",
-                                                     "Control", "VideoTo"},
-                  [&](const char* word) { return absl::StrContains(class_.name, word); });
-    const std::string file = absl::StrCat(folder_, "/", layout_.marker);
-    const bool is_transformer = !class_.is_video && index.contains("transformer");
-    if (is_transformer && !class_.is_flux && !class_.is_sd3 && !class_.name.empty()) {
-      return NotWhole(file, absl::StrCat(Quoted(class_.name),
-                                         " is not known here: of classes with a transformer, "
-                                         "those of Stable Diffusion 3, Flux and Wan are; name the "
-                                         "stages in a TOML file"));
-    }
-    if (is_known) return absl::OkStatus();
-    return NotWhole(file, absl::StrCat(Quoted(class_.name),
-                                       " takes more than a text, which is not known "
-                                       "here: name the stages in a TOML file"));
-  }
-
-  // A part is a library and a class, or two nulls; other keys are options.
-  absl::Status CheckIndex(const nlohmann::json& index) const {
-    for (const auto& [key, value] : index.items()) {
-      const absl::string_view name = key;
-      const bool is_part =
-          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
-      const bool is_option = !is_part && (value.is_primitive() || absl::StartsWith(name, "_"));
-      if (is_option || IsPart(value)) continue;
-      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
-                      absl::StrCat(Quoted(name),
-                                   " should be a library and a class, as "
-                                   "[\"diffusers\", \"UNet2DConditionModel\"]"));
-    }
-    return absl::OkStatus();
-  }
-  // The index says that the class has no such part: by nulls, or by naming the other denoiser.
-  bool IsLeftOut(absl::string_view part) const {
-    if (absl::string_view(layout_.marker) != "model_index.json") return false;
-    const nlohmann::json index = JsonIn(folder_, layout_.marker);
-    if (!index.is_object()) return false;
-    const auto is_null = [&](const std::string& name) {
-      return IsPart(index[name]) && index[name][1].is_null();
-    };
-    if (index.contains(part)) return is_null(std::string(part));
-    return (part == "transformer" && index.contains("unet") && !is_null("unet")) ||
-           (part == "unet" && index.contains("transformer") && !is_null("transformer"));
-  }
-  static bool IsPart(const nlohmann::json& value) {
-    return value.is_array() && value.size() == 2 &&
-           absl::c_all_of(value, [](const auto& one) { return one.is_string() || one.is_null(); });
-  }
-
-  // Parts that the index names and that are not among ours: a second denoiser, a control net.
-  absl::Status CheckOthers(const nlohmann::json& index) const {
-    constexpr absl::string_view kNoModels[] = {"scheduler",       "tokenizer", "feature_extractor",
-                                               "image_processor", "processor", "vae"};
-    for (const auto& [key, value] : index.items()) {
-      const absl::string_view name = key;
-      const bool is_named = IsPart(value) && !value[1].is_null();
-      const bool is_no_model = absl::c_any_of(
-          kNoModels, [&](absl::string_view other) { return absl::StartsWith(name, other); });
-      const bool is_known =
-          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
-      if (!is_named || is_no_model || is_known) continue;
-      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
-                      absl::StrCat("it names a part ", Quoted(name),
-                                   ", which is not known here: name the stages in a TOML file"));
-    }
-    return CheckConfigurations();
-  }
-
-  // A damaged one would make a size an assumed one.
-  absl::Status CheckConfigurations() const {
-    // One with an infinity is none for our reader.
-    if (const nlohmann::json schedule = JsonIn(folder_, kSchedule); schedule.is_object()) {
-      RETURN_IF_ERROR(CheckNumbers(kSchedule, schedule, {"num_train_timesteps"}));
-      for (const char* key : {"flow_shift"}) {
-        if (!schedule.contains(key) || schedule[key].is_null()) continue;
-        if (schedule[key].is_number() && schedule[key].get<double>() > 0) continue;
-        return NotWhole(absl::StrCat(folder_, "/", kSchedule),
-                        absl::StrCat(key, " should be a number above 0"));
-      }
-    }
-    for (const char* const name : kDiffusionConfigurations) {
-      if (FirstMatch(folder_, name).empty()) continue;
-      ASSIGN_OR_RETURN(const nlohmann::json config, ObjectIn(folder_, name));
-      RETURN_IF_ERROR(CheckNumbers(
-          name, config, {"sample_size", "scale_factor_spatial", "scale_factor_temporal"}));
-      if (!config.contains("block_out_channels")) continue;
-      const nlohmann::json& blocks = config["block_out_channels"];
-      if (blocks.is_array() && !blocks.empty() && blocks.size() <= kMostBlocks) continue;
-      return NotWhole(
-          absl::StrCat(folder_, "/", name),
-          absl::StrCat("block_out_channels should be a list of 1 to ", kMostBlocks, " numbers"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckNumbers(absl::string_view name, const nlohmann::json& config,
-                            std::initializer_list<const char*> keys) const {
-    for (const char* key : keys) {
-      if (!config.contains(key) || config[key].is_null() || NumberIn(config, key)) continue;
-      return NotWhole(absl::StrCat(folder_, "/", name),
-                      absl::StrCat(key, " should be a whole number of 1 to ", kMaxConfigSize));
-    }
-    return absl::OkStatus();
+    return CheckGenAi(marker);
   }
 
   absl::Status CheckGenAi(const nlohmann::json& config) const {
@@ -482,7 +175,8 @@ class FolderReader {
 
   std::string FileOf(const PartRule& part) const {
     if (absl::string_view(layout_.marker) != "genai_config.json") {
-      return IsLeftOut(part.name) ? "" : FirstMatch(folder_, part.files);
+      const bool is_left_out = IsDiffusion() && IsLeftOut(folder_, part.name);
+      return is_left_out ? "" : FirstMatch(folder_, part.files);
     }
     const nlohmann::json config = JsonIn(folder_, layout_.marker);
     const nlohmann::json::json_pointer at("/model/decoder/filename");
@@ -494,7 +188,7 @@ class FolderReader {
     const std::string path = absl::StrCat(folder_, "/", file);
     ASSIGN_OR_RETURN(const Model model, Load(path));
     RETURN_IF_ERROR(CheckInputs(part, path, model));
-    RETURN_IF_ERROR(CheckRank(path, model));
+    RETURN_IF_ERROR(CheckLatents(path, layout_, *model));
     std::vector<std::string> sizes, seen;
     std::set<std::string> open;                          // formulas
     std::vector<std::pair<std::string, int64_t>> fixed;  // and the number in the file
@@ -636,23 +330,6 @@ class FolderReader {
       return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
     });
     return is_name ? std::optional(std::pair(formula, number)) : std::nullopt;
-  }
-
-  // A transformer of images has latents of two sides.
-  absl::Status CheckRank(const std::string& path, const Model& model) const {
-    constexpr size_t kVideoRank = 5;
-    if (layout_.is_video) return absl::OkStatus();
-    for (const ValueId id : model->graph(0).inputs) {
-      const Value& value = model->value(id);
-      const bool is_latent = value.name == "hidden_states" || value.name == "latent_sample";
-      if (!is_latent || value.declared == nullptr) continue;
-      if (value.declared->dims.size() != kVideoRank) continue;
-      return NotWhole(path, absl::StrCat(value.name,
-                                         " has five dimensions, as those of videos, "
-                                         "which are known of Wan only: name the stages "
-                                         "in a TOML file"));
-    }
-    return absl::OkStatus();
   }
 
   // Files may stand in each other's place.
@@ -826,11 +503,11 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
 
 std::vector<std::string> FilesOfFolder(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* const name : {"model_index.json", "genai_config.json", "config.json",
-                                 "generation_config.json", kSchedule, "pipeline.toml"}) {
+  for (const char* const name : {kDiffusionIndex, "genai_config.json", kConfiguration,
+                                 "generation_config.json", "pipeline.toml"}) {
     files.push_back(absl::StrCat(folder, "/", name));
   }
-  for (const char* const name : kDiffusionConfigurations) {
+  for (const std::string& name : DiffusionConfigurations()) {
     files.push_back(absl::StrCat(folder, "/", name));
   }
   return files;

@@ -109,6 +109,25 @@ TEST(PipelineTest, ACacheThatGrowsUpToACap) {
   EXPECT_EQ(report->stages[0].sizes[1].second, "min(prompt + 3*t, window)");
 }
 
+// Sizes that grow beside it; windows of the model itself.
+TEST(PipelineTest, MoreThanOneSizeMayGrow) {
+  const std::string text = absl::StrReplaceAll(
+      kGpt2, {{"\"prompt + t\"", "\"min(prompt + t, 6)\""}, {"batch = 3", "batch = \"t + 1\""}});
+  const absl::StatusOr<PipelineReport> report = CountText(text, {{"prompt", 2}, {"tokens", 9}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  absl::int128 sum = 0;
+  for (int64_t t = 0; t < 9; ++t) {
+    const std::string one =
+        absl::StrReplaceAll(kGpt2, {{"for = \"t < tokens\"\n", ""},
+                                    {"\"prompt + t\"", absl::StrCat(std::min<int64_t>(2 + t, 6))},
+                                    {"batch = 3", absl::StrCat("batch = ", t + 1)}});
+    const absl::StatusOr<PipelineReport> run = CountText(one, {{"prompt", 2}, {"tokens", 9}});
+    ASSERT_TRUE(run.ok()) << run.status();
+    sum += *run->totals.flops.Evaluate(run->bindings);
+  }
+  EXPECT_EQ(*report->totals.flops.Evaluate(report->bindings), sum);
+}
+
 TEST(PipelineTest, TimesProbabilityAndSharedWeights) {
   const char kText[] = R"(
 [parameters]

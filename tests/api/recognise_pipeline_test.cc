@@ -198,7 +198,7 @@ TEST(RecognisePipelineTest, FirstTokensOfWhisper) {
   EXPECT_EQ(first_tokens(kWhisper, kLanguages), 4);
   EXPECT_EQ(first_tokens(kWhisper, kEnglish), 2);
   EXPECT_EQ(first_tokens(kWhisper, "{}"), 1);
-  EXPECT_EQ(first_tokens(kWhisper, "no JSON"), 4);
+  EXPECT_EQ(first_tokens(kWhisper, "no JSON"), -1);
   EXPECT_EQ(first_tokens(R"({"model_type": "whisper", "vocab_size": 51864})", ""), 2);
   EXPECT_EQ(first_tokens(R"({"model_type": "whisper", "vocab_size": "many"})", ""), 1);
   EXPECT_EQ(first_tokens(R"({"model_type": "bart"})", kLanguages), 0);
@@ -229,6 +229,10 @@ TEST(RecognisePipelineTest, ConfigurationsOfDecoders) {
               call["flops_all_logits"].get<int64_t>())
         << call;
   }
+  // Beside an export it would be another model.
+  folder.Write("other.onnx", "");
+  EXPECT_TRUE(absl::IsNotFound(folder.Count().status())) << folder.Count().status();
+  std::filesystem::remove(folder.path() + "/other.onnx");
   folder.Write("config.json", R"({"model_type": "vit"})");
   EXPECT_TRUE(absl::IsNotFound(folder.Count().status())) << folder.Count().status();
   folder.Write("config.json", R"({"model_type": "none"})");
@@ -271,12 +275,49 @@ TEST(RecognisePipelineTest, SizesThatAnExportFixed) {
   const absl::Status other = folder.Count({{"resolution", 512}}).status();
   EXPECT_TRUE(absl::EndsWith(other.message(),
                              "stage 'vae_decoder': the export fixed resolution // scale at 48, and "
-                             "it is 64 here; export it with open sizes (dynamic_shapes=)"))
+                             "it is 64 here; export it at these sizes or with open ones "
+                             "(dynamic_shapes=), or give parameters other numbers"))
       << other;
   const absl::Status more = folder.Count({{"images", 3}}).status();
   EXPECT_TRUE(
       absl::StrContains(more.message(), "the export fixed guidance*images at 2, and it is 6"))
       << more;
+}
+
+// What contradicts the layout, or itself.
+TEST(RecognisePipelineTest, SizesThatDoNotFit) {
+  const Folder folder;
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "32", "48"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  const auto why = [&] { return std::string(folder.Count().status().message()); };
+  EXPECT_TRUE(absl::StrContains(why(),
+                                "unet/model.onnx: the export fixed resolution // scale at 32 "
+                                "and at 48: name the stages"))
+      << why();
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}},
+                                   {"timestep", {"1"}},
+                                   {"encoder_hidden_states", {"2", "64", "8"}}});
+  EXPECT_TRUE(absl::StrContains(why(),
+                                "unet/model.onnx: the export fixed axis 1 of "
+                                "encoder_hidden_states at 64, and it should be 77"))
+      << why();
+  // A batch of two, and what is broadcast to it.
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}}, {"added", {"1", "8"}}});
+  EXPECT_EQ(RunsOf(folder.Count(), 0), 50);
+}
+
+// The tokens of an image are those that its encoder gives.
+TEST(RecognisePipelineTest, TokensOfAnImageEncoder) {
+  const Folder folder;
+  folder.Model("encoder_model.onnx", {{"pixel_values", {"batch", "577", "8"}}});
+  folder.Model("decoder_model.onnx",
+               {{"input_ids", {"batch", "length"}},
+                {"encoder_hidden_states", {"batch", "encoder_sequence_length", "8"}}});
+  folder.Model("decoder_with_past_model.onnx",
+               {{"input_ids", {"batch", "1"}},
+                {"past_key_values.0.decoder.key", {"batch", "2", "past", "4"}}});
+  EXPECT_EQ(NumbersOf(folder.Count()).at("prompt"), 577);
 }
 
 // One that is fixed at a batch of 1 runs once for each sample.
@@ -340,6 +381,20 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   folder.Write("vae_decoder/config.json", R"({"block_out_channels": 5})");
   refused(kIndex, "{}", "block_out_channels should be a list of 1 to 16 numbers");
   folder.Write("vae_decoder/config.json", "{}");
+  folder.Write("vae_decoder/config.json", R"({"sample_size": "64"})");
+  folder.Write("unet/config.json", R"({"sample_size": "64"})");
+  refused(kIndex, "{}", "unet/config.json: sample_size should be a whole number");
+  folder.Write("unet/config.json", "{}");
+  folder.Write("vae_decoder/config.json", "{}");
+  refused(kIndex, R"({"_class_name": 5})", "_class_name should be a text");
+  refused(kIndex, R"({"boundary_ratio": "0.9"})", "boundary_ratio should be a number between");
+  refused(kIndex, R"({"_class_name": "StableDiffusionImg2ImgPipeline"})", "more than a text");
+  refused(kIndex, R"({"_class_name": "PixArtSigmaPipeline", "transformer": ["a", "b"]})",
+          "'PixArtSigmaPipeline' is not known here");
+  // A denoiser that the index does not name is not run.
+  folder.Model("transformer/model.onnx", {{"hidden_states", {"batch_size", "16", "h", "w"}}});
+  folder.Write(kIndex, R"({"unet": ["a", "b"]})");
+  EXPECT_EQ(StagesOf(folder.Count()).size(), 2);
   // Stable Diffusion 3 without T5, and the safety checker that exporters leave out.
   folder.Write(kIndex, R"({"text_encoder_3": [null, null], "safety_checker": ["a", "b"]})");
   EXPECT_EQ(StagesOf(folder.Count()).size(), 2);
@@ -355,6 +410,8 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   }
   config_refused(R"({"model": {"decoder": {"filename": "a"}, "vision": {"filename": "b"}}})",
                  "genai_config.json: model.vision is a model besides the decoder");
+  config_refused(R"({"model": {"decoder": {"filename": "/none.onnx"}}})",
+                 "filename should be the name of a file in the folder");
   config_refused(R"({"model": {"type": "x", "decoder": {"filename": "none.onnx"}}})",
                  "none.onnx: no such file");
 }

@@ -77,6 +77,32 @@ TEST(SampleSumTest, SwitchesAreTheNumberThatTheyAreInTheBatch) {
   EXPECT_EQ(one.Of(Batch() * Seq() * more), Expr(0));
   EXPECT_EQ(sum.Of(Batch() * Seq() * Min(1, Batch() - 1)), Expr(16));
   EXPECT_EQ(SampleSum(Sequences({{{4}, 3}}, true)).Of(Batch() * Batch()), Expr(9));
+  // Of a tensor whose size may be 1 by two names.
+  const Expr either = Max(0, Min(1, Batch() + Seq() - 2));
+  EXPECT_EQ(sum.Of(Batch() * Seq() * either), Expr(16));
+  EXPECT_FALSE(sum.Mixes(Batch() * Seq() * either));
+}
+
+// A product of all tokens with all tokens, of two samples in one row.
+TEST(SampleSumTest, WhatMixesInAPackedRowIsThatOfTheRow) {
+  const SampleSum sum(Sequences({{{7}, 1}, {{200}, 1}}, /*packed=*/true));
+  const Expr all = Batch() * Seq();
+  EXPECT_TRUE(sum.Mixes(8 * all * all));
+  EXPECT_EQ(sum.Of(8 * all * all), Expr(8 * 207 * 207));
+}
+
+// Images are not padded to each other: what a run does once, it does for the largest one.
+TEST(SampleSumTest, TheLargestImageIsOneOfThem) {
+  const Expr t = Expr::Symbol("grid_t", 1), h = Expr::Symbol("grid_h", 1),
+             w = Expr::Symbol("grid_w", 1);
+  const SampleSum sum({.count = "batch",
+                       .symbols = {"seq", "grid_t", "grid_h", "grid_w"},
+                       .rows = {{{9, 1, 2, 400}, 1}, {{5, 64, 2, 2}, 1}, {{7, 1, 30, 30}, 2}}});
+  EXPECT_EQ(sum.Of(t * h * w * h * w), Expr(900 * 900));
+  EXPECT_EQ(sum.Of(Batch() * t * h * w), Expr(800 + 256 + 2 * 900));
+  EXPECT_EQ(sum.Of(Seq() * h), Expr(9 * 30));
+  EXPECT_EQ(sum.sizes().Rectangle(),
+            (Bindings{{"batch", 4}, {"seq", 9}, {"grid_t", 1}, {"grid_h", 30}, {"grid_w", 30}}));
 }
 
 TEST(SampleSumTest, WithoutANumberOfSamplesEachIsARun) {

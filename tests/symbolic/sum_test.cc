@@ -46,10 +46,27 @@ TEST(SumTest, IsThatOfAllTerms) {
 }
 
 TEST(SumTest, OfWhatIsNoPolynomialThereIsNone) {
-  const Expr terms[] = {Power(T(), kMaxSummedPower + 1), Min(T(), 4), FloorDiv(T(), 2),
-                        Max(T(), B()), Mod(T(), 3) * B()};
+  const Expr terms[] = {Power(T(), kMaxSummedPower + 1), FloorDiv(T(), 2), Min(T() * T(), B()),
+                        FloorDiv(Min(T(), B()), 2), Mod(T(), 3) * B()};
   for (const Expr& term : terms) EXPECT_EQ(SumOver(term, "t", N()), std::nullopt);
   EXPECT_TRUE(SumOver(Min(B(), 4), "t", N()).has_value());
+}
+
+// A cache that grows up to the length of a window, or of two windows.
+TEST(SumTest, OfMinimaAndMaximaThatSwitch) {
+  std::mt19937 random(4);
+  const auto number = [&] { return Expr(static_cast<int>(random() % 11) - 5); };
+  const auto line = [&] { return number() * T() + number() * B() + number(); };
+  for (int i = 0; i < 300; ++i) {
+    const Expr low = Min(line(), line()), high = Max(line(), line());
+    const Expr term = number() * low * low + line() * high + low * high;
+    const std::optional<Expr> sum = SumOver(term, "t", N());
+    ASSERT_TRUE(sum.has_value()) << term.ToString();
+    for (int64_t trips = 0; trips <= kMostTrips; ++trips) {
+      const Bindings sizes = {{"n", trips}, {"b", static_cast<int64_t>(random() % 7)}};
+      EXPECT_EQ(sum->Evaluate(sizes).value(), BruteSum(term, trips, sizes)) << term.ToString();
+    }
+  }
 }
 
 TEST(SumTest, IsThatOfFourSamplesByWeights) {

@@ -1,0 +1,290 @@
+#include "src/api/diffusion_folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/api/exported_folder.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+namespace {
+
+// Configurations of parts that give sizes.
+constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "vae/config.json",
+                                                    "unet/config.json", "transformer/config.json"};
+constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
+constexpr char kSchedule[] = "scheduler/scheduler_config.json";
+
+bool IsPart(const nlohmann::json& value) {
+  return value.is_array() && value.size() == 2 &&
+         absl::c_all_of(value, [](const auto& one) { return one.is_string() || one.is_null(); });
+}
+
+class DiffusionFolder {
+ public:
+  DiffusionFolder(const std::string& folder, const Layout& layout)
+      : folder_(folder), layout_(layout), class_(ClassOf(folder)) {}
+
+  // The parts that the index names, a denoiser and the decoder of the VAE.
+  absl::Status Check(const nlohmann::json& index) const {
+    RETURN_IF_ERROR(CheckIndex(index));
+    RETURN_IF_ERROR(CheckClass(index));
+    const auto exists = [&](absl::string_view part) {
+      return !IsLeftOut(folder_, part) &&
+             !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
+    };
+    std::vector<std::string> lacking;
+    if (!exists("unet") && !exists("transformer")) {
+      lacking.emplace_back("unet/model.onnx or transformer/model.onnx");
+    }
+    for (const PartRule& part : layout_.parts) {
+      const absl::string_view name = part.name;
+      const bool is_denoiser = name == "unet" || name == "transformer";
+      const bool is_named = index.contains(part.name) && !index[part.name][1].is_null();
+      // Exporters leave the safety checker out, and its name in.
+      if (is_denoiser || name == "safety_checker" || exists(name)) continue;
+      if (part.required || is_named) lacking.emplace_back(part.files);
+    }
+    if (lacking.empty()) return CheckOthers(index);
+    return NotWhole(folder_, absl::StrCat("a folder of diffusers (", layout_.marker, ") without ",
+                                          absl::StrJoin(lacking, ", "),
+                                          "; export these parts to ONNX, or name the stages in a "
+                                          "TOML file"));
+  }
+
+ private:
+  // Those that begin with an image or a video encode it first.
+  absl::Status CheckClass(const nlohmann::json& index) const {
+    if (index.contains("_class_name") && !index["_class_name"].is_string()) {
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker), "_class_name should be a text");
+    }
+    const nlohmann::json& boundary = index.value("boundary_ratio", nlohmann::json(nullptr));
+    if (!boundary.is_null() &&
+        !(boundary.is_number() && boundary.get<double>() > 0 && boundary.get<double>() < 1)) {
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      "boundary_ratio should be a number between 0 and 1");
+    }
+    const bool is_known =
+        class_.is_video
+            ? class_.name == "WanPipeline"
+            : absl::c_none_of(
+                  std::initializer_list<const char*>{"ImageTo", "2Img", "Inpaint", "Upscale",
+                                                     "Fill", "Kontext", "Edit", "Pix2Pix",
+                                                     "Control", "VideoTo"},
+                  [&](const char* word) { return absl::StrContains(class_.name, word); });
+    const std::string file = absl::StrCat(folder_, "/", layout_.marker);
+    const bool is_transformer = !class_.is_video && index.contains("transformer");
+    if (is_transformer && !class_.is_flux && !class_.is_sd3 && !class_.name.empty()) {
+      return NotWhole(file, absl::StrCat(Quoted(class_.name),
+                                         " is not known here: of classes with a transformer, "
+                                         "those of Stable Diffusion 3, Flux and Wan are; name the "
+                                         "stages in a TOML file"));
+    }
+    if (is_known) return absl::OkStatus();
+    return NotWhole(file, absl::StrCat(Quoted(class_.name),
+                                       " takes more than a text, which is not known "
+                                       "here: name the stages in a TOML file"));
+  }
+
+  // A part is a library and a class, or two nulls; other keys are options.
+  absl::Status CheckIndex(const nlohmann::json& index) const {
+    for (const auto& [key, value] : index.items()) {
+      const absl::string_view name = key;
+      const bool is_part =
+          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
+      const bool is_option = !is_part && (value.is_primitive() || absl::StartsWith(name, "_"));
+      if (is_option || IsPart(value)) continue;
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      absl::StrCat(Quoted(name),
+                                   " should be a library and a class, as "
+                                   "[\"diffusers\", \"UNet2DConditionModel\"]"));
+    }
+    return absl::OkStatus();
+  }
+  // Parts that the index names and that are not among ours: a second denoiser, a control net.
+  absl::Status CheckOthers(const nlohmann::json& index) const {
+    constexpr absl::string_view kNoModels[] = {"scheduler",       "tokenizer", "feature_extractor",
+                                               "image_processor", "processor", "vae"};
+    for (const auto& [key, value] : index.items()) {
+      const absl::string_view name = key;
+      const bool is_named = IsPart(value) && !value[1].is_null();
+      const bool is_no_model = absl::c_any_of(
+          kNoModels, [&](absl::string_view other) { return absl::StartsWith(name, other); });
+      const bool is_known =
+          absl::c_any_of(layout_.parts, [&](const PartRule& part) { return name == part.name; });
+      if (!is_named || is_no_model || is_known) continue;
+      return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
+                      absl::StrCat("it names a part ", Quoted(name),
+                                   ", which is not known here: name the stages in a TOML file"));
+    }
+    return CheckConfigurations();
+  }
+
+  // A damaged one would make a size an assumed one.
+  absl::Status CheckConfigurations() const {
+    // One with an infinity is none for our reader.
+    if (const nlohmann::json schedule = JsonIn(folder_, kSchedule); schedule.is_object()) {
+      RETURN_IF_ERROR(CheckNumbers(kSchedule, schedule, {"num_train_timesteps"}));
+      for (const char* key : {"flow_shift"}) {
+        if (!schedule.contains(key) || schedule[key].is_null()) continue;
+        if (schedule[key].is_number() && schedule[key].get<double>() > 0) continue;
+        return NotWhole(absl::StrCat(folder_, "/", kSchedule),
+                        absl::StrCat(key, " should be a number above 0"));
+      }
+    }
+    for (const char* const name : kDiffusionConfigurations) {
+      if (FirstMatch(folder_, name).empty()) continue;
+      ASSIGN_OR_RETURN(const nlohmann::json config, ObjectIn(folder_, name));
+      RETURN_IF_ERROR(CheckNumbers(
+          name, config, {"sample_size", "scale_factor_spatial", "scale_factor_temporal"}));
+      if (!config.contains("block_out_channels")) continue;
+      const nlohmann::json& blocks = config["block_out_channels"];
+      if (blocks.is_array() && !blocks.empty() && blocks.size() <= kMostBlocks) continue;
+      return NotWhole(
+          absl::StrCat(folder_, "/", name),
+          absl::StrCat("block_out_channels should be a list of 1 to ", kMostBlocks, " numbers"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckNumbers(absl::string_view name, const nlohmann::json& config,
+                            std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      if (!config.contains(key) || config[key].is_null() || NumberIn(config, key)) continue;
+      return NotWhole(absl::StrCat(folder_, "/", name),
+                      absl::StrCat(key, " should be a whole number of 1 to ", kMaxConfigSize));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string& folder_;
+  const Layout& layout_;
+  const DiffusionClass class_;
+};
+
+}  // namespace
+
+Scales ScalesOf(const std::string& folder, bool is_video) {
+  Scales scales;
+  for (const char* name : {"vae_decoder/config.json", "vae/config.json"}) {
+    const nlohmann::json config = JsonIn(folder, name);
+    if (scales.known || !config.is_object()) continue;
+    if (is_video) {
+      scales.known = config.contains("scale_factor_spatial");
+      scales.pixels = NumberIn(config, "scale_factor_spatial").value_or(scales.pixels);
+      scales.frames = NumberIn(config, "scale_factor_temporal").value_or(scales.frames);
+    } else if (config.contains("block_out_channels")) {
+      // A factor of two for each block but one.
+      const nlohmann::json& blocks = config["block_out_channels"];
+      if (!blocks.is_array() || blocks.empty() || blocks.size() > kMostBlocks) continue;
+      scales.pixels = int64_t{1} << (blocks.size() - 1);
+      scales.known = true;
+    }
+  }
+  return scales;
+}
+
+std::string DiffusionSizes(const std::string& folder, const Scales& scales, int64_t usual) {
+  std::optional<int64_t> sample;
+  for (const char* name : {"unet/config.json", "transformer/config.json"}) {
+    if (!sample) sample = NumberIn(JsonIn(folder, name), "sample_size");
+  }
+  return absl::StrCat("resolution = ",
+                      sample      ? *sample * scales.pixels
+                      : usual > 0 ? usual * scales.pixels
+                                  : 512,
+                      "  # pixels of a side",
+                      sample ? ", from the denoiser's configuration" : "; assumed", "\n");
+}
+
+DiffusionClass ClassOf(const std::string& folder) {
+  const nlohmann::json index = JsonIn(folder, "model_index.json");
+  const std::string name = TextIn(index, "_class_name");
+  DiffusionClass result;
+  result.name = name;
+  result.is_video = absl::StartsWith(name, "Wan");
+  result.is_flux = absl::StartsWith(name, "Flux") && !absl::StartsWith(name, "Flux2");
+  result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
+  // True unless the folder says otherwise.
+  const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
+                       index["force_zeros_for_empty_prompt"] == false;
+  result.takes_zeros = absl::StrContains(name, "StableDiffusionXL") && !encodes;
+  return result;
+}
+
+std::string HighSteps(const std::string& folder) {
+  const nlohmann::json index = JsonIn(folder, "model_index.json");
+  const nlohmann::json schedule = JsonIn(folder, kSchedule);
+  const auto number = [](const nlohmann::json& json, const char* key) -> double {
+    return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<double>()
+                                                                           : 0;
+  };
+  const double boundary = number(index, "boundary_ratio"), shift = number(schedule, "flow_shift");
+  if (boundary == 0)
+    return "high_steps = \"steps\"  # of transformer: there is no boundary_ratio\n";
+  const bool is_known = TextIn(schedule, "_class_name") == "UniPCMultistepScheduler" &&
+                        schedule.contains("use_flow_sigmas") &&
+                        schedule["use_flow_sigmas"] == true && boundary > 0 && boundary < 1 &&
+                        shift >= 1 && shift <= 100;
+  if (!is_known) return "high_steps = 1    # of transformer; the schedule and boundary_ratio say\n";
+  constexpr int64_t kMillion = 1'000'000;
+  const int64_t times = NumberIn(schedule, "num_train_timesteps").value_or(1000);
+  const double part = shift * (1 - boundary) / (shift - (shift - 1) * boundary);
+  const auto millionths = static_cast<int64_t>(std::llround(part * kMillion));
+  return absl::StrCat("high_steps = \"min(steps, steps*", millionths * times, " // ",
+                      kMillion * std::max<int64_t>(times - 1, 1),
+                      " + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
+}
+
+bool IsLeftOut(const std::string& folder, absl::string_view part) {
+  const nlohmann::json index = JsonIn(folder, kDiffusionIndex);
+  if (!index.is_object()) return false;
+  const auto is_null = [&](const std::string& name) {
+    return IsPart(index[name]) && index[name][1].is_null();
+  };
+  if (index.contains(part)) return is_null(std::string(part));
+  return (part == "transformer" && index.contains("unet") && !is_null("unet")) ||
+         (part == "unet" && index.contains("transformer") && !is_null("transformer"));
+}
+
+absl::Status CheckDiffusionFolder(const std::string& folder, const Layout& layout) {
+  ASSIGN_OR_RETURN(const nlohmann::json index, ObjectIn(folder, kDiffusionIndex));
+  return DiffusionFolder(folder, layout).Check(index);
+}
+
+absl::Status CheckLatents(const std::string& path, const Layout& layout, const ModelData& model) {
+  constexpr size_t kVideoRank = 5;
+  if (layout.is_video) return absl::OkStatus();
+  for (const ValueId id : model.graph(0).inputs) {
+    const Value& value = model.value(id);
+    const bool is_latent = value.name == "hidden_states" || value.name == "latent_sample";
+    if (!is_latent || value.declared == nullptr) continue;
+    if (value.declared->dims.size() != kVideoRank) continue;
+    return NotWhole(path, absl::StrCat(value.name,
+                                       " has five dimensions, as those of videos, "
+                                       "which are known of Wan only: name the stages "
+                                       "in a TOML file"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> DiffusionConfigurations() {
+  std::vector<std::string> names(std::begin(kDiffusionConfigurations),
+                                 std::end(kDiffusionConfigurations));
+  names.emplace_back(kSchedule);
+  return names;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,74 @@
+#include "src/api/exported_folder.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/json_reader.h"
+#include "src/base/limits.h"
+#include "src/base/platform/platform.h"
+#include "src/base/quote.h"
+#include "src/load/input_file.h"
+
+namespace onnxflops {
+
+std::string FirstMatch(const std::string& folder, absl::string_view globs) {
+  for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
+    std::vector<std::string> found = platform::MatchingIn(folder, std::string(glob));
+    absl::c_sort(found);
+    if (!found.empty()) return found[0].substr(folder.size() + 1);
+  }
+  return "";
+}
+
+std::string TomlText(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&out, "\\u", absl::Hex(c, absl::kZeroPad4));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+absl::Status NotWhole(const std::string& file, absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat(Escaped(file), ": ", why));
+}
+
+absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
+  const std::string file = absl::StrCat(folder, "/", name);
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
+  if (!text.ok()) return NotWhole(file, text.status().message());
+  if (text->size() > kMaxConfigBytes) {
+    return NotWhole(file, absl::StrCat("is larger than ", kMaxConfigBytes, " bytes"));
+  }
+  absl::StatusOr<nlohmann::json> parsed = ParseJson(*text, {.nesting = kMaxConfigNesting});
+  if (!parsed.ok()) return NotWhole(file, parsed.status().message());
+  if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
+  return parsed;
+}
+
+nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
+  absl::StatusOr<nlohmann::json> json = ObjectIn(folder, name);
+  return json.ok() ? *std::move(json) : nlohmann::json(nullptr);
+}
+
+std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return {};
+  const auto number = json[key].get<int64_t>();
+  return number > 0 && number <= kMaxConfigSize ? std::optional(number) : std::nullopt;
+}
+
+std::string TextIn(const nlohmann::json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json[key].is_string()
+             ? json[key].get<std::string>()
+             : "";
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,38 @@
+// Small readers of a folder that an exporter wrote.
+#ifndef ONNXFLOPS_SRC_API_EXPORTED_FOLDER_H_
+#define ONNXFLOPS_SRC_API_EXPORTED_FOLDER_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// The first file in a folder, in the order of names, that matches a glob; of several globs, with |
+// between them, the first that any file matches. "" if there is none.
+std::string FirstMatch(const std::string& folder, absl::string_view globs);
+
+// A text of TOML, in quotes.
+std::string TomlText(absl::string_view text);
+
+// FailedPrecondition: a folder that is a pipeline, but not a whole one.
+absl::Status NotWhole(const std::string& file, absl::string_view why);
+
+// A JSON object in a file of the folder. Errors: NotWhole.
+absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name);
+// The same; null without one, or if it is none.
+nlohmann::json JsonIn(const std::string& folder, absl::string_view name);
+
+// A whole number of a configuration, from 1 to kMaxConfigSize.
+std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key);
+// A text; "" if there is none.
+std::string TextIn(const nlohmann::json& json, const char* key);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_EXPORTED_FOLDER_H_
