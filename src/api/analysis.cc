@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/adapter/add_adapters.h"
 #include "src/adapter/at_batch.h"
 #include "src/adapter/at_image.h"
@@ -383,10 +384,18 @@ int64_t UndecidedBranches(const Inference& inference) {
                        [](const Call& call) { return call.choose_larger; });
 }
 
+// The error of a model at a sample, with the place in a file that lists the sample.
+absl::Status InFile(const ModelData& model, absl::string_view place, const absl::Status& error) {
+  const std::string path = absl::StrCat(Escaped(model.path), ": ");
+  absl::string_view what = error.message();
+  if (place.empty() || !absl::ConsumePrefix(&what, path)) return error;
+  return WithMessage(error, absl::StrCat(path, place, what));
+}
+
 // A formula holds for all sizes unless a size decides which nodes run. So counts of some samples
 // must agree with it, and must leave no branch open that is closed at other sizes. These counts
 // also find sizes that the model refuses.
-absl::Status CheckFormula(const Model& model, const CountOptions& options,
+absl::Status CheckFormula(const Model& model, const CountOptions& options, const Samples& given,
                           const SampleSizes& samples, const Analysis& open) {
   CountOptions at = options;
   for (const size_t row : CheckedRows(samples)) {
@@ -396,15 +405,18 @@ absl::Status CheckFormula(const Model& model, const CountOptions& options,
     if (!samples.count.empty()) {
       at.bindings[samples.count] = samples.packed ? 1 : samples.samples();
     }
-    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, at, at.causal));
+    const absl::StatusOr<Analysis> analysis = Analyze(model, at, at.causal);
+    if (!analysis.ok()) {
+      return InFile(*model, PlaceOfRow(given, samples, row), analysis.status());
+    }
     const auto agrees = [&](const Quantity& q) {
-      return analysis.counts.total.amounts.*q.value ==
+      return analysis->counts.total.amounts.*q.value ==
              (open.counts.total.amounts.*q.value).Substitute(at.bindings);
     };
     const bool all_agree =
         std::all_of(std::begin(kQuantities), std::end(kQuantities),
                     [&](const Quantity& q) { return q.value == nullptr || agrees(q); });
-    if (all_agree && UndecidedBranches(analysis.inference) == UndecidedBranches(open.inference)) {
+    if (all_agree && UndecidedBranches(analysis->inference) == UndecidedBranches(open.inference)) {
       continue;
     }
     return absl::FailedPreconditionError(absl::StrCat(
@@ -438,7 +450,7 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
                    AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : options.open,
                                Calls::kInlined));
   if (sizes) {
-    RETURN_IF_ERROR(CheckFormula(model, open, *sizes, analysis));
+    RETURN_IF_ERROR(CheckFormula(model, open, *options.samples, *sizes, analysis));
   }
   return SampledAnalysis{std::move(analysis), std::move(sizes)};
 }

@@ -44,7 +44,7 @@ class ListReader {
            !IsOpening(text_[at_]) && !IsClosing(text_[at_])) {
       ++at_;
     }
-    words_.push_back({text_.substr(begin, at_ - begin), group_});
+    words_.push_back({text_.substr(begin, at_ - begin), group_, line_});
     last_ = Last::kValue;
     return absl::OkStatus();
   }

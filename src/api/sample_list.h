@@ -17,6 +17,7 @@ struct ListWord {
   absl::string_view text;
   // Words of one group belong together: those of a line, or of a bracket.
   int64_t group = 0;
+  int64_t line = 1;
 };
 
 // Blanks, commas and semicolons separate. InvalidArgument with the line for a place without a value

@@ -73,20 +73,44 @@ absl::StatusOr<std::vector<int64_t>> WholeNumbers(absl::Span<const absl::string_
   return numbers;
 }
 
-absl::Status AddColumn(std::string symbol, std::vector<int64_t> sizes, Samples* samples) {
+// The lines of samples, by the first word of each; none if all are in one line.
+std::vector<int64_t> LinesOf(std::vector<int64_t> lines) {
+  if (lines.empty() || lines.front() == lines.back()) return {};
+  return lines;
+}
+
+std::vector<int64_t> LinesOf(const std::vector<ListWord>& words) {
+  std::vector<int64_t> lines;
+  lines.reserve(words.size());
+  for (const ListWord& word : words) lines.push_back(word.line);
+  return LinesOf(std::move(lines));
+}
+
+void SetOrigin(const std::string& list, std::vector<int64_t> lines, Samples* samples) {
+  if (samples->file.empty()) return;
+  samples->origins[list] = {samples->file, std::move(lines)};
+}
+
+absl::Status AddColumn(std::string symbol, std::vector<int64_t> sizes, std::vector<int64_t> lines,
+                       Samples* samples) {
   if (sizes.empty()) return absl::InvalidArgumentError("there are no sizes");
+  SetOrigin(symbol, std::move(lines), samples);
   const std::string shown = symbol.empty() ? "the length" : Escaped(symbol);
   if (samples->sizes.emplace(std::move(symbol), std::move(sizes)).second) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the sizes of ", shown, " are given twice"));
 }
 
 // What stands in a list, without its places.
-absl::StatusOr<std::vector<absl::string_view>> Words(absl::string_view text) {
-  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+std::vector<absl::string_view> TextsOf(const std::vector<ListWord>& list) {
   std::vector<absl::string_view> words;
   words.reserve(list.size());
   for (const ListWord& word : list) words.push_back(word.text);
   return words;
+}
+
+absl::StatusOr<std::vector<absl::string_view>> Words(absl::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+  return TextsOf(list);
 }
 
 // From one word to another, as it stands in the list.
@@ -128,6 +152,7 @@ absl::Status CheckNames(const std::vector<absl::string_view>& words, int64_t lin
 absl::Status AddTable(absl::string_view text, Samples* samples) {
   std::vector<absl::string_view> names;
   std::vector<std::vector<int64_t>> columns;
+  std::vector<int64_t> lines;
   int64_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
@@ -154,6 +179,7 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
                          absl::StrCat("line ", number, ", ", sizes.status().message()));
     }
     for (size_t c = 0; c < columns.size(); ++c) columns[c].push_back((*sizes)[c]);
+    lines.push_back(number);
     if (columns[0].size() * columns.size() > kMaxSamples) return TooMany();
   }
   for (size_t c = 0; c < columns.size(); ++c) {
@@ -161,7 +187,7 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
       return absl::InvalidArgumentError(
           absl::StrCat("no sizes follow the name ", Quoted(names[c])));
     }
-    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(columns[c]), samples));
+    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(columns[c]), lines, samples));
   }
   return absl::OkStatus();
 }
@@ -197,6 +223,16 @@ std::string ShownSymbols(const std::vector<std::string>& symbols) {
   });
 }
 
+// "--lengths 'sizes.txt': line 4: sample 3: ", as far as the list has such places.
+std::string PlaceText(const Samples::Origin* origin, absl::string_view item, size_t index) {
+  std::string place;
+  if (origin != nullptr) absl::StrAppend(&place, origin->file, ": ");
+  if (origin != nullptr && index < origin->lines.size()) {
+    absl::StrAppend(&place, "line ", origin->lines[index], ": ");
+  }
+  return absl::StrCat(place, item, " ", index + 1, ": ");
+}
+
 class SampleFinder {
  public:
   SampleFinder(const ModelData& model, Bindings* dims)
@@ -211,10 +247,13 @@ class SampleFinder {
 
   absl::StatusOr<SampleSizes> Find(const Samples& samples) {
     for (const auto& [symbol, sizes] : samples.sizes) {
+      origin_ = OriginOf(samples, symbol);
       ASSIGN_OR_RETURN(const std::string found, SymbolOf(symbol));
       RETURN_IF_ERROR(Add(found, sizes));
     }
+    origin_ = OriginOf(samples, Samples::kImages);
     RETURN_IF_ERROR(AddImageSizes(samples.images));
+    origin_ = OriginOf(samples, Samples::kAudio);
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
@@ -229,6 +268,16 @@ class SampleFinder {
   }
 
  private:
+  static const Samples::Origin* OriginOf(const Samples& samples, const std::string& list) {
+    const auto found = samples.origins.find(list);
+    return found == samples.origins.end() ? nullptr : &found->second;
+  }
+
+  static absl::Status At(const Samples::Origin* origin, absl::string_view item, size_t index,
+                         absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(PlaceText(origin, item, index), what));
+  }
+
   // The symbol to which a list belongs.
   absl::StatusOr<std::string> SymbolOf(const std::string& given) const {
     if (!given.empty()) {
@@ -317,12 +366,13 @@ class SampleFinder {
     const int64_t least = is_length ? 1 : 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i] >= least && sizes[i] <= kMaxPromptTokens) continue;
-      return absl::InvalidArgumentError(
-          fmt::format("sample {}: {} = {}: it should be from {} to {}", i + 1,
-                      Escaped(QuotedSymbol(symbol)), sizes[i], least, kMaxPromptTokens));
+      return At(origin_, "sample", i,
+                fmt::format("{} = {}: it should be from {} to {}", Escaped(QuotedSymbol(symbol)),
+                            sizes[i], least, kMaxPromptTokens));
     }
     sizes_.symbols.push_back(symbol);
     columns_.push_back(std::move(sizes));
+    origins_.push_back(origin_);
     return absl::OkStatus();
   }
 
@@ -359,8 +409,8 @@ class SampleFinder {
     for (size_t i = 0; i < images.size(); ++i) {
       const auto [height, width] = images[i];
       if (std::min(height, width) < 1 || std::max(height, width) > kMaxConfigSize) {
-        return absl::InvalidArgumentError(fmt::format(
-            "image {}: {}x{}: each should be from 1 to {}", i + 1, height, width, kMaxConfigSize));
+        return At(origin_, "image", i,
+                  fmt::format("{}x{}: each should be from 1 to {}", height, width, kMaxConfigSize));
       }
       for (const auto& [symbol, size] : SizesOfImage(model_, height, width)) {
         const auto same = [s = symbol](const auto& column) { return column.first == s; };
@@ -386,9 +436,10 @@ class SampleFinder {
       for (const auto& [height, width] : images) {
         const int64_t side = axis == 0 ? height : width;
         if (pixels < 1 || least < 1 || side < 1 || side % least != 0) {
-          return absl::InvalidArgumentError(fmt::format(
-              "image {}: {}x{}: its {} should be a multiple of {}, as the processor makes it",
-              sizes.size() + 1, height, width, axis == 0 ? "height" : "width", least));
+          return At(
+              origin_, "image", sizes.size(),
+              fmt::format("{}x{}: its {} should be a multiple of {}, as the processor makes it",
+                          height, width, axis == 0 ? "height" : "width", least));
         }
         sizes.push_back(side / pixels);
       }
@@ -418,9 +469,9 @@ class SampleFinder {
       frames.push_back(audio.frames > 0 ? audio.frames
                                         : static_cast<int64_t>(scaled / kMicrosecondsPerSecond));
       if (frames.back() >= 1 && frames.back() <= kMaxPromptTokens) continue;
-      return absl::InvalidArgumentError(
-          fmt::format("sample {}: its audio has {} frames: it should have from 1 to {}",
-                      frames.size(), frames.back(), kMaxPromptTokens));
+      return At(origin_, "sample", frames.size() - 1,
+                fmt::format("its audio has {} frames: it should have from 1 to {}", frames.back(),
+                            kMaxPromptTokens));
     }
     if (chunks) return AddChunks(*chunks, frames, samples.layout);
     ASSIGN_OR_RETURN(const std::string symbol, AudioSymbol());
@@ -484,6 +535,7 @@ class SampleFinder {
           frames.size(), filled_.size(), chunks.frames, columns_[0].size(),
           Escaped(QuotedSymbol(sizes_.symbols[0]))));
     }
+    origin_ = nullptr;  // a sample has several chunks
     return Add(std::string(chunks.symbol), std::vector<int64_t>(filled_.size(), chunks.frames));
   }
 
@@ -501,9 +553,9 @@ class SampleFinder {
         if (sizes_.symbols[c] != symbol || of < 1) continue;
         for (size_t i = 0; i < columns_[c].size(); ++i) {
           if (columns_[c][i] % of == 0) continue;
-          return absl::InvalidArgumentError(
-              fmt::format("sample {}: {} = {}: it should be a multiple of {}, the side of a token",
-                          i + 1, Escaped(symbol), columns_[c][i], of));
+          return At(origins_[c], "sample", i,
+                    fmt::format("{} = {}: it should be a multiple of {}, the side of a token",
+                                Escaped(symbol), columns_[c][i], of));
         }
       }
     }
@@ -521,9 +573,11 @@ class SampleFinder {
           dims_.contains(symbol) || std::find(open_.begin(), open_.end(), symbol) == open_.end()) {
         continue;
       }
-      std::vector<int64_t> sizes = columns_[static_cast<size_t>(at - sizes_.symbols.begin())];
+      const auto from = static_cast<size_t>(at - sizes_.symbols.begin());
+      std::vector<int64_t> sizes = columns_[from];
       sizes_.symbols.push_back(symbol);
       columns_.push_back(std::move(sizes));
+      origins_.push_back(origins_[from]);
     }
   }
 
@@ -533,9 +587,9 @@ class SampleFinder {
         if (sizes_.symbols[c] != symbol) continue;
         const auto largest = std::max_element(columns_[c].begin(), columns_[c].end());
         if (*largest <= most) continue;
-        return absl::InvalidArgumentError(
-            fmt::format("sample {}: {} = {}: the configuration has positions for at most {}",
-                        largest - columns_[c].begin() + 1, Escaped(symbol), *largest, most));
+        return At(origins_[c], "sample", static_cast<size_t>(largest - columns_[c].begin()),
+                  fmt::format("{} = {}: the configuration has positions for at most {}",
+                              Escaped(symbol), *largest, most));
       }
     }
     return absl::OkStatus();
@@ -582,8 +636,10 @@ class SampleFinder {
   InputSizes inputs_;
   const std::vector<std::string> open_;
   SampleSizes sizes_;
-  std::vector<std::vector<int64_t>> columns_;  // by symbol
-  std::vector<int64_t> filled_;                // the frames of each chunk of audio
+  std::vector<std::vector<int64_t>> columns_;    // by symbol
+  std::vector<const Samples::Origin*> origins_;  // the same; null for a list that was typed
+  const Samples::Origin* origin_ = nullptr;      // of the list that is added
+  std::vector<int64_t> filled_;                  // the frames of each chunk of audio
 };
 
 }  // namespace
@@ -597,7 +653,8 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
     text.remove_prefix(equals + 1);
   }
   absl::ConsumePrefix(&text, kByteOrderMark);
-  ASSIGN_OR_RETURN(const std::vector<absl::string_view> tokens, Words(text));
+  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+  const std::vector<absl::string_view> tokens = TextsOf(list);
   if (tokens.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
@@ -605,30 +662,35 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
   // A named size may be that of a cache, which may be empty.
   const int64_t least = symbol.empty() ? 1 : 0;
   ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, least));
-  return AddColumn(std::move(symbol), std::move(sizes), samples);
+  return AddColumn(std::move(symbol), std::move(sizes), LinesOf(list), samples);
 }
 
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
-  ASSIGN_OR_RETURN(const std::vector<absl::string_view> tokens, Words(text));
+  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+  const std::vector<absl::string_view> tokens = TextsOf(list);
   ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(tokens, 0));
   if (ends.size() < 2 || ends[0] != 0) {
     return absl::InvalidArgumentError("it should begin with 0, and go on with where samples end");
   }
-  std::vector<int64_t> sizes;
+  std::vector<int64_t> sizes, lines;  // the line in which a sample ends
   for (size_t i = 1; i < ends.size(); ++i) {
     if (ends[i] < ends[i - 1]) return AtSize(i, tokens[i], "it is less than the one before");
-    if (ends[i] > ends[i - 1]) sizes.push_back(ends[i] - ends[i - 1]);
+    if (ends[i] == ends[i - 1]) continue;
+    sizes.push_back(ends[i] - ends[i - 1]);
+    lines.push_back(list[i].line);
   }
   if (samples->layout == Samples::Layout::kRows) samples->layout = Samples::Layout::kPacked;
-  return AddColumn("", std::move(sizes), samples);
+  return AddColumn("", std::move(sizes), LinesOf(std::move(lines)), samples);
 }
 
 absl::Status AddImages(absl::string_view text, Samples* samples) {
   ASSIGN_OR_RETURN(const std::vector<ListWord> images, ReadList(text));
   if (images.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (images.size() > kMaxSamples) return TooMany();
+  std::vector<int64_t> lines;
   for (size_t i = 0; i < images.size(); ++i) {
     const size_t first = i;
+    lines.push_back(images[first].line);
     const std::vector<absl::string_view> sides = SidesAt(images, 2, &i);
     int64_t height = 0, width = 0;
     if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &height) ||
@@ -637,6 +699,7 @@ absl::Status AddImages(absl::string_view text, Samples* samples) {
     }
     samples->images.emplace_back(height, width);
   }
+  SetOrigin(Samples::kImages, LinesOf(std::move(lines)), samples);
   return absl::OkStatus();
 }
 
@@ -644,8 +707,10 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
   constexpr std::array kSymbols = {"grid_t", "grid_h", "grid_w"};
   std::array<std::vector<int64_t>, kSymbols.size()> columns;
   ASSIGN_OR_RETURN(const std::vector<ListWord> words, ReadList(text));
+  std::vector<int64_t> lines;
   for (size_t i = 0; i < words.size(); ++i) {
     const size_t first = i;
+    lines.push_back(words[first].line);
     const std::vector<absl::string_view> sides = SidesAt(words, kSymbols.size(), &i);
     for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
       int64_t size = 0;
@@ -661,16 +726,19 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
     }
     if (columns[0].size() > kMaxSamples) return TooMany();
   }
+  lines = LinesOf(std::move(lines));
   for (size_t axis = 0; axis < kSymbols.size(); ++axis) {
-    RETURN_IF_ERROR(AddColumn(kSymbols[axis], std::move(columns[axis]), samples));
+    RETURN_IF_ERROR(AddColumn(kSymbols[axis], std::move(columns[axis]), lines, samples));
   }
   return absl::OkStatus();
 }
 
 absl::Status AddAudio(absl::string_view text, Samples* samples) {
-  ASSIGN_OR_RETURN(const std::vector<absl::string_view> words, Words(text));
+  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
+  const std::vector<absl::string_view> words = TextsOf(list);
   if (words.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (words.size() > kMaxSamples) return TooMany();
+  SetOrigin(Samples::kAudio, LinesOf(list), samples);
   constexpr double kMostSeconds = 1e12;
   for (size_t i = 0; i < words.size(); ++i) {
     absl::string_view number = words[i];
@@ -699,6 +767,20 @@ absl::Status AddAudio(absl::string_view text, Samples* samples) {
     }
   }
   return absl::OkStatus();
+}
+
+std::string PlaceOfRow(const Samples& samples, const SampleSizes& sizes, size_t row) {
+  for (const auto& [list, origin] : samples.origins) {
+    const auto listed = samples.sizes.find(list);
+    if (listed == samples.sizes.end()) continue;
+    for (size_t c = 0; c < sizes.symbols.size(); ++c) {
+      if (!list.empty() && list != sizes.symbols[c]) continue;
+      const auto found = absl::c_find(listed->second, sizes.rows[row].sizes[c]);
+      if (found == listed->second.end()) continue;
+      return PlaceText(&origin, "sample", static_cast<size_t>(found - listed->second.begin()));
+    }
+  }
+  return "";
 }
 
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,

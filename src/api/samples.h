@@ -29,6 +29,16 @@ struct Samples {
     int64_t frames = 0, microseconds = 0;
   };
   std::vector<Audio> audio;
+  // Where a list was read, for errors that are found later: a sample beyond the model's positions.
+  struct Origin {
+    std::string file;            // "--lengths 'sizes.txt'"
+    std::vector<int64_t> lines;  // of the file, by sample; empty if it is one line
+  };
+  // By symbol, as in `sizes`; kImages and kAudio for the others. A list that was typed has none.
+  absl::btree_map<std::string, Origin> origins;
+  static constexpr char kImages[] = " images";
+  static constexpr char kAudio[] = " audio";
+  std::string file;  // of the list that is added next, as in Origin; "" for a typed one
   enum class Layout : uint8_t {
     kRows,    // a row each, padded to the longest
     kPacked,  // in one row, and attention knows where each begins (cu_seqlens)
@@ -61,6 +71,9 @@ absl::Status AddAudio(absl::string_view text, Samples* samples);
 // open size, or fixes the batch.
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,
                                         Bindings* dims);
+
+// Where a file lists the sample of a row: "--lengths 'sizes.txt': line 4: sample 3: ", or "".
+std::string PlaceOfRow(const Samples& samples, const SampleSizes& sizes, size_t row);
 
 }  // namespace onnxflops
 

@@ -348,12 +348,15 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   if (!request.requests.empty()) columns.push_back(StepColumn(request.requests));
   for (ServingColumn& column : columns) {
     if (!column.requests) column.sequences = sequences.Substitute(options.bindings);
-    const std::string option = column.requests ? "requests" : column.name;
+    const std::string setting = !column.requests ? Setting(column.name)
+                                : request.requests_file.empty()
+                                    ? Setting("requests")
+                                    : Setting("requests", Quoted(request.requests_file));
     const absl::Status added = server.Add(std::move(column), request, &report);
     if (added.ok()) continue;
     const bool names_model = absl::StrContains(added.message(), Escaped(model->path));
     if (names_model) return added;
-    return OfModel(model, WithMessage(added, absl::StrCat(Setting(option), ": ", added.message())));
+    return OfModel(model, WithMessage(added, absl::StrCat(setting, ": ", added.message())));
   }
   return report;
 }

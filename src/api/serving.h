@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,7 @@ struct ServingRequest {
   std::optional<Decode> decode;
   // One step of many requests, in one run of the model: weights are read once.
   std::vector<StepRequest> requests;
+  std::string requests_file;  // for errors about their lines; "" if they are of no file
   // How many experts the tokens of a step reach, of each layer that has them, or one number for all
   // layers. Without, a step of requests has as many as an even routing reaches on average, and the
   // others as many as can be.

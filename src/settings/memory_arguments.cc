@@ -137,6 +137,7 @@ absl::StatusOr<std::optional<ServingRequest>> ServingArguments::Parse() const {
   }
   if (!requests.empty()) {
     ASSIGN_OR_RETURN(request.requests, ReadRequests(requests));
+    request.requests_file = requests;
   }
   if (!experts.empty()) {
     ASSIGN_OR_RETURN(request.experts, ParseExperts(experts));

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
@@ -45,6 +46,23 @@ absl::StatusOr<std::string> ListOf(absl::string_view name, absl::string_view tex
                                                  " bytes (samples-bytes)")));
   }
   return held;
+}
+
+// Adds the sizes that `text` lists, or the file of that name. `given` is the setting's whole value.
+absl::Status AddList(absl::string_view name, absl::string_view given, absl::string_view symbol,
+                     absl::string_view text,
+                     absl::Status (*add)(absl::string_view text, Samples* samples),
+                     Samples* samples) {
+  ASSIGN_OR_RETURN(const std::string list, ListOf(name, text));
+  samples->file = IsList(text) ? "" : Setting(name, Quoted(given));
+  return InValue(name, given, add(absl::StrCat(symbol, list), samples));
+}
+
+absl::Status AddList(absl::string_view name, absl::string_view text,
+                     absl::Status (*add)(absl::string_view text, Samples* samples),
+                     Samples* samples) {
+  if (text.empty()) return absl::OkStatus();
+  return AddList(name, text, "", text, add, samples);
 }
 
 }  // namespace
@@ -87,29 +105,17 @@ absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
   }
   for (const std::string& given : lengths) {
     const auto [symbol, text] = SplitSymbol(given);
-    ASSIGN_OR_RETURN(const std::string list, ListOf("lengths", text));
-    RETURN_IF_ERROR(InValue("lengths", given, AddLengths(absl::StrCat(symbol, list), &samples)));
+    RETURN_IF_ERROR(AddList("lengths", given, symbol, text, AddLengths, &samples));
   }
-  if (!cu_seqlens.empty()) {
-    ASSIGN_OR_RETURN(const std::string list, ListOf("cu-seqlens", cu_seqlens));
-    RETURN_IF_ERROR(InValue("cu-seqlens", cu_seqlens, AddCuSeqlens(list, &samples)));
+  RETURN_IF_ERROR(AddList("cu-seqlens", cu_seqlens, AddCuSeqlens, &samples));
+  RETURN_IF_ERROR(AddList("images", images, AddImages, &samples));
+  if (!images.empty() && !grid_thw.empty()) {
+    return absl::InvalidArgumentError(
+        WithSettings("{images} and {grid-thw} both give the sizes of images: leave one out"));
   }
-  if (!images.empty()) {
-    ASSIGN_OR_RETURN(const std::string list, ListOf("images", images));
-    RETURN_IF_ERROR(InValue("images", images, AddImages(list, &samples)));
-  }
-  if (!grid_thw.empty()) {
-    if (!images.empty()) {
-      return absl::InvalidArgumentError(
-          WithSettings("{images} and {grid-thw} both give the sizes of images: leave one out"));
-    }
-    ASSIGN_OR_RETURN(const std::string list, ListOf("grid-thw", grid_thw));
-    RETURN_IF_ERROR(InValue("grid-thw", grid_thw, AddGridThw(list, &samples)));
-  }
-  if (!audio.empty()) {
-    ASSIGN_OR_RETURN(const std::string list, ListOf("audio", audio));
-    RETURN_IF_ERROR(InValue("audio", audio, AddAudio(list, &samples)));
-  }
+  RETURN_IF_ERROR(AddList("grid-thw", grid_thw, AddGridThw, &samples));
+  RETURN_IF_ERROR(AddList("audio", audio, AddAudio, &samples));
+  samples.file.clear();
   return samples;
 }
 

@@ -652,6 +652,47 @@ TEST(BatchTest, GridsThatCannotBeMerged) {
       << status;
 }
 
+struct BadList {
+  absl::Status (*add)(absl::string_view text, Samples* samples);
+  const char *text, *error;
+};
+
+// A fault that the model decides is at the line of the file that listed the sample.
+TEST(BatchTest, SamplesOfAFileAreFoundAgain) {
+  const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
+  const Model model = LoadConfig(config, "config.json").value();
+  const BadList cases[] = {
+      {AddGridThw, "1 8 12\n\n1 4 7\n", "--list 'f': line 3: sample 2: grid_w = 7: it should be"},
+      {AddGridThw, "[[1, 8, 12], [1, 4, 7]]", "--list 'f': sample 2: grid_w = 7"},
+      {AddGridThw, "[[1, 8,\n 12],\n [1, 4, 7]]", "--list 'f': line 3: sample 2: grid_w = 7"},
+      {AddImages, "112x168\n56x80\n", "--list 'f': line 2: image 2: 56x80: its width"},
+      {AddLengths, "grid_t,grid_h,grid_w\n1,8,12\n\n1,4,7\n",
+       "--list 'f': line 4: sample 2: grid_w = 7"},
+  };
+  for (const BadList& bad : cases) {
+    CountOptions options;
+    options.samples = Lengths({100, 20});
+    options.samples->file = "--list 'f'";
+    ASSERT_TRUE(bad.add(bad.text, &*options.samples).ok()) << bad.text;
+    const absl::Status status = Count(model, options).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), absl::StrCat("config.json: ", bad.error)))
+        << bad.text << ": " << status;
+  }
+  const Model gpt2 = LoadKept("tests/data/config/gpt2/config.json");
+  const BadList lengths[] = {
+      {AddLengths, "5\n5000\n", "--list 'f': line 2: sample 2: seq = 5000: the configuration has"},
+      {AddLengths, "5,5000", "--list 'f': sample 2: seq = 5000"},
+      {AddCuSeqlens, "0\n5\n5\n5005\n", "--list 'f': line 4: sample 2: seq = 5000"},
+  };
+  for (const BadList& bad : lengths) {
+    CountOptions options = {.bindings = {{"past", 0}}, .samples = Samples()};
+    options.samples->file = "--list 'f'";
+    ASSERT_TRUE(bad.add(bad.text, &*options.samples).ok()) << bad.text;
+    const absl::Status status = Count(gpt2, options).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << bad.text << ": " << status;
+  }
+}
+
 // A decoder leaves the length of its cache open, and so has one open size when the other is given.
 TEST(BatchTest, LengthsAreThoseOfTokens) {
   const Model model = LoadKept("tests/data/config/gpt2/config.json");

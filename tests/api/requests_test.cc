@@ -379,6 +379,10 @@ TEST(RequestsTest, RequestsBeyondTheModelAreRefused) {
   request.requests = {{512}, {512, 0, {}, 600}};
   const absl::Status status = CountServing(Gpt2(), {}, request).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "request 2: 1 token after 1111")) << status;
+  request.requests = ParseRequests("prompt,generated\n512,\n\n512,600\n").value();
+  request.requests_file = "step.csv";
+  const std::string error(CountServing(Gpt2(), {}, request).status().message());
+  EXPECT_TRUE(absl::StrContains(error, "requests 'step.csv': line 4: 1 token after 1111")) << error;
 }
 
 }  // namespace
