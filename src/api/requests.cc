@@ -45,27 +45,33 @@ struct Row {
   std::array<std::string, kMediaNames.size()> media;
 };
 
-std::string LineText(int64_t line, absl::string_view what) {
-  return absl::StrCat("line ", line, ": ", what);
-}
+// Where a request stands: in a line of a file, or as one of a list.
+struct RequestPlace {
+  int64_t line = 0;    // 0: in a list
+  int64_t number = 0;  // in the list, from 1
 
-absl::Status AtLine(int64_t line, absl::string_view what) {
-  return absl::InvalidArgumentError(LineText(line, what));
+  std::string Text(absl::string_view what) const {
+    return line > 0 ? absl::StrCat("line ", line, ": ", what)
+                    : absl::StrCat("request ", number, ": ", what);
+  }
+};
+
+absl::Status At(const RequestPlace& place, absl::string_view what) {
+  return absl::InvalidArgumentError(place.Text(what));
 }
 
 // The columns of numbers come before those of media.
-absl::StatusOr<size_t> ColumnOf(int64_t line, absl::string_view name) {
+absl::StatusOr<size_t> ColumnOf(const RequestPlace& place, absl::string_view name) {
   const auto found = absl::c_find(kColumnNames, name);
   if (found != kColumnNames.end()) return static_cast<size_t>(found - kColumnNames.begin());
   const auto media = absl::c_find(kMediaNames, name);
   if (media != kMediaNames.end()) {
     return kColumnNames.size() + static_cast<size_t>(media - kMediaNames.begin());
   }
-  return AtLine(line,
-                absl::StrCat("there is no column ", Quoted(name), ": there are ", kColumnList));
+  return At(place, absl::StrCat("there is no column ", Quoted(name), ": there are ", kColumnList));
 }
 
-absl::Status SetCell(int64_t line, size_t column, absl::string_view text, Row* row) {
+absl::Status SetCell(const RequestPlace& place, size_t column, absl::string_view text, Row* row) {
   if (column >= kColumnNames.size()) {
     row->media[column - kColumnNames.size()] = std::string(text);
     return absl::OkStatus();
@@ -73,8 +79,8 @@ absl::Status SetCell(int64_t line, size_t column, absl::string_view text, Row* r
   const int64_t least = column == kPrompt || column == kChunk ? 1 : 0;
   int64_t number = 0;
   if (!absl::SimpleAtoi(text, &number) || number < least || number > kMaxPromptTokens) {
-    return AtLine(
-        line, absl::StrCat(kColumnNames[column], " = ", Quoted(text),
+    return At(place,
+              absl::StrCat(kColumnNames[column], " = ", Quoted(text),
                            ": it should be a whole number from ", least, " to ", kMaxPromptTokens));
   }
   row->numbers[column] = number;
@@ -94,61 +100,61 @@ absl::Status AddMedia(absl::string_view column, absl::string_view text, Samples*
 }
 
 // Null if the request has none.
-absl::StatusOr<std::shared_ptr<const Samples>> MediaOf(int64_t line, const Row& row) {
+absl::StatusOr<std::shared_ptr<const Samples>> MediaOf(const RequestPlace& place, const Row& row) {
   std::shared_ptr<Samples> media;
   absl::string_view given;
   for (size_t i = 0; i < kMediaNames.size(); ++i) {
     if (row.media[i].find_first_not_of(" \t[]") == std::string::npos) continue;
     const absl::string_view name = kMediaNames[i];
     if (media != nullptr) {
-      return AtLine(line, absl::StrCat("it has ", given, " and ", name,
-                                       ": a step runs one tower, so a request has one of them"));
+      return At(place, absl::StrCat("it has ", given, " and ", name,
+                                    ": a step runs one tower, so a request has one of them"));
     }
     given = name;
     media = std::make_shared<Samples>();
     const absl::Status added = AddMedia(name, row.media[i], media.get());
     if (!added.ok())
-      return WithMessage(added, LineText(line, absl::StrCat(name, ": ", added.message())));
+      return WithMessage(added, place.Text(absl::StrCat(name, ": ", added.message())));
   }
   if (media != nullptr && row.numbers[kGenerated].value_or(0) > 0) {
-    return AtLine(line, absl::StrCat("it has generated tokens, so what its ", given,
-                                     " lists has run before: leave it out"));
+    return At(place, absl::StrCat("it has generated tokens, so what its ", given,
+                                  " lists has run before: leave it out"));
   }
   return std::shared_ptr<const Samples>(std::move(media));
 }
 
-absl::StatusOr<StepRequest> RequestOf(int64_t line, const Row& row) {
+absl::StatusOr<StepRequest> RequestOf(const RequestPlace& place, const Row& row) {
   const auto& cells = row.numbers;
-  if (!cells[kPrompt]) return AtLine(line, "a request has no prompt: the tokens of all of it");
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Samples> media, MediaOf(line, row));
+  if (!cells[kPrompt]) return At(place, "a request has no prompt: the tokens of all of it");
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Samples> media, MediaOf(place, row));
   const StepRequest request = {.prompt = *cells[kPrompt],
                                .cached = cells[kCached].value_or(0),
                                .chunk = cells[kChunk],
                                .generated = cells[kGenerated].value_or(0),
                                .media = media,
-                               .line = line};
+                               .line = place.line};
   if (request.cached > request.prompt) {
-    return AtLine(line, fmt::format("cached = {} is more than its prompt of {}", request.cached,
-                                    request.prompt));
+    return At(place, fmt::format("cached = {} is more than its prompt of {}", request.cached,
+                                 request.prompt));
   }
   if (request.is_decode()) return request;
   if (request.cached == request.prompt) {
-    return AtLine(line, fmt::format("all {} tokens of its prompt are cached, and it has generated "
-                                    "none: a server runs at least the last one again",
-                                    request.prompt));
+    return At(place, fmt::format("all {} tokens of its prompt are cached, and it has generated "
+                                 "none: a server runs at least the last one again",
+                                 request.prompt));
   }
   if (request.tokens() <= request.prompt - request.cached) return request;
-  return AtLine(line, fmt::format("chunk = {} is more than is left of its prompt: {} - {} cached",
-                                  request.tokens(), request.prompt, request.cached));
+  return At(place, fmt::format("chunk = {} is more than is left of its prompt: {} - {} cached",
+                               request.tokens(), request.prompt, request.cached));
 }
 
 // The requests that were read so far, with one more.
-absl::Status AddRequest(int64_t line, const Row& row, std::vector<StepRequest>* requests) {
+absl::Status AddRow(const RequestPlace& place, const Row& row, std::vector<StepRequest>* requests) {
   if (requests->size() == kMaxSamples) {
     return LimitError("samples",
                       absl::StrCat("there are more than ", kMaxSamples, " requests (samples)"));
   }
-  ASSIGN_OR_RETURN(const StepRequest request, RequestOf(line, row));
+  ASSIGN_OR_RETURN(const StepRequest request, RequestOf(place, row));
   requests->push_back(request);
   return absl::OkStatus();
 }
@@ -161,26 +167,26 @@ absl::Status ParseTable(absl::string_view text, std::vector<StepRequest>* reques
   ASSIGN_OR_RETURN(bool more, csv.Next(&names));
   std::vector<size_t> columns;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const size_t column, ColumnOf(csv.line(), name));
+    ASSIGN_OR_RETURN(const size_t column, ColumnOf({csv.line()}, name));
     columns.push_back(column);
   }
   RETURN_IF_ERROR(csv.CheckTitles(names));
   if (!absl::c_linear_search(columns, size_t{kPrompt})) {
-    return AtLine(csv.line(), "there is no column prompt: the tokens of each request's prompt");
+    return At({csv.line()}, "there is no column prompt: the tokens of each request's prompt");
   }
   while (true) {
     ASSIGN_OR_RETURN(more, csv.Next(&cells));
     if (!more) return absl::OkStatus();
     if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
     if (cells.size() != columns.size()) {
-      return AtLine(csv.line(), fmt::format("it has {} cells, and there are {} columns",
-                                            cells.size(), columns.size()));
+      return At({csv.line()}, fmt::format("it has {} cells, and there are {} columns", cells.size(),
+                                          columns.size()));
     }
     Row row;
     for (size_t i = 0; i < cells.size(); ++i) {
-      if (!cells[i].empty()) RETURN_IF_ERROR(SetCell(csv.line(), columns[i], cells[i], &row));
+      if (!cells[i].empty()) RETURN_IF_ERROR(SetCell({csv.line()}, columns[i], cells[i], &row));
     }
-    RETURN_IF_ERROR(AddRequest(csv.line(), row, requests));
+    RETURN_IF_ERROR(AddRow({csv.line()}, row, requests));
   }
 }
 
@@ -199,7 +205,7 @@ std::string CellOf(absl::string_view column, const nlohmann::json& value) {
   return absl::StrCat(value.dump(), column == "audio" && value.is_number_float() ? "s" : "");
 }
 
-absl::Status ParseJsonLine(int64_t number, absl::string_view line,
+absl::Status ParseJsonLine(const RequestPlace& place, absl::string_view line,
                            std::vector<StepRequest>* requests) {
   constexpr size_t kMostBytes = 1 << 16;  // of a line
   constexpr int kMostNesting = 4;
@@ -208,18 +214,18 @@ absl::Status ParseJsonLine(int64_t number, absl::string_view line,
   if (!object.ok()) {
     absl::string_view what = object.status().message();
     absl::ConsumePrefix(&what, "line 1, ");
-    return AtLine(number, what);
+    return At(place, what);
   }
   if (!object->is_object()) {
-    return AtLine(number, "it should be an object, as {\"prompt\": 512, \"cached\": 128}");
+    return At(place, "it should be an object, as {\"prompt\": 512, \"cached\": 128}");
   }
   Row row;
   for (const auto& [name, value] : object->items()) {
-    ASSIGN_OR_RETURN(const size_t column, ColumnOf(number, name));
+    ASSIGN_OR_RETURN(const size_t column, ColumnOf(place, name));
     if (value.is_null()) continue;
-    RETURN_IF_ERROR(SetCell(number, column, CellOf(name, value), &row));
+    RETURN_IF_ERROR(SetCell(place, column, CellOf(name, value), &row));
   }
-  return AddRequest(number, row, requests);
+  return AddRow(place, row, requests);
 }
 
 absl::Status ParseJsonLines(absl::string_view text, std::vector<StepRequest>* requests) {
@@ -227,12 +233,22 @@ absl::Status ParseJsonLines(absl::string_view text, std::vector<StepRequest>* re
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
-    if (!line.empty()) RETURN_IF_ERROR(ParseJsonLine(number, line, requests));
+    if (!line.empty()) RETURN_IF_ERROR(ParseJsonLine({number}, line, requests));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status AddRequest(const RequestCells& cells, std::vector<StepRequest>* requests) {
+  const RequestPlace place = {.number = static_cast<int64_t>(requests->size()) + 1};
+  Row row;
+  for (const auto& [name, text] : cells) {
+    ASSIGN_OR_RETURN(const size_t column, ColumnOf(place, name));
+    RETURN_IF_ERROR(SetCell(place, column, text, &row));
+  }
+  return AddRow(place, row, requests);
+}
 
 absl::StatusOr<std::vector<StepRequest>> ParseRequests(absl::string_view text) {
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");

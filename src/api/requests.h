@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/api/samples.h"
@@ -43,6 +46,12 @@ struct StepRequest {
 // counts as a missing column. Errors: InvalidArgument with the line, the column and the fault;
 // OutOfRange for too many requests.
 absl::StatusOr<std::vector<StepRequest>> ParseRequests(absl::string_view text);
+
+// The columns that one request has, as the cells of a table: {{"prompt", "900"}, {"images",
+// "[336x336]"}}.
+using RequestCells = std::vector<std::pair<std::string, std::string>>;
+// Adds it to a list. Errors: as above, with the number of the request instead of the line.
+absl::Status AddRequest(const RequestCells& cells, std::vector<StepRequest>* requests);
 
 }  // namespace onnxflops
 

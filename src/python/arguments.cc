@@ -25,6 +25,8 @@ constexpr absl::string_view kNotInPython[] = {
     "format", "o",       "color", "save",  "annotate", "strict", "plot",    "sort",  "redact-names",
     "j",      "columns", "top",   "depth", "no-fold",  "exact",  "prefill", "decode"};
 
+constexpr absl::string_view kOfServing[] = {"prefill", "decode"};
+
 // Whose list is one value.
 constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images", "grid-thw", "audio"};
 
@@ -185,6 +187,16 @@ Given::Option Said(const settings::Row& option) {
 
 }  // namespace
 
+std::string SettingText(nb::handle value, const std::string& what) { return ToText(value, what); }
+
+std::string AudioSettingText(nb::handle value, const std::string& what) {
+  const nb::object audio = Plain(value, what);
+  if (IsSequence(audio)) return AudioText(audio, what);
+  nb::list one;
+  one.append(audio);
+  return AudioText(one, what);
+}
+
 bool IsNotInPython(absl::string_view setting) {
   return std::find(std::begin(kNotInPython), std::end(kNotInPython), setting) !=
          std::end(kNotInPython);
@@ -194,9 +206,12 @@ void RefuseProgramOptions(const nb::kwargs& given, const std::string& function) 
   for (const auto& [key, value] : given) {
     const std::string name = FromStr(key, function);
     if (!IsNotInPython(Typed(name))) continue;
-    RaiseTypeError(absl::StrCat(function, ": ", Quoted(name),
-                                " is an option of the program only; a size of this name is ",
-                                "given by dim={", Quoted(name), ": N}"));
+    const bool is_of_serving =
+        std::find(std::begin(kOfServing), std::end(kOfServing), name) != std::end(kOfServing);
+    RaiseTypeError(absl::StrCat(
+        function, ": ", Quoted(name), " is ",
+        is_of_serving ? "an argument of Report.serving()" : "an option of the program only",
+        "; a size of this name is given by dim={", Quoted(name), ": N}"));
   }
 }
 

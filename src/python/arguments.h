@@ -41,6 +41,12 @@ struct Given {
   nanobind::dict ToDict() const;
 };
 
+// A value of Python as the text of a setting: "5", "0.41", and of lists "[1,3,224]". `what` names
+// it in a TypeError.
+std::string SettingText(nanobind::handle value, const std::string& what);
+// The same of the audio of a sample, or a list of them: numbers with a fraction are seconds.
+std::string AudioSettingText(nanobind::handle value, const std::string& what);
+
 // How names that are no option are read: as sizes, or not at all.
 enum class Others { kSizes, kNone };
 

@@ -80,9 +80,9 @@ CountCall TakeCountCall(const nb::kwargs& given) {
   CountCall call;
   RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
-  if (!args.serving.requests.empty() || !args.serving.experts.empty()) {
+  if (args.serving.asked() || !args.serving.experts.empty()) {
     Raise(absl::UnimplementedError(
-        "count(): the step of a server (requests, experts) is counted by the program only"));
+        "count(): Report.serving() counts the step of a server: it takes requests= and experts="));
   }
   // Report.memory and Report.fit() may ask for it later.
   const settings::MemoryArguments& memory = args.memory;

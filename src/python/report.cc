@@ -16,12 +16,16 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "src/api/serving.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/graph/same_model.h"
 #include "src/python/argument_words.h"
+#include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/format.h"
@@ -293,13 +297,68 @@ PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
   return {CountWith(of, "fit", ToStr(text))};
 }
 
-ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::object& decode) {
+bool IsMapping(nb::handle value) {
+  return PyMapping_Check(value.ptr()) && PyObject_HasAttrString(value.ptr(), "items");
+}
+
+// The columns that a request has; None is the same as not to give it.
+RequestCells CellsOf(nb::handle request, const std::string& what) {
+  if (!IsMapping(request)) {
+    RaiseTypeError(
+        absl::StrCat(what, " should be a dict, as {\"prompt\": 512}, not ", TypeName(request)));
+  }
+  RequestCells cells;
+  for (const nb::handle item : request.attr("items")()) {
+    std::string name = FromStr(item[0], what);
+    const nb::object value = nb::borrow(item[1]);
+    if (value.is_none()) continue;
+    std::string text = name == "audio" ? AudioSettingText(value, what) : SettingText(value, what);
+    cells.emplace_back(std::move(name), std::move(text));
+  }
+  return cells;
+}
+
+std::vector<StepRequest> RequestList(nb::handle given) {
+  if (IsMapping(given) || PyObject_HasAttrString(given.ptr(), "__iter__") == 0) {
+    RaiseTypeError(absl::StrCat(
+        "serving(): 'requests' should be a path, or a list with a dict for each request, not ",
+        TypeName(given)));
+  }
+  std::vector<StepRequest> requests;
+  for (const nb::handle item : given) {
+    const std::string what =
+        absl::StrCat("serving(): request ", requests.size() + 1, " of 'requests'");
+    const absl::Status added = AddRequest(CellsOf(item, what), &requests);
+    if (!added.ok()) {
+      Raise(WithMessage(added, absl::StrCat(Setting("requests"), ": ", added.message())));
+    }
+  }
+  if (requests.empty()) {
+    Raise(absl::InvalidArgumentError(
+        absl::StrCat(Setting("requests"), ": there are no requests in the list")));
+  }
+  return requests;
+}
+
+ServingReport Serve(const PyReport& of, const nb::object& prefill, const nb::object& decode,
+                    const nb::object& requests, const nb::object& experts) {
   settings::ServingArguments args;
   if (!prefill.is_none()) args.prefill = Int128ToString(FromInt(prefill, "serving(): 'prefill'"));
   if (!decode.is_none()) args.decode = FromStr(decode, "serving(): 'decode'");
-  const std::optional<ServingRequest> request = Require(args.Parse());
+  if (nb::isinstance<nb::str>(requests) || nb::isinstance<nb::bytes>(requests) ||
+      PyObject_HasAttrString(requests.ptr(), "__fspath__")) {
+    args.requests = FromPath(requests);
+  } else if (!requests.is_none()) {
+    args.request_list = RequestList(requests);
+  }
+  if (!experts.is_none()) {
+    args.experts =
+        absl::StrReplaceAll(SettingText(experts, "serving(): 'experts'"), {{"[", ""}, {"]", ""}});
+  }
+  const std::optional<ServingRequest> request = Require(WithoutGil([&] { return args.Parse(); }));
   if (!request) {
-    Raise(absl::InvalidArgumentError("serving(): prefill=, decode=, or both, say what is served"));
+    Raise(absl::InvalidArgumentError(
+        "serving(): prefill=, decode= or requests= says what is served"));
   }
   CountOptions options = *of.options;
   options.node_rows = false;
@@ -315,12 +374,16 @@ void DefineParts(nb::class_<PyReport>& report) {
              "The largest batch, or size of `symbol`, at which the model fits: fit(\"80GiB\"), "
              "fit(\"h100-sxm\"). That "
              "size should be open.");
-  report.def("serving", &Serve, nb::arg("prefill").none() = nb::none(),
-             nb::arg("decode").none() = nb::none(),
-             nb::sig("def serving(self, prefill: int | None = None, decode: str | None = None) -> "
-                     "Serving"),
-             "A decoder on a prompt of so many tokens, and on tokens after others: "
-             "serving(prefill=512, decode=\"1@512\").");
+  report.def(
+      "serving", &Serve, nb::arg("prefill").none() = nb::none(),
+      nb::arg("decode").none() = nb::none(), nb::kw_only(), nb::arg("requests").none() = nb::none(),
+      nb::arg("experts").none() = nb::none(),
+      nb::sig("def serving(self, prefill: int | None = None, decode: str | None = None, *, "
+              "requests: str | PathLike[str] | Iterable[Mapping[str, Any]] | None = None, "
+              "experts: int | Sequence[int] | None = None) -> Serving"),
+      "A decoder on a prompt of so many tokens, and on tokens after others: "
+      "serving(prefill=512, decode=\"1@512\"). Or the step of a server: requests=\"step.csv\", "
+      "or a list of dicts: requests=[{\"prompt\": 512, \"cached\": 128}].");
 }
 
 void DefineValue(nb::class_<PyReport>& report) {

@@ -138,6 +138,8 @@ absl::StatusOr<std::optional<ServingRequest>> ServingArguments::Parse() const {
   if (!requests.empty()) {
     ASSIGN_OR_RETURN(request.requests, ReadRequests(requests));
     request.requests_file = requests;
+  } else {
+    request.requests = request_list;
   }
   if (!experts.empty()) {
     ASSIGN_OR_RETURN(request.experts, ParseExperts(experts));

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "src/api/serving.h"
@@ -30,9 +31,12 @@ struct MemoryArguments {
 // `prefill`, `decode`, `requests` and `experts`.
 struct ServingArguments {
   std::string prefill, decode, requests, experts;
+  std::vector<StepRequest> request_list;  // instead of the file that `requests` names
 
   void AddTo(Table* list);
-  bool asked() const { return !prefill.empty() || !decode.empty() || !requests.empty(); }
+  bool asked() const {
+    return !prefill.empty() || !decode.empty() || !requests.empty() || !request_list.empty();
+  }
   // nullopt if no step is asked for.
   absl::StatusOr<std::optional<ServingRequest>> Parse() const;
 };

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -95,6 +96,39 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
     EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << bad.text << ": " << status;
     EXPECT_FALSE(absl::StrContains(status.message(), "\n"));
   }
+}
+
+// A list of a caller has the same requests as a file, and errors have the place in the list.
+TEST(RequestsTest, RequestsOfAListAreThoseOfAFile) {
+  Requests list;
+  ASSERT_TRUE(AddRequest({{"prompt", "900"}, {"cached", "512"}, {"chunk", "256"}}, &list).ok());
+  ASSERT_TRUE(AddRequest({{"images", "[[8,12],[4,6]]"}, {"prompt", "90"}}, &list).ok());
+  EXPECT_EQ(list[0].tokens(), 256);
+  EXPECT_EQ(list[0].line, 0);
+  EXPECT_EQ(list[1].media->images, (std::vector<std::pair<int64_t, int64_t>>{{8, 12}, {4, 6}}));
+  const std::pair<RequestCells, const char*> cases[] = {
+      {{}, "request 3: a request has no prompt"},
+      {{{"prompt", "-4"}}, "request 3: prompt = '-4': it should be a whole number from 1"},
+      {{{"promt", "4"}}, "request 3: there is no column 'promt'"},
+      {{{"prompt", "4"}, {"images", "[8]"}}, "request 3: images: size 1: '8'"},
+  };
+  for (const auto& [cells, error] : cases) {
+    const absl::Status status = AddRequest(cells, &list);
+    EXPECT_TRUE(absl::StartsWith(status.message(), error)) << status;
+  }
+  EXPECT_EQ(list.size(), 2u);
+}
+
+// A line may have thousands of images, and is bounded.
+TEST(RequestsTest, ALineOfJsonIsBounded) {
+  std::string grids = "[1, 8, 8]";
+  while (grids.size() < 60'000) absl::StrAppend(&grids, ", [1, 8, 8]");
+  const std::string line = absl::StrCat("{\"prompt\": 900000, \"grid_thw\": [", grids, "]}\n");
+  EXPECT_EQ(ParseRequests(absl::StrCat(line, line, line)).value().size(), 3u);
+  const std::string longer = absl::StrCat("{\"prompt\": 9, \"images\": [", grids, grids, "]}");
+  const absl::Status status = ParseRequests(absl::StrCat("{\"prompt\": 9}\n", longer)).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "line 2: ")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "65536 bytes")) << status;
 }
 
 // torch counted each request alone, behind a cache of its own.

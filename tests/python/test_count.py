@@ -486,6 +486,74 @@ def test_serving(program):
     assert serving.to_json() == program("count", config, "--dim", "batch=1", "--prefill", "512", "--decode", "1@512", "--format", "json")
 
 
+def test_the_step_of_a_server(program):
+    data = ROOT / "tests/data"
+    words = ["--device", "h100-sxm", "--dtype", "bf16", "--memory", "--format", "json"]
+    expected = program("count", data / "config/gpt2", "--requests", data / "step.csv", *words)
+    report = onnxflops.load(data / "config/gpt2").count(device="h100-sxm", dtype="bf16", memory=True)
+    rows = [{"prompt": 512}, {"prompt": 700, "cached": 384, "chunk": 128}, {"prompt": 300, "generated": 1}, {"prompt": 400, "cached": None, "generated": 401}]
+    for requests in (data / "step.csv", str(data / "step.csv"), rows, tuple(rows), iter(rows)):
+        assert report.serving(requests=requests).to_json() == expected
+    # 64 of 12 layers of keys and values of 768 float32 elements are cached, and 3 new ones.
+    small = report.serving(requests=[{"prompt": 64, "generated": 1}, {"prompt": 2}]).steps["step"]
+    assert small["cache_bytes"] == (65 + 2) * 12 * 2 * 768 * 4 and small["tokens"] == 3
+
+
+@pytest.mark.parametrize(("model", "file"), [("qwen2-5-vl", "step_images.csv"), ("whisper", "step_audio.jsonl")])
+def test_images_and_audio_of_requests(model, file):
+    report = onnxflops.load(ROOT / "tests/data/config" / model).count()
+    rows = {
+        "qwen2-5-vl": [{"prompt": 900, "grid_thw": [(1, 32, 48), (1, 20, 24)]}, {"prompt": 1500, "cached": 1024, "chunk": 256, "grid_thw": Tensor([[1, 32, 46]])}, {"prompt": 300, "generated": 40, "grid_thw": []}],
+        "whisper": [{"prompt": 4, "audio": 12.5}, {"prompt": 4, "audio": ["30.0s"]}, {"prompt": 4, "generated": 9, "audio": None}],
+    }
+    by_file = report.serving(requests=ROOT / "tests/data" / file)
+    assert report.serving(requests=rows[model]).to_json() == by_file.to_json()
+    images = onnxflops.load(ROOT / "tests/data/config/qwen2-5-vl").count()
+    pixels = images.serving(requests=[{"prompt": 900, "images": [(448, 672), "280x336"]}])
+    assert pixels.to_json() == images.serving(requests=[{"prompt": 900, "grid_thw": [[1, 32, 48], [1, 20, 24]]}]).to_json()
+
+
+def test_experts_of_a_step():
+    config = b"""{"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 320, "torch_dtype": "float32"}"""
+    report = onnxflops.load(config).count()
+    rows = [{"prompt": 5, "generated": 1}, {"prompt": 9, "generated": 2}]
+    read = [report.serving(requests=rows, experts=experts).to_dict()["steps"][0]["weights_read_bytes"]["value"] for experts in (2, 3, [3, 2])]
+    assert read[1] - read[0] == 2 * 4 * 3 * 64 * 128 and read[2] - read[0] == 4 * 3 * 64 * 128
+
+
+def test_bad_requests(tmp_path):
+    report = onnxflops.load(ROOT / "tests/data/config/gpt2").count()
+    for rows, error in (
+        ([], "requests: there are no requests"),
+        ([{"prompt": 4}, {"cached": 4}], "requests: request 2: a request has no prompt"),
+        ([{"prompt": 4.0}], r"requests: request 1: prompt = '4\.0': it should be a whole number"),
+        ([{"prompt": True}], "request 1: prompt = 'true'"),
+        ([{"promt": 4}], "request 1: there is no column 'promt'"),
+        ([{"prompt": 4}, {"prompt": 1000, "generated": 60}], "requests: request 2: 1 token after 1059: the configuration has positions for at most 1024"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            report.serving(requests=rows)
+    (tmp_path / "step.csv").write_text("prompt\n8\n-1\n")
+    with pytest.raises(ValueError, match=r"requests='.*step\.csv': line 3: prompt = '-1'"):
+        report.serving(requests=tmp_path / "step.csv")
+    with pytest.raises(ValueError, match=r"requests='.*step_long\.csv': line 3: 1 token after 1059"):
+        report.serving(requests=ROOT / "tests/data/step_long.csv")
+    with pytest.raises(FileNotFoundError, match="none.csv"):
+        report.serving(requests="none.csv")
+    with pytest.raises(ValueError, match="experts"):
+        report.serving(requests=[{"prompt": 4}], experts=2)
+    with pytest.raises(ValueError, match="says what is served"):
+        report.serving()
+    for rows in ({"prompt": 4}, 5):
+        with pytest.raises(TypeError, match="a path, or a list with a dict for each request"):
+            report.serving(requests=rows)
+    with pytest.raises(TypeError, match="request 1 of 'requests' should be a dict"):
+        report.serving(requests=[4])
+    with pytest.raises(TypeError, match="request 2 of 'requests' cannot be object"):
+        report.serving(requests=[{"prompt": 4}, {"prompt": object()}])
+
+
 def test_profile(program):
     model, profile, optimized = (ROOT / f"tests/data/profile/control.{end}" for end in ("onnx", "profile.json", "optimized.onnx"))
     words = [model, profile, "--optimized", optimized, "--warmup", "0", "--format", "json"]
@@ -627,11 +695,12 @@ def test_rows_of_results(gpt2):
     assert sum(row["flops"] for row in kernels) == modules[0]["flops"] == 101632
 
 
-def test_the_step_of_a_server_is_refused(gpt2):
-    """It was left out without a word."""
+def test_count_names_the_method_for_a_step_of_a_server(gpt2):
     for option in ({"experts": "4"}, {"requests": "step.csv"}):
-        with pytest.raises(onnxflops.UnsupportedError, match="requests, experts"):
+        with pytest.raises(onnxflops.UnsupportedError, match=r"Report.serving\(\) counts the step"):
             gpt2.count(batch=1, seq=4, **option)
+    with pytest.raises(TypeError, match=r"an argument of Report.serving\(\)"):
+        gpt2.count(batch=1, seq=4, prefill=8)
 
 
 def test_one_image_for_each_sample(gpt2):
