@@ -8,6 +8,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/convention/torch/trace.h"
+#include "src/family/family.h"
 #include "src/symbolic/term_count.h"
 
 namespace onnxflops::convention {
@@ -39,6 +40,21 @@ absl::Status Evidence::status() const {
   return LimitError("terms-per-node",
                     absl::StrCat(Escaped(model().path), ": what other tools count has more than ",
                                  most_terms_, " terms in all (terms-per-node)"));
+}
+
+bool IsTiedProduct(const ModelData& model, const Node& node) {
+  return node.op_type == "FusedMatMul" && node.domain == "com.microsoft" &&
+         !ConfigOf(model).empty();
+}
+
+Node Evidence::exported_node(const Entry& entry) const {
+  Node exported = node(entry);
+  if (IsTiedProduct(model(), exported)) {
+    exported.op_type = "MatMul";
+    exported.domain = "";
+    exported.attributes = {};
+  }
+  return exported;
 }
 
 const Fact& Evidence::Input(const Entry& entry, size_t i) const {

@@ -29,6 +29,7 @@
 #include "src/convention/convention_info.h"
 #include "src/convention/formula_facts.h"
 #include "src/count/count_model.h"
+#include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/module/attribution.h"
 
@@ -41,6 +42,9 @@ using EntryId = int32_t;           // index in Evidence::entries()
 using OptionalEntryId = OptionalId<struct EntryTag>;
 using AmountId = int32_t;  // equal ids are equal amounts
 inline constexpr AmountId kZero = 0;
+
+// True for a FusedMatMul of a configuration: see Evidence::exported_node.
+bool IsTiedProduct(const ModelData& model, const Node& node);
 
 class Evidence {
  public:
@@ -62,6 +66,9 @@ class Evidence {
   const std::vector<Entry>& entries() const { return attribution_.executions; }
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
   const Node& node(const Entry& entry) const { return model().node(entry.node); }
+  // The same as an exporter writes it. The graph of a configuration has a FusedMatMul where the
+  // output layer reads the table of tokens as it lies; files have a MatMul of the transposed table.
+  Node exported_node(const Entry& entry) const;
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
   // True if nodes are in modules that the exporter made into functions.
   bool functions_are_modules() const { return attribution_.functions_are_modules; }

@@ -7,9 +7,9 @@
 // LayerNormalization, RMSNormalization, Gelu, RotaryEmbedding, and com.microsoft's MoE. The count
 // depends on the mathematics and not on how an exporter would take it apart, and one node per block
 // keeps graphs of large models small. Linear layers are MatMul and Add, with the weight as [in,
-// out]. Caches are inputs and outputs of the attention ("past_key_values.3.key", "present.3.key").
-// A layer with a window of w tokens keeps at most w - 1 of them: its cache has the size min(past, w
-// - 1).
+// out]; an output layer that shares the table of tokens is a FusedMatMul of com.microsoft. Caches
+// are inputs and outputs of the attention ("past_key_values.3.key", "present.3.key"). A layer with
+// a window of w tokens keeps at most w - 1 of them: its cache has the size min(past, w - 1).
 #include "src/family/blocks.h"
 
 #include "absl/strings/str_cat.h"
@@ -67,7 +67,9 @@ Tensor Linear(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t 
 Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
                   int64_t bias) {
   const Scope scope(b, name, "Linear");
-  const Tensor y = b->Op("MatMul", {x, Transpose(b, table, {1, 0})});
+  // Reads the table as it lies: PyTorch's weight.t() is a view, and a Transpose would be a copy.
+  const Tensor y =
+      b->Ops("FusedMatMul", {x, table}, {""}, {{"transB", int64_t{1}}}, "com.microsoft")[0];
   return bias > 0 ? Add(b, y, b->Weight("bias", {bias})) : y;
 }
 

@@ -471,7 +471,7 @@ Ledger Run(const Version& version, Evidence* evidence) {
   EntryId id = -1;
   for (const Entry& entry : evidence->entries()) {
     ++id;
-    const Node& node = evidence->node(entry);
+    const Node node = evidence->exported_node(entry);
     if (node.graph != 0 || node.caller) continue;
     if (node.outputs.empty()) continue;
     const Rule& rule = RuleFor(node, version);

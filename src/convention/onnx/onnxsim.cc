@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
+#include "src/convention/evidence.h"
 #include "src/convention/onnx/shapes.h"
 
 namespace onnxflops::convention {
@@ -34,7 +35,8 @@ class NodeMacs {
     if (op == "QLinearConv") return Conv(call, 3);
     if (op == "ConvTranspose") return Window(Input(call, 0), Input(call, 1));
     if (op == "Gemm") return Gemm(call, node);
-    if (op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul") return MatMul(call);
+    const bool is_product = op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul";
+    if (is_product || IsTiedProduct(evidence_.model(), node)) return MatMul(call);
     if (op == "Attention") return Attention(call, node);
     return 0;
   }

@@ -27,6 +27,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/base/limits.h"
+#include "src/convention/evidence.h"
 #include "src/infer/budget.h"
 #include "src/symbolic/work.h"
 
@@ -265,9 +266,11 @@ class OnnxShapes::Mask : public RuleHost {
     if (!call.bodies.empty() && call.bodies.front().attribute.empty()) {
       return CallFunction(node, call.bodies.front());
     }
-    if (call.def == nullptr || !IsOnnxDomain(node.domain)) return {};
+    const bool is_exported_product = IsTiedProduct(model_, node);
+    if (call.def == nullptr || (!is_exported_product && !IsOnnxDomain(node.domain))) return {};
     call_ = &call;
     symbols_used_ = 0;
+    if (is_exported_product) return FindByRule(node, call);
     const NodeView view(model_, node, *call.def, call.opset, {}, {}, this, call.call_attributes);
     if (!HasInference(view, node.domain)) return {};
     using Finds = OnnxInference::Finds;

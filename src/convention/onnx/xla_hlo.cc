@@ -478,6 +478,8 @@ HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own
       return *std::move(found);
     }
   }
+  // A dot, and what scales it.
+  if (node.domain == "com.microsoft" && node.op_type == "FusedMatMul") return cost;
   cost.our_formula = cost.flops != Expr(0) || cost.transcendentals != Expr(0);
   return cost;
 }
