@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/btree_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "fmt/format.h"
@@ -94,6 +95,25 @@ Expr LargestOf(const std::vector<Expr>& sums) {
 std::string ExpertText(absl::int128 reached, int64_t experts) {
   const double number = static_cast<double>(reached) / static_cast<double>(int64_t{1} << 32);
   return fmt::format("{:.4g} of {}", number, experts);
+}
+
+// Types of matrices in the file, and of the cache, that are wider than the precision. Scales and
+// tables of frequencies are vectors, and often wider than the rest.
+std::vector<std::string> WiderTypes(const ModelData& model, const Decoder& decoder,
+                                    Precision precision) {
+  absl::btree_set<std::string> names;
+  const auto add = [&](DType type) {
+    if (IsFloat(type) && BitsPerElement(type) > PrecisionBits(precision)) {
+      names.insert(std::string(DTypeName(type)));
+    }
+  };
+  for (const Value& value : model.values) {
+    if (value.initializer && model.tensor(*value.initializer).dims.size() > 1) {
+      add(model.tensor(*value.initializer).dtype);
+    }
+  }
+  for (const DType type : decoder.types) add(type);
+  return {names.begin(), names.end()};
 }
 
 std::optional<Precision> PrecisionOf(const CountOptions& options) {
@@ -238,6 +258,7 @@ absl::Status ServingStepMaker::AddTraffic(const std::vector<int64_t>& experts, b
     for (const ExpertLayer& layer : layers_) held += layer.narrow_bytes_of_one * layer.experts;
     traffic.held = held;
   }
+  traffic.narrowed = WiderTypes(*in.model, decoder_, device.precision);
   traffic.bytes = bytes;
   ServingTime time;
   time.arithmetic = device.arithmetic_time.value_or(0) + tower.arithmetic;

@@ -380,6 +380,26 @@ void AddTimeRules(const ServingReport& report, std::vector<std::string>* sentenc
   }
 }
 
+// Times are in the device's type, and all other figures in the types of the file.
+void AddTypes(const ServingReport& report, std::vector<std::string>* sentences) {
+  const std::vector<std::string>& types = report.columns[0].traffic.narrowed;
+  if (types.empty()) return;
+  std::vector<std::string> held;
+  for (const ServingColumn& column : report.columns) {
+    if (!column.traffic.held) continue;
+    held.push_back(absl::StrCat(
+        ShowServing(column.traffic.held, true, report.at, false),
+        report.columns.size() > 1 ? absl::StrCat(" (", ColumnTitle(column), ")") : ""));
+  }
+  sentences->push_back(absl::StrCat(
+      HasMemory(report) ? "bytes, the KV cache and memory at peak" : "bytes and the KV cache",
+      " are in the types of the file (", absl::StrJoin(types, ", "), "), and times in ",
+      report.dtype,
+      held.empty()
+          ? ""
+          : absl::StrCat(": there, weights and the cache take ", absl::StrJoin(held, ", "))));
+}
+
 // The part of the cache that is the same after each step.
 void AddFixedCache(const ServingReport& report, std::vector<std::string>* sentences) {
   for (const ServingColumn& column : report.columns) {
@@ -421,6 +441,7 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
   if (HasTime(report)) {
     AddTimeRules(report, &sentences);
   }
+  AddTypes(report, &sentences);
   for (const ServingColumn& column : report.columns) AddTooSmall(report, column, &sentences);
   if (HasMemory(report)) {
     sentences.emplace_back(

@@ -16,13 +16,15 @@ namespace onnxflops {
 
 // Bytes that a step moves between memory and the processor if nothing is moved twice.
 struct ServingTraffic {
-  Expr weights;                            // that are read, once in a step
-  std::optional<Expr> cache_read;          // keys and values of tokens before the step
-  std::optional<Expr> cache_written;       // of its own tokens, and of the encoder that it runs
-  std::optional<Expr> bytes;               // of all that, inputs and outputs, in the narrower of
-                                           // their type and that of the device
-  std::optional<Expr> held;                // least bytes of all weights and the cache after the
-                                           // step, in these narrower types
+  Expr weights;                       // that are read, once in a step
+  std::optional<Expr> cache_read;     // keys and values of tokens before the step
+  std::optional<Expr> cache_written;  // of its own tokens, and of the encoder that it runs
+  std::optional<Expr> bytes;          // of all that, inputs and outputs, in the narrower of
+                                      // their type and that of the device
+  std::optional<Expr> held;           // least bytes of all weights and the cache after the
+                                      // step, in these narrower types
+  // Types of weights and the cache that are wider than that of the device: "float32".
+  std::vector<std::string> narrowed;
   bool experts_expected = false;           // of experts, as many as an even routing reaches
   std::vector<std::string> expert_counts;  // "7.2 of 8", of each kind of layer
 };

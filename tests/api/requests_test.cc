@@ -17,6 +17,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "src/api/load.h"
 #include "src/api/serving.h"
 #include "src/api/serving_step.h"
@@ -311,6 +312,24 @@ TEST(RequestsTest, TheBoundOfAStepIsThatOfItsBytes) {
   EXPECT_EQ(step.traffic.bytes, Expr(bytes));
   EXPECT_EQ(step.time->memory, Expr(absl::int128(298'507'462) * (bytes - 52'428'800)));
   EXPECT_EQ(step.time->bound, step.time->memory);
+}
+
+// GPT-2's configuration is in float32: its weights and its cache take half of that in bf16.
+TEST(RequestsTest, TypesOfBytesAndTimesAreNamed) {
+  CountOptions options;
+  options.on_device = {*FindDevice("h100-sxm"), Precision::kBf16};
+  ServingRequest request;
+  request.requests = {{300, 0, {}, 1}};
+  ServingReport report = CountServing(Gpt2(), options, request).value();
+  const int64_t held = 2 * (124'439'808 - 1024 * 768) + 2 * 12 * 768 * 2 * 301;
+  EXPECT_EQ(report.columns[0].traffic.held, Expr(held));
+  EXPECT_TRUE(absl::StrContains(
+      absl::StrReplaceAll(DrawText(ToDocument(report, {}), {}), {{"\n|  ", ""}}),
+      "bytes and the KV cache are in the types of the file (float32), and times in bf16: "
+      "there, weights and the cache take"));
+  options.on_device->precision = Precision::kFp32;
+  report = CountServing(Gpt2(), options, request).value();
+  EXPECT_TRUE(report.columns[0].traffic.narrowed.empty());
 }
 
 TEST(RequestsTest, EqualRequestsAreABatch) {
