@@ -1,4 +1,5 @@
 // Sums over a symbol, in closed form.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -69,7 +70,13 @@ std::optional<Switch> SwitchOf(const std::shared_ptr<const Atom>& atom, const st
   Expr start = lower - higher;
   start = start.Substitute({{index, 0}});
   std::optional<Expr> step = DivideExactly(lower - higher - start, Expr::Symbol(index));
-  if (!step || !step->is_literal() || step->is_zero()) return std::nullopt;
+  if (!step || !step->is_literal()) return std::nullopt;
+  if (step->is_zero()) {  // the same one everywhere: min(a + t, b + t) = b + t + min(a - b, 0)
+    const std::vector<std::string> symbols = symbolic::FromAtom(atom).Symbols();
+    if (std::find(symbols.begin(), symbols.end(), index) == symbols.end()) return std::nullopt;
+    const Expr same = higher + (atom->kind == Kind::kMin ? Min(start, 0) : Max(start, 0));
+    return Switch{atom, same, same, 0};
+  }
   if (step->literal() < 0) {
     std::swap(lower, higher);
     start = -1 * start;

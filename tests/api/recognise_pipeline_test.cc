@@ -44,6 +44,9 @@ class Folder {
     for (const auto& [input, dims] : inputs) {
       make.Input(input, dims);
       make.Node("m" + input, "Mul", {input, input}, {input + "_out"}).Output(input + "_out");
+      auto* graph = make.proto.mutable_graph();
+      const int last = graph->output_size() - 1;
+      *graph->mutable_output(last)->mutable_type() = graph->input(last).type();
     }
     Write(name, make.proto.SerializeAsString());
   }
@@ -178,7 +181,8 @@ TEST(RecognisePipelineTest, FirstTokensOfWhisper) {
                 {"past_key_values.0.decoder.key", {"batch_size", "2", "past", "4"}}});
   const auto first_tokens = [&](const std::string& config, const std::string& rules) -> int64_t {
     folder.Write("config.json", config);
-    folder.Write("generation_config.json", rules);
+    std::filesystem::remove(folder.path() + "/generation_config.json");
+    if (!rules.empty()) folder.Write("generation_config.json", rules);
     const absl::StatusOr<std::string> text = PipelineOfFolder(folder.path());
     if (!text.ok()) return -1;
     const absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, folder.path() + "/pipeline.toml");
@@ -317,7 +321,9 @@ TEST(RecognisePipelineTest, TokensOfAnImageEncoder) {
   folder.Model("decoder_with_past_model.onnx",
                {{"input_ids", {"batch", "1"}},
                 {"past_key_values.0.decoder.key", {"batch", "2", "past", "4"}}});
-  EXPECT_EQ(NumbersOf(folder.Count()).at("prompt"), 577);
+  const absl::StatusOr<std::string> text = PipelineOfFolder(folder.path());
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_TRUE(absl::StrContains(*text, "prompt = 577  # fixed by the export of the encoder"));
 }
 
 // One that is fixed at a batch of 1 runs once for each sample.
@@ -381,7 +387,7 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   folder.Write("vae_decoder/config.json", R"({"block_out_channels": 5})");
   refused(kIndex, "{}", "block_out_channels should be a list of 1 to 16 numbers");
   folder.Write("vae_decoder/config.json", "{}");
-  folder.Write("vae_decoder/config.json", R"({"sample_size": "64"})");
+  folder.Write("vae_decoder/config.json", "{}");
   folder.Write("unet/config.json", R"({"sample_size": "64"})");
   refused(kIndex, "{}", "unet/config.json: sample_size should be a whole number");
   folder.Write("unet/config.json", "{}");
@@ -395,6 +401,7 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
   folder.Model("transformer/model.onnx", {{"hidden_states", {"batch_size", "16", "h", "w"}}});
   folder.Write(kIndex, R"({"unet": ["a", "b"]})");
   EXPECT_EQ(StagesOf(folder.Count()).size(), 2);
+  std::filesystem::remove_all(folder.path() + "/transformer");
   // Stable Diffusion 3 without T5, and the safety checker that exporters leave out.
   folder.Write(kIndex, R"({"text_encoder_3": [null, null], "safety_checker": ["a", "b"]})");
   EXPECT_EQ(StagesOf(folder.Count()).size(), 2);

@@ -60,10 +60,10 @@ TEST(SumTest, OfMinimaAndMaximaThatSwitch) {
   for (int i = 0; i < 300; ++i) {
     const Expr low = Min(line(), line()), high = Max(line(), line());
     const Expr term = number() * low * low + line() * high + low * high;
-    const std::optional<Expr> sum = SumOver(term, "t", N());
+    const std::optional<Expr> sum = SumOver(term, "t", Expr::Symbol("trips"));
     ASSERT_TRUE(sum.has_value()) << term.ToString();
     for (int64_t trips = 0; trips <= kMostTrips; ++trips) {
-      const Bindings sizes = {{"n", trips}, {"b", static_cast<int64_t>(random() % 7)}};
+      const Bindings sizes = {{"trips", trips}, {"b", static_cast<int64_t>(random() % 7) + 1}};
       EXPECT_EQ(sum->Evaluate(sizes).value(), BruteSum(term, trips, sizes)) << term.ToString();
     }
   }
