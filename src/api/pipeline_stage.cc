@@ -349,20 +349,20 @@ class StageCounter {
   absl::Status CheckFixed(const Bindings& values) {
     for (const auto& [formula, fixed] : stage_.fixed) {
       has_formula_ = false;
-      const std::string at =
-          absl::StrCat("the export fixed ", Escaped(formula.text), " at ", fixed);
+      const std::string text = Escaped(formula.text);
       for (const std::string& name : formula.value.Symbols()) {
         const PipelineParameter* parameter = pipeline_.Find(name);
         if (parameter == nullptr || parameter->value || !parameter->formula.empty()) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat(at, ", so ", Escaped(name), " cannot be open: give it a number"));
+        return absl::InvalidArgumentError(absl::StrCat("the export fixed ", text, " at ", fixed,
+                                                       ", so ", Escaped(name),
+                                                       " cannot be open: give it a number"));
       }
-      ASSIGN_OR_RETURN(const int64_t number,
-                       NumberOf(formula.value, Escaped(formula.text), values));
+      ASSIGN_OR_RETURN(const int64_t number, NumberOf(formula.value, text, values));
       if (number == fixed) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(at, ", and it is ", number, " here; export it at these sizes or with ",
-                       "open ones (dynamic_shapes=), or give parameters other numbers"));
+          absl::StrCat("the export fixed ", text, " at ", fixed, ", and it is ", number,
+                       " here; export it at these sizes or with open ones (dynamic_shapes=), or "
+                       "give parameters other numbers"));
     }
     return absl::OkStatus();
   }
