@@ -111,6 +111,9 @@ def test_hugging_face_finds_lengths(tmp_path):
     batches = (
         {"input_ids": ids, "attention_mask": mask},
         {"input_ids": row, "cu_seq_lens_q": torch.tensor([0, 8, 13])},
+        {"input_ids": row, "cu_seq_lens_q": torch.tensor([0.0, 8.0, 13.0])},
+        {"input_ids": row, "cu_seq_lens_q": [0, 8, 13, 13]},
+        {"input_ids": row, "attention_mask": torch.tensor([[65536] * 8 + [131072] * 5])},
         {"input_ids": row, "position_ids": torch.tensor([[*range(8), *range(5)]])},
     )
     training = model.count().training_flops
@@ -253,6 +256,25 @@ def test_several_images_of_a_step(qwen):
         assert perf._sums.parts["tokens_per_second_image"] == tokens
 
 
+def test_padding_after_the_last_sample():
+    """A row that is longer than its samples has padding."""
+    torch = need("torch")[0]
+    from onnxflops._batch import rows_of, told_by
+
+    told = told_by({"input_ids": torch.ones(1, 13, dtype=torch.long), "cu_seq_lens_q": torch.tensor([0, 8, 11])})
+    assert rows_of(told) == ([8, 3], True, 13, None)
+
+
+def test_numbers_of_samples_in_several_rows():
+    """Padding ends a sample, and a number may come again in another row."""
+    torch = need("torch")[0]
+    from onnxflops._batch import rows_of, told_by
+
+    for kind in (torch.int64, torch.int32, torch.float32, torch.float64):
+        mask = torch.tensor([[70000, 70000, 3, 3, 3, 0], [70000, 0, 1, 1, 2, 2]], dtype=kind)
+        assert rows_of(told_by({"attention_mask": mask})) == ([2, 3, 1, 2, 2], True, 12, None)
+
+
 def test_positions_of_a_piece_of_a_row():
     """A row may begin within a sample."""
     torch = need("torch")[0]
@@ -274,8 +296,19 @@ def test_positions_of_all_rows(gpt2):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"cu_seq_lens_q": 5}, "cu_seq_lens_q that is not a list"),
+        ({"cu_seq_lens_q": 5}, "cu_seq_lens_q that is wrong: it should be a list of whole numbers, not 5"),
+        ({"cu_seq_lens_q": [0, 8, 17]}, "cu_seq_lens_q up to 17, and 16 tokens"),
+        ({"cu_seq_lens_q": [0, 8, 3, 13]}, r"not begin with 0 and go up .*: \[0, 8, 3, 13\]"),
+        ({"cu_seq_lens_q": [3, 8]}, "does not begin with 0"),
+        ({"cu_seq_lens_q": [0]}, "does not begin with 0"),
+        ({"cu_seq_lens_q": [0, float("nan"), 13]}, "whole numbers: number 2 is nan"),
+        ({"cu_seq_lens_q": [0, 7.5]}, "whole numbers: number 2 is 7.5"),
+        ({"attention_mask": [[1] * 8, [-1] * 8]}, "negative numbers"),
+        ({"attention_mask": [[1.0] * 8, [0.5] * 8]}, "fractions"),
+        ({"attention_mask": [[1.0] * 8, [float("-inf")] * 8]}, "negative numbers"),
         ({"image_grid_thw": 5}, "not three numbers"),
+        ({"image_grid_thw": [[1, 2, 2], [1, 2.5, 2]]}, "image 2 should be whole numbers: number 2 is 2.5"),
+        ({"image_grid_thw": [[1, 0, 2]]}, r"with \[1, 0, 2\] for image 1"),
         ({"mm_token_type_ids": (2, 9)}, "mm_token_type_ids .2, 9. beside attention_mask .2, 8."),
     ],
 )
@@ -284,7 +317,9 @@ def test_batches_that_contradict_themselves(given, message):
     from onnxflops._batch import grids_of, rows_of, told_by
 
     given = {name: torch.zeros(x, dtype=torch.long) if isinstance(x, tuple) else x for name, x in given.items()}
-    told = told_by({"attention_mask": torch.ones(2, 8), **given})
+    if "attention_mask" in given:
+        given["attention_mask"] = torch.tensor(given["attention_mask"])
+    told = told_by({"input_ids": torch.ones(2, 8, dtype=torch.long), "attention_mask": torch.ones(2, 8), **given})
     with pytest.raises(onnxflops.InvalidError, match=message):
         rows_of(told)
         grids_of(told)
@@ -740,6 +775,23 @@ def sound_model(torch):
             return self.layer(input_features)
 
     return onnxflops.from_torch(Sound(), torch.zeros(2, 5, 8), dynamic_shapes={"input_features": {0: "batch", 1: "frames"}})
+
+
+def test_a_wrong_list_while_training(tmp_path):
+    """At first an error, later one warning, and never a figure."""
+    trainer, model = hugging_face_trainer(tmp_path, max_steps=2)
+    torch = need("torch")[0]
+    from onnxflops.huggingface import add_perf
+
+    row = torch.ones(1, 13, dtype=torch.long)
+    right, wrong = ({"input_ids": row, "cu_seq_lens_q": torch.tensor(ends)} for ends in ([0, 8, 13], [0, 8, 100]))
+    with pytest.raises(onnxflops.InvalidError, match="up to 100, and 13 tokens"):
+        add_perf(trainer, model, peak=1e15).take([wrong])
+    callback = add_perf(trainer, model, peak=1e15)
+    callback.take([right])
+    with pytest.warns(RuntimeWarning, match="no perf/mfu of these steps: a batch has cu_seq_lens_q up to 100"):
+        callback.take([wrong])
+    assert callback._fails
 
 
 def test_frames_of_a_mask():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from itertools import groupby
 from typing import Any, NamedTuple, Optional
 
 from onnxflops._errors import InvalidError
-from onnxflops._step import StepWork
+from onnxflops._lists import whole
+from onnxflops._step import GRID, StepWork
 
 # Its first axis is the batch; in other tensors it may be the patches of all images.
 _BY_SAMPLE = ("input_ids", "inputs_embeds", "attention_mask", "labels")
 _SOUNDS = ("input_features", "input_values")
 _NO_LABEL = -100  # of a place that is padding, in transformers and torch
+# What a byte says of a token in a mask: _marks().
+_PRESENT, _BEGINS, _NUMBERED, _WRONG = 1, 2, 4, 8
 
 
 class Rows(NamedTuple):
@@ -46,7 +48,7 @@ def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
 
 
 def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> dict[str, Any]:
-    """What rows_of(), lists_of() and grids_of() read, in a byte or two for each token: it may wait on a device.
+    """What rows_of(), lists_of() and grids_of() read, in a byte for each token: it may wait on a device.
 
     `config` is that of a model of transformers.
     """
@@ -68,19 +70,21 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
         if texts is None and labels is not None and len(labels.shape) == 2:
             texts = labels != _NO_LABEL
     spots = _spots(tensor("mm_token_type_ids"), ids, config)
+    tokens = ids if ids is not None else tensor("inputs_embeds")
     found.update(
         position_ids=tensor("position_ids"),
         input_ids=None if ids is None else ids.bool(),
-        attention_mask=None if mask is None else mask.short(),
+        attention_mask=None if mask is None else _marks(mask),
         mm_token_type_ids=None if spots is None else spots.byte(),
-        audio_mask=None if sound is None or work is None or not work.audio else sound.short(),
-        decoder_mask=None if texts is None else texts.short(),
+        audio_mask=None if sound is None or work is None or not work.audio else sound != 0,
+        decoder_mask=None if texts is None else texts != 0,
+        places=None if tokens is None or len(tokens.shape) < 2 else int(tokens.shape[0]) * int(tokens.shape[1]),
     )
     return {name: x for name, x in found.items() if x is not None}
 
 
-def rows_of(told: dict[str, Any], whole: bool = False) -> Optional[Rows]:
-    """The samples, or None if only the shapes of its tensors tell them; `whole` gives those too."""
+def rows_of(told: dict[str, Any], by_shapes: bool = False) -> Optional[Rows]:
+    """The samples, or None if only the shapes of its tensors tell them; `by_shapes` gives those too."""
     ids, mask, places = (told.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
     spots, ends = told.get("mm_token_type_ids"), told.get("cu_seq_lens_q")
     if spots is not None and mask is not None and spots.shape != mask.shape:
@@ -91,16 +95,14 @@ def rows_of(told: dict[str, Any], whole: bool = False) -> Optional[Rows]:
         columns = list(zip(*planes))  # they begin again with each sample; the first plane never falls within one
         ends = [i for i, x in enumerate(columns) if x == columns[0] or x[0] < columns[i - 1][0]] + [len(columns)]
     if ends is not None:
-        bounds = ends.tolist() if hasattr(ends, "tolist") else ends
-        if not isinstance(bounds, (list, tuple)):
-            raise InvalidError("a batch has cu_seq_lens_q that is not a list: where each sample begins, and where the last one ends")
+        bounds = _bounds(ends, told.get("places"))
         spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
         lengths = [b - a for a, b in spans]
         row = None if spots is None else [spot for line in spots.tolist() for spot in line]
-        return Rows(lengths, True, sum(lengths), None if row is None else [sum(row[a:b]) for a, b in spans])
+        return Rows(lengths, True, told.get("places", bounds[-1]), None if row is None else [sum(row[a:b]) for a, b in spans])
     if mask is not None and len(mask.shape) == 2 and (ids is None or ids.shape == mask.shape):
         return _masked(mask, spots)
-    if whole and ids is not None and len(ids.shape) == 2:
+    if by_shapes and ids is not None and len(ids.shape) == 2:
         count, length = ids.shape
         return Rows([length] * count, False, ids.numel(), None if spots is None else spots.sum(-1).tolist())
     return None
@@ -114,7 +116,7 @@ def lists_of(told: dict[str, Any], work: StepWork, sizes: Mapping[str, int], giv
         if mask is None or size in {"", *(work.symbol(x) for x in given)}:
             continue
         if len(mask.shape) == 2 and mask.shape[1] == sizes.get(size):
-            found[size] = [max(1, n) for n in (mask != 0).sum(-1).tolist()]  # what is all padding still runs
+            found[size] = [max(1, n) for n in mask.sum(-1).tolist()]  # what is all padding still runs
     return found
 
 
@@ -123,23 +125,55 @@ def _is_one_row(places: Any) -> bool:
     return len(places.shape) in (2, 3) and places.shape[-2] == 1 and places.shape[-1] > 0
 
 
-def _masked(mask: Any, spots: Any) -> Rows:
-    """A mask of 0 and 1, or one that numbers the samples of each row from 1."""
-    if bool((mask > 1).any()):
-        marks = (mask * 0 if spots is None else spots).tolist()
-        lengths, images = [], []
-        for line, marked in zip(mask.tolist(), marks):
-            for sample, group in groupby(zip(line, marked), lambda token: token[0]):
-                tokens = list(group)
-                if sample:
-                    lengths.append(len(tokens))
-                    images.append(sum(spot for _, spot in tokens))
-        return Rows(lengths, True, mask.numel(), None if spots is None else images)
+def _bounds(ends: Any, places: Optional[int]) -> list[int]:
+    """Where the samples of a row begin, and where the last one ends; what follows is padding."""
+    bounds = whole(ends, "a batch has cu_seq_lens_q that is wrong: it")
+    if len(bounds) < 2 or bounds[0] != 0 or any(b < a for a, b in zip(bounds, bounds[1:])):
+        raise InvalidError(f"a batch has cu_seq_lens_q that does not begin with 0 and go up to where the last sample ends: {_short(bounds)}")
+    if places is not None and bounds[-1] > places:
+        raise InvalidError(f"a batch has cu_seq_lens_q up to {bounds[-1]}, and {places} tokens")
+    return bounds
+
+
+def _short(values: list[int]) -> str:
+    most = 8
+    return str(values) if len(values) <= most else f"{str(values[:most])[:-1]}, ...]"
+
+
+def _marks(mask: Any) -> Any:
+    """What _masked() needs of a mask, in a byte for each token; made where the mask is, without waiting for it."""
     present = mask != 0
+    if len(mask.shape) != 2:  # of pairs of tokens
+        return present
+    begins = present.new_ones(present.shape)
+    begins[:, 1:] = mask[:, 1:] != mask[:, :-1]
+    wrong = ~(mask >= 0)  # also NaN
+    if mask.is_floating_point():
+        wrong = wrong | (mask != mask.floor())
+    return present.byte() * _PRESENT + begins.byte() * _BEGINS + (mask > 1).byte() * _NUMBERED + wrong.byte() * _WRONG
+
+
+def _masked(marks: Any, spots: Any) -> Rows:
+    """By the marks of a mask of 0 and 1, or of one that numbers the samples of each row from 1."""
+    if bool((marks >= _WRONG).any()):
+        raise InvalidError("a batch has attention_mask with negative numbers or fractions: 1 is a token and 0 padding, or samples have numbers from 1")
+    present = marks & _PRESENT
+    if bool((marks & _NUMBERED).any()):
+        lengths, images = list[int](), list[int]()
+        for line, marked in zip(marks.tolist(), (marks * 0 if spots is None else spots).tolist()):
+            for mark, spot in zip(line, marked):
+                if not mark & _PRESENT:
+                    continue
+                if mark & _BEGINS:
+                    lengths.append(0)
+                    images.append(0)
+                lengths[-1] += 1
+                images[-1] += spot
+        return Rows(lengths, True, marks.numel(), None if spots is None else images)
     found = present.sum(-1).tolist()
     of_images = [0] * len(found) if spots is None else (spots * present).sum(-1).tolist()
     kept = [(n, image) for n, image in zip(found, of_images) if n > 0]
-    return Rows([n for n, _ in kept], False, mask.numel(), None if spots is None else [image for _, image in kept])
+    return Rows([n for n, _ in kept], False, marks.numel(), None if spots is None else [image for _, image in kept])
 
 
 def _spots(types: Any, ids: Any, config: Any) -> Any:
@@ -164,7 +198,11 @@ def grids_of(told: dict[str, Any]) -> list[list[int]]:
         if grids is None:
             continue
         rows = grids.tolist() if hasattr(grids, "tolist") else grids
-        if not isinstance(rows, (list, tuple)) or any(not isinstance(row, (list, tuple)) or len(row) != 3 for row in rows):
+        if not isinstance(rows, (list, tuple)) or any(not isinstance(row, (list, tuple)) or len(row) != len(GRID) for row in rows):
             raise InvalidError(f"a batch has {name} that is not three numbers for each image: frames, height and width in patches")
-        found += [list(row) for row in rows]
+        for i, row in enumerate(rows):
+            sizes = whole(row, f"a batch has {name} that is wrong: image {i + 1}")
+            if min(sizes) < 1:
+                raise InvalidError(f"a batch has {name} with {sizes} for image {i + 1}: frames, height and width in patches are 1 or more")
+            found.append(sizes)
     return found
