@@ -350,6 +350,33 @@ SMALL, LARGE = (64, 128), (128, 128)
 CUT = {SMALL: ({"tiles": 3, "image_rows": 4, "image_columns": 8}, 4 * 8 + 4 + 16), LARGE: ({"tiles": 5, "image_rows": 8, "image_columns": 8}, 8 * 8 + 8 + 16)}
 
 
+def test_advice_on_images(gpt2, qwen, tmp_path):
+    """What the message names is what the model takes."""
+    for model, advice in ((gpt2, "no open sizes of images"), (qwen, "grid_thw= has the patches of this model's images")):
+        with pytest.raises(onnxflops.InvalidError, match=advice):
+            Perf(model, peak=1e15, devices=1).step(lengths=[5], images=[(336, 336)])
+    config = json.loads((ROOT / "tests/data/config/vision.json").read_text())["models"]["mistral3-small"]["config"]
+    pixtral = Perf(configured(config, tmp_path), peak=1e15, devices=1)
+    with pytest.raises(onnxflops.InvalidError, match="'seq': .*, 'image_height': .*, 'image_width': .* has the sizes"):
+        pixtral.step(lengths=[5], images=[(336, 336)])
+    assert pixtral.step(lengths={"seq": [5], "image_height": [56], "image_width": [28]}) is None
+
+
+def test_whole_numbers_as_floats(gpt2, qwen):
+    """An array of floats counts as one of whole numbers, if it has these."""
+    for model, given, same in (
+        (gpt2, {"lengths": [5.0, 6.0]}, {"lengths": [5, 6]}),
+        (gpt2, {"cu_seqlens": [0.0, 5.0, 11.0]}, {"cu_seqlens": [0, 5, 11]}),
+        (qwen, {"lengths": [5, 6], "grid_thw": [[1.0, 8.0, 12.0], [1, 4, 4]]}, {"lengths": [5, 6], "grid_thw": [[1, 8, 12], [1, 4, 4]]}),
+    ):
+        found = []
+        for sizes in (given, same):
+            perf = Perf(model, peak=1e15, devices=1)
+            perf.add(**sizes)
+            found.append(perf._sums.values)
+        assert found[0] == found[1] and found[0][0] > 0
+
+
 def test_images_in_tiles(tmp_path):
     """LLaVA-NeXT: the decoder over all tokens of a sample, and the tower over each image."""
     model, decoder = of_tiles("llava-next-small", tmp_path)
@@ -394,7 +421,7 @@ def test_numbers_of_tiles(tmp_path):
         ({"lengths": {"seq": [30], "tiles": [[5, 1], []]}}, "1 lengths, and images for 2 samples"),
         ({"lengths": [30], "images": [SMALL]}, "LLaVA-NeXT"),
         ({"lengths": [30], "images": [(64,)]}, "its height and width"),
-        ({"lengths": [30], "images": [(64, -3)]}, "its height and width"),
+        ({"lengths": [30], "images": [(64, -3)]}, r"image 1 is \[64, -3\]: it should be whole numbers of 1 or more"),
         ({"lengths": [30], "images": [SMALL], "grid_thw": [[1, 2, 2]]}, "not both"),
     ):
         with pytest.raises(onnxflops.InvalidError, match=message):
@@ -534,14 +561,19 @@ def test_a_fault_that_is_found_late(gpt2):
         ({"lengths": [5], "cu_seqlens": [0, 5]}, "not both"),
         ({"lengths": [5, 0]}, "1 or more"),
         ({"lengths": []}, "^lengths should have a number for each sample: there is no seq"),
-        ({"lengths": 5}, "^lengths should be whole numbers, not 5"),
-        ({"cu_seqlens": [0, 5.5]}, "^cu_seqlens should be whole numbers"),
-        ({"lengths": [5], "image_counts": [1.5]}, "^image_counts should be whole numbers"),
+        ({"lengths": 5}, "^lengths should be a list of whole numbers, not 5"),
+        ({"lengths": [5, 6.5, 7]}, "^lengths should be whole numbers: sample 2 is 6.5"),
+        ({"lengths": [5, float("nan")]}, "^lengths should be whole numbers: sample 2 is nan"),
+        ({"lengths": [True]}, "^lengths should be whole numbers: sample 1 is True"),
+        ({"cu_seqlens": [0, 5.5]}, "^cu_seqlens should be whole numbers: number 2 is 5.5"),
+        ({"lengths": [5], "image_counts": [1.5]}, "^image_counts should be whole numbers: sample 1 is 1.5"),
+        ({"grid_thw": 5}, "5 should be a list"),
         ({"lengths": [5, 6, -7]}, "^sample 3 has seq = -7: it should be 1 or more"),
         ({"lengths": ["5"]}, "whole numbers"),
         ({"lengths": [5.5]}, "whole numbers"),
         ({"lengths": {"frames": [5]}}, "no open size frames"),
-        ({"lengths": [5], "batch": 3}, "no other size batch"),
+        ({"lengths": [5], "batch": 3}, "no other size batch: it has seq of each sample"),
+        ({"lengths": [5, 6], "tokens": 11}, "no other size tokens: the model has the sizes batch, seq"),
         ({"cu_seqlens": [0, 9, 5]}, "begin with 0 and go up"),
         ({"cu_seqlens": [5, 9]}, "begin with 0 and go up"),
     ],

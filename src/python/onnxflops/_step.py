@@ -262,10 +262,14 @@ class StepWork:
             if symbol not in self.origins:
                 raise InvalidError(f"the model has no open size {name}. It has {self._list()}")
             lists[symbol] = values
-        given = {self.symbol(name): size for name, size in sizes.items()}
-        for name in given:
-            if name not in self.origins or name in lists or name == batch:
+        given: dict[str, int] = {}
+        for name, size in sizes.items():
+            symbol = self.symbol(name)
+            if symbol not in self.origins:
+                raise InvalidError(f"a step of samples has no other size {name}: the model has {self._list()}")
+            if symbol in lists or symbol == batch:
                 raise InvalidError(f"a step of samples has no other size {name}: it has {', '.join(sorted(lists))} of each sample")
+            given[symbol] = size
         missing = sorted(self.needs - set(given) - set(lists) - {batch})
         if missing:
             raise UnavailableError(f"a step needs the sizes {', '.join(missing)}: step({missing[0]}=...)")
@@ -366,12 +370,18 @@ class StepWork:
     def sizes_of_images(self, images: Sequence[tuple[int, int]]) -> list[list[int]]:
         """The sizes of images of a height and a width in pixels, in the order of `image_sizes`."""
         found = [_image_sizes(self._of, height, width) for height, width in images]
-        if any(set(sizes) != set(self.image_sizes) for sizes in found):
-            raise InvalidError(
-                "images= is for a config.json of LLaVA-NeXT, which cuts images into tiles: grid_thw= has the patches of other images, and "
-                "lengths={'tiles': ...} a number of tiles"
-            )
+        if not self.image_sizes or any(set(sizes) != set(self.image_sizes) for sizes in found):
+            raise InvalidError(f"images= is for a config.json of LLaVA-NeXT, which cuts images into tiles: {self._advice_on_images()}")
         return [[sizes[name] for name in self.image_sizes] for sizes in found]
+
+    def _advice_on_images(self) -> str:
+        """What gives the images of this model instead."""
+        if not self.image_sizes:
+            return "this model has no open sizes of images"
+        if self.image_sizes == GRID:
+            return "grid_thw= has the patches of this model's images"
+        sizes = ", ".join(f"{name!r}: [...]" for name in (self.symbol(self._tokens), *self.image_sizes) if name)
+        return f"lengths={{{sizes}}} has the sizes of this model's images"
 
     def frames_of(self, audio: Sequence[Any]) -> list[int]:
         """The frames of each sample's audio: whole numbers are frames, others are seconds, and so is "30s"."""

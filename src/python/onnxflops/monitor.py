@@ -30,11 +30,12 @@ from typing import Any, Optional, Union
 from onnxflops._batch import Rows, grids_of, lists_of, rows_of, sizes_of, told_by
 from onnxflops._core import Model, Report, peak_flops_per_second
 from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._lists import listed, whole
 from onnxflops._step import GRID, StepWork
 
 __all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
-_MOST_PENDING = 64  # batches that wait on a device: a byte or two for each token
+_MOST_PENDING = 64  # batches that wait on a device: a byte or more for each token
 Metrics = dict[str, float]
 # Of the samples of a batch: a list or an array, or one for each of the model's sizes.
 Lengths = Union[Sequence[int], Mapping[str, Sequence[int]], Any]
@@ -53,15 +54,6 @@ def _is_on_device(values: Any) -> bool:
     return hasattr(values, "tolist") and device is not None and not str(getattr(device, "type", device)).startswith("cpu")
 
 
-def _whole(values: Any, name: str) -> list[int]:
-    """The whole numbers of an argument."""
-    found = values.tolist() if hasattr(values, "tolist") else list(values) if hasattr(values, "__iter__") else None
-    found = [x.tolist() if hasattr(x, "tolist") else x for x in found] if isinstance(found, list) else None
-    if found is None or any(isinstance(x, bool) or not isinstance(x, int) for x in found):
-        raise InvalidError(f"{name} should be whole numbers, not {values!r:.80}")
-    return found
-
-
 def _check_samples(lists: Mapping[str, Sequence[int]]) -> None:
     """Raises an error unless each sample has one size, 1 or more, of every list."""
     for name, values in lists.items():
@@ -74,16 +66,10 @@ def _check_samples(lists: Mapping[str, Sequence[int]]) -> None:
         raise InvalidError(f"each sample should have one of each size, and a batch has {found}")
 
 
-def _listed(values: Any) -> list[Any]:
-    """Arrays as lists, also those in a list."""
-    found = values.tolist() if hasattr(values, "tolist") else values
-    return [_listed(x) if isinstance(x, (list, tuple)) or hasattr(x, "tolist") else x for x in found]
-
-
 def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]]) -> tuple[list[list[int]], Optional[list[int]]]:
     """The grids of all images, and how many each sample has: None if it is one each."""
-    rows = [] if grid_thw is None else _listed(grid_thw)
-    counts = None if image_counts is None else _whole(image_counts, "image_counts")
+    rows = [] if grid_thw is None else listed(grid_thw)
+    counts = None if image_counts is None else whole(image_counts, "image_counts", "sample")
     nested = any(isinstance(row, list) and (not row or isinstance(row[0], list)) for row in rows)
     if nested and counts is None:
         if any(not isinstance(images, list) or any(not isinstance(grid, list) for grid in images) for images in rows):
@@ -95,9 +81,20 @@ def _images_of(grid_thw: Optional[Grids], image_counts: Optional[Sequence[int]])
             "image_counts should be the number of images of each sample, and add up to the grids of grid_thw: "
             f"{image_counts!r:.80}, {len(rows)} grids"
         )
-    if (not rows and counts is None) or any(not isinstance(row, list) or len(row) != 3 or min(_whole(row, "grid_thw")) < 1 for row in rows):
+    if (not rows and counts is None) or any(not isinstance(row, list) or len(row) != len(GRID) for row in rows):
         raise InvalidError("grid_thw should be three whole numbers of 1 or more for each image: frames, height and width in patches")
-    return rows, None if counts and set(counts) == {1} else counts
+    return _sizes_of_images(rows, "grid_thw"), None if counts and set(counts) == {1} else counts
+
+
+def _sizes_of_images(rows: Sequence[Any], name: str) -> list[list[int]]:
+    """Whole numbers of 1 or more."""
+    found = []
+    for i, row in enumerate(rows):
+        sizes = whole(row, f"{name}: image {i + 1}")
+        if min(sizes, default=0) < 1:
+            raise InvalidError(f"{name}: image {i + 1} is {sizes}: it should be whole numbers of 1 or more")
+        found.append(sizes)
+    return found
 
 
 class _Sums:
@@ -340,7 +337,7 @@ class Perf:
         """Samples of different lengths: what is padding counts nothing."""
         named = dict(given) if isinstance(given, Mapping) else {} if given is None else {self._tokens: given}
         pictures, counts = self._pictures_of(named, images, image_counts) if grid_thw is None else ([], None)
-        lists = {name: _whole(x, "cu_seqlens" if packed else self._name_of(name)) for name, x in named.items()}
+        lists = {name: whole(x, "cu_seqlens") if packed else whole(x, self._name_of(name), "sample") for name, x in named.items()}
         if packed:
             ends = lists[self._tokens]
             lists = {self._tokens: [b - a for a, b in zip(ends, ends[1:]) if b != a]}
@@ -354,7 +351,7 @@ class Perf:
         if pictures:
             names = GRID if grid_thw is not None else self.work.image_sizes
             lists.update({name: [picture[i] for picture in pictures] for i, name in enumerate(names)})
-        own = None if audio is None else self.work.frames_of(_listed(audio))
+        own = None if audio is None else self.work.frames_of(listed(audio))
         if own is not None and self._add_audio(lists, packed, sizes, own):
             return
         _check_samples(lists)
@@ -383,18 +380,18 @@ class Perf:
         self, named: dict[str, Any], images: Optional[Images], image_counts: Optional[Sequence[int]]
     ) -> tuple[list[list[int]], Optional[list[int]]]:
         """The sizes of all images, and how many each sample has: by their pixels, or by lists of `named`, which are taken out of it."""
-        work, counts = self.work, None if image_counts is None else _whole(image_counts, "image_counts")
+        work, counts = self.work, None if image_counts is None else whole(image_counts, "image_counts", "sample")
         if images is not None:
-            rows = _listed(images)
+            rows = listed(images)
             if not all(isinstance(row, (list, tuple)) for row in rows):
                 raise InvalidError("images should be a height and a width for each image, or a list of these for each sample")
             if any(not row or isinstance(row[0], (list, tuple)) for row in rows):
                 counts, rows = [len(row) for row in rows], [image for row in rows for image in row]
-            if any(len(image) != 2 or min(_whole(image, "images")) < 1 for image in rows) or (not rows and counts is None):
+            if any(not isinstance(image, list) or len(image) != 2 for image in rows) or (not rows and counts is None):
                 raise InvalidError("images should be two whole numbers of 1 or more for each image: its height and width")
-            pictures = work.sizes_of_images([(image[0], image[1]) for image in rows])
+            pictures = work.sizes_of_images([(height, width) for height, width in _sizes_of_images(rows, "images")])
         else:
-            own = {name: _listed(values) for name, values in named.items() if work.symbol(name) in work.image_sizes}
+            own = {name: listed(values) for name, values in named.items() if work.symbol(name) in work.image_sizes}
             nested = any(isinstance(row, list) for values in own.values() for row in values)
             if counts is None and not nested:
                 return [], None
@@ -408,7 +405,7 @@ class Perf:
                     raise InvalidError("sizes of images should have a list for each sample, of as many images")
                 counts = shapes[0]
                 own = {name: [size for row in values for size in row] for name, values in own.items()}
-            pictures = [list(sizes) for sizes in zip(*(_whole(own[name], self._name_of(name)) for name in work.image_sizes))]
+            pictures = [list(sizes) for sizes in zip(*(whole(own[name], self._name_of(name), "image") for name in work.image_sizes))]
             if any(len(values) != len(pictures) for values in own.values()) or any(min(sizes) < 1 for sizes in pictures):
                 raise InvalidError("sizes of images should be whole numbers of 1 or more, one of each for every image")
             for name in own:
