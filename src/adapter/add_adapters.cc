@@ -100,8 +100,9 @@ class AdapterMaker {
     const bool all = absl::c_any_of(LoraLists(options_), [](const LoraOptions* list) {
       return list->targets[0] == kAllLinear;
     });
-    if (all && !layers_.OutsideText().empty()) {
-      warnings.push_back(absl::StrCat(WithSettings("{lora all-linear}: "), layers_.OutsideText()));
+    for (const std::string& outside : {layers_.OutsideText(), layers_.PackedExpertsText()}) {
+      if (!all || outside.empty()) continue;
+      warnings.push_back(absl::StrCat(WithSettings("{lora all-linear}: "), outside));
     }
     return Adapted{std::move(editor_).Finish(), summary_, std::move(warnings)};
   }

@@ -11,6 +11,7 @@
 #include "src/adapter/linear_layers.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <utility>
 
@@ -109,6 +110,7 @@ LinearLayers::LinearLayers(const Inference& inference, const modules::Attributio
       attribution_(attribution),
       uses_(model_.values.size(), 0),
       user_(model_.values.size(), kNone),
+      is_product_(model_.nodes.size(), false),
       layer_of_(attribution.paths.size(), kNoProducts) {
   for (size_t n = 0; n < model_.nodes.size(); ++n) {
     for (const OptionalValueId input : model_.nodes[n].inputs) {
@@ -171,6 +173,7 @@ void LinearLayers::AddProduct(NodeId id) {
   const std::optional<int64_t> in = SizeOf(*x, op->is_conv ? 1 : -1);
   const std::optional<int64_t> out = SizeOf(*y, op->is_conv ? 1 : -1);
   ++products_;
+  is_product_[static_cast<size_t>(id)] = true;
   if (!weight || !in || !out || IsSet(node, "transA") || IsSet(node, "transBatchA")) return;
   Product product = {id, *node.input(0), 0, 0, x->dtype};
   FindResult(&product, *module);
@@ -213,7 +216,7 @@ int64_t LinearLayers::ProductsOutside() const {
   return products_ - inside;
 }
 
-// Finds lookup tables: the layer over the vocabulary has the shape of one.
+// Finds lookup tables of tokens.
 void LinearLayers::FindTables() {
   for (const NodeId id : model_.graph(0).nodes) {
     const Node& node = model_.node(id);
@@ -222,12 +225,41 @@ void LinearLayers::FindTables() {
     const Fact* table = inference_.FactOf(node.input(is_fused ? 2 : 0));
     if (table == nullptr || !table->constant) continue;
     const std::optional<int64_t> rows = SizeOf(*table, 0), columns = SizeOf(*table, 1);
-    if (rows && columns && *rows >= kFewestTokens) tables_.emplace(*columns, *rows);
+    if (!rows || !columns || *rows < kFewestTokens) continue;
+    tables_.emplace(*columns, *rows);
+    const std::optional<ValueId> value = WeightOf(*node.input(is_fused ? 2 : 0));
+    if (value) table_values_.insert(*value);
   }
 }
 
+bool LinearLayers::IsTable(ValueId weight) const {
+  const auto tied = inference_.ties.find(weight);
+  return table_values_.contains(weight) ||
+         (tied != inference_.ties.end() && table_values_.contains(tied->second));
+}
+
+// True if another product reads what is computed from the value.
+bool LinearLayers::LeadsToProduct(ValueId value) const {
+  absl::flat_hash_set<ValueId> reached = {value};
+  for (const NodeId id : model_.graph(0).nodes) {  // each after the nodes that it needs
+    const Node& node = model_.node(id);
+    const bool reads = absl::c_any_of(node.inputs, [&](const OptionalValueId& input) {
+      return input && reached.contains(*input);
+    });
+    if (!reads) continue;
+    if (is_product_[static_cast<size_t>(id)]) return true;
+    for (const OptionalValueId& output : node.outputs) {
+      if (output) reached.insert(*output);
+    }
+  }
+  return false;
+}
+
+// The layer that makes the logits: it has the shape of a table of tokens, and shares its weight or
+// is the last product. An MLP may have the same shape.
 bool LinearLayers::IsOverVocabulary(const LinearLayer& layer) const {
-  return tables_.contains({layer.in, layer.out});
+  if (!tables_.contains({layer.in, layer.out})) return false;
+  return IsTable(layer.weight) || !LeadsToProduct(layer.products[0].result);
 }
 
 // nn.MultiheadAttention reads the weights of its layers and never runs them.
@@ -247,6 +279,27 @@ std::string LinearLayers::OutsideText() const {
   if (outside == 0) return "";
   return absl::StrCat("products with a weight that no module of their own names, and that get no ",
                       "adapter: ", outside);
+}
+
+std::string LinearLayers::PackedExpertsText() const {
+  int64_t operators = 0;
+  Expr experts = 0;
+  const Instance& main = inference_.instance(0);
+  const std::vector<NodeId>& nodes = model_.graph(main.graph).nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Call& call = inference_.call(main.calls[i]);
+    const uint32_t packed = call.def == nullptr ? 0 : call.def->operands.experts;
+    const size_t first = static_cast<size_t>(std::countr_zero(packed));
+    if (packed == 0 || first >= call.inputs.size()) continue;
+    const Fact& weights = inference_.fact(call.inputs[first]);
+    if (!weights.is_tensor() || !weights.shape.ranked() || weights.shape.rank() == 0) continue;
+    ++operators;
+    experts += weights.shape[0];
+  }
+  if (operators == 0) return "";
+  return absl::StrCat("experts whose weights are packed into one tensor, and that get no adapter ",
+                      "(peft adapts them): ", experts.ToString(), ", in ", operators,
+                      operators == 1 ? " layer" : " layers");
 }
 
 std::vector<const LinearLayer*> LinearLayers::AllLinear() const {

@@ -56,6 +56,8 @@ class LinearLayers {
   std::vector<const LinearLayer*> AllLinear() const;
   // Describes products with a weight that belong to no layer; empty if there are none.
   std::string OutsideText() const;
+  // Describes experts whose weights are packed into one tensor; empty if there are none.
+  std::string PackedExpertsText() const;
   // How often a value is read by nodes, or given out.
   int Uses(ValueId value) const { return uses_[static_cast<size_t>(value)]; }
 
@@ -68,6 +70,8 @@ class LinearLayers {
   std::optional<ValueId> WeightOf(ValueId value) const;
   void FindTables();
   bool IsOverVocabulary(const LinearLayer& layer) const;
+  bool IsTable(ValueId weight) const;
+  bool LeadsToProduct(ValueId value) const;
   bool IsOfFusedAttention(ModuleId module) const;
   std::string WhyNone(ModuleId module) const;
   absl::Status AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
@@ -78,11 +82,13 @@ class LinearLayers {
   const modules::Attribution& attribution_;
   std::vector<int32_t> uses_;         // by ValueId
   std::vector<OptionalNodeId> user_;  // by ValueId: the last one
+  std::vector<bool> is_product_;      // by NodeId: with a constant weight
   std::vector<LinearLayer> layers_;
   std::vector<int32_t> layer_of_;  // by ModuleId: an index of layers_, or one of the following
   static constexpr int32_t kNoProducts = -1, kSeveralWeights = -2;
   int64_t products_ = 0;                                     // with a constant weight
   absl::flat_hash_set<std::pair<int64_t, int64_t>> tables_;  // columns and rows
+  absl::flat_hash_set<ValueId> table_values_;
 };
 
 }  // namespace onnxflops::adapter

@@ -163,6 +163,35 @@ TEST(AddAdaptersTest, LeavesOutTheLayerOverTheVocabulary) {
   EXPECT_EQ(CountWith(Llama("float32"), "r=4:*")->lora->layers, 8);
 }
 
+// peft leaves out the output layer alone, also where others have its shape.
+TEST(AddAdaptersTest, TakesAnMlpAsWideAsTheVocabulary) {
+  for (const char* tied : {"true", "false"}) {
+    const std::string text = absl::StrCat(
+        R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
+            "intermediate_size": 1000, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "vocab_size": 1000, "tie_word_embeddings": )",
+        tied, "}");
+    const Model model = LoadConfig(text, "config.json", std::nullopt).value();
+    const Report report = CountWith(model, "r=4:all-linear").value();
+    EXPECT_EQ(report.lora->layers, 2 * 7);
+    EXPECT_EQ(report.lora->params, 2 * 4 * (4 * (64 + 64) + 3 * (64 + 1000)));
+    EXPECT_EQ(CountWith(model, "r=4,base=nf4:all-linear")->lora->nf4_layers, 2 * 7);
+  }
+}
+
+// peft adapts these, too.
+TEST(AddAdaptersTest, NamesPackedExperts) {
+  constexpr char kMixtral[] =
+      R"({"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128,
+          "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 320})";
+  const Model model = LoadConfig(kMixtral, "config.json", std::nullopt).value();
+  EXPECT_THAT(CountWith(model, "r=4:all-linear")->warnings,
+              Contains(HasSubstr("get no adapter (peft adapts them): 16, in 2 layers")));
+  EXPECT_THAT(CountWith(model, "r=4:q_proj")->warnings,
+              testing::Not(Contains(HasSubstr("get no adapter"))));
+}
+
 // The products of a layer that runs twice have one adapter; a bias stays with the base.
 TEST(AddAdaptersTest, SharesTheAdapterOfALayerThatRunsTwice) {
   ModelMaker make;
