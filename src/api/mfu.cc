@@ -328,7 +328,7 @@ class MfuMaker {
     for (const FormulaInfo& info : kFormulas) {
       const bool of_experts =
           info.formula == Formula::k6nActive || info.formula == Formula::kPalmActive;
-      if (!of_experts || facts_.parameters.a) AddKnownFormula(info);
+      if (!of_experts || facts_.parameters.a) AddKnownFormula(info.formula);
     }
     AddVisionFormula();
     Add({.name = "thop",
@@ -405,7 +405,8 @@ class MfuMaker {
     return Number(report_, kForwardAndBackward * Expr(*flops));
   }
 
-  void AddKnownFormula(const FormulaInfo& info) {
+  void AddKnownFormula(Formula known) {
+    const FormulaInfo info = InfoOfFormula(known, facts_);
     MfuFormula formula;
     formula.name = std::string(info.name);
     formula.text = std::string(info.text);

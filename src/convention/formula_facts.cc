@@ -286,7 +286,8 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   p.n = Expr(n);
   if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
   p.embeddings = tables.only_looked_up;
-  if (facts.attention.layers > 0) p.l = Expr(facts.attention.layers);
+  // Layers of several lengths are those of a tower and a decoder, and a formula has the latter.
+  if (facts.attention.layers > 0 && facts.attention.one_length) p.l = Expr(facts.attention.layers);
   p.h = facts.attention.heads;
   p.k = facts.attention.kv_heads;
   p.q = facts.attention.head_size;
@@ -307,9 +308,34 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   return facts;
 }
 
+FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts) {
+  FormulaInfo info = kFormulas[static_cast<size_t>(formula)];
+  if (formula == Formula::kTorchtitan && facts.parameters.a) {
+    info.text = "(6 (A - E) + 12 L H Q T) tokens";
+    info.reads = "a e l h q t tokens";
+  }
+  return info;
+}
+
 absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts& facts) {
   if (!facts.no_tokens.empty()) return absl::FailedPreconditionError(facts.no_tokens);
-  return PartsOfFormula(formula, facts.parameters);
+  if (formula == Formula::kMaxText || formula == Formula::kMegatronBridge) {
+    // These programs have other terms for such models.
+    if (facts.parameters.a) {
+      return absl::UnimplementedError("the formula is that of layers without experts");
+    }
+    if (!facts.attention.values_as_queries) {
+      return absl::UnimplementedError(
+          "the formula is that of attention whose values are as wide as its keys");
+    }
+  }
+  const absl::StatusOr<FormulaFlops> flops = PartsOfFormula(formula, facts.parameters);
+  const absl::string_view reads = kFormulas[static_cast<size_t>(formula)].reads;
+  const bool lacks_layers = !facts.parameters.l && !facts.attention.one_length &&
+                            absl::StrContains(absl::StrCat(" ", reads), " l ");
+  if (!lacks_layers || !absl::IsFailedPrecondition(flops.status())) return flops;
+  return absl::FailedPreconditionError(absl::StrCat(
+      flops.status().message(), "; layers of a tower and a decoder have sequences of their own"));
 }
 
 }  // namespace onnxflops

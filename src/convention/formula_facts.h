@@ -23,8 +23,13 @@ struct FormulaFacts {
 };
 FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts);
 
+// The formula's row of kFormulas, as it is for this model: torchtitan's reads A of a mixture of
+// experts.
+FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts);
+
 // A training step of the model by a formula. FailedPrecondition if the model has no tokens that a
-// formula could count, or not all of its parameters; OutOfRange for an overflow.
+// formula could count, or not all of its parameters; Unimplemented if the formula's authors have
+// another one for such models; OutOfRange for an overflow.
 absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts& facts);
 
 }  // namespace onnxflops

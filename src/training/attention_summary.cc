@@ -65,6 +65,7 @@ class Summarizer {
       QueryShape shape = ReadQuery(query.shape, batch_);
       const OptionalValueId keys = in_.model->node(pattern.scores).inputs[1];
       if (keys && !RepeatsHeads(*in_.model, *keys)) shape.kv_heads = shape.heads;
+      CompareValues(query.shape, in_.fact(in_.call(pattern.output_call).inputs[1]));
       Add(shape, {pattern.scores_call, pattern.output_call});
     }
     for (InstanceId id : in_.callees_first) AddOperatorsOf(in_.instance(id));
@@ -117,8 +118,23 @@ class Summarizer {
       const Node& node = in_.model->node(nodes[i]);
       QueryShape shape = ReadPackedQuery(node, QueriesOf(node, call));
       shape.kv_heads = KeyHeads(node, call, shape.heads);
+      CompareValuesOf(node, call, shape);
       Add(shape, {id});
     }
+  }
+
+  // Of an operator that takes values [batch, heads, tokens, size] or [batch, tokens, heads * size].
+  void CompareValuesOf(const Node& node, const Call& call, const QueryShape& query) {
+    constexpr size_t kPlace = 2;
+    if (call.inputs.size() <= kPlace || !node.inputs[kPlace]) return;
+    const Fact& values = in_.fact(call.inputs[kPlace]);
+    if (!values.is_tensor() || !values.shape.ranked() || values.shape.rank() < 3) return;
+    std::optional<Expr> size = values.shape[values.shape.rank() - 1];
+    if (values.shape.rank() == 3) {
+      if (!query.kv_heads) return;
+      size = DivideExactly(*size, *query.kv_heads);
+    }
+    if (size && query.head_size && *size != *query.head_size) summary_.values_as_queries = false;
   }
 
   // By the attribute, by keys [batch, heads, tokens, size], or as many as queries have.
@@ -135,7 +151,17 @@ class Summarizer {
     return heads;
   }
 
+  // Of a product of probabilities and values [..., tokens, size].
+  void CompareValues(const Shape& query, const Fact& values) {
+    if (!values.is_tensor() || !values.shape.ranked() || values.shape.rank() == 0) return;
+    const Expr& own = values.shape[values.shape.rank() - 1];
+    if (query.ranked() && query.rank() > 0 && own != query[query.rank() - 1]) {
+      summary_.values_as_queries = false;
+    }
+  }
+
   void Add(const QueryShape& shape, std::initializer_list<CallId> calls) {
+    if (summary_.layers > 0 && summary_.tokens != shape.tokens) summary_.one_length = false;
     Agree(&summary_.heads, shape.heads);
     Agree(&summary_.kv_heads, shape.kv_heads);
     Agree(&summary_.head_size, shape.head_size);

@@ -19,6 +19,10 @@ struct AttentionSummary {
   // Set if all layers agree, and queries are [batch, heads, tokens, size] or [batch * heads, ...].
   // `kv_heads` are those of keys and values before their repetition for the queries.
   std::optional<Expr> heads, kv_heads, head_size, tokens;
+  // False if layers see sequences of other lengths: those of a tower and a decoder.
+  bool one_length = true;
+  // False if values of a layer have another size than its keys, as in latent attention.
+  bool values_as_queries = true;
 };
 
 // `batch`: of the model's inputs, if known.

@@ -536,6 +536,48 @@ std::optional<absl::int128> FlopsOf(const MfuReport& report, absl::string_view n
   return std::nullopt;
 }
 
+MfuFormula FormulaOf(const MfuReport& report, absl::string_view name) {
+  const auto found = std::find_if(report.formulas.begin(), report.formulas.end(),
+                                  [&](const MfuFormula& f) { return f.name == name; });
+  return found == report.formulas.end() ? MfuFormula() : *found;
+}
+
+// The tower has 32 layers, many of them in windows, and the decoder 28.
+TEST(MfuTest, LayersOfATowerAreNotThoseOfTheDecoder) {
+  const Model qwen = Load(ONNXFLOPS_SOURCE_DIR "/tests/data/config/qwen2-5-vl").value();
+  MfuOptions options = Eight(1);
+  options.count.bindings = {
+      {"batch", 1}, {"seq", 100}, {"grid_t", 1}, {"grid_h", 32}, {"grid_w", 48}};
+  FormulaParameters& p = options.parameters;
+  p.h = 28, p.q = 128, p.t = 484;
+  EXPECT_EQ(FormulaOf(CountMfu(qwen, options).value(), "megatron").missing,
+            "not found in the model: l; layers of a tower and a decoder have sequences of their "
+            "own (parameter NAME=N gives it)");
+  p.l = 28;
+  const int64_t width = 28 * 128, tokens = 100 + 32 * 48 / 4, vocabulary = 152064;
+  EXPECT_EQ(FlopsOf(CountMfu(qwen, options).value(), "megatron"),
+            absl::int128(72 * 28 * width * width + 12 * 28 * width * 484 + 6 * vocabulary * width) *
+                tokens);
+}
+
+// Keys of 32 + 16, and values of 32.
+TEST(MfuTest, LatentAttentionHasNoFormulaOfGroupedHeads) {
+  constexpr char kDeepSeek[] =
+      R"({"model_type": "deepseek_v2", "hidden_size": 256, "intermediate_size": 688,
+          "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 1000,
+          "moe_intermediate_size": 96, "n_routed_experts": 6, "num_experts_per_tok": 2,
+          "first_k_dense_replace": 1, "kv_lora_rank": 64, "q_lora_rank": 48,
+          "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32})";
+  const Model model = LoadConfig(kDeepSeek, "config.json", std::nullopt).value();
+  MfuOptions options = Eight(1);
+  options.count.bindings = {{"batch", 1}, {"seq", 128}, {"past", 0}};
+  const MfuReport report = CountMfu(model, options).value();
+  for (const char* name : {"maxtext", "megatron-bridge"}) {
+    EXPECT_EQ(FormulaOf(report, name).missing,
+              "the formula is that of attention whose values are as wide as its keys");
+  }
+}
+
 // What an operator calls causal is halved once. Where nothing is called so, the report says it.
 TEST(MfuTest, HalfOfCausalAttention) {
   const Model causal = ModelFromText(
@@ -573,6 +615,14 @@ TEST(MfuTest, ExpertsThatNoTokenMeetsAreNotActive) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(FlopsOf(*report, "6n"), absl::int128(6 * 2 * 1024 * 3));
   EXPECT_EQ(FlopsOf(*report, "6n_active"), absl::int128(6 * 2 * 256 * 3));
+  options.parameters.l = options.parameters.h = options.parameters.q = options.parameters.t = 1;
+  const MfuReport given = CountMfu(make.Load().value(), options).value();
+  EXPECT_EQ(FlopsOf(given, "torchtitan"), absl::int128((6 * 2 * 256 + 12) * 3));
+  EXPECT_EQ(FormulaOf(given, "torchtitan").text, "(6 (A - E) + 12 L H Q T) tokens");
+  EXPECT_EQ(FormulaOf(given, "torchtitan").parameters[0].first, "a");
+  EXPECT_EQ(FormulaOf(given, "maxtext").missing, "the formula is that of layers without experts");
+  EXPECT_EQ(FormulaOf(given, "megatron-bridge").missing,
+            "the formula is that of layers without experts");
   // The bytes of the experts that 3 tokens can be routed to: 3 of 4.
   const absl::StatusOr<Report> counted = make.Count();
   ASSERT_TRUE(counted.ok()) << counted.status();
