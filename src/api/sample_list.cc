@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace onnxflops {
 namespace {
@@ -18,7 +19,8 @@ bool IsClosing(char c) { return c == ']' || c == ')'; }
 
 class ListReader {
  public:
-  explicit ListReader(absl::string_view text) : text_(text) {}
+  // Programs on Windows begin a file with a byte order mark.
+  explicit ListReader(absl::string_view text) : text_(absl::StripPrefix(text, "\xEF\xBB\xBF")) {}
 
   absl::StatusOr<std::vector<ListWord>> Read() {
     while (at_ < text_.size()) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,6 +105,23 @@ TEST(SampleListTest, BadImagesAndAudio) {
       {AddGridThw, "1x2x99999999999999999999", "it should be frames"},
   };
   ExpectErrors(cases);
+}
+
+TEST(SampleListTest, AByteOrderMarkIsNoPartOfAList) {
+  const BadText cases[] = {{AddLengths, "512,300", ""},
+                           {AddCuSeqlens, "0,512,812", ""},
+                           {AddGridThw, "1x32x48,1x20x24", ""},
+                           {AddImages, "336x672,336x336", ""},
+                           {AddAudio, "1250,3000", ""}};
+  for (const auto& [add, text, error] : cases) {
+    Samples plain, marked;
+    EXPECT_TRUE(add(text, &plain).ok()) << text;
+    const absl::Status status = add(std::string("\xEF\xBB\xBF") + text, &marked);
+    EXPECT_EQ(status.message(), error) << text;
+    EXPECT_EQ(marked.sizes, plain.sizes);
+    EXPECT_EQ(marked.images, plain.images);
+    EXPECT_EQ(marked.audio.size(), plain.audio.size());
+  }
 }
 
 TEST(SampleListTest, TextsOfOneListAreTheSame) {
