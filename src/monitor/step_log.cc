@@ -46,6 +46,7 @@ struct LogField {
   bool is_nan = false;
   bool has_unit = false;           // a time in words: "250ms", "0:00:02", "2026-11-25T08:00:00Z"
   std::vector<int64_t> list = {};  // whole numbers; empty if it is not such a list
+  size_t other_item = 0;           // counted from 1: the first of a list that is no whole number
   const nlohmann::json* json = nullptr;
   absl::string_view line = {};  // of JSON that is one line
 };
@@ -158,12 +159,24 @@ LogField FieldOf(const std::string& name, const nlohmann::json& value) {
     const std::optional<int64_t> whole =
         item.is_number() ? WholeOf(item.get<double>()) : std::nullopt;
     if (!whole || *whole < 0 || *whole > kMostOfStep) {
+      field.other_item = field.list.size() + 1;
       field.list.clear();
       break;
     }
     field.list.push_back(*whole);
   }
   return field;
+}
+
+std::string FaultOfLengths(const LogField& field, bool packed) {
+  if (packed && field.other_item == 0) return absl::StrCat(field.name, " does not go up from 0");
+  const auto low = std::find_if(field.list.begin(), field.list.end(),
+                                [](int64_t length) { return length < 1; });
+  const size_t item = low == field.list.end() ? field.other_item
+                                              : static_cast<size_t>(low - field.list.begin()) + 1;
+  if (item == 0) return absl::StrCat(field.name, " is no list of lengths of 1 or more");
+  return absl::StrCat(field.name, packed ? ": number " : ": sample ", item,
+                      " is no whole number", packed ? "" : " of 1 or more");
 }
 
 // The lengths of samples, or where each begins in a packed row and the last one ends.
@@ -178,8 +191,7 @@ void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
     if (!from_0) lengths.clear();
   }
   if (lengths.empty() || *std::min_element(lengths.begin(), lengths.end()) < 1) {
-    record->faults.push_back(absl::StrCat(
-        field.name, packed ? " does not go up from 0" : " is no list of lengths of 1 or more"));
+    record->faults.push_back(FaultOfLengths(field, packed));
     return;
   }
   if (has_other && record->lengths != lengths) {
