@@ -199,7 +199,7 @@ absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) 
   return absl::UnimplementedError(absl::StrCat(
       Escaped(model->path), ": what packed samples hold in memory depends on the kernel of their ",
       "attention; that of one row of all tokens, ", Setting("packed-as-row", kOn),
-      ", is at least as much"));
+      ", is at least as much, if the model has positions for so many"));
 }
 
 // Rows of a batch are padded, so in memory it is the rectangle.
