@@ -243,10 +243,11 @@ class FolderReader {
     const std::string batch = BatchOf(part);
     std::map<std::string, int64_t> required;
     bool is_repeated = false;
-    for (const auto& [formula, number] : fixed) {
+    for (const auto& one : fixed) {
+      const auto& [formula, number] = one;
       // One sample is broadcast to a batch that others have.
       const bool has_batch = absl::c_any_of(
-          fixed, [&](const auto& other) { return other.first == formula && other.second != 1; });
+          fixed, [&](const auto& other) { return other.first == one.first && other.second != 1; });
       if (number == 1 && (open.contains(formula) || has_batch)) continue;
       if (number == 1 && formula == batch) {
         if (!is_repeated) RunForEach(batch, runs);
