@@ -329,7 +329,7 @@ absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts&
           "the formula is that of attention whose values are as wide as its keys");
     }
   }
-  const absl::StatusOr<FormulaFlops> flops = PartsOfFormula(formula, facts.parameters);
+  absl::StatusOr<FormulaFlops> flops = PartsOfFormula(formula, facts.parameters);
   const absl::string_view reads = kFormulas[static_cast<size_t>(formula)].reads;
   const bool lacks_layers = !facts.parameters.l && !facts.attention.one_length &&
                             absl::StrContains(absl::StrCat(" ", reads), " l ");
