@@ -111,6 +111,7 @@ LinearLayers::LinearLayers(const Inference& inference, const modules::Attributio
       uses_(model_.values.size(), 0),
       user_(model_.values.size(), kNone),
       is_product_(model_.nodes.size(), false),
+      leads_(model_.values.size(), false),
       layer_of_(attribution.paths.size(), kNoProducts) {
   for (size_t n = 0; n < model_.nodes.size(); ++n) {
     for (const OptionalValueId input : model_.nodes[n].inputs) {
@@ -124,6 +125,7 @@ LinearLayers::LinearLayers(const Inference& inference, const modules::Attributio
   }
   for (const NodeId id : model_.graph(0).nodes) AddProduct(id);
   FindTables();
+  FindLeading();
 }
 
 // The tensor of the file that a constant value is, in another form or type.
@@ -238,28 +240,27 @@ bool LinearLayers::IsTable(ValueId weight) const {
          (tied != inference_.ties.end() && table_values_.contains(tied->second));
 }
 
-// True if another product reads what is computed from the value.
-bool LinearLayers::LeadsToProduct(ValueId value) const {
-  absl::flat_hash_set<ValueId> reached = {value};
-  for (const NodeId id : model_.graph(0).nodes) {  // each after the nodes that it needs
-    const Node& node = model_.node(id);
-    const bool reads = absl::c_any_of(node.inputs, [&](const OptionalValueId& input) {
-      return input && reached.contains(*input);
-    });
-    if (!reads) continue;
-    if (is_product_[static_cast<size_t>(id)]) return true;
-    for (const OptionalValueId& output : node.outputs) {
-      if (output) reached.insert(*output);
+// Finds the values from which a product computes something, in one pass from the outputs.
+void LinearLayers::FindLeading() {
+  const std::vector<NodeId>& nodes = model_.graph(0).nodes;  // each after the nodes that it needs
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = model_.node(nodes[i]);
+    const bool leads = is_product_[static_cast<size_t>(nodes[i])] ||
+                       absl::c_any_of(node.outputs, [&](const OptionalValueId& output) {
+                         return output && leads_[static_cast<size_t>(*output)];
+                       });
+    if (!leads) continue;
+    for (const OptionalValueId& input : node.inputs) {
+      if (input) leads_[static_cast<size_t>(*input)] = true;
     }
   }
-  return false;
 }
 
 // The layer that makes the logits: it has the shape of a table of tokens, and shares its weight or
 // is the last product. An MLP may have the same shape.
 bool LinearLayers::IsOverVocabulary(const LinearLayer& layer) const {
   if (!tables_.contains({layer.in, layer.out})) return false;
-  return IsTable(layer.weight) || !LeadsToProduct(layer.products[0].result);
+  return IsTable(layer.weight) || !leads_[static_cast<size_t>(layer.products[0].result)];
 }
 
 // nn.MultiheadAttention reads the weights of its layers and never runs them.

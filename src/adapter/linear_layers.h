@@ -71,7 +71,7 @@ class LinearLayers {
   void FindTables();
   bool IsOverVocabulary(const LinearLayer& layer) const;
   bool IsTable(ValueId weight) const;
-  bool LeadsToProduct(ValueId value) const;
+  void FindLeading();
   bool IsOfFusedAttention(ModuleId module) const;
   std::string WhyNone(ModuleId module) const;
   absl::Status AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
@@ -83,6 +83,7 @@ class LinearLayers {
   std::vector<int32_t> uses_;         // by ValueId
   std::vector<OptionalNodeId> user_;  // by ValueId: the last one
   std::vector<bool> is_product_;      // by NodeId: with a constant weight
+  std::vector<bool> leads_;           // by ValueId: to a product
   std::vector<LinearLayer> layers_;
   std::vector<int32_t> layer_of_;  // by ModuleId: an index of layers_, or one of the following
   static constexpr int32_t kNoProducts = -1, kSeveralWeights = -2;

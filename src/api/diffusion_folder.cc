@@ -70,7 +70,7 @@ class DiffusionFolder {
     if (index.contains("_class_name") && !index["_class_name"].is_string()) {
       return NotWhole(absl::StrCat(folder_, "/", layout_.marker), "_class_name should be a text");
     }
-    const nlohmann::json& boundary = index.value("boundary_ratio", nlohmann::json(nullptr));
+    const nlohmann::json boundary = index.value("boundary_ratio", nlohmann::json(nullptr));
     if (!boundary.is_null() &&
         !(boundary.is_number() && boundary.get<double>() > 0 && boundary.get<double>() < 1)) {
       return NotWhole(absl::StrCat(folder_, "/", layout_.marker),
@@ -113,6 +113,7 @@ class DiffusionFolder {
     }
     return absl::OkStatus();
   }
+
   // Parts that the index names and that are not among ours: a second denoiser, a control net.
   absl::Status CheckOthers(const nlohmann::json& index) const {
     constexpr absl::string_view kNoModels[] = {"scheduler",       "tokenizer", "feature_extractor",
@@ -137,11 +138,10 @@ class DiffusionFolder {
     // One with an infinity is none for our reader.
     if (const nlohmann::json schedule = JsonIn(folder_, kSchedule); schedule.is_object()) {
       RETURN_IF_ERROR(CheckNumbers(kSchedule, schedule, {"num_train_timesteps"}));
-      for (const char* key : {"flow_shift"}) {
-        if (!schedule.contains(key) || schedule[key].is_null()) continue;
-        if (schedule[key].is_number() && schedule[key].get<double>() > 0) continue;
+      const nlohmann::json shift = schedule.value("flow_shift", nlohmann::json(nullptr));
+      if (!shift.is_null() && !(shift.is_number() && shift.get<double>() > 0)) {
         return NotWhole(absl::StrCat(folder_, "/", kSchedule),
-                        absl::StrCat(key, " should be a number above 0"));
+                        "flow_shift should be a number above 0");
       }
     }
     for (const char* const name : kDiffusionConfigurations) {
@@ -232,8 +232,9 @@ std::string HighSteps(const std::string& folder) {
                                                                            : 0;
   };
   const double boundary = number(index, "boundary_ratio"), shift = number(schedule, "flow_shift");
-  if (boundary == 0)
+  if (boundary == 0) {
     return "high_steps = \"steps\"  # of transformer: there is no boundary_ratio\n";
+  }
   const bool is_known = TextIn(schedule, "_class_name") == "UniPCMultistepScheduler" &&
                         schedule.contains("use_flow_sigmas") &&
                         schedule["use_flow_sigmas"] == true && boundary > 0 && boundary < 1 &&

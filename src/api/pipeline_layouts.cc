@@ -65,9 +65,9 @@ Layout Diffusion() {
 // Frames and sides are rounded down to what patches of latents hold.
 constexpr char kLatentFrames[] = "frames // frame_scale + 1";
 
-PartRule DenoiserOfVideos(const char* name, const char* runs) {
+PartRule DenoiserOfVideos(const char* name, const char* file, const char* runs) {
   return {name,
-          "",
+          file,
           runs,
           {{"hidden_states", 2, kLatentFrames},
            {"hidden_states", 3, "2*(pixels_high // (2*scale))"},
@@ -83,10 +83,6 @@ PartRule DenoiserOfVideos(const char* name, const char* runs) {
 }
 
 Layout Videos() {
-  PartRule first = DenoiserOfVideos("transformer", "times = \"guidance*steps\"");
-  first.files = "transformer/model.onnx";
-  PartRule second = DenoiserOfVideos("transformer_2", "times = \"guidance*(steps - high_steps)\"");
-  second.files = "transformer_2/model.onnx";
   return {"a diffusion of videos (model_index.json of diffusers: Wan)",
           "model_index.json",
           "videos = 1\n"
@@ -99,8 +95,9 @@ Layout Videos() {
           "frames = 81\n",
           "videos",
           {TextEncoder("text_encoder", "text_encoder/model.onnx", "text_tokens"),
-           first,
-           second,
+           DenoiserOfVideos("transformer", "transformer/model.onnx", "times = \"guidance*steps\""),
+           DenoiserOfVideos("transformer_2", "transformer_2/model.onnx",
+                            "times = \"guidance*(steps - high_steps)\""),
            {"vae_decoder",
             "vae_decoder/model.onnx",
             "",
