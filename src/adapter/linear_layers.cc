@@ -391,9 +391,11 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
   if (options.targets == std::vector<std::string>{kAllLinear}) {
     std::vector<const LinearLayer*> all = AllLinear();
     if (!all.empty()) return all;
+    const std::string outside = OutsideText();
     return absl::NotFoundError(
         absl::StrCat(WithSettings("{lora all-linear}: there is no linear layer"),
-                     products_ == 0 ? "" : "; ", OutsideText()));
+                     layers_.empty() ? "" : " but those over the vocabulary",
+                     outside.empty() ? "" : "; ", outside));
   }
   std::vector<bool> chosen(layers_.size(), false);
   for (const std::string& pattern : options.targets) {

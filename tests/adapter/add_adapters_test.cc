@@ -163,6 +163,20 @@ TEST(AddAdaptersTest, LeavesOutTheLayerOverTheVocabulary) {
   EXPECT_EQ(CountWith(Llama("float32"), "r=4:*")->lora->layers, 8);
 }
 
+TEST(AddAdaptersTest, SaysThatOnlyTheLayerOverTheVocabularyIsThere) {
+  ModelMaker make;
+  make.Input("ids", {"batch", "seq"}).Weight("table", {1000, 8}).Weight("head", {8, 1000});
+  make.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(onnx::TensorProto::INT64);
+  make.Node("/embed/Gather", "Gather", {"table", "ids"}, {"x"});
+  make.Node("/head/MatMul", "MatMul", {"x", "head"}, {"logits"}).Output("logits");
+  EXPECT_THAT(ErrorOf(Made(make), "r=2:all-linear"),
+              HasSubstr("there is no linear layer but those over the vocabulary"));
+}
+
 // peft leaves out the output layer alone, also where others have its shape.
 TEST(AddAdaptersTest, TakesAnMlpAsWideAsTheVocabulary) {
   for (const char* tied : {"true", "false"}) {
