@@ -170,13 +170,13 @@ LogField FieldOf(const std::string& name, const nlohmann::json& value) {
 
 std::string FaultOfLengths(const LogField& field, bool packed) {
   if (packed && field.other_item == 0) return absl::StrCat(field.name, " does not go up from 0");
-  const auto low = std::find_if(field.list.begin(), field.list.end(),
-                                [](int64_t length) { return length < 1; });
+  const auto low =
+      std::find_if(field.list.begin(), field.list.end(), [](int64_t length) { return length < 1; });
   const size_t item = low == field.list.end() ? field.other_item
                                               : static_cast<size_t>(low - field.list.begin()) + 1;
   if (item == 0) return absl::StrCat(field.name, " is no list of lengths of 1 or more");
-  return absl::StrCat(field.name, packed ? ": number " : ": sample ", item,
-                      " is no whole number", packed ? "" : " of 1 or more");
+  return absl::StrCat(field.name, packed ? ": number " : ": sample ", item, " is no whole number",
+                      packed ? "" : " of 1 or more");
 }
 
 // The lengths of samples, or where each begins in a packed row and the last one ends.
