@@ -206,7 +206,22 @@ std::string DiffusionSizes(const std::string& folder, const Scales& scales, int6
                       : usual > 0 ? usual * scales.pixels
                                   : 512,
                       "  # pixels of a side",
-                      sample ? ", from the denoiser's configuration" : "; assumed", "\n");
+                      sample ? ", from the denoiser's configuration" : "; assumed",
+                      "\npixels_high = \"resolution\"\npixels_wide = \"resolution\"\n");
+}
+
+Schedule ScheduleOf(const std::string& folder) {
+  const nlohmann::json schedule = JsonIn(folder, kSchedule);
+  const std::string name = TextIn(schedule, "_class_name");
+  // Two runs for each step but the last one.
+  for (const char* const twice : {"HeunDiscreteScheduler", "FlowMatchHeunDiscreteScheduler",
+                                  "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler"}) {
+    if (name == twice) return {name, "2*steps - 1"};
+  }
+  if (name != "PNDMScheduler") return {name, ""};
+  // The first three steps are of the method of Runge and Kutta, with four runs each, or left out.
+  const bool skips = schedule.contains("skip_prk_steps") && schedule["skip_prk_steps"] == true;
+  return {name, skips ? "min(steps + 1, 2*steps - 1)" : "steps + 9"};
 }
 
 DiffusionClass ClassOf(const std::string& folder) {

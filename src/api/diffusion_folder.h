@@ -38,6 +38,12 @@ DiffusionClass ClassOf(const std::string& folder);
 // Lines of parameters. `usual`: latents of a side that the class assumes, or 0.
 std::string DiffusionSizes(const std::string& folder, const Scales& scales, int64_t usual);
 
+// Runs of the denoiser that a scheduler makes of its steps, as a formula; "" for as many as steps.
+struct Schedule {
+  std::string name, runs;
+};
+Schedule ScheduleOf(const std::string& folder);
+
 // A line of the parameter `high_steps`: the steps of Wan 2.2 that its first transformer makes,
 // those at times from boundary_ratio on. In a schedule of T times with a shift s, step i of n has
 // x = 1 - (1 - 1/T) i/n, and the time s x / (1 + (s - 1) x).

@@ -15,7 +15,7 @@ Layout Diffusion() {
           "model_index.json",
           "images = 1\n"
           "prompts = 1       # texts are encoded once, for all their images\n"
-          "steps = 50        # runs of the denoiser; PNDM takes one more\n"
+          "steps = 50        # of the denoiser\n"
           "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n",
           "images",
           {TextEncoder("text_encoder", "text_encoder/model.onnx", "77"),
@@ -25,8 +25,8 @@ Layout Diffusion() {
             "unet/model.onnx",
             kTimesSteps,
             {{"sample", 0, "guidance*images"},
-             {"sample", 2, "resolution // scale"},
-             {"sample", 3, "resolution // scale"},
+             {"sample", 2, "pixels_high // scale"},
+             {"sample", 3, "pixels_wide // scale"},
              {"timestep", 0, "1"},
              {"encoder_hidden_states", 1, "77"},
              {"*", 0, "guidance*images"}},
@@ -35,10 +35,10 @@ Layout Diffusion() {
            {"transformer",
             "transformer/model.onnx",
             kTimesSteps,
-            {{"hidden_states", 1, "(resolution // (2*scale))^2", 3},  // Flux packs latents
-             {"hidden_states", 2, "resolution // scale", 4},
-             {"hidden_states", 3, "resolution // scale", 4},
-             {"img_ids", 0, "(resolution // (2*scale))^2"},
+            {{"hidden_states", 1, kPackedLatents, 3},  // of Flux
+             {"hidden_states", 2, "pixels_high // scale", 4},
+             {"hidden_states", 3, "pixels_wide // scale", 4},
+             {"img_ids", 0, kPackedLatents},
              {"encoder_hidden_states", 1, "text_tokens"},
              {"txt_ids", 0, "text_tokens"},
              {"*", 0, "guidance*images"}},
@@ -48,8 +48,8 @@ Layout Diffusion() {
             "vae_decoder/model.onnx",
             "",
             {{"*", 0, "images"},
-             {"latent*", 2, "resolution // scale"},
-             {"latent*", 3, "resolution // scale"}},
+             {"latent*", 2, "pixels_high // scale"},
+             {"latent*", 3, "pixels_wide // scale"}},
             true,
             "latent*"},
            {"safety_checker",
@@ -57,8 +57,8 @@ Layout Diffusion() {
             "",
             {{"clip_input", 0, "images"},
              {"images", 0, "images"},
-             {"images", 1, "resolution"},
-             {"images", 2, "resolution"}},
+             {"images", 1, "pixels_high"},
+             {"images", 2, "pixels_wide"}},
             false}}};
 }
 

@@ -8,6 +8,9 @@
 
 namespace onnxflops {
 
+// Latents of Flux: a token for four of them.
+inline constexpr char kPackedLatents[] = "(pixels_high // (2*scale))*(pixels_wide // (2*scale))";
+
 // A size of an input, and the formula that it is.
 struct SizeRule {
   const char* input;  // a glob

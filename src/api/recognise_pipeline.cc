@@ -118,6 +118,7 @@ class FolderReader {
     }
     std::string parameters = layout_.parameters;
     AdaptParameters(stages, &parameters);
+    JoinSides();
     for (const auto& [name, fixed] : fixed_) {
       SetParameter(name, fixed.first, fixed.second, &parameters);
     }
@@ -290,6 +291,17 @@ class FolderReader {
     if (tokens > 0) fixed_.emplace("prompt", std::pair(tokens, "the encoder"));
   }
 
+  // Two equal sides are one number.
+  void JoinSides() {
+    const auto high = fixed_.find("pixels_high"), wide = fixed_.find("pixels_wide");
+    if (layout_.is_video || high == fixed_.end() || wide == fixed_.end()) return;
+    fixed_.erase("resolution");  // what a square would have
+    if (high->second.first != wide->second.first) return;
+    fixed_.emplace("resolution", high->second);
+    fixed_.erase("pixels_high");
+    fixed_.erase("pixels_wide");
+  }
+
   static std::string BatchOf(const PartRule& part) {
     const auto rule = absl::c_find_if(part.sizes, [](const SizeRule& one) {
       return one.axis == 0 && absl::string_view(one.input) == "*";
@@ -316,13 +328,13 @@ class FolderReader {
     }
     const std::pair<std::string, std::string> sides =
         absl::StrSplit(formula, absl::MaxSplits(absl::ByString(" // "), 1));
-    constexpr absl::string_view kEven[] = {"resolution", "pixels_high", "pixels_wide"};
+    constexpr absl::string_view kEven[] = {"pixels_high", "pixels_wide"};
     for (const absl::string_view name : kEven) {
       if (formula != absl::StrCat("2*(", name, " // (2*scale))")) continue;
       return std::pair(std::string(name), number * scales_.pixels);
     }
     if (sides.second == "scale") return std::pair(sides.first, number * scales_.pixels);
-    if (formula == "(resolution // (2*scale))^2") {
+    if (formula == kPackedLatents) {  // of a square
       const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(number))));
       if (side * side != number) return std::nullopt;
       return std::pair("resolution", side * 2 * scales_.pixels);
@@ -350,8 +362,10 @@ class FolderReader {
     const absl::string_view name = part.name, text = formula;
     if (class_.is_flux && name == "text_encoder_2" && text == "77") return "text_tokens";
     // Rounded down to packed latents.
-    if (class_.is_flux && name == "vae_decoder" && text == "resolution // scale") {
-      return "2*(resolution // (2*scale))";
+    for (const char* const side : {"pixels_high", "pixels_wide"}) {
+      if (class_.is_flux && name == "vae_decoder" && text == absl::StrCat(side, " // scale")) {
+        return absl::StrCat("2*(", side, " // (2*scale))");
+      }
     }
     if (first_tokens_ && name == "first token" && text == "1") return "first_tokens";
     return formula;
@@ -367,6 +381,10 @@ class FolderReader {
     if (first_tokens_ && name == "tokens") {
       absl::StrReplaceAll({{"past = \"1 + t\"", "past = \"first_tokens + t\""}}, &runs);
     }
+    const std::string scheduled = ScheduleOf(folder_).runs;
+    if (!layout_.is_video && !scheduled.empty()) {
+      absl::StrReplaceAll({{"times = \"steps\"", "times = \"runs\""}}, &runs);
+    }
     if (layout_.is_video && name == "transformer" && HasSecond()) {
       runs = "times = \"guidance*high_steps\"";
     }
@@ -379,14 +397,15 @@ class FolderReader {
     const auto replace = [&](absl::string_view from, absl::string_view to) {
       absl::StrReplaceAll({{from, to}}, parameters);
     };
-    if (layout_.is_video || absl::StrContains(stages, "resolution")) {
+    const bool has_pixels = absl::StrContains(stages, "pixels_high");
+    if (has_pixels) {
       absl::StrAppend(parameters, "scale = ", scales_.pixels, "         # pixels of a latent",
                       scales_.known ? ", from the VAE's configuration" : "; assumed", "\n",
                       layout_.is_video ? absl::StrCat("frame_scale = ", scales_.frames,
                                                       "   # frames of a latent\n")
                                        : "");
     }
-    if (absl::StrContains(stages, "resolution")) {
+    if (has_pixels && !layout_.is_video) {
       *parameters += DiffusionSizes(folder_, scales_, class_.is_flux ? 128 : 0);
     }
     if (layout_.is_video && HasSecond()) *parameters += HighSteps(folder_);
@@ -404,8 +423,12 @@ class FolderReader {
     }
     // The default of the class.
     if (class_.is_flux || class_.is_sd3) {
-      replace("steps = 50        # runs of the denoiser; PNDM takes one more",
-              "steps = 28        # runs of the denoiser");
+      replace("steps = 50 ", "steps = 28 ");
+    }
+    const Schedule schedule = ScheduleOf(folder_);
+    if (IsDiffusion() && !layout_.is_video && !schedule.runs.empty()) {
+      absl::StrAppend(parameters, "runs = ", TomlText(schedule.runs), "  # of the denoiser by ",
+                      schedule.name, "\n");
     }
     if (absl::StrContains(stages, "first_tokens")) {
       absl::StrAppend(parameters, "first_tokens = ", first_tokens_->number,

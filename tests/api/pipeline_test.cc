@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -169,30 +170,38 @@ TEST(PipelineTest, NoRunAndMany) {
             1'000'000'000 * *one->totals.macs.Evaluate(one->bindings));
 }
 
+// A copy of the folder, with this schedule.
+std::string WithSchedule(const std::string& folder, const std::string& schedule) {
+  const std::string copy = testing::TempDir() + "/scheduled";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(folder, copy, std::filesystem::copy_options::recursive);
+  std::filesystem::create_directory(copy + "/scheduler");
+  std::ofstream(copy + "/scheduler/scheduler_config.json") << schedule;
+  return copy;
+}
+
 // What whole calls of transformers and diffusers execute: see tools/export/pipeline_truth.py.
 TEST(PipelineTest, WholeCallsAreCountedToTheDigit) {
   const std::string folder = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/";
   std::ifstream file(folder + "truth.json");
   const nlohmann::json truth = nlohmann::json::parse(file);
-  ASSERT_EQ(truth["calls"].size(), 9);
+  ASSERT_EQ(truth["calls"].size(), 14);
   for (const nlohmann::json& call : truth["calls"]) {
     const std::string model = call["model"];
     Bindings given;
     if (model == "sd-tiny") {
-      // PNDM runs the denoiser once more: it takes the second step twice.
-      const int64_t more = call["scheduler"] == "PNDMScheduler" ? 1 : 0;
-      given = {{"steps", call["steps"].get<int64_t>() + more},
-               {"images", call["images"]},
-               {"prompts", call["images"]},
-               {"guidance", call["guided"].get<bool>() ? 2 : 1},
-               {"resolution", call["size"]}};
+      given = {{"steps", call["steps"]},      {"images", call["images"]},
+               {"prompts", call["images"]},   {"guidance", call["guided"].get<bool>() ? 2 : 1},
+               {"pixels_high", call["high"]}, {"pixels_wide", call["wide"]}};
     } else {
       given = {{model == "t5-tiny" ? "answers" : "batch", call["batch"]},
                {"beams", call["beams"]},
                {"prompt", call["prompt"]},
                {"tokens", call["tokens"]}};
     }
-    const std::string of = folder + model + (model == "gpt2-tiny" ? "/pipeline.toml" : "");
+    const std::string of = model == "sd-tiny"
+                               ? WithSchedule(folder + model, call["schedule"].dump())
+                               : folder + model + (model == "gpt2-tiny" ? "/pipeline.toml" : "");
     const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(of, given);
     ASSERT_TRUE(pipeline.ok()) << pipeline.status();
     CountOptions options;

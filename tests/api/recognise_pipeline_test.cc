@@ -277,10 +277,11 @@ TEST(RecognisePipelineTest, SizesThatAnExportFixed) {
   EXPECT_EQ(NumbersOf(folder.Count()).at("resolution"), 384);  // eight pixels of a latent
   EXPECT_EQ(StagesOf(folder.Count())[0], absl::StrCat("unet: ", 50 * 2 * 4 * 48 * 48));
   const absl::Status other = folder.Count({{"resolution", 512}}).status();
-  EXPECT_TRUE(absl::EndsWith(other.message(),
-                             "stage 'vae_decoder': the export fixed resolution // scale at 48, and "
-                             "it is 64 here; export it at these sizes or with open ones "
-                             "(dynamic_shapes=), or give parameters other numbers"))
+  EXPECT_TRUE(
+      absl::EndsWith(other.message(),
+                     "stage 'vae_decoder': the export fixed pixels_high // scale at 48, and "
+                     "it is 64 here; export it at these sizes or with open ones "
+                     "(dynamic_shapes=), or give parameters other numbers"))
       << other;
   const absl::Status more = folder.Count({{"images", 3}}).status();
   EXPECT_TRUE(
@@ -292,12 +293,12 @@ TEST(RecognisePipelineTest, SizesThatAnExportFixed) {
 TEST(RecognisePipelineTest, SizesThatDoNotFit) {
   const Folder folder;
   folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
-  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "32", "48"}}});
   folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
   const auto why = [&] { return std::string(folder.Count().status().message()); };
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}}, {"other", {"4"}}});
   EXPECT_TRUE(absl::StrContains(why(),
-                                "unet/model.onnx: the export fixed resolution // scale at 32 "
-                                "and at 48: name the stages"))
+                                "unet/model.onnx: the export fixed guidance*images at 2 "
+                                "and at 4: name the stages"))
       << why();
   folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}},
                                    {"timestep", {"1"}},
@@ -309,6 +310,53 @@ TEST(RecognisePipelineTest, SizesThatDoNotFit) {
   // A batch of two, and what is broadcast to it.
   folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}}, {"added", {"1", "8"}}});
   EXPECT_EQ(RunsOf(folder.Count(), 0), 50);
+}
+
+// An image that is no square.
+TEST(RecognisePipelineTest, TwoSides) {
+  const Folder folder;
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "32", "48"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  const Stages fixed = {absl::StrCat("unet: ", 50 * 2 * 4 * 32 * 48),
+                        absl::StrCat("vae_decoder: ", 32 * 48)};
+  EXPECT_EQ(StagesOf(folder.Count()), fixed);
+  EXPECT_EQ(NumbersOf(folder.Count()).at("pixels_high"), 256);
+  folder.Model("unet/model.onnx", {{"sample", {"batch_size", "4", "h", "w"}}});
+  EXPECT_EQ(StagesOf(folder.Count({{"pixels_high", 256}, {"pixels_wide", 384}})), fixed);
+  // Packed latents.
+  folder.Write("model_index.json", R"({"_class_name": "FluxPipeline"})");
+  std::filesystem::remove_all(folder.path() + "/unet");
+  folder.Model("transformer/model.onnx",
+               {{"hidden_states", {"batch_size", "packed_height_width", "4"}}});
+  EXPECT_EQ(StagesOf(folder.Count({{"pixels_high", 256}, {"pixels_wide", 384}})),
+            (Stages{absl::StrCat("transformer: ", 28 * 16 * 24 * 4), fixed[1]}));
+}
+
+// Runs are the timesteps that diffusers 0.42.1 makes of so many steps.
+TEST(RecognisePipelineTest, RunsOfASchedule) {
+  struct Case {
+    const char* scheduler;
+    std::vector<int64_t> runs;  // of 4, 5, 10 and 50 steps
+  };
+  const Folder folder;
+  folder.Write("model_index.json", R"({"_class_name": "StableDiffusionPipeline"})");
+  folder.Model("unet/model.onnx", {{"sample", {"batch_size", "4", "h", "w"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  for (const Case& c : {Case{R"("PNDMScheduler", "skip_prk_steps": true)", {5, 6, 11, 51}},
+                        Case{R"("PNDMScheduler")", {13, 14, 19, 59}},
+                        Case{R"("HeunDiscreteScheduler")", {7, 9, 19, 99}},
+                        Case{R"("KDPM2AncestralDiscreteScheduler")", {7, 9, 19, 99}},
+                        Case{R"("DPMSolverMultistepScheduler")", {4, 5, 10, 50}},
+                        Case{R"("LCMScheduler")", {4, 5, 10, 50}}}) {
+    folder.Write("scheduler/scheduler_config.json",
+                 absl::StrCat(R"({"_class_name": )", c.scheduler, "}"));
+    std::vector<int64_t> runs;
+    for (const int64_t steps : {4, 5, 10, 50}) {
+      runs.push_back(RunsOf(folder.Count({{"steps", steps}}), 0));
+    }
+    EXPECT_EQ(runs, c.runs) << c.scheduler;
+  }
 }
 
 // The tokens of an image are those that its encoder gives.

@@ -133,6 +133,13 @@ def export_t5(folder):
         file.write("\n")
 
 
+PLMS = {"_class_name": "PNDMScheduler", "skip_prk_steps": True}
+# A schedule, steps, images, guidance, pixels high and wide.
+DIFFUSION_CALLS = [({"_class_name": "DDIMScheduler"}, 3, 1, True, 32, 32), ({"_class_name": "DDIMScheduler"}, 5, 2, False, 48, 48), (PLMS, 4, 1, True, 32, 32),
+                   (PLMS, 1, 1, True, 32, 48), ({"_class_name": "PNDMScheduler"}, 4, 1, True, 48, 32), ({"_class_name": "HeunDiscreteScheduler"}, 3, 2, True, 32, 64),
+                   ({"_class_name": "KDPM2DiscreteScheduler"}, 4, 1, False, 64, 32), ({"_class_name": "EulerDiscreteScheduler"}, 4, 1, True, 32, 80)]
+
+
 def diffusion():
     torch.manual_seed(0)
     unet = diffusers.UNet2DConditionModel(block_out_channels=(32, 64), layers_per_block=1, sample_size=16, in_channels=4, out_channels=4,
@@ -147,7 +154,7 @@ def diffusion():
     return unet.eval(), vae.eval(), text
 
 
-def call_diffusion(parts, scheduler, steps, images, guided, size):
+def call_diffusion(parts, scheduler, steps, images, guided, high, wide):
     unet, vae, text = parts
     pipe = diffusers.StableDiffusionPipeline(vae=vae, text_encoder=text, tokenizer=None, unet=unet, scheduler=scheduler, safety_checker=None,
                                              feature_extractor=None, requires_safety_checker=False)
@@ -158,7 +165,7 @@ def call_diffusion(parts, scheduler, steps, images, guided, size):
         prompt = text(ids)[0]
         negative = text(ids)[0] if guided else None
         pipe(prompt_embeds=prompt, negative_prompt_embeds=negative, num_inference_steps=steps, guidance_scale=7.5 if guided else 1.0,
-             height=size, width=size, output_type="np")
+             height=high, width=wide, output_type="np")
     return flops_of(run)
 
 
@@ -192,10 +199,10 @@ def main():
     calls += decoder_calls("t5-tiny", build(T5, transformers.T5ForConditionalGeneration))
     export_t5(f"{folder}/t5-tiny")
     parts = diffusion()
-    for scheduler, steps, images, guided, size in [("DDIMScheduler", 3, 1, True, 32), ("DDIMScheduler", 5, 2, False, 48), ("PNDMScheduler", 4, 1, True, 32)]:
-        made = getattr(diffusers, scheduler)(**({"skip_prk_steps": True} if "PNDM" in scheduler else {}))
-        flops = call_diffusion(parts, made, steps, images, guided, size)
-        calls.append({"model": "sd-tiny", "scheduler": scheduler, "steps": steps, "images": images, "guided": guided, "size": size, "flops": flops})
+    for schedule, steps, images, guided, high, wide in DIFFUSION_CALLS:
+        made = getattr(diffusers, schedule["_class_name"]).from_config(schedule)
+        flops = call_diffusion(parts, made, steps, images, guided, high, wide)
+        calls.append({"model": "sd-tiny", "schedule": schedule, "steps": steps, "images": images, "guided": guided, "high": high, "wide": wide, "flops": flops})
         print(calls[-1], flush=True)
     export_diffusion(parts, f"{folder}/sd-tiny")
     how = (f"torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, diffusers {diffusers.__version__}, FlopCounterMode on the CPU, "
