@@ -47,13 +47,6 @@ bool HasOpenInput(const ModelData& model) {
   });
 }
 
-// A folder with a config.json is that model, as everywhere.
-bool IsPipeline(const std::string& path) {
-  return IsPipelineFile(path) ||
-         (platform::MatchingFiles(absl::StrCat(path, "/config.json")).empty() &&
-          IsPipelineFolder(path));
-}
-
 // The name that folders of exporters give to the samples of one image: with and without the text.
 constexpr char kGuidance[] = "guidance";
 

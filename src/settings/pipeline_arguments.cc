@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/api/pipeline_layouts.h"
 #include "src/api/recognise_pipeline.h"
 #include "src/base/limit_error.h"
 #include "src/base/platform/platform.h"
@@ -58,6 +59,24 @@ bool IsPipelineFolder(const std::string& path) {
   if (platform::MatchingIn(path, "*").empty()) return false;
   if (!OwnFile(path).empty()) return true;
   return IsExportedPipeline(path);
+}
+
+// A folder with a configuration and no export is that model, as everywhere.
+static bool IsConfiguration(const std::string& folder) {
+  return !platform::MatchingIn(folder, "config.json").empty() &&
+         platform::MatchingIn(folder, "*.onnx").empty();
+}
+
+bool IsPipeline(const std::string& path) {
+  return IsPipelineFile(path) || (!IsConfiguration(path) && IsPipelineFolder(path));
+}
+
+bool IsNamedPipeline(const std::string& folder) {
+  if (IsConfiguration(folder)) return false;
+  if (!OwnFile(folder).empty()) return true;
+  return absl::c_any_of(PipelineLayouts(), [&](const Layout& layout) {
+    return layout.marker[0] != '\0' && !platform::MatchingIn(folder, layout.marker).empty();
+  });
 }
 
 absl::Status RequirePipelineSizes(const SizeArguments& sizes) {

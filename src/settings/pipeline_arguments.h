@@ -32,6 +32,11 @@ bool IsPipelineFile(absl::string_view path);
 // True for a folder with a pipeline.toml, or one that an exporter wrote for a pipeline, also if
 // parts of it are missing or broken.
 bool IsPipelineFolder(const std::string& path);
+// True for a file of stages and for such a folder. One with a configuration and no export is that
+// model, as everywhere.
+bool IsPipeline(const std::string& path);
+// True for such a folder if a file in it says so: a pipeline.toml, or an exporter's index.
+bool IsNamedPipeline(const std::string& folder);
 // An error if something is given that a pipeline does not take: of these settings it takes `dim`,
 // `rules` and `limit`.
 absl::Status RequirePipelineSizes(const SizeArguments& sizes);

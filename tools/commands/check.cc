@@ -86,8 +86,9 @@ describes it. A figure that is only a lower bound, or that depends on an open
 size, is "not proven" and does not pass. MODEL may be a report that
 `onnxflops count --format json` wrote earlier. Of several models,
 [models."GLOB"] in the file says which rules are for which. MODEL may also be a
-pipeline, a file of stages that ends with .toml: limits are on all stages, on
-those that match, and relative to the pipeline of --against.
+pipeline: a file of stages that ends with .toml, or a folder with pipeline.toml,
+model_index.json or genai_config.json. Limits are then on all stages, on those
+that match, and relative to the pipeline of --against.
 )",
     R"(  Limits without a file:
     onnxflops check model.onnx --max "flops=40 GFLOP" --max "layer*:macs=3 GMAC"
@@ -236,6 +237,10 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   return base;
 }
 
+bool IsPipeline(const ModelFile& file) {
+  return settings::IsPipelineFile(file.path) || settings::IsNamedPipeline(file.path);
+}
+
 absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const std::string& path,
                            AskedSizes* asked, CheckReport* report) {
   const auto reader = [](const std::string& file) {
@@ -260,7 +265,7 @@ absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const 
 absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
                        AskedSizes* asked, ReviewedModel* model) {
   RETURN_IF_ERROR(file.fault);
-  if (settings::IsPipelineFile(file.path)) {
+  if (IsPipeline(file)) {
     return JudgePipeline(call, budgets, file.path, asked, &model->check);
   }
   ASSIGN_OR_RETURN(const ModelOrReport head, LoadModelOrReport(file.path, call.run.count));
@@ -501,8 +506,8 @@ absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
 
 // An error if the call asks of a pipeline what only models have.
 absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files) {
-  const auto pipeline = absl::c_find_if(
-      files.files, [](const ModelFile& file) { return settings::IsPipelineFile(file.path); });
+  const auto pipeline =
+      absl::c_find_if(files.files, [](const ModelFile& file) { return IsPipeline(file); });
   if (pipeline == files.files.end()) return absl::OkStatus();
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {
@@ -514,9 +519,10 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
       {"--profile is", !args.profile.empty()}};
   for (const auto& [name, is_given] : others) {
     if (!is_given) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(pipeline->path), ": a pipeline; ", name,
-                     " for models. --max and --budgets limit a pipeline, --against compares it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(pipeline->path), ": a pipeline; ", name,
+        " for models. --max and --budgets limit a pipeline, --against compares it",
+        IsFolder(pipeline->path) ? "; DIR/**/*.onnx names the models in a folder" : ""));
   }
   return absl::OkStatus();
 }
@@ -540,7 +546,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }
-  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelsAndPipelines(args.models));
   RETURN_IF_ERROR(RequirePipelineCall(args, models));
   std::vector<Report> reports;
   std::vector<InitialPipeline> pipelines;
@@ -548,7 +554,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   for (const ModelFile& file : models.files) {
     RETURN_IF_ERROR(file.fault);
     if (!paths.insert(file.path).second) continue;
-    const bool is_pipeline = settings::IsPipelineFile(file.path);
+    const bool is_pipeline = IsPipeline(file);
     const bool needs_name = !models.one_file || is_pipeline;
     if (needs_name && file.path.find_first_of("*?") != std::string::npos) {
       return absl::InvalidArgumentError(
@@ -621,7 +627,7 @@ absl::Status ReadCall(CheckCall* call) {
   const CheckLine& args = call->args;
   RETURN_IF_ERROR(args.Measure(&call->run));
   ASSIGN_OR_RETURN(call->missing_is_fine, args.base_missing.Parse());
-  ASSIGN_OR_RETURN(call->files, FindModelFiles(args.models));
+  ASSIGN_OR_RETURN(call->files, FindModelsAndPipelines(args.models));
   KeepFirstOfEach(&call->files);
   RETURN_IF_ERROR(RequirePipelineCall(args, call->files));
   RETURN_IF_ERROR(ReadReview(args, call));

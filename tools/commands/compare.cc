@@ -18,7 +18,6 @@
 #include "src/api/load.h"
 #include "src/api/pipeline.h"
 #include "src/api/recognise_pipeline.h"
-#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/compare/compare_report.h"
@@ -255,14 +254,6 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
   return faults.empty() ? kFine : kTrouble;
 }
 
-// A folder with a config.json and no ONNX file is that model, as everywhere.
-bool IsPipeline(const std::string& path) {
-  if (settings::IsPipelineFile(path)) return true;
-  const bool is_config = Exists(absl::StrCat(path, "/config.json")) &&
-                         platform::MatchingFiles(absl::StrCat(path, "/*.onnx")).empty();
-  return !is_config && settings::IsPipelineFolder(path);
-}
-
 // An error if something is given that only the comparison of a model has.
 absl::Status RequirePipelineCall(const CompareCall& args, const std::string& path, Format format) {
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
@@ -319,7 +310,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  if (args.models.size() == 1 && IsPipeline(args.models[0])) {
+  if (args.models.size() == 1 && settings::IsPipeline(args.models[0])) {
     return ComparePipelineAt(args.models[0], args, request, format);
   }
   ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));

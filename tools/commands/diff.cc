@@ -144,19 +144,15 @@ struct DiffCall : settings::DiffArguments {
   }
 };
 
-// A folder with a config.json is that model, as everywhere, unless the other side is a pipeline.
-bool IsPipelineFolder(const std::string& path, bool with_configuration) {
-  return (with_configuration || !Exists(absl::StrCat(path, "/config.json"))) &&
-         settings::IsPipelineFolder(path);
-}
-
-// Whether both sides are pipelines. An error if only one of them is.
+// Whether both sides are pipelines. A configuration is one if the other side is. An error if only
+// one of them is.
 absl::StatusOr<bool> ArePipelines(const std::vector<std::string>& paths) {
   bool is_pipeline[2] = {};
   for (const bool with_configuration : {false, true}) {
     for (size_t i = 0; i < 2; ++i) {
       const std::string& path = i == 0 ? paths.front() : paths.back();
-      is_pipeline[i] = settings::IsPipelineFile(path) || IsPipelineFolder(path, with_configuration);
+      is_pipeline[i] =
+          settings::IsPipeline(path) || (with_configuration && settings::IsPipelineFolder(path));
     }
     if (is_pipeline[0] == is_pipeline[1]) return is_pipeline[0];
     if (with_configuration) break;

@@ -32,6 +32,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
 #include "src/load/input_file.h"
+#include "src/settings/pipeline_arguments.h"
 #include "tools/commands/commands.h"
 
 namespace onnxflops::tools {
@@ -240,11 +241,13 @@ absl::Status MeantAnother(const std::string& word) {
   return absl::NotFoundError(absl::StrCat(Escaped(word), ": no such file", similar));
 }
 
-absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) {
+absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand,
+                                     bool with_pipelines = false) {
   ModelFiles models;
-  const auto is_file = [](const std::string& word) {
+  const auto is_file = [&](const std::string& word) {
     const bool pattern = word.find_first_of("*?[") != std::string::npos;
-    return word == "-" || (Exists(word) ? !IsFolder(word) : !pattern);
+    if (IsFolder(word)) return with_pipelines && settings::IsNamedPipeline(word);
+    return word == "-" || Exists(word) || !pattern;
   };
   for (const std::string& word : words) {
     if (is_file(word)) {
@@ -270,6 +273,10 @@ absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) 
 
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
   return FindFiles(words, Expand);
+}
+
+absl::StatusOr<ModelFiles> FindModelsAndPipelines(const Arguments& words) {
+  return FindFiles(words, Expand, /*with_pipelines=*/true);
 }
 
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words) {

@@ -39,6 +39,8 @@ bool IsFolder(const std::string& path);
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
 // The same, but a folder stands for every configuration in it, *.json of any name.
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);
+// The same, but a folder that is one pipeline by a file in it stands for itself.
+absl::StatusOr<ModelFiles> FindModelsAndPipelines(const Arguments& words);
 
 }  // namespace onnxflops::tools
 
