@@ -218,6 +218,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/torch/profiler.cc
   src/convention/torch/ptflops.cc
   src/convention/torch/ptflops_aten.cc
+  src/convention/torch/pycls.cc
   src/convention/torch/pytorchcv.cc
   src/convention/torch/script.cc
   src/convention/torch/thop.cc

@@ -17,37 +17,14 @@ namespace onnxflops::convention {
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
       // clang-format off: a line each
-      &kMacs,
-      &kThop,
-      &kFvcore,
-      &kFvcoreTorch1,
-      &kMmengine,
-      &kTorchprofile,
-      &kTorchinfo,
-      &kPtflops,
-      &kPtflopsAten,
-      &kCalflops,
-      &kDeepSpeed,
-      &kTorchstat,
-      &kPytorchcv,
-      &kFlopCounterMode,
-      &kFlopCounterModeCpu,
-      &kTorchProfiler,
-      &kOnnxTool,
-      &kOnnxOpcounter,
-      &kOnnxsim,
-      &kXla,
-      &kConfig6n,
-      &kConfig25n,
-      &kPalm,
-      &kMegatron,
-      &kNanoGpt,
-      &kChinchilla,
-      &kLlmFoundry,
-      &kTorchtitan,
-      &kMaxText,
-      &kMegatronBridge,
-      &kMegatronBridgeVision,
+      &kMacs,          &kThop,         &kFvcore,          &kFvcoreTorch1,
+      &kMmengine,      &kTorchprofile, &kTorchinfo,       &kPtflops,
+      &kPtflopsAten,   &kCalflops,     &kDeepSpeed,       &kTorchstat,
+      &kPytorchcv,     &kPycls,        &kFlopCounterMode, &kFlopCounterModeCpu,
+      &kTorchProfiler, &kOnnxTool,     &kOnnxOpcounter,   &kOnnxsim,
+      &kXla,           &kConfig6n,     &kConfig25n,       &kPalm,
+      &kMegatron,      &kNanoGpt,      &kChinchilla,      &kLlmFoundry,
+      &kTorchtitan,    &kMaxText,      &kMegatronBridge,  &kMegatronBridgeVision,
       &kConfigClip,
       // clang-format on
   };
@@ -55,7 +32,7 @@ absl::Span<const Convention* const> Conventions() {
 }
 
 absl::Span<const Convention* const> ActivationConventions() {
-  static constexpr const Convention* kConventions[] = {&kFvcoreActivations};
+  static constexpr const Convention* kConventions[] = {&kFvcoreActivations, &kPyclsActivations};
   return kConventions;
 }
 

@@ -49,6 +49,8 @@ extern const Convention kCalflops;
 extern const Convention kDeepSpeed;
 extern const Convention kTorchstat;
 extern const Convention kPytorchcv;
+extern const Convention kPycls;
+extern const Convention kPyclsActivations;
 
 // In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();

@@ -15,8 +15,6 @@ import sys
 import onnx
 import torch
 import torchvision
-from model_stats import measure_model
-from pytorchcv.model_provider import get_model
 
 from strip import strip_weights
 
@@ -37,6 +35,7 @@ PACKAGE = re.compile(r'File "/[^"]*/(?=(?:torch|torchvision|pytorchcv)/)')
 
 
 def models():
+    from pytorchcv.model_provider import get_model
     for name, side in PYTORCHCV.items():
         aux = {"aux": False} if name.endswith("cityscapes") else {}
         yield name, (lambda name=name, aux=aux: get_model(name, **aux)), side
@@ -66,6 +65,7 @@ def export(module, image, path, kind):
 
 
 def measured(module, image):
+    from model_stats import measure_model
     try:
         flops, _, params = measure_model(module, [tuple(image.shape)])
         return {"flops": int(flops), "params": int(params)}

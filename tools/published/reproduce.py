@@ -5,7 +5,7 @@ Usage: reproduce.py ZOO TABLE ROWS [--jobs N] [--limit N] [--sample STEP] [--mod
        reproduce.py --report ROWS...       the share that is reproduced, and every row that is not, with its reason
        reproduce.py --not-run ZOO TABLE ROWS    the figures of TABLE that have no row, as lines of not_run.csv
 
-ZOO is timm, torchvision, pytorchcv or pycls; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
+ZOO is timm, torchvision, pytorchcv, pycls or mobilenet; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
 that has a row is not built again: a run that was stopped goes on. Each model is built and counted in a process of its own. Nothing is downloaded.
 
     pip install onnxflops timm torchvision pytorchcv torch onnxscript
@@ -17,6 +17,9 @@ timm      TABLE has model, img_size, gmacs_fvcore, macts_m_fvcore (results/bench
 torchvision  TABLE has weights, entry, gmacs_published: "_ops" of each weights' metadata, by PyTorch's FlopCounterMode halved
 pytorchcv  TABLE has log_name, flops_over_2 (pytorch/README.md of imgclsmob, "FLOPs/2"), by the zoo's own rules: zoo_rules.py
 pycls     TABLE has config, flops, params, acts (dev/model_complexity.json of pycls), by its own rules. The models are those of timm and torchvision.
+mobilenet  TABLE has model, width, resolution, macs_m (research/slim/nets/mobilenet/README.md of tensorflow/models; those
+          of MobileNet V2 are cut off, not rounded). The models are those of timm and
+          torchvision, with the 1,001 classes of TensorFlow's.
 """
 import argparse
 import concurrent.futures
@@ -40,16 +43,18 @@ ZOOS = {
     "torchvision": [("gmacs_published", "macs", 9, 3, "onnxflops")],
     "pytorchcv": [("flops_over_2", "macs", 6, 2, "pytorchcv")],
     "pycls": [("flops", "macs", 0, 0, "pycls"), ("acts", "activations", 0, 0, "pycls"), ("params", "params", 0, 0, "pycls")],
+    "mobilenet": [("macs_m", "macs", 6, 0, "onnxflops")],
 }
 UNITS = {9: " G", 6: " M", 0: ""}
-PACKAGES = {"pycls": "timm"}  # that has the models, where it is not the zoo
+PACKAGES = {"pycls": "timm", "mobilenet": "timm"}  # that has the models, where it is not the zoo
 
 
-def is_same(published, exponent, decimals, figure):
-    """Whether the figure, rounded to the zoo's decimals, is the published one. Tables leave zeros at the end out: 1.0 stands for 1.00."""
+def is_same(published, exponent, decimals, figure, cut=False):
+    """Whether the figure, rounded to the zoo's decimals or cut off there, is the published one. Tables leave zeros at the end out: 1.0 stands for 1.00."""
     step = 10 ** (exponent - decimals)
     whole, _, part = published.partition(".")
-    return 2 * abs(int(whole + part.ljust(decimals, "0")) * step - figure) <= step
+    printed = int(whole + part.ljust(decimals, "0")) * step
+    return printed <= figure < printed + step if cut else 2 * abs(printed - figure) <= step
 
 
 # ---- building
@@ -59,7 +64,8 @@ def is_same(published, exponent, decimals, figure):
 BUILDS = {"timm": ["unfused attention", "fused attention", "reparameterised, unfused attention"],
           "torchvision": ["as it is", "no region proposed", "1 object found", "100 objects found"],
           "pytorchcv": ["as it is", "without auxiliary outputs"],
-          "pycls": ["as it is"]}
+          "pycls": ["as it is"],
+          "mobilenet": ["as it is"]}
 
 
 def build_timm(onnxflops, row, built):
@@ -212,7 +218,20 @@ def build_pycls(onnxflops, row, _):
     return onnxflops.from_timm(name, sizes={"batch": 1, "height": size, "width": size})
 
 
-BUILDERS = {"timm": build_timm, "torchvision": build_torchvision, "pytorchcv": build_pytorchcv, "pycls": build_pycls}
+def build_mobilenet(onnxflops, row, _):
+    import torch
+    import torchvision
+    size = int(row["img_size"])
+    name, _, width = row["model"].rpartition("_")
+    if name != "mobilenet_v2":
+        version = name.removeprefix("mobilenet_").replace("minimalistic", "minimal")
+        return onnxflops.from_timm(f"tf_mobilenet{version}_{round(100 * float(width)):03}", sizes={"batch": 1}, num_classes=1001)
+    with torch.device("meta"):
+        module = torchvision.models.mobilenet_v2(width_mult=float(width), num_classes=1001).eval()
+    return onnxflops.from_torch(module, torch.zeros(1, 3, size, size, device="meta"), name=row["model"])
+
+
+BUILDERS = {"mobilenet": build_mobilenet, "timm": build_timm, "torchvision": build_torchvision, "pytorchcv": build_pytorchcv, "pycls": build_pycls}
 
 
 # ---- one model
@@ -246,7 +265,8 @@ def under(zoo, row, built, model):
     for column, quantity, exponent, decimals, convention in ZOOS[zoo]:
         if row[column]:
             theirs, status, ours, params = figures_of(model, quantity, convention)
-            same = theirs is not None and is_same(row[column], exponent, decimals, theirs)
+            cut = row.get("model", "").startswith("mobilenet_v2_")
+            same = theirs is not None and is_same(row[column], exponent, decimals, theirs, cut)
             reason = "" if same or quantity != "macs" else explained(model, row[column], exponent, decimals)
             found[quantity] = {"built": built, "theirs": theirs, "status": status, "ours": ours, "params": params,
                                "verdict": "same" if same else "differs", "reason": reason}
@@ -306,6 +326,8 @@ def row_of(row):
     row = {title.partition("(")[0]: value for title, value in row.items()}
     if "log_name" in row:
         row.update(model=row["log_name"], flops_over_2=row["flops_over_2"].rstrip("M").replace(",", ""))
+    if "macs_m" in row:
+        row.update(model=f"{row['model']}_{row['width']}", img_size=row["resolution"])
     if "config" in row:
         row["model"] = row["config"].removeprefix("configs/").removesuffix(".yaml")
     return row
